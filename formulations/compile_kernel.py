@@ -67,9 +67,9 @@ else:
 
         def initialize(self, version: str, build_data: dict[str, Any]) -> None:
             """Compile; without success the wheel is for all platforms, and NumPy does the work."""
-            problem = compile_kernel()
-            if problem is not None:
-                self.app.display_warning(f"spmopt is installed without compiled code: {problem}")
+            failure = compile_kernel()
+            if failure is not None:
+                self.app.display_warning(f"spmopt is installed without compiled code: {failure}")
                 return
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["pure_python"] = False

@@ -27,7 +27,7 @@ class ReuseIntervals:
         Index of the access in the timeline.
     position : (a + 1,)
         Of each access of the timeline, in this order; -1 of none.
-    step, tensor, kind, passes, stationary, size_bytes : (a,)
+    step, tensor, kind, passes, required-resident, size_bytes : (a,)
         Of the access; the size is its tensor's.
     previous, next : (a,)
         Position, in this order, of the tensor's access before and after, or -1.
@@ -55,7 +55,7 @@ class ReuseIntervals:
         position[order] = np.arange(order.size)
         self.line, self.steps, self.access = line, line.steps, order
         self.step, self.tensor, self.kind = line.step[order], line.tensor[order], line.kind[order]
-        self.passes, self.stationary = line.passes[order], line.stationary[order]
+        self.fetches, self.required_resident = line.fetches[order], line.required_resident[order]
         self.size_bytes = line.size_bytes[self.tensor]
         self.previous, self.next, self.version = (
             position[link[order]] for link in (line.previous, line.next, writers(line))
@@ -137,7 +137,7 @@ def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: Ints) -> Residency:
-    """Make the rows that pieces (k,) of tensors, held in steps [begin, end), add up to."""
+    """Make the rows that fusion tiles (k,) of tensors, held in steps [begin, end), add up to."""
     span = steps + 1
     keys = np.concatenate((tensor * span + begin, tensor * span + end))
     unique, place = np.unique(keys, return_inverse=True)

@@ -6,9 +6,9 @@
 
     workload = spmopt.load("resnet18", training=True, batch=4)
     machine = spmopt.machine("rtx2080ti", spm="8MB")
-    instance = spmopt.lower(workload, machine)
-    solution = spmopt.solve(instance, "page")
-    table = spmopt.compare(instance, ["belady", "page"])
+    problem = spmopt.lower(workload, machine)
+    solution = spmopt.solve(problem, "page")
+    table = spmopt.compare(problem, ["belady", "page"])
     table.to_frame()
 
 All public names stand here; each is loaded when it is first used.

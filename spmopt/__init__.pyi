@@ -1,6 +1,10 @@
 """Public names and their homes; :mod:`spmopt` loads each from there when it is first used."""
 
 from spmopt import testing as testing
+from spmopt.api.ablations import Ablation as Ablation
+from spmopt.api.ablations import ablation as ablation
+from spmopt.api.allocation import BufferPlacement as BufferPlacement
+from spmopt.api.allocation import place as place
 from spmopt.api.analyses import Breakdowns as Breakdowns
 from spmopt.api.analyses import Stalls as Stalls
 from spmopt.api.analyses import analyze as analyze
@@ -23,9 +27,7 @@ from spmopt.api.lists import list_machines as list_machines
 from spmopt.api.lists import list_networks as list_networks
 from spmopt.api.lists import list_schedulers as list_schedulers
 from spmopt.api.lists import list_technologies as list_technologies
-from spmopt.api.lowering import lower as lower
-from spmopt.api.placing import BufferPlacement as BufferPlacement
-from spmopt.api.placing import place as place
+from spmopt.api.mapper import lower as lower
 from spmopt.api.scheduling import compare as compare
 from spmopt.api.scheduling import solve as solve
 from spmopt.api.searches import HardwareSearch as HardwareSearch
@@ -36,8 +38,6 @@ from spmopt.api.shown import Drawing as Drawing
 from spmopt.api.shown import show as show
 from spmopt.api.solutions import ComparisonTable as ComparisonTable
 from spmopt.api.solutions import Solution as Solution
-from spmopt.api.stories import Story as Story
-from spmopt.api.stories import story as story
 from spmopt.api.sweep_tables import SweepTable as SweepTable
 from spmopt.api.sweep_tables import read_sweep as read_sweep
 from spmopt.api.sweeping import merge as merge
@@ -58,9 +58,6 @@ from spmopt.core.errors import SpmoptError as SpmoptError
 from spmopt.core.graph import Graph as Graph
 from spmopt.core.graph import Node as Node
 from spmopt.core.graph import Value as Value
-from spmopt.core.instance import Instance as Instance
-from spmopt.core.instance import Tensor as Tensor
-from spmopt.core.instance import TensorKind as TensorKind
 from spmopt.core.machine import Area as Area
 from spmopt.core.machine import Bank as Bank
 from spmopt.core.machine import Energy as Energy
@@ -68,18 +65,21 @@ from spmopt.core.machine import Machine as Machine
 from spmopt.core.machine import SystolicArray as SystolicArray
 from spmopt.core.objective import Objective as Objective
 from spmopt.core.objective import register_objective as register_objective
-from spmopt.core.operation import Mode as Mode
 from spmopt.core.operation import Operand as Operand
 from spmopt.core.operation import Operation as Operation
+from spmopt.core.operation import OpMapping as OpMapping
 from spmopt.core.placement import Buffer as Buffer
 from spmopt.core.placement import Placed as Placed
 from spmopt.core.placement import Placement as Placement
+from spmopt.core.problem import Problem as Problem
+from spmopt.core.problem import Tensor as Tensor
+from spmopt.core.problem import TensorKind as TensorKind
 from spmopt.core.result import Certificate as Certificate
 from spmopt.core.result import Outcome as Outcome
 from spmopt.core.result import Result as Result
 from spmopt.core.result import Status as Status
 from spmopt.core.result import Totals as Totals
-from spmopt.core.schedule import Plan as Plan
+from spmopt.core.schedule import ResidencyPlan as ResidencyPlan
 from spmopt.core.schedule import Schedule as Schedule
 from spmopt.core.scheduler import Incumbent as Incumbent
 from spmopt.core.scheduler import Policy as Policy

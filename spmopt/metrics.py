@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Command, Schedule
 from spmopt.hardware.energy import EnergyReport, energy_report
@@ -65,7 +65,7 @@ def directions_busy(machine: Machine, schedule: Schedule, totals: Totals) -> tup
     They add up to ``dma_busy``; of a duplex machine, to twice that.
     """
     commands = schedule.commands
-    cycles = command_cycles(machine, (commands.end - commands.begin) * commands.passes)
+    cycles = command_cycles(machine, (commands.end - commands.begin) * commands.fetches)
     inward = np.isin(commands.kind, (Command.LOAD, Command.STREAM_IN))
     makespan = max(1, totals.makespan_cycles)
     return int(cycles[inward].sum()) / makespan, int(cycles[~inward].sum()) / makespan
@@ -79,6 +79,6 @@ def in_unit(objective: Objective, machine: Machine, value: Fraction) -> tuple[fl
     return float(value), short.get(objective.unit, objective.unit)
 
 
-def tensor_bytes(instance: Instance) -> int:
+def tensor_bytes(problem: Problem) -> int:
     """Bytes of all tensors, each once."""
-    return sum(tensor.size_bytes for tensor in instance.tensors)
+    return sum(tensor.size_bytes for tensor in problem.tensors)

@@ -1,4 +1,4 @@
-"""Random small instances whose scratchpad has banks."""
+"""Random small problems whose scratchpad has banks."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Bank, Machine
-from tests.strategies import random_instance
+from spmopt.core.problem import Problem
+from tests.strategies import random_problem
 
 
-def banked(seed: int, *, banks: int = 2, ports: bool = False, **features: Any) -> Instance:
-    """The instance of a seed with its scratchpad cut into ``banks``, or as few as it has pages.
+def banked(seed: int, *, banks: int = 2, ports: bool = False, **features: Any) -> Problem:
+    """The problem of a seed with its scratchpad cut into ``banks``, or as few as it has pages.
 
     Energies are quarters of a picojoule; with ``ports`` about half of the rates are a few bytes a
     second.
     """
-    instance = random_instance(seed, **features)
+    problem = random_problem(seed, **features)
     generator = np.random.default_rng(seed + 17)
-    machine = instance.machine
+    machine = problem.machine
     pages = machine.spm_pages
     count = min(banks, pages)
     cuts = np.sort(generator.choice(np.arange(1, pages), count - 1, replace=False))
     sizes = np.diff(np.concatenate(([0], cuts, [pages]))).tolist()
     made = tuple(_bank(generator, size * machine.page_bytes, ports) for size in sizes)
-    return replace(instance, machine=with_these(machine, made))
+    return replace(problem, machine=with_these(machine, made))
 
 
-def alone(instance: Instance) -> tuple[Instance, Instance]:
-    """An instance without banks, and the same with its scratchpad as one bank."""
-    machine = instance.machine
+def alone(problem: Problem) -> tuple[Problem, Problem]:
+    """A problem without banks, and the same with its scratchpad as one bank."""
+    machine = problem.machine
     spm_bytes = machine.spm_pages * machine.page_bytes
     uniform = replace(machine, spm_bytes=spm_bytes)
     bank = Bank(
@@ -40,8 +40,8 @@ def alone(instance: Instance) -> tuple[Instance, Instance]:
         write_pj_per_byte=machine.energy.spm_write_pj_per_byte,
     )
     return (
-        replace(instance, machine=uniform),
-        replace(instance, machine=with_these(machine, (bank,))),
+        replace(problem, machine=uniform),
+        replace(problem, machine=with_these(machine, (bank,))),
     )
 
 

@@ -1,4 +1,4 @@
-"""An instance by hand in which a tensor must move between banks, and a schedule of it.
+"""A problem by hand in which a tensor must move between banks, and a schedule of it.
 
 Pages of 4 bytes, a byte and a second a cycle. Bank 0 has one page, free to use; bank 1 has one
 page, whose bytes cost 10 pJ to read and 1 pJ to write. DRAM costs 100 pJ a byte. ``a`` is read
@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Bank, Energy
-from spmopt.core.operation import Mode, Operand, Operation
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Moves, Schedule
 from tests.banked import with_these
 from tests.verifier.builders import LOAD, machine, schedule, tensor
@@ -30,11 +30,11 @@ ENERGY_PJ = 2 * 4 * 100 + 4 * 1 + LITTLE * 10 + 18
 """Two loads into bank 0, a move to bank 1, a read there, and leakage of 18 cycles."""
 
 
-def instance() -> Instance:
-    """The instance; operations take 6 cycles, then 4 each."""
+def problem() -> Problem:
+    """The problem; operations take 6 cycles, then 4 each."""
     base = machine(2)
     banked = with_these(replace(base, energy=Energy(dram_pj_per_byte=100.0)), BANKS)
-    return Instance(
+    return Problem(
         name="phases",
         machine=banked,
         tensors=(tensor("a", 4, "d"), tensor("b", 4, "d")),
@@ -43,7 +43,9 @@ def instance() -> Instance:
                 name=f"op{step}",
                 reads=(which,),
                 writes=(),
-                modes=(Mode(compute_cycles=cycles, operands=(Operand(),), spm_read_bytes=read),),
+                mappings=(
+                    OpMapping(compute_cycles=cycles, operands=(Operand(),), spm_read_bytes=read),
+                ),
             )
             for step, (which, read, cycles) in enumerate(_STEPS)
         ),

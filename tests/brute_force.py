@@ -1,9 +1,9 @@
-"""The optimum over all legal schedules of a tiny instance in its own order.
+"""The optimum over all legal schedules of a tiny problem in its own order.
 
 Written from rules R1 to R7 of PROBLEM.md and from nothing else: a dynamic program
 over the joint state (r_t, Z_t) of all tensors, which tries every move of every tensor in every
-step and mode. The addresses of R8 rule no plan out (paged tensors take any pages), R9 is the
-fixed order, and R10 orders the commands of a step without changing its time.
+step and mapping. The addresses of R8 rule no residency plan out (paged tensors take any pages), R9
+is the fixed order, and R10 orders the commands of a step without changing its time.
 
 ``s - Z``, where the bytes valid in DRAM begin, moves on a grid of ``store_bytes`` (with ``s``
 added). One byte is exact for every objective. A page is exact when time costs nothing:
@@ -19,10 +19,10 @@ from math import lcm, prod
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.operation import Mode, Operand
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.table import Bools, Ints
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State
@@ -33,10 +33,10 @@ _UNREACHED = np.int64(2**62)
 
 @dataclass(frozen=True, kw_only=True)
 class Optimum:
-    """The least objective, and a plan that reaches it."""
+    """The least objective, and a residency plan that reaches it."""
 
     value: Fraction
-    plan: Plan
+    residency_plan: ResidencyPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,37 +50,37 @@ class _Search:
 
 @dataclass(frozen=True, kw_only=True)
 class _Here:
-    """A step in one of its modes."""
+    """A step in one of its mappings."""
 
     rules: Rules
     step: int
-    mode: Mode
+    mapping: OpMapping
 
     def operand(self, tensor: int) -> Operand | None:
         """How the step uses ``tensor``, or None."""
-        tensors = self.rules.instance.operations[self.step].tensors
-        return self.mode.operands[tensors.index(tensor)] if tensor in tensors else None
+        tensors = self.rules.problem.operations[self.step].tensors
+        return self.mapping.operands[tensors.index(tensor)] if tensor in tensors else None
 
-    def has_stationary(self, tensor: int) -> bool:
+    def has_required_resident(self, tensor: int) -> bool:
         """Whether ``tensor`` is resident in full while the step's operation runs."""
         operand = self.operand(tensor)
-        return operand is not None and operand.stationary
+        return operand is not None and operand.required_resident
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Layer:
-    """Best ways into every joint state after a step: whence, in what mode, by which moves."""
+    """Best ways into every joint state after a step: whence, in what mapping, by which moves."""
 
     states: list[list[State]]
     value: Ints
     old: Ints
-    mode: Ints
+    mapping: Ints
     choice: Ints
     moves: list[list[list[Move]]]
 
 
 def optimum(
-    instance: Instance,
+    problem: Problem,
     objective: Objective,
     *,
     residency: str = "page",
@@ -101,17 +101,17 @@ def optimum(
     Raises
     ------
     ValueError
-        The instance is too large.
+        The problem is too large.
     """
     if store_bytes is None:
-        store_bytes = instance.machine.page_bytes if objective.cycle == 0 else 1
-    rules = Rules(instance, residency, store_bytes)
+        store_bytes = problem.machine.page_bytes if objective.cycle == 0 else 1
+    rules = Rules(problem, residency, store_bytes)
     scale = lcm(*(weight.denominator for weight in objective.weights))
     search = _Search(rules=rules, objective=objective, scale=scale)
-    states = [[one.start(instance, tensor)] for tensor in range(len(instance.tensors))]
+    states = [[one.start(problem, tensor)] for tensor in range(len(problem.tensors))]
     value = np.zeros(1, np.int64)
     layers: list[_Layer] = []
-    for step in range(len(instance.operations)):
+    for step in range(len(problem.operations)):
         layer = _advance(search, step, states, value)
         layers.append(layer)
         states, value = layer.states, layer.value
@@ -119,12 +119,12 @@ def optimum(
 
 
 def _advance(search: _Search, step: int, states: list[list[State]], value: Ints) -> _Layer:
-    """One step: all joint moves in all modes, and the cheapest into each new joint state."""
-    operation = search.rules.instance.operations[step]
-    ways = [_Here(rules=search.rules, step=step, mode=mode) for mode in operation.modes]
+    """One step: all joint moves in all mappings, and the cheapest into each new joint state."""
+    operation = search.rules.problem.operations[step]
+    ways = [_Here(rules=search.rules, step=step, mapping=mapping) for mapping in operation.mappings]
     moves = [_moves(here, states) for here in ways]
     after = [
-        sorted({move.new for of_mode in moves for move in of_mode[tensor]})
+        sorted({move.new for of_mapping in moves for move in of_mapping[tensor]})
         for tensor in range(len(states))
     ]
     size = prod(len(of_tensor) for of_tensor in after)
@@ -133,14 +133,14 @@ def _advance(search: _Search, step: int, states: list[list[State]], value: Ints)
         states=after,
         value=np.full(size, _UNREACHED),
         old=np.zeros(size, np.int64),
-        mode=np.zeros(size, np.int64),
+        mapping=np.zeros(size, np.int64),
         choice=np.zeros(size, np.int64),
         moves=moves,
     )
     for index, here in enumerate(ways):
         joint = _join(here, moves[index], states, after)
         joint = joint[:, value[joint[_OLD]] < _UNREACHED]
-        cost = value[joint[_OLD]] + _cost(search, here.mode, joint)
+        cost = value[joint[_OLD]] + _cost(search, here.mapping, joint)
         _keep_best(best, index, joint, cost)
     return best
 
@@ -166,8 +166,8 @@ def _join(
     here: _Here, moves: list[list[Move]], before: list[list[State]], after: list[list[State]]
 ) -> Ints:
     """Every combination of the tensors' moves that fits the scratchpad (R1), one a column."""
-    machine = here.rules.instance.machine
-    room = machine.spm_pages - -(-here.mode.scratch_bytes // machine.page_bytes)
+    machine = here.rules.problem.machine
+    room = machine.spm_pages - -(-here.mapping.scratch_bytes // machine.page_bytes)
     joint = np.zeros((10, 1), np.int64)
     for tensor, of_tensor in enumerate(moves):
         own = _columns(here, tensor, of_tensor)
@@ -183,12 +183,12 @@ def _join(
 
 def _check_size(count: int) -> None:
     if count > _SIZE_LIMIT:
-        raise ValueError(f"{count} joint states or moves to enumerate: take a smaller instance")
+        raise ValueError(f"{count} joint states or moves to enumerate: take a smaller problem")
 
 
 def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
     """The rows of :func:`_join` for one tensor, but for the places in the state lists."""
-    machine = here.rules.instance.machine
+    machine = here.rules.problem.machine
 
     def cycles(size_bytes: int) -> int:
         if not size_bytes:
@@ -196,8 +196,8 @@ def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
         transfer = size_bytes * machine.clock_hz
         return machine.dma_setup_cycles - (-transfer // machine.dram_bytes_per_s)
 
-    stationary = here.has_stationary(tensor)
-    is_result = tensor in here.rules.instance.operations[here.step].writes
+    required_resident = here.has_required_resident(tensor)
+    is_result = tensor in here.rules.problem.operations[here.step].writes
     columns = [
         (
             0,
@@ -208,26 +208,26 @@ def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
             move.store + move.stream_out,
             cycles(move.load) + cycles(move.stream_in),
             cycles(move.store) + cycles(move.stream_out),
-            cycles(move.load) if stationary else 0,
-            cycles(move.store) if stationary and is_result else 0,
+            cycles(move.load) if required_resident else 0,
+            cycles(move.store) if required_resident and is_result else 0,
         )
         for place, move in enumerate(moves)
     ]
     return np.array(columns, np.int64).reshape(-1, 10).T
 
 
-def _cost(search: _Search, mode: Mode, joint: Ints) -> Ints:
+def _cost(search: _Search, mapping: OpMapping, joint: Ints) -> Ints:
     """Return what a step adds to the objective, times ``scale``; its duration is that of R6."""
     objective, scale = search.objective, search.scale
-    serial = joint[_FIRST] + mode.compute_cycles + joint[_LAST]
-    if search.rules.instance.machine.duplex:
+    serial = joint[_FIRST] + mapping.compute_cycles + joint[_LAST]
+    if search.rules.problem.machine.duplex:
         channels = np.maximum(joint[_IN_CYCLES] + joint[_LAST], joint[_FIRST] + joint[_OUT_CYCLES])
     else:
         channels = joint[_IN_CYCLES] + joint[_OUT_CYCLES]
     fixed = (
-        objective.spm_read_byte * mode.spm_read_bytes
-        + objective.spm_write_byte * mode.spm_write_bytes
-        + objective.mac * mode.macs
+        objective.spm_read_byte * mapping.spm_read_bytes
+        + objective.spm_write_byte * mapping.spm_write_bytes
+        + objective.mac * mapping.macs
     )
     cost: Ints = (
         int(objective.cycle * scale) * np.maximum(channels, serial)
@@ -238,7 +238,7 @@ def _cost(search: _Search, mode: Mode, joint: Ints) -> Ints:
     return cost
 
 
-def _keep_best(best: _Layer, mode: int, joint: Ints, cost: Ints) -> None:
+def _keep_best(best: _Layer, mapping: int, joint: Ints, cost: Ints) -> None:
     """Enter the cheapest column into each new joint state where it is an improvement."""
     order = np.lexsort((cost, joint[_NEW]))
     new = joint[_NEW][order]
@@ -249,45 +249,48 @@ def _keep_best(best: _Layer, mode: int, joint: Ints, cost: Ints) -> None:
     new = joint[_NEW][column]
     best.value[new] = cost[column]
     best.old[new] = joint[_OLD][column]
-    best.mode[new] = mode
+    best.mapping[new] = mapping
     best.choice[new] = joint[_CHOICE][column]
 
 
 def _best(rules: Rules, layers: list[_Layer], scale: int) -> Optimum | None:
-    """Return the cheapest end that keeps R7, and the plan that leads there."""
+    """Return the cheapest end that keeps R7, and the residency plan that leads there."""
     end = layers[-1]
     good = np.ones(1, bool)
     for tensor, states in enumerate(end.states):
-        own = [one.finished(rules.instance, tensor, state) for state in states]
+        own = [one.finished(rules.problem, tensor, state) for state in states]
         good = (good[:, None] & np.array(own, bool)).ravel()
     value = np.where(good, end.value, _UNREACHED)
     place = int(np.argmin(value))
     if value[place] == _UNREACHED:
         return None
     taken: list[list[Move]] = []
-    modes: list[int] = []
+    mappings: list[int] = []
     at = place
     for layer in reversed(layers):
-        mode, choice = int(layer.mode[at]), int(layer.choice[at])
+        mapping, choice = int(layer.mapping[at]), int(layer.choice[at])
         moves: list[Move] = []
-        for of_tensor in reversed(layer.moves[mode]):
+        for of_tensor in reversed(layer.moves[mapping]):
             choice, own_choice = divmod(choice, len(of_tensor))
             moves.append(of_tensor[own_choice])
         taken.append(moves[::-1])
-        modes.append(mode)
+        mappings.append(mapping)
         at = int(layer.old[at])
-    return Optimum(value=Fraction(int(value[place]), scale), plan=_plan(taken[::-1], modes[::-1]))
+    return Optimum(
+        value=Fraction(int(value[place]), scale),
+        residency_plan=_residency_plan(taken[::-1], mappings[::-1]),
+    )
 
 
-def _plan(taken: list[list[Move]], modes: list[int]) -> Plan:
+def _residency_plan(taken: list[list[Move]], mappings: list[int]) -> ResidencyPlan:
     """Residency and stores of the moves taken, by step and tensor."""
     rows = [(step, t, move) for step, moves in enumerate(taken) for t, move in enumerate(moves)]
     resident = sorted((t, step, step + 1, m.resident) for step, t, m in rows if m.resident)
     stored = [(step, t, m.store) for step, t, m in rows if m.store]
     held = np.array(resident, np.int64).reshape(-1, 4).T
     stores = np.array(stored, np.int64).reshape(-1, 3).T
-    return Plan(
-        steps=Steps.listed(np.array(modes, np.int64)),
+    return ResidencyPlan(
+        steps=Steps.listed(np.array(mappings, np.int64)),
         residency=Residency(tensor=held[0], begin=held[1], end=held[2], size_bytes=held[3]),
         stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
     )

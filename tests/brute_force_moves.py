@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from spmopt.core.instance import Instance
 from spmopt.core.operation import Operand, Operation
+from spmopt.core.problem import Problem
 
 
 class State(NamedTuple):
@@ -21,7 +21,7 @@ class State(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What happens to a tensor in a step, in bytes; streams with all their passes."""
+    """What happens to a tensor in a step, in bytes; streams with all their fetches."""
 
     old: State
     new: State
@@ -35,7 +35,7 @@ class Move(NamedTuple):
 class Rules(NamedTuple):
     """The class of schedules, by residency as in ``optimum``, and the granule of stores."""
 
-    instance: Instance
+    problem: Problem
     residency: str
     store_bytes: int
 
@@ -44,25 +44,25 @@ DEAD = State(0, 0)
 """Dead contents are dropped: no rule asks for them, and they take room."""
 
 
-def live(instance: Instance, tensor: int, step: int) -> bool:
+def live(problem: Problem, tensor: int, step: int) -> bool:
     """Whether the contents before ``step`` are read before a blind write, or final and kept."""
-    for operation in instance.operations[step:]:
+    for operation in problem.operations[step:]:
         if tensor in operation.tensors:
             return tensor in operation.reads
-    return instance.tensors[tensor].keep
+    return problem.tensors[tensor].keep
 
 
-def start(instance: Instance, tensor: int) -> State:
+def start(problem: Problem, tensor: int) -> State:
     """Return the state before the first step (R5)."""
-    record = instance.tensors[tensor]
-    if not live(instance, tensor, 0):
+    record = problem.tensors[tensor]
+    if not live(problem, tensor, 0):
         return DEAD
     return State(0, record.size_bytes if record.in_dram else 0)
 
 
-def finished(instance: Instance, tensor: int, state: State) -> bool:
+def finished(problem: Problem, tensor: int, state: State) -> bool:
     """Whether R7 holds after the last step."""
-    record = instance.tensors[tensor]
+    record = problem.tensors[tensor]
     return not record.keep or state.valid == record.size_bytes
 
 
@@ -70,14 +70,14 @@ def moves(
     rules: Rules, step: int, operand: Operand | None, tensor: int, old: State
 ) -> Iterator[Move]:
     """Moves from ``old`` in ``step``; ``operand`` is None when the step does not touch it."""
-    instance = rules.instance
-    operation, size = instance.operations[step], instance.tensors[tensor].size_bytes
-    live_before, live_after = live(instance, tensor, step), live(instance, tensor, step + 1)
+    problem = rules.problem
+    operation, size = problem.operations[step], problem.tensors[tensor].size_bytes
+    live_before, live_after = live(problem, tensor, step), live(problem, tensor, step + 1)
     if operand is None and not live_before:
         yield Move(DEAD, DEAD, 0)
         return
     reads, writes = tensor in operation.reads, tensor in operation.writes
-    barred = instance.tensors[tensor].kind in instance.machine.bypass
+    barred = problem.tensors[tensor].kind in problem.machine.bypass
     for resident in [0] if barred else _residencies(rules, operand, size, old):
         away = size - resident
         load = 0 if writes and not reads else max(0, resident - old.resident)
@@ -100,11 +100,11 @@ def _residencies(rules: Rules, operand: Operand | None, size: int, old: State) -
     """Prefixes that may be resident in the step."""
     away = rules.residency == "kept" and not old.gone  # then in full all the time, or on its way
     full = [] if operand is not None and away and old.resident < size else [size]
-    if operand is not None and operand.stationary:
+    if operand is not None and operand.required_resident:
         return full
     if operand is not None and rules.residency in ("whole", "uses", "kept"):
         return [0, *full]
-    grid = [*range(0, size, rules.instance.machine.page_bytes), size]
+    grid = [*range(0, size, rules.problem.machine.page_bytes), size]
     if rules.residency == "whole":  # kept in full, given up in full, or coming back
         return [r for r in grid if r == 0 or r >= old.resident]
     if away:
@@ -120,14 +120,14 @@ def _streams(
         return 0, 0
     reads, writes = tensor in operation.reads, tensor in operation.writes
     written = writes and live_after
-    partial_sums = operand.passes - 1 if written else 0
+    partial_sums = operand.fetches - 1 if written else 0
     return (
-        (operand.passes if reads else partial_sums) * away,
-        operand.passes * away if written else 0,
+        (operand.fetches if reads else partial_sums) * away,
+        operand.fetches * away if written else 0,
     )
 
 
 def _stores(rules: Rules, unsaved: int) -> list[int]:
-    """Bytes to store of ``unsaved`` ones, such that what is left lies on the grid."""
+    """Bytes to store of ``unsaved`` ones, such that the rest lies on the grid."""
     left = {unsaved, *range(0, unsaved, rules.store_bytes)}
     return sorted(unsaved - bytes_left for bytes_left in left)

@@ -1,4 +1,4 @@
-"""Random small instances, fed by hypothesis (shrinks) or by a seed (fast loops)."""
+"""Random small problems, fed by hypothesis (shrinks) or by a seed (fast loops)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.testing.instances import (
     RATES,
     WHOLE_RATES,
     ChooseInteger,
     Features,
-    build_instance,
+    build_problem,
     pages,
-    random_instance,
+    random_problem,
 )
 
 __all__ = [
@@ -23,19 +23,19 @@ __all__ = [
     "WHOLE_RATES",
     "ChooseInteger",
     "Features",
-    "build_instance",
-    "instances",
+    "build_problem",
     "pages",
-    "random_instance",
+    "problems",
+    "random_problem",
 ]
 
 
-def instances(**features: Any) -> st.SearchStrategy[Instance]:
-    """Instances with :class:`Features` changed by keyword, e.g. ``max_operations=3``."""
+def problems(**features: Any) -> st.SearchStrategy[Problem]:
+    """Problems with :class:`Features` changed by keyword, e.g. ``max_operations=3``."""
     wanted = replace(Features(), **features)
 
     @st.composite
-    def build(draw: st.DrawFn) -> Instance:
-        return build_instance(lambda low, high: draw(st.integers(low, high)), wanted)
+    def build(draw: st.DrawFn) -> Problem:
+        return build_problem(lambda low, high: draw(st.integers(low, high)), wanted)
 
     return build()

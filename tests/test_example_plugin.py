@@ -69,8 +69,8 @@ def test_lists_name_what_a_package_adds_without_importing_it(spmopt: Spmopt, sit
     package.write_text("raise RuntimeError('imported')\n")
     try:
         added = {"schedulers": "hottest", "machines": "tiny-npu", "technologies": "my-ram"}
-        for listing, name in added.items():
-            ran = spmopt(listing)
+        for tileable, name in added.items():
+            ran = spmopt(tileable)
             assert (ran.returncode, ran.stderr) == (0, "")
             assert f"{name}: of spmopt-example 1.0, loaded when used" in ran.stdout
         record = json.loads(spmopt("schedulers", "--json").stdout)

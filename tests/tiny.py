@@ -1,4 +1,4 @@
-"""Hand-written instances in few words."""
+"""Hand-written problems in few words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.operation import Mode, Operand, Operation
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +18,8 @@ class Op:
     reads: str = ""
     writes: str = ""
     cycles: int = 0
-    stationary: str = ""
-    passes: Mapping[str, int] = field(default_factory=dict)
+    required_resident: str = ""
+    fetches: Mapping[str, int] = field(default_factory=dict)
     scratch: int = 0
 
 
@@ -29,11 +29,11 @@ def tiny(
     *,
     spm: int,
     **machine: Any,
-) -> Instance:
-    """Return an instance whose pages have 4 bytes, with one byte and one second a cycle.
+) -> Problem:
+    """Return a problem whose pages have 4 bytes, with one byte and one second a cycle.
 
     ``tensors`` gives each name a size and ``in`` and ``keep`` where they hold. Several
-    :class:`Op` in place of one are its modes. ``machine`` overrides fields.
+    :class:`Op` in place of one are its mappings. ``machine`` overrides fields.
     """
     number = {name: index for index, name in enumerate(tensors)}
     fields = {
@@ -43,7 +43,7 @@ def tiny(
         "page_bytes": 4,
         **machine,
     }
-    return Instance(
+    return Problem(
         name="tiny",
         machine=Machine(name="tiny", spm_bytes=spm, **fields),
         tensors=tuple(
@@ -57,25 +57,25 @@ def tiny(
     )
 
 
-def _operation(index: int, modes: Sequence[Op], number: Mapping[str, int]) -> Operation:
-    reads, writes = modes[0].reads.split(), modes[0].writes.split()
+def _operation(index: int, mappings: Sequence[Op], number: Mapping[str, int]) -> Operation:
+    reads, writes = mappings[0].reads.split(), mappings[0].writes.split()
     names = reads + [name for name in writes if name not in reads]
     return Operation(
         name=f"op{index}",
         reads=tuple(number[name] for name in reads),
         writes=tuple(number[name] for name in writes),
-        modes=tuple(
-            Mode(
-                compute_cycles=mode.cycles,
-                scratch_bytes=mode.scratch,
+        mappings=tuple(
+            OpMapping(
+                compute_cycles=mapping.cycles,
+                scratch_bytes=mapping.scratch,
                 operands=tuple(
                     Operand(
-                        passes=mode.passes.get(name, 1),
-                        stationary=name in mode.stationary.split(),
+                        fetches=mapping.fetches.get(name, 1),
+                        required_resident=name in mapping.required_resident.split(),
                     )
                     for name in names
                 ),
             )
-            for mode in modes
+            for mapping in mappings
         ),
     )

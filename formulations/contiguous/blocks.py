@@ -25,17 +25,17 @@ class Block:
     ----------
     uses : (u,)
         Steps in which the tensor is used, those of the block only.
-    stationary : (v,)
+    required-resident : (v,)
         Those of them that need all of it.
     base
-        -1 until there is one; whole pages, but for what comes out of a linear program.
+        -1 until there is one; whole pages, but for values of a linear program.
     """
 
     tensor: int
     begin: int
     heights: Ints
     uses: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    stationary: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    required_resident: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     base: float = NOWHERE
 
     @property
@@ -60,21 +60,21 @@ class UseSteps:
     def __init__(self, line: Timeline) -> None:
         order = np.lexsort((line.step, line.tensor))
         self._tensor, self._step = line.tensor[order], line.step[order]
-        self._stationary = line.stationary[order]
+        self._required_resident = line.required_resident[order]
 
     def of(self, tensor: int, begin: int, end: int) -> tuple[Ints, Ints]:
         """Steps of ``[begin, end)`` that use ``tensor``, and those that need all of it."""
         first, last = np.searchsorted(self._tensor, (tensor, tensor + 1))
-        steps, stationary = self._step[first:last], self._stationary[first:last]
+        steps, required_resident = self._step[first:last], self._required_resident[first:last]
         inside = (steps >= begin) & (steps < end)
-        return steps[inside], steps[inside & stationary]
+        return steps[inside], steps[inside & required_resident]
 
-    def marked(self, blocks: list[Block]) -> list[Block]:
+    def mark(self, blocks: list[Block]) -> list[Block]:
         """Copies that know their uses."""
         found = []
         for block in blocks:
-            uses, stationary = self.of(block.tensor, block.begin, block.end)
-            found.append(replace(block, uses=uses, stationary=stationary))
+            uses, required_resident = self.of(block.tensor, block.begin, block.end)
+            found.append(replace(block, uses=uses, required_resident=required_resident))
         return found
 
 
@@ -121,7 +121,7 @@ class Dirty(NamedTuple):
         found: Ints = np.where(self.key[at] == wanted, self.size_bytes[at], 0)
         return found
 
-    def replaced(self, window: StepWindow, other: Dirty) -> Dirty:
+    def replace(self, window: StepWindow, other: Dirty) -> Dirty:
         """``other`` in the steps of ``window`` and its edges."""
         step = self.key % self.steps
         kept: Bools = (step < window.first) | (step >= window.last)
@@ -133,7 +133,7 @@ class Dirty(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """Blocks with bases, and what is dirty."""
+    """Blocks with bases, and dirty bytes."""
 
     blocks: list[Block]
     dirty: Dirty
@@ -149,7 +149,7 @@ def own_spans(blocks: list[Block], window: StepWindow) -> Ints:
     return np.clip(spans, window.first, window.last)
 
 
-def lengthened(blocks: list[Block], memory: SpmMap, window: StepWindow, uses: UseSteps) -> Ints:
+def lengthen(blocks: list[Block], memory: SpmMap, window: StepWindow, uses: UseSteps) -> Ints:
     """(s, 2) Steps around each block in which no other is across its base, none more at an edge.
 
     Few steps more than to the outermost uses of the tensor among them. Blocks of one tensor keep

@@ -1,4 +1,4 @@
-"""What is taken of the scratchpad, as rectangles of pages and steps."""
+"""Occupied scratchpad, as rectangles of pages and steps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Stretch:
         self._table[3, row] = -1  # ends before it begins
         self._spare.append(row)
 
-    def met(self, begin: int, end: int, but: int) -> Ints:
+    def meet(self, begin: int, end: int, but: int) -> Ints:
         """(5, r) Rectangles in steps ``[begin, end)``."""
         table = self._table[:, : self._count]
         return table[:, (table[2] < end) & (table[3] > begin) & (table[_OWNER] != but)]
@@ -69,7 +69,7 @@ class _Stretch:
 class SpmMap:
     """The scratchpad's pages over some steps, the scratch of every step at the top.
 
-    What lies before or after these steps is left out.
+    Parts before or after these steps are left out.
     """
 
     def __init__(self, pages: int, scratch_pages: Ints, first: int = 0) -> None:
@@ -82,12 +82,12 @@ class SpmMap:
             self._add(-1, pages - int(scratch_pages[step]), pages, (step, step + 1))
 
     def around(self, begin: int, end: int, but: int) -> Taken:
-        """What is taken in steps ``[begin, end)`` by others than ``but``; long ones in pieces."""
+        """Pages taken in steps ``[begin, end)`` by others than ``but``; long ones in pieces."""
         begin, end = max(begin, self.first) - self.first, min(end, self.last) - self.first
         if begin >= end:
             return Taken(*np.empty((5, 0), np.int64))
         stretches = self._stretches[begin // _STRETCH : (end - 1) // _STRETCH + 1]
-        met = [one.met(begin, end, but) for one in stretches]
+        met = [one.meet(begin, end, but) for one in stretches]
         taken = Taken(*(met[0] if len(met) == 1 else np.concatenate(met, axis=1)))
         return taken._replace(begin=taken.begin + self.first, end=taken.end + self.first)
 

@@ -91,10 +91,10 @@ ORDERS: Mapping[str, Order] = {
     "area": lambda block: (-block.area,),
     "begin": lambda block: (block.begin, -block.heights.size),
 }
-"""Orders in which blocks are packed; those with a stationary operand come first in each."""
+"""Orders in which blocks are packed; those with a required-resident operand come first in each."""
 
 
-def shaken(random: np.random.Generator) -> Order:
+def shake(random: np.random.Generator) -> Order:
     """By area, each made greater or less by chance."""
     return lambda block: (-block.area * random.lognormal(0.0, _SHAKEN),)
 
@@ -105,14 +105,14 @@ def pack(
     order: Order,
     owners: Iterable[int] | None = None,
 ) -> bool:
-    """Give each block a base, cut its heights to fit; false if a stationary operand does not fit.
+    """Give each block a base, cut its heights to fit; false if a resident operand does not fit.
 
     A block goes where the least is lost: pages between two uses, which are then moved again.
     With ``owners`` only these do, and ``memory`` has the others.
     """
     ranks = sorted(
         range(len(blocks)) if owners is None else owners,
-        key=lambda k: (not blocks[k].stationary.size, order(blocks[k])),
+        key=lambda k: (not blocks[k].required_resident.size, order(blocks[k])),
     )
     complete = True
     for owner in ranks:
@@ -130,7 +130,7 @@ def pack(
 
 
 def _losses(block: Block, taken: Taken, pages: int) -> tuple[Ints, Floats]:
-    """Bases, lowest first, and what is lost at each."""
+    """Bases, lowest first, and the loss at each."""
     bases = np.sort(np.concatenate(([0], taken.high, taken.low - block.peak)))
     bases = bases[(bases >= 0) & (bases < pages) & (np.diff(bases, prepend=-1) > 0)]
     if bases.size > _FEW:
@@ -143,7 +143,7 @@ def _losses(block: Block, taken: Taken, pages: int) -> tuple[Ints, Floats]:
         wanted = int(block.heights[begin - block.begin : last - block.begin].max())
         weight = 1.0 if begin in used and end in used and end < block.end else _IDLE
         loss += weight * np.maximum(0, wanted - _room_above(bases, taken, begin, last, pages))
-    for step in block.stationary.tolist():
+    for step in block.required_resident.tolist():
         full = block.heights[step - block.begin]
         short = _room_above(bases, taken, step, step + 1, pages) < full
         loss[short] += _FORBIDDEN
@@ -174,7 +174,7 @@ def _room(block: Block, taken: Taken, pages: int) -> Ints:
 
 
 def cut(block: Block, room: Ints) -> Ints:
-    """Heights within ``room``: what is cut off comes back at a use, or as it first came."""
+    """Heights within ``room``: pages cut off come back at a use, or as they first came."""
     if (block.heights <= room).all():
         return block.heights
     wanted, uses = block.heights.tolist(), set((block.uses - block.begin).tolist())
@@ -190,7 +190,7 @@ def cut(block: Block, room: Ints) -> Ints:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reuses:
-    """What is used again.
+    """Bytes used again.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Reuses:
 
 
 def fill(blocks: list[Block], memory: SpmMap, window: StepWindow, again: Reuses) -> None:
-    """Keep more of what is used again, where pages are free until then.
+    """Keep more bytes that are used again, where pages are free until then.
 
     ``blocks`` have bases, as they are in ``memory``; they grow, and there are more of them, in
     steps of ``window`` only. They lose their uses.

@@ -1,4 +1,4 @@
-"""One round: fill what room is left over, solve, and read the answer; in all steps or in some."""
+"""One round: fill the remaining room, solve, and read the answer; in all steps or in some."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from formulations.contiguous.stack import (
     blocks_now,
     cells_of,
     in_pages,
-    plan_of,
+    residency_plan_of,
     settle,
     stack,
     stores,
@@ -26,8 +26,8 @@ from formulations.contiguous.stack import (
 from formulations.contiguous.window import StepWindow, whole
 from formulations.solver import highs
 from formulations.solver.program import Floats
-from spmopt.assemble.cost import plan_cost
-from spmopt.core.schedule import Plan
+from spmopt.assemble.cost import residency_plan_cost
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
@@ -36,19 +36,19 @@ _SIMPLEX: dict[str, highs.Option] = {"solver": "simplex", "presolve": "off"}
 
 @dataclass(frozen=True, kw_only=True)
 class ContiguousPlan:
-    """What is held, and what it costs in the steps of its window and its edges.
+    """Bytes held, and their costs in the steps of the window and its edges.
 
-    The steps of ``plan`` count from the first of these.
+    The steps of ``residency_plan`` count from the first of these.
     """
 
-    plan: Plan
+    residency_plan: ResidencyPlan
     value: Fraction
     held: Holding
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rounds:
-    """All that a round needs to know of what is to be scheduled."""
+    """Inputs of a round."""
 
     case: ContiguousCase
     request: Request
@@ -57,30 +57,30 @@ class Rounds:
     def placed(
         self, blocks: list[Block], window: StepWindow, dirty: Dirty | None = None
     ) -> ContiguousPlan:
-        """What ``blocks`` say as they are; without ``dirty`` every store at the latest."""
+        """Values of ``blocks`` as they are; without ``dirty`` every store at the latest."""
         c, owner = cells_of(self.case, blocks, own_spans(blocks, window), window)
         step = c.cells.step + window.first
-        page = self.case.instance.machine.page_bytes
+        page = self.case.problem.machine.page_bytes
         resident = np.minimum(heights_at(blocks, owner, step) * page, c.size)
         most = np.full(len(c.cells), np.inf)
         if dirty is not None:
             most = dirty.of(c.cells.tensor, step).astype(np.float64)
         bases = np.array([block.base for block in blocks], np.int64)
         now = blocks_now(c, window.first, owner, bases, resident)
-        return self._found(c, now, (resident, most), blocks, window)
+        return self._find(c, now, (resident, most), blocks, window)
 
-    def filled(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:
+    def fill(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:
         """Copies that last longer, and some more, where room is left over."""
         blocks = [replace(block) for block in blocks]
         memory = self.case.memory(window, dict(enumerate(blocks)))
         fill(blocks, memory, window, self.again)
         return blocks, memory
 
-    def solved(
+    def solve(
         self, held: Holding, window: StepWindow, *, tie: bool = False
     ) -> ContiguousPlan | None:
         """Fill, then solve; None where there is no answer."""
-        blocks, memory = self.filled(held.blocks, window)
+        blocks, memory = self.fill(held.blocks, window)
         held = Holding(blocks=blocks, dirty=held.dirty)
         built = stack(self.case, held, memory, window, tie=tie)
         answer = highs.solve(
@@ -97,9 +97,9 @@ class Rounds:
         fixed = np.array([any(_at_edges(block, window)) for block in now[0]], bool)
         if not settle(now[0], fixed, _empty(self.case, window)):
             return None
-        return self._found(built.context, now, (resident, dirty), blocks, window)
+        return self._find(built.context, now, (resident, dirty), blocks, window)
 
-    def _found(
+    def _find(
         self,
         c: CellContext,
         now: tuple[list[Block], list[int]],
@@ -110,16 +110,18 @@ class Rounds:
         """From the resident and the dirty bytes of each cell."""
         resident, most = cells
         store, dirty = stores(c, resident, most)
-        plan = plan_of(c, resident, store, now[0])
+        residency_plan = residency_plan_of(c, resident, store, now[0])
         objective = self.case.objective
         steps = self.case.line.steps
         step = c.cells.step + window.first
         return ContiguousPlan(
-            plan=plan,
-            value=plan_cost(self.case.instance.machine, c.line, plan).value(objective, c.line),
+            residency_plan=residency_plan,
+            value=residency_plan_cost(self.case.problem.machine, c.line, residency_plan).value(
+                objective, c.line
+            ),
             held=Holding(
                 blocks=[
-                    _joined(block, before[owner], window) for block, owner in zip(*now, strict=True)
+                    _join(block, before[owner], window) for block, owner in zip(*now, strict=True)
                 ],
                 dirty=Dirty.over(c.cells.tensor, step, dirty, steps),
             ),
@@ -128,7 +130,7 @@ class Rounds:
 
 def _empty(case: ContiguousCase, window: StepWindow) -> SpmMap:
     nothing = np.zeros(window.last - window.first, np.int64)
-    return SpmMap(case.instance.machine.spm_pages, nothing, window.first)
+    return SpmMap(case.problem.machine.spm_pages, nothing, window.first)
 
 
 def _at_edges(block: Block, window: StepWindow) -> tuple[bool, bool]:
@@ -139,8 +141,8 @@ def _at_edges(block: Block, window: StepWindow) -> tuple[bool, bool]:
     )
 
 
-def _joined(block: Block, before: Block, window: StepWindow) -> Block:
-    """``block`` with what lies outside the window of the block that it was a part of."""
+def _join(block: Block, before: Block, window: StepWindow) -> Block:
+    """``block`` with the parts outside the window of the block that it was a part of."""
     left, right = _at_edges(block, window)
     parts = [block.heights]
     begin = block.begin
@@ -164,7 +166,7 @@ class WindowSweep:
         self._whole = whole(rounds.case.line)
         self._least = _LEAST * float(found.value)
         self._hope: Floats = np.full(self._whole.steps, np.inf)
-        """(n,) Gain to be expected, by what there was last time."""
+        """(n,) Gain to be expected, by the last gain."""
         self._half = False
 
     @property
@@ -173,7 +175,7 @@ class WindowSweep:
         return bool(self._hope.sum() > self._least)
 
     def over(self, held: Holding) -> Holding:
-        """What is held when each window has been made better, as far as it could be."""
+        """Bytes held when each window has been improved as far as possible."""
         request = self._rounds.request
         parts = windows(held.blocks, self._whole.steps, half=self._half)
         self._half = not self._half
@@ -189,15 +191,15 @@ class WindowSweep:
         return held
 
     def _within(self, window: StepWindow, held: Holding) -> tuple[Holding, float]:
-        """What is held then, and the gain."""
+        """Bytes held then, and the gain."""
         met = [s.begin < window.last and s.end > window.first for s in held.blocks]
         blocks = [block for block, own in zip(held.blocks, met, strict=True) if own]
         before = self._rounds.placed(blocks, window, held.dirty)
-        after = self._rounds.solved(before.held, window)
+        after = self._rounds.solve(before.held, window)
         if after is None or after.value >= before.value:
             return held, 0.0
         others = [block for block, own in zip(held.blocks, met, strict=True) if not own]
-        dirty = held.dirty.replaced(window, after.held.dirty)
+        dirty = held.dirty.replace(window, after.held.dirty)
         found = Holding(blocks=[*others, *after.held.blocks], dirty=dirty)
         return found, float(before.value - after.value)
 

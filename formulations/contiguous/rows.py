@@ -2,7 +2,7 @@
 
 Variables, in bytes: ``r`` resident prefix of a tensor in a step, ``D`` dirty bytes after it
 (``s - Z`` of the next step), ``load`` and ``store`` in it; ``e = beta d``, the bytes that the
-channel moves in the step's duration. What is streamed follows from ``r``, p (s - r).
+channel moves in the step's duration. Streamed bytes follow from ``r``, p (s - r).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from formulations.residency.cells import Cells
 from formulations.solver.program import Floats, ProgramBuilder
-from spmopt.assemble.commands import stream_passes
+from spmopt.assemble.commands import stream_fetches
 from spmopt.core.machine import Machine
 from spmopt.core.objective import TRAFFIC, Objective
 from spmopt.core.table import Bools, Ints
@@ -26,7 +26,7 @@ _FINE = 1024
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellContext:
-    """What every family reads."""
+    """Data that every fusion space reads."""
 
     machine: Machine
     line: Timeline
@@ -38,9 +38,9 @@ class CellContext:
         return self.line.size_bytes[self.cells.tensor]
 
     @property
-    def stationary(self) -> Bools:
+    def required_resident(self) -> Bools:
         """(k,) The step keeps the tensor resident in full."""
-        result: Bools = (self.cells.access >= 0) & self.line.stationary[self.cells.access]
+        result: Bools = (self.cells.access >= 0) & self.line.required_resident[self.cells.access]
         return result
 
     @property
@@ -50,9 +50,9 @@ class CellContext:
 
     def streams(self) -> tuple[Ints, Ints]:
         """(k,) Bytes streamed in and out per byte that is not resident (R3, R4)."""
-        used = (self.cells.access >= 0) & ~self.stationary
+        used = (self.cells.access >= 0) & ~self.required_resident
         into, out = (
-            np.where(used, passes[self.cells.access], 0) for passes in stream_passes(self.line)
+            np.where(used, fetches[self.cells.access], 0) for fetches in stream_fetches(self.line)
         )
         return into, out
 
@@ -71,7 +71,7 @@ class Variables:
     def of(
         build: ProgramBuilder, c: CellContext, objective: Objective, *, absent: Bools, tie: float
     ) -> Variables:
-        """Add the columns; what moving a byte costs is more by ``tie`` of the dearest byte.
+        """Add the columns; the cost of moving a byte is more by ``tie`` of the dearest byte.
 
         Nothing is resident in the cells ``absent`` (k,).
         """
@@ -81,7 +81,7 @@ class Variables:
             resident=build.columns(
                 len(cells),
                 cost=resident,
-                lower=np.where(c.stationary, size, 0.0),
+                lower=np.where(c.required_resident, size, 0.0),
                 upper=np.where(absent, 0.0, size),
             ),
             load=build.columns(cells.loads, cost=load, upper=size),
@@ -93,7 +93,7 @@ class Variables:
 
 
 def _costs(c: CellContext, objective: Objective, tie: float) -> tuple[Floats, float, float, float]:
-    """Of a byte resident (k,), loaded, stored, and of time, in prices of the dearest byte."""
+    """Of a byte resident (k,), loaded, stored, and of time, in dual values of the dearest byte."""
     byte_time = objective.cycle / c.machine.bytes_per_cycle
     dearest = max(byte_time, objective.dram_in_byte, objective.dram_out_byte) or Fraction(1)
     moving = replace(TRAFFIC, dram_in_byte=dearest, dram_out_byte=dearest)
@@ -142,29 +142,32 @@ def lose_nothing(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
 def fill_channels(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P5) ``e >= load + store + streams`` (R6: d >= X).
 
-    With ``duplex`` two rows: ``e >= in + stores of stationary results`` and
-    ``e >= loads of stationary operands + out``.
+    With ``duplex`` two rows: ``e >= in + stores of required_resident results`` and
+    ``e >= loads of required_resident operands + out``.
     """
     into, out = c.streams()
     if not c.machine.duplex:
-        _last(build, c, x, passes=into + out, load=x.load, store=x.store)
+        _last(build, c, x, fetches=into + out, load=x.load, store=x.store)
         return
     first, last = _serial(c, x)
-    _last(build, c, x, passes=into, load=x.load, store=last)
-    _last(build, c, x, passes=out, load=first, store=x.store)
+    _last(build, c, x, fetches=into, load=x.load, store=last)
+    _last(build, c, x, fetches=out, load=first, store=x.store)
 
 
 def wait(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
-    """(P6) ``e >= loads of stationary operands + beta c + stores of stationary results`` (R6)."""
+    """(P6) ``e >= loads of required_resident operands + beta c + stores.
+
+    Of required_resident results`` (R6).
+    """
     compute: Floats = c.line.compute_cycles.astype(np.float64) * float(c.machine.bytes_per_cycle)
     first, last = _serial(c, x)
     nothing = np.zeros(len(c.cells), np.int64)
-    _last(build, c, x, passes=nothing, load=first, store=last, least=compute)
+    _last(build, c, x, fetches=nothing, load=first, store=last, least=compute)
 
 
 def _serial(c: CellContext, x: Variables) -> tuple[Ints, Ints]:
     """Columns of the loads before the computation and of the stores after it, else -1."""
-    fixed = c.stationary
+    fixed = c.required_resident
     return np.where(fixed, x.load, -1), np.where(fixed & c.cells.written, x.store, -1)
 
 
@@ -173,19 +176,19 @@ def _last(
     c: CellContext,
     x: Variables,
     *,
-    passes: Ints,
+    fetches: Ints,
     load: Ints,
     store: Ints,
     least: Floats | float = 0.0,
 ) -> None:
-    """``e - load - store + passes r >= passes s + least`` in every step."""
+    """``e - load - store + fetches r >= fetches s + least`` in every step."""
     step, steps = c.cells.step, c.line.steps
-    streams = np.bincount(step, (passes * c.size).astype(np.float64), steps)
+    streams = np.bincount(step, (fetches * c.size).astype(np.float64), steps)
     row = build.rows(steps, (streams + least) / c.byte_unit)
     build.add(row, x.duration, 1.0)
     build.add(row[step], load, -1.0)
     build.add(row[step], store, -1.0)
-    build.add(row[step], x.resident, passes)
+    build.add(row[step], x.resident, fetches)
 
 
 def before(column: Ints, cells: Cells) -> Ints:

@@ -18,23 +18,23 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.contiguous.blocks import Block, Holding, UseSteps, blocks_of
-from formulations.contiguous.packing import ORDERS, Order, Reuses, fit, pack, shaken
+from formulations.contiguous.packing import ORDERS, Order, Reuses, fit, pack, shake
 from formulations.contiguous.rounds import ContiguousPlan, Rounds, WindowSweep
 from formulations.contiguous.stack import ContiguousCase
 from formulations.contiguous.window import whole
 from formulations.residency import page
 from formulations.solver.program import Floats
-from spmopt.assemble.cost import plan_value
-from spmopt.core.instance import Instance
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan, Residency
+from spmopt.core.schedule import Residency, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Access, Timeline, timeline
 
 _LARGE = 300_000  # cells, from which on a linear program would take too long
 _EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
 _LEAST = Fraction(1, 5000)  # gain of a round after which another one follows
-_VAIN = 20  # starts by chance, one after the other, that led to nothing
+_FRUITLESS = 20  # starts by chance, one after the other, that led to nothing
 _SHARE = 16  # of the steps, at most, in which they differ from the best
 _FAR = Fraction(3, 1000)  # from the best, after one round
 _TINY = 1e-6  # gain of a page that saves time nowhere, of the largest
@@ -44,25 +44,29 @@ class Repair:
     """Plans with contiguous addresses, from a paged one on."""
 
     def __init__(
-        self, instance: Instance, request: Request, plan: Plan, prices: Certificate | None
+        self,
+        problem: Problem,
+        request: Request,
+        residency_plan: ResidencyPlan,
+        duals: Certificate | None,
     ) -> None:
         self._request = request
-        line = timeline(instance, plan.steps)
+        line = timeline(problem, residency_plan.steps)
         self._uses, self._whole = UseSteps(line), whole(line)
-        self._paged = blocks_of(plan.residency, instance.machine)
+        self._paged = blocks_of(residency_plan.residency, problem.machine)
         self._rounds = Rounds(
-            case=ContiguousCase(instance, line, self._uses, request.objective),
+            case=ContiguousCase(problem, line, self._uses, request.objective),
             request=request,
             again=Reuses(
-                line=line, pages=instance.machine.pages(line.size_bytes), gain=_gain(line, prices)
+                line=line, pages=problem.machine.pages(line.size_bytes), gain=_gain(line, duals)
             ),
         )
-        self._goal = plan_value(instance, plan, request.objective)
+        self._goal = residency_plan_value(problem, residency_plan, request.objective)
         self._goal *= 1 + Fraction(request.tolerance)
         self._large = sum(block.heights.size for block in self._paged) > _LARGE
         self._best: ContiguousPlan | None = None
 
-    def plans(self) -> Iterator[ContiguousPlan]:
+    def residency_plans(self) -> Iterator[ContiguousPlan]:
         """One after the other, mostly better ones; all are legal."""
         for found in self._attempts():
             if self._best is None or found.value < self._best.value:
@@ -70,33 +74,33 @@ class Repair:
             yield found
 
     def _attempts(self) -> Iterator[ContiguousPlan]:
-        for start in self._begun():
+        for start in self._begin():
             yield start
             yield from self._after(start, _EACH)
         if self._best is not None:
-            yield from self._swept(self._best) if self._large else self._searched(self._best)
+            yield from self._sweep(self._best) if self._large else self._search(self._best)
 
-    def _searched(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+    def _search(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Rounds while they help; of the solutions that cost the same, one that moves less."""
         while self._request.remaining_s() > 0:
             before = best
             yield from self._after(before, _MORE)
             for order in ORDERS.values():  # its blocks placed anew
-                start = self._packed(before.held.blocks, order)
+                start = self._pack(before.held.blocks, order)
                 if start is not None:
                     yield from self._after(start, _EACH)
             best = self._best or before
             if best.value > before.value * (1 - _LEAST):
                 break
-        yield from self._shaken(best)
-        last = self._rounds.solved((self._best or best).held, self._whole, tie=True)
+        yield from self._shake(best)
+        last = self._rounds.solve((self._best or best).held, self._whole, tie=True)
         if last is not None:
             yield last
 
-    def _shaken(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+    def _shake(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Rounds from the best blocks, some placed anew by chance, until that is long in vain."""
         random, vain = np.random.default_rng(0), 0
-        while best.value > self._goal and vain < _VAIN and self._request.remaining_s() > 0:
+        while best.value > self._goal and vain < _FRUITLESS and self._request.remaining_s() > 0:
             self._request.report("contiguous addresses, some placed anew", None)
             start = self._partly(best.held.blocks, random)
             for found in () if start is None else self._after(start, _EACH):
@@ -109,62 +113,65 @@ class Repair:
 
     def _partly(self, blocks: list[Block], random: np.random.Generator) -> ContiguousPlan | None:
         """Those that are there in some steps placed anew, the others where they are."""
-        blocks = self._uses.marked(blocks)
+        blocks = self._uses.mark(blocks)
         steps = self._whole.steps
         begin, count = random.integers(steps), 1 + random.integers(steps // _SHARE + 1)
         apart = [block.begin < begin + count and block.end > begin for block in blocks]
         memory = self._rounds.case.memory(
             self._whole, {owner: blocks[owner] for owner, moved in enumerate(apart) if not moved}
         )
-        if not pack(blocks, memory, shaken(random), np.flatnonzero(apart).tolist()):
+        if not pack(blocks, memory, shake(random), np.flatnonzero(apart).tolist()):
             return None
         return self._rounds.placed(blocks, self._whole)
 
-    def _swept(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+    def _sweep(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Sweep after sweep over windows, those of one between those of the one before."""
-        best = self._filled(best.held)
+        best = self._fill(best.held)
         yield best
         sweep = WindowSweep(self._rounds, best)
         while sweep.promising and self._request.remaining_s() > 0:
-            best = self._filled(sweep.over(best.held))
+            best = self._fill(sweep.over(best.held))
             yield best
 
-    def _filled(self, held: Holding) -> ContiguousPlan:
+    def _fill(self, held: Holding) -> ContiguousPlan:
         """With more kept where room is left over, which moves less in the same time."""
-        blocks, _ = self._rounds.filled(held.blocks, self._whole)
+        blocks, _ = self._rounds.fill(held.blocks, self._whole)
         return self._rounds.placed(blocks, self._whole, held.dirty)
 
-    def _begun(self) -> Iterator[ContiguousPlan]:
-        """The paged blocks, if they fit; else cut to fit; else stationary operands alone."""
-        fitted = None if self._large else self._fitted()
+    def _begin(self) -> Iterator[ContiguousPlan]:
+        """The paged blocks, if they fit; else cut to fit; else required-resident operands alone."""
+        fitted = None if self._large else self._fit()
         if fitted is not None:
             yield fitted
             return
         orders = list(ORDERS.values())[: 1 if self._large else None]
         any_found = False
-        for blocks, ways in ((self._paged, orders), (self._stationary(), list(ORDERS.values()))):
+        for blocks, ways in (
+            (self._paged, orders),
+            (self._required_resident(), list(ORDERS.values())),
+        ):
             for order in ways:
                 if any_found and self._request.remaining_s() <= 0:
                     return
-                found = self._packed(blocks, order)
+                found = self._pack(blocks, order)
                 if found is not None:
                     any_found = True
                     yield found
             if any_found:
                 return
 
-    def _fitted(self) -> ContiguousPlan | None:
-        blocks = self._uses.marked(self._paged)
+    def _fit(self) -> ContiguousPlan | None:
+        blocks = self._uses.mark(self._paged)
         request, case = self._request, self._rounds.case
         request.report("contiguous addresses, nothing cut", None)
-        machine = case.instance.machine
+        machine = case.problem.machine
         scratch = machine.pages(case.line.scratch_bytes)
         if not fit(blocks, machine.spm_pages, scratch, request.stop, request.remaining_s()):
             return None
         return self._rounds.placed(blocks, self._whole)
 
-    def _packed(self, blocks: list[Block], order: Order) -> ContiguousPlan | None:
-        blocks = self._uses.marked(blocks)
+    def _pack(self, blocks: list[Block], order: Order) -> ContiguousPlan | None:
+        blocks = self._uses.mark(blocks)
         self._request.report("contiguous addresses, placed anew", None)
         if not pack(blocks, self._rounds.case.memory(self._whole), order):
             return None
@@ -178,7 +185,7 @@ class Repair:
             if self._request.remaining_s() <= 0:
                 return
             self._request.report(f"contiguous addresses, round {number + 1}", None)
-            found = self._rounds.solved(start.held, self._whole)
+            found = self._rounds.solve(start.held, self._whole)
             if found is None:
                 return
             yield found
@@ -186,27 +193,27 @@ class Repair:
                 return
             start = found
 
-    def _stationary(self) -> list[Block]:
-        """Only what must be resident, only while it must."""
+    def _required_resident(self) -> list[Block]:
+        """Only required bytes, only while required."""
         line = self._rounds.case.line
         access = np.lexsort((line.step, line.tensor))
-        access = access[line.stationary[access]]
+        access = access[line.required_resident[access]]
         tensor, step = line.tensor[access], line.step[access]
         needed = Residency(
             tensor=tensor, begin=step, end=step + 1, size_bytes=line.size_bytes[tensor]
         )
-        return blocks_of(needed, self._rounds.case.instance.machine)
+        return blocks_of(needed, self._rounds.case.problem.machine)
 
 
-def _gain(line: Timeline, prices: Certificate | None) -> Floats:
-    """(a,) What a byte kept from an access to the next one saves, at the prices of the bound."""
+def _gain(line: Timeline, duals: Certificate | None) -> Floats:
+    """(a,) Saving of a byte kept from an access to the next one, at the duals of the bound."""
     into = np.ones(line.steps)
     out = into
-    if prices is not None and prices.order is None:
-        into, out = prices.dram_in.astype(np.float64), prices.dram_out.astype(np.float64)
+    if duals is not None and duals.order is None:
+        into, out = duals.dram_in.astype(np.float64), duals.dram_out.astype(np.float64)
     following = np.maximum(line.next, 0)
-    read = np.where(line.next >= 0, into[line.step[following]] * line.passes[following], 0.0)
-    written = np.where(line.kind != Access.READ, out[line.step] * line.passes, 0.0)
+    read = np.where(line.next >= 0, into[line.step[following]] * line.fetches[following], 0.0)
+    written = np.where(line.kind != Access.READ, out[line.step] * line.fetches, 0.0)
     gain = np.where(line.next >= 0, read + written, 0.0)
     result: Floats = np.maximum(gain, _TINY * gain.max(initial=1.0) * (line.next >= 0))
     return result
@@ -215,37 +222,41 @@ def _gain(line: Timeline, prices: Certificate | None) -> Floats:
 _NONE = "found no schedule in which each tensor has one range of addresses"
 
 
-def schedule(instance: Instance, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Outcome:
     """Good schedule with contiguous addresses; its bound is that of any addresses.
 
     The paged optimum, for which half of the time limit is, is repaired first; then those of the
-    plans to start from that are better than what that gave.
+    residency plans to start from that are better than its result.
 
     Raises
     ------
     InfeasibleError
-        An operation's stationary operands and scratch do not fit the SPM.
+        An operation's required-resident operands and scratch do not fit the SPM.
     """
-    paged = page.rounded(instance, request.part(bounds=True).share(0.5))
+    paged = page.round_values(problem, request.part(bounds=True).share(0.5))
     best: ContiguousPlan | None = None
 
-    def value(plan: Plan) -> Fraction:
-        return plan_value(instance, plan, request.objective)
+    def value(residency_plan: ResidencyPlan) -> Fraction:
+        return residency_plan_value(problem, residency_plan, request.objective)
 
-    starts = [plan for plan in (request.start, *request.others) if plan is not None]
-    plans = [*([] if paged.plan is None else [paged.plan]), *starts]
-    for plan in plans:
-        if best is not None and value(plan) >= best.value:
+    starts = [
+        residency_plan
+        for residency_plan in (request.start, *request.others)
+        if residency_plan is not None
+    ]
+    residency_plans = [*([] if paged.residency_plan is None else [paged.residency_plan]), *starts]
+    for residency_plan in residency_plans:
+        if best is not None and value(residency_plan) >= best.value:
             continue
         late = best is not None and request.remaining_s() <= 0
-        for found in Repair(instance, request, plan, paged.certificate).plans():
+        for found in Repair(problem, request, residency_plan, paged.certificate).residency_plans():
             if best is None or found.value < best.value:
                 best = found
                 request.report_incumbent(value=best.value)
             if late:  # what can be placed as it is must not be better than the answer
                 break
     return Outcome(
-        plan=None if best is None else best.plan,
+        residency_plan=None if best is None else best.residency_plan,
         certificate=paged.certificate,
         notes=paged.notes if best is not None else (*paged.notes, _NONE),
         cut_short=paged.cut_short,

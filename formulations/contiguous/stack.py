@@ -20,7 +20,7 @@ from formulations.contiguous.blocks import (
     Holding,
     UseSteps,
     heights_at,
-    lengthened,
+    lengthen,
 )
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.rows import (
@@ -32,17 +32,17 @@ from formulations.contiguous.rows import (
     lose_nothing,
     wait,
 )
-from formulations.contiguous.window import StepWindow, kept_cells
+from formulations.contiguous.window import StepWindow, keep_cells
 from formulations.residency.cells import Cells
 from formulations.solver.program import Floats, Program, ProgramBuilder
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import Plan, Ranges, Residency, Stores
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Ranges, Residency, ResidencyPlan, Stores
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 _TIE = 1e-5
-"""Of a byte's dearest price: of schedules that take the same time, the one that moves less."""
+"""Of a byte's dearest dual value: of schedules that take the same time, the one that moves less."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,16 +65,16 @@ class Stack:
 
 
 class ContiguousCase(NamedTuple):
-    """What is to be scheduled, and for what."""
+    """Problem and objective."""
 
-    instance: Instance
+    problem: Problem
     line: Timeline
     uses: UseSteps
     objective: Objective
 
     def memory(self, window: StepWindow, held: Mapping[int, Block] | None = None) -> SpmMap:
-        """All free but the scratch, and what the blocks ``held``, by number, take."""
-        machine, steps = self.instance.machine, slice(window.first, window.last)
+        """All free but the scratch, and the pages of blocks ``held``, by number."""
+        machine, steps = self.problem.machine, slice(window.first, window.last)
         scratch = machine.pages(self.line.scratch_bytes[steps])
         memory = SpmMap(machine.spm_pages, scratch, window.first)
         for owner, block in (held or {}).items():
@@ -90,7 +90,7 @@ def stack(
     With ``tie`` also the one of its solutions that moves less, which takes longer.
     """
     objective, blocks, build = case.objective, held.blocks, ProgramBuilder()
-    c, block = cells_of(case, blocks, lengthened(blocks, memory, window, case.uses), window)
+    c, block = cells_of(case, blocks, lengthen(blocks, memory, window, case.uses), window)
     x = Variables.of(build, c, objective, absent=block < 0, tie=_TIE if tie else 0.0)
     bases = build.columns(len(blocks))
     grow(build, c, x)
@@ -110,7 +110,7 @@ def stack(
 
 
 def _with_edges(built: Stack, held: Holding, pages: Ints, window: StepWindow) -> Program:
-    """The program with what is fixed at the edges of the window."""
+    """The program with fixed values at the edges of the window."""
     c, x, unit = built.context, built.columns, built.context.byte_unit
     lower, upper = built.program.lower.copy(), built.program.upper.copy()
     step = c.cells.step + window.first
@@ -136,9 +136,9 @@ def cells_of(
     """
     steps = case.line.steps
     tensor = np.array([block.tensor for block in blocks], np.int64)
-    cells = kept_cells(case.line, window, tensor, spans)
+    cells = keep_cells(case.line, window, tensor, spans)
     line = window.part_of(case.line)
-    context = CellContext(machine=case.instance.machine, line=line, cells=cells)
+    context = CellContext(machine=case.problem.machine, line=line, cells=cells)
     if not blocks:
         return context, np.full(len(cells), -1, np.int64)
     step = cells.step + window.first
@@ -221,7 +221,7 @@ def blocks_now(
 
 
 def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
-    """Let each block down onto what is below it: whole pages, and never higher than it was.
+    """Let each block down onto the blocks below it: whole pages, and never higher than it was.
 
     A base is a sum of heights below it, or less than a real one was: rounded heights make it
     smaller, or larger by a few of the solver's tolerances, which are no page. Those ``fixed``
@@ -243,7 +243,7 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
 def stores(c: CellContext, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
     """(k,) Bytes to store in each cell, at the latest in time, and those dirty after it.
 
-    Stored in a step is what (P2) and (P3) ask for: nothing is dirty that the next step does not
+    (P2) and (P3) decide the bytes stored in a step: nothing is dirty that the next step does not
     hold, nor more than the program leaves ``dirty``.
     """
     cells = c.cells
@@ -264,7 +264,9 @@ def stores(c: CellContext, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
     return store, after
 
 
-def plan_of(c: CellContext, resident: Ints, store: Ints, blocks: list[Block]) -> Plan:
+def residency_plan_of(
+    c: CellContext, resident: Ints, store: Ints, blocks: list[Block]
+) -> ResidencyPlan:
     """Residency, stores and addresses, by the steps of the cells."""
     cells, line = c.cells, c.line
     stored = np.flatnonzero(store)
@@ -272,7 +274,7 @@ def plan_of(c: CellContext, resident: Ints, store: Ints, blocks: list[Block]) ->
     rows = _runs(cells, resident > 0, resident)
     first = np.array([row.start for row in rows], np.int64)
     last = np.array([row.stop - 1 for row in rows], np.int64)
-    return Plan(
+    return ResidencyPlan(
         steps=line.chosen,
         residency=Residency(
             tensor=cells.tensor[first],

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.residency.cells import Cells, changed
+from formulations.residency.cells import Cells, change
 from spmopt.core.operands import FIGURES
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
-_BY_ACCESS = ("tensor", "kind", "passes", "stationary", "live_after")
+_BY_ACCESS = ("tensor", "kind", "fetches", "required_resident", "live_after")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepWindow:
     """Steps ``[begin, end)`` of ``steps``, and the ones before and after them, its *edges*.
 
-    What is resident at an edge stays so, at the same addresses, and no more of it is dirty after.
+    Bytes resident at an edge stay so, at the same addresses, and no more of them are dirty after.
     """
 
     begin: int
@@ -80,7 +80,7 @@ def whole(line: Timeline) -> StepWindow:
     return StepWindow(begin=0, end=line.steps, steps=line.steps)
 
 
-def kept_cells(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) -> Cells:
+def keep_cells(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) -> Cells:
     """Cells of the ``spans`` (s, 2) of ``tensor``, which do not overlap, and of all uses.
 
     Where a span ends and the contents live on, ``last`` is set: nothing may be dirty after it.
@@ -103,7 +103,7 @@ def kept_cells(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) ->
     before = access < 0
     first = line.first_access[owner]
     following = np.where(before, first, line.next[np.maximum(access, 0)])
-    written = np.where(before, False, changed(line)[np.maximum(access, 0)])
+    written = np.where(before, False, change(line)[np.maximum(access, 0)])
     live = np.where(before, line.live_before[owner], line.live_after[np.maximum(access, 0)])
     # Contents that are dead, or final and as they are in DRAM, are not worth a page.
     of_use = used | (live & (written | (following >= 0)))

@@ -19,13 +19,15 @@ from formulations.joint.model import FAMILIES, PAGED, build
 from formulations.joint.program import HUGE, JointProgram
 from formulations.joint.relaxation import relax
 from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound
-from formulations.joint.solution import decided, decoded, hinted
-from formulations.joint.symmetries import interchanges, mirrored
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan
+from formulations.joint.solution import decide_residency, decode, hint
+from formulations.joint.symmetries import interchanges, mirror
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints
 
-_FIRST_SHARE = 0.5  # of the time, at most, for the schedule nearest to the plan to start from
+_FIRST_SHARE = (
+    0.5  # of the time, at most, for the schedule nearest to the residency plan to start from
+)
 _RELAXED_SHARE = 0.4  # of the time, at most, for the relaxation
 _RELAXING = 25.0  # of CP-SAT's deterministic time, at most, for it: some 25 seconds
 _ORDERED_SHARE = 0.25  # of the time, at most, for its order
@@ -37,32 +39,32 @@ Hints: TypeAlias = Sequence[tuple[Any, int]]  # variables or literals, and value
 
 
 def search(
-    instance: Instance, settings: JointSettings, start: Plan | None, due: float
+    problem: Problem, settings: JointSettings, start: ResidencyPlan | None, due: float
 ) -> Iterator[Answer]:
     """Schedules and bounds as they come; the last of each is the best; ends at ``due``.
 
-    First the model with the decisions of ``start`` fixed (order, modes, which uses share an
+    First the model with the decisions of ``start`` fixed (order, mappings, which uses share an
     interval), which is solved at once or found not to fit contiguously; then the relaxation, for
     a bound, and the model with its decisions; then all of it from the best of these. At last, once
     nothing better is to be found, a schedule of that time that is the same always.
     """
     left_out = [family for family in (*FAMILIES, *PAGED) if family.__name__ in settings.without]
     alike = settings.order is None and "interchanges" not in settings.without
-    pairs = interchanges(instance) if alike else ()
+    pairs = interchanges(problem) if alike else ()
     order = [(pair.first, pair.other) for pair in pairs]
-    facts = analyze(instance, settings.order, pairs=order)
+    facts = analyze(problem, settings.order, pairs=order)
     create = partial(build, facts, paged=settings.paged, without=left_out)
-    start = None if start is None else mirrored(start, pairs)
+    start = None if start is None else mirror(start, pairs)
     run = _Search(create(), settings, due)
     if start is not None:
-        yield from run.near([*hinted(run.program, start)])
+        yield from run.near([*hint(run.program, start)])
     if not left_out:
-        yield from run.told([ProvedBound(cycles=least_cycles(facts))])
+        yield from run.send_hints([ProvedBound(cycles=least_cycles(facts))])
         if "relaxation" not in settings.without:
-            yield from run.relaxed(start)
+            yield from run.relax(start)
     yield from run.free()
     if settings.same and run.proved:
-        yield from _settled(create(), run.best, due)
+        yield from _settle(create(), run.best, due)
 
 
 class _Search:
@@ -75,11 +77,11 @@ class _Search:
 
     @property
     def proved(self) -> bool:
-        """Whether what was found is within the tolerance."""
+        """Whether the result is within the tolerance."""
         return self.best <= self._least * (1 + self._settings.tolerance)
 
-    def told(self, answers: Iterable[Answer]) -> Iterator[Answer]:
-        """Pass on what is better than before, until the best is proved."""
+    def send_hints(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+        """Yield better results, until the best is proved."""
         for answer in answers:
             if isinstance(answer, FoundSchedule):
                 if answer.cycles >= self.best:
@@ -94,7 +96,7 @@ class _Search:
                 break
 
     def near(self, hints: Hints) -> Iterator[Answer]:
-        """A schedule with what is hinted fixed; if it is the best, all of it is hinted later."""
+        """A schedule with the hints fixed; if it is the best, all of it is hinted later."""
         solver = self._solver(_FIRST_SHARE)
         solver.parameters.fix_variables_to_their_hinted_value = True
         self._hint(hints)
@@ -105,22 +107,22 @@ class _Search:
         cycles = round(solver.objective_value)
         if cycles <= self.best:
             self._hints = [(variable, solver.value(variable)) for variable in self.program.every]
-        schedule = decoded(self.program, solver.value, solver.boolean_value)
-        yield from self.told([FoundSchedule(schedule=schedule, cycles=cycles)])
+        schedule = decode(self.program, solver.value, solver.boolean_value)
+        yield from self.send_hints([FoundSchedule(schedule=schedule, cycles=cycles)])
 
-    def relaxed(self, start: Plan | None) -> Iterator[Answer]:
+    def relax(self, start: ResidencyPlan | None) -> Iterator[Answer]:
         """Bounds by the relaxation, and a schedule by its decisions."""
         if self.proved:
             return
         relaxation = relax(self.program.facts)
         if self.best < HUGE:
             relaxation.cp.add(relaxation.makespan <= self.best)
-        for literal, holds in () if start is None else hinted(relaxation, start):
+        for literal, holds in () if start is None else hint(relaxation, start):
             relaxation.cp.add_hint(literal, holds)
         solver = self._solver(_RELAXED_SHARE)
         solver.parameters.max_deterministic_time = _RELAXING
         with closing(_solve(relaxation.cp, solver)) as answers:
-            yield from self.told(answers)
+            yield from self.send_hints(answers)
         if self.proved or not solver.response_proto.solution:
             return
         self.program.cp.add(self.program.makespan >= self._least)
@@ -135,7 +137,7 @@ class _Search:
         self, order: Ints, relaxation: JointProgram, relaxed: cp_model.CpSolver
     ) -> Iterator[Answer]:
         """Schedules in one order; the best becomes the hint."""
-        facts = analyze(self.program.facts.instance, order)
+        facts = analyze(self.program.facts.problem, order)
         program = build(facts, paged=self._settings.paged)
         program.cp.add(program.makespan >= self._least)
         for literal, holds in _decisions(program, relaxation, relaxed):
@@ -143,7 +145,7 @@ class _Search:
         solver, best = self._solver(_ORDERED_SHARE), self.best
         with closing(_solve(program.cp, solver, program)) as answers:
             # Its bounds are of that order only.
-            yield from self.told(each for each in answers if isinstance(each, FoundSchedule))
+            yield from self.send_hints(each for each in answers if isinstance(each, FoundSchedule))
         if self.best < best and not self.proved:
             yield from self.near(_decisions(self.program, program, solver))
 
@@ -153,7 +155,7 @@ class _Search:
             return
         self._hint(self._hints)
         with closing(_solve(self.program.cp, self._solver(), self.program)) as answers:
-            yield from self.told(answers)
+            yield from self.send_hints(answers)
 
     def _hint(self, hints: Hints) -> None:
         _clear(self.program.cp.clear_hints)
@@ -165,7 +167,7 @@ class _Search:
 
 
 def _decisions(program: JointProgram, other: JointProgram, solver: cp_model.CpSolver) -> Hints:
-    return [*decided(program, other, solver.value, solver.boolean_value)]
+    return [*decide_residency(program, other, solver.value, solver.boolean_value)]
 
 
 def _solve(
@@ -194,7 +196,7 @@ def _solve(
         thread.join()
 
 
-def _settled(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSchedule]:
+def _settle(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSchedule]:
     """A schedule that takes no longer than ``cycles``, by one thread and from no hint.
 
     Many schedules take the least time, and several threads find now this one, now that.
@@ -205,7 +207,7 @@ def _settled(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSc
     solver = _solver(1, due - monotonic())
     solver.parameters.max_deterministic_time = _SETTLING
     if solver.solve(program.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        schedule = decoded(program, solver.value, solver.boolean_value)
+        schedule = decode(program, solver.value, solver.boolean_value)
         yield FoundSchedule(schedule=schedule, cycles=cycles)
 
 
@@ -237,5 +239,5 @@ class _Listener(cp_model.CpSolverSolutionCallback):
 
     def on_solution_callback(self) -> None:
         """Called by the solver."""
-        schedule = decoded(self._program, self.value, self.boolean_value)
+        schedule = decode(self._program, self.value, self.boolean_value)
         self._answers.put(FoundSchedule(schedule=schedule, cycles=round(self.objective_value)))

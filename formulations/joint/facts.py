@@ -1,9 +1,10 @@
-"""What an instance fixes whatever its order: dependences, uses of tensors, versions, segments.
+"""Facts of a problem that do not depend on the order.
 
-Dependences are the predecessors and the hazards of the listed order. They order every write of a
-tensor against all its other uses, so that each use reads and writes a version known beforehand;
-only the readers of one version are free among themselves. A *segment* is a chain of versions
-made by updates in place: it begins with the contents at the start, or with a blind write.
+Dependences, uses of tensors, versions, segments. Dependences are the predecessors and the hazards
+of the listed order. They order every write of a tensor against all its other uses, so that each use
+reads and writes a version known beforehand; only the readers of one version are free among
+themselves. A *segment* is a chain of versions made by updates in place: it begins with the contents
+at the start, or with a blind write.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from math import gcd
 import networkx
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.order import dependences
+from spmopt.core.problem import Problem
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
@@ -65,7 +66,7 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointFacts:
-    """An instance, analyzed.
+    """A problem, analyzed.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class JointFacts:
         Uses by tensor, in the listed order, and by operation, in the order of its operands.
     """
 
-    instance: Instance
+    problem: Problem
     before: Bools
     chain: tuple[tuple[int, int], ...]
     uses: tuple[OperandUse, ...]
@@ -88,15 +89,15 @@ class JointFacts:
     @property
     def operations(self) -> int:
         """Number of operations, and of steps."""
-        return len(self.instance.operations)
+        return len(self.problem.operations)
 
     def pages(self, size_bytes: int) -> int:
         """Pages that hold so many bytes."""
-        return -(-size_bytes // self.instance.machine.page_bytes)
+        return -(-size_bytes // self.problem.machine.page_bytes)
 
     def size(self, tensor: int) -> int:
         """Bytes of a tensor."""
-        return self.instance.tensors[tensor].size_bytes
+        return self.problem.tensors[tensor].size_bytes
 
     def use_before(self, one: int, other: int) -> bool:
         """Whether use ``one`` comes before ``other`` in every order."""
@@ -105,23 +106,23 @@ class JointFacts:
 
 
 def analyze(
-    instance: Instance, order: Ints | None = None, *, pairs: Sequence[tuple[int, int]] = ()
+    problem: Problem, order: Ints | None = None, *, pairs: Sequence[tuple[int, int]] = ()
 ) -> JointFacts:
-    """Return facts of ``instance``; with ``order``, of that order of operations only.
+    """Return facts of ``problem``; with ``order``, of that order of operations only.
 
     Without one, of those in which the first of each of ``pairs`` runs before the other.
     """
-    before = _closure(instance, pairs) if order is None else _total(order)
+    before = _closure(problem, pairs) if order is None else _total(order)
     through = (before.astype(np.int64) @ before.astype(np.int64)) > 0
     uses: list[OperandUse] = []
     # Of each version: its tensor, and by number its uses.
-    contents = [t for t, tensor in enumerate(instance.tensors) if tensor.in_dram]
+    contents = [t for t, tensor in enumerate(problem.tensors) if tensor.in_dram]
     writer, next_writer = dict[int, int](), dict[int, int]()
     readers: defaultdict[int, list[int]] = defaultdict(list)
     current = dict(zip(contents, range(len(contents)), strict=True))
-    segment = list(range(len(instance.tensors)))
+    segment = list(range(len(problem.tensors)))
     segments = count(len(segment))
-    for index, operation in enumerate(instance.operations):
+    for index, operation in enumerate(problem.operations):
         for place, tensor in enumerate(operation.tensors):
             number, reads, writes = len(uses), NONE, NONE
             if place < len(operation.reads):
@@ -147,13 +148,13 @@ def analyze(
                     writes=writes,
                 )
             )
-    of_tensor: list[list[int]] = [[] for _ in instance.tensors]
-    of_operation: list[list[int]] = [[] for _ in instance.operations]
+    of_tensor: list[list[int]] = [[] for _ in problem.tensors]
+    of_operation: list[list[int]] = [[] for _ in problem.operations]
     for number, use in enumerate(uses):
         of_tensor[use.tensor].append(number)
         of_operation[use.operation].append(number)
     return JointFacts(
-        instance=instance,
+        problem=problem,
         before=before,
         chain=tuple((int(i), int(j)) for i, j in np.argwhere(before & ~through)),
         uses=tuple(uses),
@@ -163,7 +164,7 @@ def analyze(
                 writer=writer.get(version, NONE),
                 readers=tuple(readers[version]),
                 next_writer=next_writer.get(version, NONE),
-                kept=instance.tensors[tensor].keep and version not in next_writer,
+                kept=problem.tensors[tensor].keep and version not in next_writer,
             )
             for version, tensor in enumerate(contents)
         ),
@@ -172,9 +173,9 @@ def analyze(
     )
 
 
-def _closure(instance: Instance, pairs: Sequence[tuple[int, int]]) -> Bools:
+def _closure(problem: Problem, pairs: Sequence[tuple[int, int]]) -> Bools:
     """Transitive closure of the dependences, and of ``pairs``, earlier to later as listed."""
-    needed = dependences(instance)
+    needed = dependences(problem)
     graph = networkx.DiGraph(pairs)
     graph.add_nodes_from(range(len(needed)))
     graph.add_edges_from((one, later) for later, before in enumerate(needed) for one in before)
@@ -197,9 +198,9 @@ class ResidencyInterval:
     these need no others:
 
     * An interval that holds no use of its tensor would load it for nothing.
-    * Of one that goes on over a blind write, what lies before the write and what lies after are
-      two: the old contents are dead when their last use and store are over.
-    * It ends with its last use or store: what it holds afterwards is in DRAM or dead.
+    * Of one that goes on over a blind write, the parts before and after the write are two: the old
+      contents are dead when their last use and store are over.
+    * It ends with its last use or store: its contents afterwards are in DRAM or dead.
 
     Attributes
     ----------
@@ -207,7 +208,7 @@ class ResidencyInterval:
         The first use. Unless it is a blind write, the tensor is loaded for it.
     members
         Uses that may be in the interval, the head included.
-    covers
+    fusion_plans
         Operations in whose steps the tensor may be resident, those of the members included.
     issues
         Operations in whose steps the load may be issued.
@@ -218,13 +219,13 @@ class ResidencyInterval:
     pages: int
     loads: bool
     members: tuple[int, ...]
-    covers: tuple[int, ...]
+    fusion_plans: tuple[int, ...]
     issues: tuple[int, ...]
 
 
 def possible_intervals(facts: JointFacts) -> tuple[ResidencyInterval, ...]:
     """All intervals of tensors that fit the scratchpad."""
-    room = facts.instance.machine.spm_pages
+    room = facts.problem.machine.spm_pages
     intervals = []
     for head, use in enumerate(facts.uses):
         pages = facts.pages(facts.size(use.tensor))
@@ -242,15 +243,15 @@ def _interval(facts: JointFacts, head: int, pages: int) -> ResidencyInterval:
         if facts.uses[other].segment == use.segment and not facts.use_before(other, head)
     )
     loads = use.kind != Access.WRITE
-    covers = tuple(
+    fusion_plans = tuple(
         operation
         for operation in range(facts.operations)
-        if _may_cover(facts, head, members, operation)
+        if _may_fusion_plan(facts, head, members, operation)
     )
     touching = {facts.uses[other].operation for other in same}
     issues = tuple(
         operation
-        for operation in covers
+        for operation in fusion_plans
         if operation == use.operation
         or (operation not in touching and not facts.before[use.operation, operation])
     )
@@ -260,12 +261,14 @@ def _interval(facts: JointFacts, head: int, pages: int) -> ResidencyInterval:
         pages=pages,
         loads=loads,
         members=members,
-        covers=covers,
+        fusion_plans=fusion_plans,
         issues=issues if loads else (),
     )
 
 
-def _may_cover(facts: JointFacts, head: int, members: tuple[int, ...], operation: int) -> bool:
+def _may_fusion_plan(
+    facts: JointFacts, head: int, members: tuple[int, ...], operation: int
+) -> bool:
     """Whether the tensor may be resident in that step, but in no step of a use outside."""
     begin, before = facts.uses[head].operation, facts.before
     if before[operation, begin] and facts.uses[head].kind == Access.WRITE:
@@ -293,49 +296,53 @@ def unit_cycles(facts: JointFacts) -> int:
 
     So do all times of a schedule in which nothing waits in vain, its makespan among them.
     """
-    instance = facts.instance
-    cycles = {mode.compute_cycles for operation in instance.operations for mode in operation.modes}
+    problem = facts.problem
+    cycles = {
+        mapping.compute_cycles for operation in problem.operations for mapping in operation.mappings
+    }
     for use in facts.uses:
-        for mode in instance.operations[use.operation].modes:
-            passes = mode.operands[use.place].passes
-            for times in {1, passes - 1, passes} - {0}:
-                cycles.add(command_cycles(instance.machine, times * facts.size(use.tensor)))
+        for mapping in problem.operations[use.operation].mappings:
+            fetches = mapping.operands[use.place].fetches
+            for times in {1, fetches - 1, fetches} - {0}:
+                cycles.add(command_cycles(problem.machine, times * facts.size(use.tensor)))
     return max(1, gcd(*cycles))
 
 
 def serial_cycles(facts: JointFacts) -> int:
-    """A bound on the makespan of doing one thing after the other, keeping what must be kept.
+    """A bound on the makespan of serial execution with only required residency.
 
-    Every use moves its tensor in and out as often as any mode may ask for.
+    Every use moves its tensor in and out as often as any mapping may ask for.
     """
-    instance = facts.instance
+    problem = facts.problem
     total = sum(
-        max(mode.compute_cycles for mode in operation.modes) for operation in instance.operations
+        max(mapping.compute_cycles for mapping in operation.mappings)
+        for operation in problem.operations
     )
     for use in facts.uses:
-        modes = instance.operations[use.operation].modes
-        passes = max(mode.operands[use.place].passes for mode in modes)
+        mappings = problem.operations[use.operation].mappings
+        fetches = max(mapping.operands[use.place].fetches for mapping in mappings)
         ways = 1 if use.kind == Access.READ else 2
-        total += ways * command_cycles(instance.machine, passes * facts.size(use.tensor))
+        total += ways * command_cycles(problem.machine, fetches * facts.size(use.tensor))
     return total
 
 
 def least_cycles(facts: JointFacts) -> int:
-    """A bound that needs no search: all computation, and what each channel must move at all.
+    """A bound that needs no search: all computation, and the least transfers of each channel.
 
-    What is there at the start and read comes in once at least, what must be kept goes out once.
+    Initial contents that are read come in once at least, kept tensors go out once.
     """
-    instance = facts.instance
+    problem = facts.problem
     compute = sum(
-        min(mode.compute_cycles for mode in operation.modes) for operation in instance.operations
+        min(mapping.compute_cycles for mapping in operation.mappings)
+        for operation in problem.operations
     )
     inward = outward = 0
     for version in facts.versions:
-        cycles = command_cycles(instance.machine, facts.size(version.tensor))
+        cycles = command_cycles(problem.machine, facts.size(version.tensor))
         if version.writer == NONE and version.readers:
             inward += cycles
         if version.writer != NONE and version.kept:
             outward += cycles
-    if instance.machine.duplex:
+    if problem.machine.duplex:
         return max(compute, inward, outward)
     return max(compute, inward + outward)

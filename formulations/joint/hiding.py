@@ -1,4 +1,4 @@
-"""What channels hide of each operation's computation, and what is in the SPM meanwhile."""
+"""Transfers that each operation's computation hides, and bytes in the SPM meanwhile."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ class Hiding:
 
     def __init__(self, program: JointProgram) -> None:
         self._program = program
-        operations = program.facts.instance.operations
-        self._most = [max(mode.compute_cycles for mode in each.modes) for each in operations]
+        operations = program.facts.problem.operations
+        self._most = [
+            max(mapping.compute_cycles for mapping in each.mappings) for each in operations
+        ]
         self._taken: list[list[list[_Taken]]] = [[[] for _ in operations] for _ in (START, END)]
         # By operation: what hides how much.
         self._hidden: list[list[tuple[Move, Number]]] = [[] for _ in operations]
@@ -48,15 +50,18 @@ class Hiding:
         return [operation for operation, most in enumerate(self._most) if most]
 
     def computation(self, operation: int) -> LinearExpr:
-        """Its cycles, by the mode."""
-        modes = self._program.facts.instance.operations[operation].modes
-        cycles = [mode.compute_cycles for mode in modes]
-        return LinearExpr.weighted_sum(self._program.mode[operation], cycles)
+        """Its cycles, by the mapping."""
+        mappings = self._program.facts.problem.operations[operation].mappings
+        cycles = [mapping.compute_cycles for mapping in mappings]
+        return LinearExpr.weighted_sum(self._program.mapping[operation], cycles)
 
-    def stationary(self, use: int) -> bool:
-        """Whether the operand is stationary in every mode."""
-        modes = self._program.mode[self._program.facts.uses[use].operation]
-        return all(self._program.operand(use, mode).stationary for mode in range(len(modes)))
+    def required_resident(self, use: int) -> bool:
+        """Whether the operand is required-resident in every mapping."""
+        mappings = self._program.mapping[self._program.facts.uses[use].operation]
+        return all(
+            self._program.operand(use, mapping).required_resident
+            for mapping in range(len(mappings))
+        )
 
     def takes(
         self,
@@ -103,28 +108,28 @@ class Hiding:
         for channel in self._program.channels:
             self._sum(channel)
 
-    def _stationary(self, operation: int) -> set[int]:
+    def _required_resident(self, operation: int) -> set[int]:
         """Tensors that are in the SPM in full while it runs, in every schedule."""
         facts = self._program.facts
-        uses = [use for use in facts.of_operation[operation] if self.stationary(use)]
+        uses = [use for use in facts.of_operation[operation] if self.required_resident(use)]
         return {facts.uses[use].tensor for use in uses}
 
     def _free(self, operation: int, besides: Collection[int] = ()) -> int:
-        """Pages that are left by what it takes in every schedule, but for tensors ``besides``."""
+        """Pages left beside those that it takes in every schedule, but for tensors ``besides``."""
         facts = self._program.facts
-        tensors = self._stationary(operation).difference(besides)
-        modes = facts.instance.operations[operation].modes
-        scratch = min(facts.pages(mode.scratch_bytes) for mode in modes)
+        tensors = self._required_resident(operation).difference(besides)
+        mappings = facts.problem.operations[operation].mappings
+        scratch = min(facts.pages(mapping.scratch_bytes) for mapping in mappings)
         taken = scratch + sum(facts.pages(facts.size(tensor)) for tensor in tensors)
-        return facts.instance.machine.spm_pages - taken
+        return facts.problem.machine.spm_pages - taken
 
     def _fit(self, operation: int, taken: Sequence[_Taken]) -> None:
-        """What is taken at once fits; of what is larger than half of what is free, one at most."""
+        """Pages taken together fit; of tensors larger than half of the free pages, one at most."""
         program = self._program
-        room = program.facts.instance.machine.spm_pages
+        room = program.facts.problem.machine.spm_pages
         held = LinearExpr.sum([each.pages * each.literal for each in taken])
         program.cp.add(held + program.scratch_pages(operation) <= room)
-        fixed, free = self._stationary(operation), self._free(operation)
+        fixed, free = self._required_resident(operation), self._free(operation)
         program.cp.add_at_most_one(
             each.literal for each in taken if 2 * each.pages > free and each.tensor not in fixed
         )
@@ -143,14 +148,14 @@ class Hiding:
     def _large(self, operation: int) -> None:
         """A large operand that was there before does not come, and leaves no room for large loads.
 
-        This follows from what fits, but not in a linear relaxation.
+        This follows from integrality, but not in a linear relaxation.
         """
         program, facts, free = self._program, self._program.facts, self._free(operation)
         large = {t for t in range(len(facts.of_tensor)) if 2 * facts.pages(facts.size(t)) > free}
         loads = {id(load) for load in program.load.values() if load.tensor in large}
         most = self._most[operation]
         for use in facts.of_operation[operation]:
-            if facts.uses[use].tensor not in large or self.stationary(use):
+            if facts.uses[use].tensor not in large or self.required_resident(use):
                 continue
             kept = LinearExpr.sum(
                 [

@@ -1,4 +1,4 @@
-"""Implied rows: what follows from the others, but the solver would find late or never.
+"""Implied rows: rows that follow from the others, but that the solver would find late or never.
 
 Linear relaxations see neither that intervals do not overlap nor implications; so (J22) and (J23)
 are sums over all intervals that a use may be in. Without them the bound of an attention head's
@@ -39,7 +39,7 @@ def _cycles(moves: Iterable[Move]) -> LinearExpr:
 
 
 def contiguity(program: JointProgram) -> None:
-    """(J21) An interval covers what lies between its head and another step that it covers."""
+    """(J21) An interval covers the steps between its head and another step that it covers."""
     facts = program.facts
     for interval, record in enumerate(program.intervals):
         head = facts.uses[record.head].operation
@@ -64,8 +64,8 @@ def _spread(
     program.cp.add_bool_or(~covered, between, *(~literal for literal in when))
 
 
-def kept_through(program: JointProgram) -> None:
-    """(J22) What a use finds there, kept from before step i, was in step i.
+def keep_through(program: JointProgram) -> None:
+    """(J22) Bytes that a use finds there, kept from before step i, were in step i.
 
     ``sum_t pages_t (in an interval since before i, at its first use from i on) + scratch <= room``.
     """
@@ -76,13 +76,13 @@ def kept_through(program: JointProgram) -> None:
             [
                 facts.pages(facts.size(tensor)) * literal
                 for tensor in range(len(facts.of_tensor))
-                for literal in _kept(program, index, tensor)
+                for literal in _keep(program, index, tensor)
             ]
         )
-        program.cp.add(held + scratch <= facts.instance.machine.spm_pages)
+        program.cp.add(held + scratch <= facts.problem.machine.spm_pages)
 
 
-def _kept(program: JointProgram, operation: int, tensor: int) -> list[Literal]:
+def _keep(program: JointProgram, operation: int, tensor: int) -> list[Literal]:
     """Literals of which one holds, at most, and then the tensor is resident in the step."""
     facts = program.facts
     uses = facts.of_tensor[tensor]
@@ -100,7 +100,7 @@ def _kept(program: JointProgram, operation: int, tensor: int) -> list[Literal]:
     ]
 
 
-def stored_or_together(program: JointProgram) -> None:
+def store_or_join(program: JointProgram) -> None:
     """(J23) ``stored_v >= writer resident - reader in an interval since the write or before``.
 
     An interval with a head up to the writer holds the reader only if it holds the writer too.

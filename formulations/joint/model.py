@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from formulations.joint.facts import JointFacts
-from formulations.joint.implied_rows import contiguity, kept_through, shares, stored_or_together
+from formulations.joint.implied_rows import contiguity, keep_through, shares, store_or_join
 from formulations.joint.program import JointProgram
 from formulations.joint.residency_rows import (
     addresses,
@@ -14,12 +14,12 @@ from formulations.joint.residency_rows import (
     coverage,
     crowding,
     issue,
-    issued_stores,
+    mappings,
     membership,
-    modes,
-    needed_stores,
     reuse,
     separation,
+    stores_issued,
+    stores_needed,
 )
 from formulations.joint.time_rows import (
     computation,
@@ -40,14 +40,14 @@ Family = Callable[[JointProgram], None]
 FAMILIES: tuple[Family, ...] = (
     positions,
     order,
-    modes,
+    mappings,
     computation,
     membership,
     coverage,
     separation,
     issue,
-    needed_stores,
-    issued_stores,
+    stores_needed,
+    stores_issued,
     streams,
     loads,
     stores,
@@ -61,10 +61,10 @@ FAMILIES: tuple[Family, ...] = (
     makespan,
     shares,
     contiguity,
-    kept_through,
-    stored_or_together,
+    keep_through,
+    store_or_join,
 )
-IMPLIED: tuple[Family, ...] = (capacity, shares, contiguity, kept_through, stored_or_together)
+IMPLIED: tuple[Family, ...] = (capacity, shares, contiguity, keep_through, store_or_join)
 """Families that exclude nothing which the others do not (capacity: where there are addresses)."""
 PAGED: tuple[Family, ...] = tuple(
     crowding if family is reuse else family for family in FAMILIES if family is not addresses
@@ -75,7 +75,7 @@ PAGED: tuple[Family, ...] = tuple(
 def build(
     facts: JointFacts, *, paged: bool = False, without: Collection[Family] = ()
 ) -> JointProgram:
-    """The program of an instance; ``without`` some families, for tests."""
+    """The program of a problem; ``without`` some families, for tests."""
     program = create_program(facts)
     for family in PAGED if paged else FAMILIES:
         if family not in without:

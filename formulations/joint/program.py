@@ -23,22 +23,22 @@ BEFORE, DURING, AFTER = 0, 1, 2
 class Slot:
     """If ``chosen``, a command is issued in the step of ``operation``, in a phase of it.
 
-    The phase is that of the ``mode`` of the operation.
+    The phase is that of the ``mapping`` of the operation.
     """
 
     chosen: Literal
-    mode: Literal
+    mapping: Literal
     operation: int
     phase: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A DMA command that may be: of all bytes of a tensor, ``passes`` times."""
+    """A DMA command that may be: of all bytes of a tensor, ``fetches`` times."""
 
     kind: Command
     tensor: int
-    passes: int
+    fetches: int
     cycles: int
     present: Literal
     start: cp_model.IntVar
@@ -77,7 +77,7 @@ class Occupant:
 
 
 class JointProgram:
-    """Variables; see the README of this folder for what each means.
+    """Variables; see the README of this folder for their meaning.
 
     Keys: operations ``i``, uses ``a``, intervals ``s`` and versions ``v`` by number.
     """
@@ -91,7 +91,7 @@ class JointProgram:
         self.start: list[cp_model.IntVar] = []  # i
         self.end: list[cp_model.IntVar] = []
         self.position: list[Number] = []
-        self.mode: list[list[Literal]] = []
+        self.mapping: list[list[Literal]] = []
         self.order: dict[tuple[int, int], Literal] = {}
         self.member: dict[tuple[int, int], Literal] = {}  # (a, s)
         self.covered: dict[tuple[int, int], Literal] = {}  # (s, i)
@@ -153,25 +153,27 @@ class JointProgram:
         """Of the use in each interval: it is resident if one of them holds."""
         return [self.member[use, interval] for interval in self.intervals_of(use)]
 
-    def operand(self, use: int, mode: int) -> Operand:
-        """How that mode of the use's operation takes the tensor."""
+    def operand(self, use: int, mapping: int) -> Operand:
+        """How that mapping of the use's operation takes the tensor."""
         record = self.facts.uses[use]
-        return self.facts.instance.operations[record.operation].modes[mode].operands[record.place]
+        return (
+            self.facts.problem.operations[record.operation].mappings[mapping].operands[record.place]
+        )
 
     def scratch_pages(self, operation: int) -> cp_model.LinearExpr:
-        """Pages of scratch, by the mode."""
-        modes = self.facts.instance.operations[operation].modes
-        pages = [self.facts.pages(mode.scratch_bytes) for mode in modes]
-        return cp_model.LinearExpr.weighted_sum(self.mode[operation], pages)
+        """Pages of scratch, by the mapping."""
+        mappings = self.facts.problem.operations[operation].mappings
+        pages = [self.facts.pages(mapping.scratch_bytes) for mapping in mappings]
+        return cp_model.LinearExpr.weighted_sum(self.mapping[operation], pages)
 
     def channel(self, move: Move) -> int:
-        """0, or 1 for what goes out on a duplex machine."""
-        return int(move.outward and self.facts.instance.machine.duplex)
+        """0, or 1 for stores on a duplex machine."""
+        return int(move.outward and self.facts.problem.machine.duplex)
 
     @property
     def channels(self) -> range:
         """Channels of the machine."""
-        return range(1 + int(self.facts.instance.machine.duplex))
+        return range(1 + int(self.facts.problem.machine.duplex))
 
     def moves(self) -> list[Move]:
         """All commands that may be."""

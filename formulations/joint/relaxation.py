@@ -1,8 +1,8 @@
 """A relaxation of the joint model without times: how much of the computation transfers can hide.
 
-It decides order, modes, which uses share an interval, and stores, by rows of the joint model. Of
+It decides order, mappings, which uses share an interval, and stores, by rows of the joint model. Of
 starts and ends it knows only which command and which operation may run at once. A channel *hides*
-cycles of an operation's computation by moving something meanwhile; what is not hidden, and all
+cycles of an operation's computation by moving something meanwhile; other transfers, and all
 commands of the channel, take their time one after the other. README.md says why that is a bound.
 """
 
@@ -15,9 +15,9 @@ from ortools.sat.python.cp_model import LinearExpr
 
 from formulations.joint.facts import NONE, JointFacts
 from formulations.joint.hiding import END, START, Hiding
-from formulations.joint.implied_rows import stored_or_together
+from formulations.joint.implied_rows import store_or_join
 from formulations.joint.program import JointProgram, Literal, Number
-from formulations.joint.residency_rows import membership, modes, needed_stores
+from formulations.joint.residency_rows import mappings, membership, stores_needed
 from formulations.joint.time_rows import positions
 from formulations.joint.variables import create_program
 from spmopt.core.table import Bools
@@ -27,7 +27,7 @@ from spmopt.core.timeline import Access
 def relax(facts: JointFacts) -> JointProgram:
     """A program whose least ``makespan`` is a bound on that of the joint model, paged or not."""
     program = create_program(facts)
-    for family in (positions, modes, membership, needed_stores, stored_or_together):
+    for family in (positions, mappings, membership, stores_needed, store_or_join):
         family(program)
     for version, store in program.store.items():
         writer = facts.versions[version].writer
@@ -94,16 +94,16 @@ def _around(
 def _resident(
     program: JointProgram, operation: int, stays: dict[tuple[int, int], Literal], hiding: Hiding
 ) -> None:
-    """What the operation uses from the SPM, and what stays in it meanwhile.
+    """Bytes that the operation uses from the SPM, and that stay in it meanwhile.
 
-    What it loads in its own step, unless stationary, may come while it runs.
+    Loads of its own step, unless required-resident, may come while it runs.
     """
     facts = program.facts
     for use in facts.of_operation[operation]:
         record = facts.uses[use]
         for interval in program.intervals_of(use):
             comes = program.intervals[interval].head == use and record.kind != Access.WRITE
-            instants = (END,) if comes and not hiding.stationary(use) else (START, END)
+            instants = (END,) if comes and not hiding.required_resident(use) else (START, END)
             hiding.takes(operation, record.tensor, program.member[use, interval], instants)
     for tensor in range(len(facts.of_tensor)):
         if (tensor, operation) in stays:
@@ -115,7 +115,7 @@ def _resident(
 
 
 def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Number]:
-    """A load runs with operations after the one that wrote what it loads, up to the head.
+    """A load runs with operations after the one that wrote its contents, up to the head.
 
     If it is for a later operation it has its pages when this one ends.
     """
@@ -125,7 +125,7 @@ def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Nu
     hidden: dict[int, Number] = {}
     for operation in hiding.computing:
         if operation == head:
-            during = None if hiding.stationary(use) else load.present
+            during = None if hiding.required_resident(use) else load.present
         else:
             when = [program.precedes(operation, head)]
             if written != NONE:
@@ -140,7 +140,7 @@ def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Nu
 
 
 def _stores(program: JointProgram, version: int, hiding: Hiding) -> dict[int, Number]:
-    """A store runs with its writer, unless that keeps it stationary, and later operations.
+    """A store runs with its writer, unless that keeps it required-resident, and later operations.
 
     With a later one it has its pages when this one starts; they are counted already if it uses
     the tensor, or that may stay.
@@ -150,7 +150,7 @@ def _stores(program: JointProgram, version: int, hiding: Hiding) -> dict[int, Nu
     hidden: dict[int, Number] = {}
     for operation in hiding.computing:
         if operation == facts.uses[writer].operation:
-            during = None if hiding.stationary(writer) else store.present
+            during = None if hiding.required_resident(writer) else store.present
         else:
             after = program.precedes(facts.uses[writer].operation, operation)
             during = hiding.runs(store, [after])
@@ -167,8 +167,8 @@ def _stores(program: JointProgram, version: int, hiding: Hiding) -> dict[int, Nu
 def _after_last(program: JointProgram, loads: Mapping[int, Mapping[int, Number]]) -> None:
     """After the last of several operations that load for themselves none of these loads is left.
 
-    So of what follows each of them, up to one that follows all, they do not hide what follows the
-    last.
+    So of the operations after each of them, up to one that follows all, they do not hide those
+    after the last.
     """
     facts = program.facts
     heads = {interval: program.intervals[interval].head for interval in loads}
@@ -182,7 +182,7 @@ def _after_last(program: JointProgram, loads: Mapping[int, Mapping[int, Number]]
 
 
 def _before_first(program: JointProgram, stores: Mapping[int, Mapping[int, Number]]) -> None:
-    """Before the first of several operations none of the stores of what they write has begun."""
+    """Before the first of several operations none of the stores of their results has begun."""
     facts = program.facts
     writers = {version: facts.uses[facts.versions[version].writer].operation for version in stores}
     kept = {writer for version, writer in writers.items() if facts.versions[version].kept}
@@ -198,11 +198,12 @@ def _left(
 ) -> None:
     """Add the rows of both; ``before`` is turned round for the latter.
 
-    ``moved``: an operation that a command ends with (begins with), and what it hides of others.
+    ``moved``: an operation that a command ends with (begins with), and the parts of others that it
+    hides.
     """
     count = len(before)
-    modes = [operation.modes for operation in program.facts.instance.operations]
-    least = np.array([min(mode.compute_cycles for mode in each) for each in modes])
+    mappings = [operation.mappings for operation in program.facts.problem.operations]
+    least = np.array([min(mapping.compute_cycles for mapping in each) for each in mappings])
     done = set()
     for until in [*range(count), None]:
         limit = np.ones(count, bool) if until is None else before[:, until]
@@ -226,8 +227,10 @@ def _left(
             if other in follow
         ]
         computation = [
-            mode.compute_cycles * literal
+            mapping.compute_cycles * literal
             for operation in follow
-            for mode, literal in zip(modes[operation], program.mode[operation], strict=True)
+            for mapping, literal in zip(
+                mappings[operation], program.mapping[operation], strict=True
+            )
         ]
         program.cp.add(LinearExpr.sum(hidden) + left <= LinearExpr.sum(computation))

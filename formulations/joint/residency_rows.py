@@ -9,13 +9,13 @@ from formulations.joint.program import JointProgram, Literal
 from spmopt.core.timeline import Access
 
 
-def modes(program: JointProgram) -> None:
-    """(J2) One mode each; what is stationary is resident."""
-    for modes in program.mode:
-        program.cp.add_exactly_one(modes)
+def mappings(program: JointProgram) -> None:
+    """(J2) One mapping each; required-resident operands are resident."""
+    for mappings in program.mapping:
+        program.cp.add_exactly_one(mappings)
     for use, record in enumerate(program.facts.uses):
-        for number, chosen in enumerate(program.mode[record.operation]):
-            if program.operand(use, number).stationary:
+        for number, chosen in enumerate(program.mapping[record.operation]):
+            if program.operand(use, number).required_resident:
                 program.cp.add_bool_or(~chosen, *program.memberships(use))
 
 
@@ -89,7 +89,7 @@ def separation(program: JointProgram) -> None:
 def issue(program: JointProgram) -> None:
     """(J6) A load is issued in the first step of its interval, and nowhere if there is no interval.
 
-    In the step of the head it is in the phase of the mode that this one runs in.
+    In the step of the head it is in the phase of the mapping that this one runs in.
     """
     for interval, load in program.load.items():
         program.cp.add(sum(slot.chosen for slot in load.slots) == load.present)
@@ -97,10 +97,10 @@ def issue(program: JointProgram) -> None:
             program.cp.add_implication(slot.chosen, program.covered[interval, slot.operation])
             position = program.position[slot.operation]
             program.equal(program.begin[interval], position, slot.chosen)
-            program.cp.add_implication(slot.chosen, slot.mode)
+            program.cp.add_implication(slot.chosen, slot.mapping)
 
 
-def needed_stores(program: JointProgram) -> None:
+def stores_needed(program: JointProgram) -> None:
     """(J7) A version whose writer is in an interval is stored if it is needed beyond (R5, R7).
 
     That is: if one that reads it is not in the same interval, or if it must be kept. One whose
@@ -120,7 +120,7 @@ def needed_stores(program: JointProgram) -> None:
                 program.cp.add_bool_or(~written, stored, *inside)
 
 
-def issued_stores(program: JointProgram) -> None:
+def stores_issued(program: JointProgram) -> None:
     """(J8) A store is issued in one step, of its writer's interval, before the next write (R5)."""
     facts = program.facts
     for version, store in program.store.items():
@@ -129,7 +129,7 @@ def issued_stores(program: JointProgram) -> None:
         program.cp.add_bool_or(~store.present, *program.memberships(contents.writer))
         program.cp.add(sum(slot.chosen for slot in store.slots) == store.present)
         for slot in store.slots:
-            program.cp.add_implication(slot.chosen, slot.mode)
+            program.cp.add_implication(slot.chosen, slot.mapping)
             if slot.operation != writer:
                 program.cp.add_implication(slot.chosen, program.precedes(writer, slot.operation))
             if contents.next_writer != NONE:
@@ -142,14 +142,14 @@ def issued_stores(program: JointProgram) -> None:
 
 
 def capacity(program: JointProgram) -> None:
-    """(J15) What is resident and the scratch fit, in every step (R1)."""
+    """(J15) Resident bytes and the scratch fit, in every step (R1)."""
     facts = program.facts
     held: list[list[LinearExpr]] = [[] for _ in range(facts.operations)]
     for (interval, operation), covered in program.covered.items():
         held[operation].append(program.intervals[interval].pages * covered)
     for operation, terms in enumerate(held):
         total = LinearExpr.sum([*terms, program.scratch_pages(operation)])
-        program.cp.add(total <= facts.instance.machine.spm_pages)
+        program.cp.add(total <= facts.problem.machine.spm_pages)
 
 
 def addresses(program: JointProgram) -> None:
@@ -190,7 +190,7 @@ def crowding(program: JointProgram) -> None:
             )
         )
         demands.append(occupant.pages)
-    program.cp.add_cumulative(intervals, demands, program.facts.instance.machine.spm_pages)
+    program.cp.add_cumulative(intervals, demands, program.facts.problem.machine.spm_pages)
 
 
 def claims(program: JointProgram) -> None:

@@ -9,13 +9,13 @@ from time import monotonic
 from formulations.joint.facts import JointFacts, analyze, least_cycles
 from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
+from spmopt.core.mappings import fitting_mappings
+from spmopt.core.problem import Problem
 from spmopt.core.result import MOVED_WHOLE, ClassBound, Outcome
-from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.window import MOST_USES, decided_at_once
+from spmopt.core.window import MOST_USES, decide_together
 
 _WORKER = "formulations.joint.cpsat_worker:search"
 _GRACE_S = 0.25  # for a solver that is late
@@ -69,9 +69,9 @@ class ProvedBound:
 
 
 def search(
-    instance: Instance,
+    problem: Problem,
     settings: JointSettings,
-    start: Plan | None = None,
+    start: ResidencyPlan | None = None,
     stop: Callable[[], bool] = bool,
     note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[FoundSchedule | ProvedBound]:
@@ -84,7 +84,7 @@ def search(
     due = monotonic() + settings.time_limit_s  # the clock is the same in all processes
     yield from apart.stream(
         _WORKER,
-        instance,
+        problem,
         settings,
         start,
         due,
@@ -99,21 +99,21 @@ _TOO_LARGE = (
 )
 
 
-def schedule(instance: Instance, request: Request) -> Outcome:
-    """Search from the best plan of whole tensors; any time, with the bound proved so far.
+def schedule(problem: Problem, request: Request) -> Outcome:
+    """Search from the best residency plan of whole tensors; any time, with the bound proved so far.
 
-    The best plan of all, ``request.start``, need not be of the class (it may hold parts of
-    tensors), and may be better than all schedules of it; the caller compares replays.
+    The best residency plan of all, ``request.start``, need not be of the class (it may hold parts
+    of tensors), and may be better than all schedules of it; the caller compares replays.
 
     Raises
     ------
     InfeasibleError
-        An operation's stationary operands and scratch do not fit the SPM.
+        An operation's required-resident operands and scratch do not fit the SPM.
     """
-    fitting_modes(instance)
-    if not decided_at_once(instance):  # before it is analyzed, which takes 26 s for 7,000 uses
-        return Outcome(plan=request.start, notes=(_TOO_LARGE.format(MOST_USES),))
-    facts = analyze(instance)
+    fitting_mappings(problem)
+    if not decide_together(problem):  # before it is analyzed, which takes 26 s for 7,000 uses
+        return Outcome(residency_plan=request.start, notes=(_TOO_LARGE.format(MOST_USES),))
+    facts = analyze(problem)
     settings = JointSettings(
         time_limit_s=request.remaining_s(),
         threads=request.threads,
@@ -126,12 +126,12 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     request.report("searching orders, times and addresses", None)
     notes = list[str]()
     for answer in _surviving(
-        search(instance, settings, _hint(facts, request), request.stop, notes.append), notes
+        search(problem, settings, _hint(facts, request), request.stop, notes.append), notes
     ):
         if isinstance(answer, FoundSchedule):
             best = answer if best is None or answer.cycles <= best.cycles else best
         elif answer.infeasible:
-            raise InfeasibleError("no schedule keeps stationary operands in one range each")
+            raise InfeasibleError("no schedule keeps required-resident operands in one range each")
         else:
             least = max(least, answer.cycles)
         request.report_incumbent(
@@ -140,27 +140,34 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     bound = ClassBound(value=float(cycle * least), holds_for=MOVED_WHOLE, proved_by="CP-SAT")
     told = tuple(dict.fromkeys(notes))
     if best is None:
-        return Outcome(plan=request.start, class_bound=bound, notes=told)
-    return Outcome(plan=None, schedule=best.schedule, class_bound=bound, notes=told)
+        return Outcome(residency_plan=request.start, class_bound=bound, notes=told)
+    return Outcome(residency_plan=None, schedule=best.schedule, class_bound=bound, notes=told)
 
 
 def _surviving(
     answers: Iterator[FoundSchedule | ProvedBound], notes: list[str]
 ) -> Iterator[FoundSchedule | ProvedBound]:
-    """Yield what came before the solver's process died for the last time."""
+    """Yield answers from before the solver's process died for the last time."""
     try:
         yield from answers
     except apart.DiedError:
         notes.append(apart.DIED)
 
 
-def _hint(facts: JointFacts, request: Request) -> Plan | None:
+def _hint(facts: JointFacts, request: Request) -> ResidencyPlan | None:
     """The best plan that holds tensors as the model does; without one, the best of all."""
-    plans = [plan for plan in (request.start, *request.others) if plan is not None]
-    return next((plan for plan in plans if _is_whole(facts, plan)), request.start)
+    residency_plans = [
+        residency_plan
+        for residency_plan in (request.start, *request.others)
+        if residency_plan is not None
+    ]
+    return next(
+        (residency_plan for residency_plan in residency_plans if _is_whole(facts, residency_plan)),
+        request.start,
+    )
 
 
-def _is_whole(facts: JointFacts, plan: Plan) -> bool:
-    rows = plan.residency
+def _is_whole(facts: JointFacts, residency_plan: ResidencyPlan) -> bool:
+    rows = residency_plan.residency
     held = zip(rows.tensor.tolist(), rows.size_bytes.tolist(), strict=True)
     return all(size_bytes == facts.size(tensor) for tensor, size_bytes in held)

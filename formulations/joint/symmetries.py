@@ -1,11 +1,11 @@
-"""Symmetries of an instance: branches that are equal, so that either may run first.
+"""Symmetries of a problem: branches that are equal, so that either may run first.
 
 An *automorphism* maps operations to operations and tensors to tensors so that all is kept: sizes,
-flags, modes, who reads and writes what, dependences. The image of a schedule of the joint model's
-class is one of the class too, and takes as long. So of all images of a schedule one may be chosen:
-that of which the steps of operations 0, 1, 2, ... are lexicographically least. There an operation
-runs before all others that it is mapped to by automorphisms which leave those listed before it in
-place. Steps are all different, so these pairs say all (Puget, CP 2005).
+flags, mappings, operands, dependences. The image of a schedule of the joint model's class is one of
+the class too, and takes as long. So of all images of a schedule one may be chosen: that of which
+the steps of operations 0, 1, 2, ... are lexicographically least. There an operation runs before all
+others that it is mapped to by automorphisms which leave those listed before it in place. Steps are
+all different, so these pairs say all (Puget, CP 2005).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.order import dependences
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints
 
 _MOST_WORK = 2_000_000  # edges looked at, some two seconds; what is not found by then is not used
@@ -41,14 +41,14 @@ class Interchange:
     by: Automorphism
 
 
-def interchanges(instance: Instance) -> tuple[Interchange, ...]:
+def interchanges(problem: Problem) -> tuple[Interchange, ...]:
     """Return pairs of operations of which the first may be demanded to run first, all at once.
 
     By ``first``; for each of these one automorphism that maps it to each other one that any does.
     """
-    graph = _Graph(instance)
+    graph = _Graph(problem)
     found = []
-    for first in range(len(instance.operations)):
+    for first in range(len(problem.operations)):
         fixed = [*range(first)]
         for other in graph.alike(first, fixed):
             by = graph.automorphism([*fixed, first], [*fixed, other])
@@ -57,60 +57,65 @@ def interchanges(instance: Instance) -> tuple[Interchange, ...]:
     return tuple(found)
 
 
-def mirrored(plan: Plan, pairs: Sequence[Interchange]) -> Plan:
-    """Return the image of a plan that keeps the order of all ``pairs``."""
+def mirror(residency_plan: ResidencyPlan, pairs: Sequence[Interchange]) -> ResidencyPlan:
+    """Return the image of a residency plan that keeps the order of all ``pairs``."""
     for first in sorted({pair.first for pair in pairs}):
-        place = np.argsort(plan.steps.operation)
+        place = np.argsort(residency_plan.steps.operation)
         others = [pair for pair in pairs if pair.first == first]
         best = min(others, key=lambda pair: place[pair.other])
         if place[best.other] < place[first]:
-            plan = _mirror(plan, best.by)
-    return plan
+            residency_plan = _mirror(residency_plan, best.by)
+    return residency_plan
 
 
-def _mirror(plan: Plan, by: Automorphism) -> Plan:
-    """What an operation does in the plan its preimage does in the image; without addresses."""
+def _mirror(residency_plan: ResidencyPlan, by: Automorphism) -> ResidencyPlan:
+    """The events of an operation in the plan are those of its preimage in the image.
+
+    Without addresses.
+    """
     operation, tensor = (_inverse(each) for each in (by.operation, by.tensor))
-    residency = [(int(tensor[row[0]]), *row[1:]) for row in plan.residency.rows()]
-    stores = [(step, int(tensor[stored]), size) for step, stored, size in plan.stores.rows()]
-    return Plan(
-        steps=replace(plan.steps, operation=operation[plan.steps.operation]),
+    residency = [(int(tensor[row[0]]), *row[1:]) for row in residency_plan.residency.rows()]
+    stores = [
+        (step, int(tensor[stored]), size) for step, stored, size in residency_plan.stores.rows()
+    ]
+    return ResidencyPlan(
+        steps=replace(residency_plan.steps, operation=operation[residency_plan.steps.operation]),
         residency=Residency.of_rows(sorted(residency)),
         stores=Stores.of_rows(sorted(stores)),
     )
 
 
-def _inverse(mapping: Sequence[int]) -> Ints:
-    return np.argsort(np.array(mapping, np.int64))
+def _inverse(relabeling: Sequence[int]) -> Ints:
+    return np.argsort(np.array(relabeling, np.int64))
 
 
 class _Graph:
     """Operations and tensors as nodes of a colored graph with colored edges."""
 
-    def __init__(self, instance: Instance) -> None:
-        self._count = len(instance.operations)
-        needed = dependences(instance)
-        tensors = instance.tensors
-        bypass = instance.machine.bypass
+    def __init__(self, problem: Problem) -> None:
+        self._count = len(problem.operations)
+        needed = dependences(problem)
+        tensors = problem.tensors
+        bypass = problem.machine.bypass
         nodes = self._count + len(tensors)
         self._edges: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
         self._labels: dict[object, int] = {}
-        for index, operation in enumerate(instance.operations):
+        for index, operation in enumerate(problem.operations):
             for place, tensor in enumerate(operation.tensors):
                 label = (
                     tensor in operation.reads,
                     tensor in operation.writes,
                     tuple(
-                        (mode.operands[place].passes, mode.operands[place].stationary)
-                        for mode in operation.modes
+                        (mapping.operands[place].fetches, mapping.operands[place].required_resident)
+                        for mapping in operation.mappings
                     ),
                 )
                 self._edge(index, self._count + tensor, label)
             for earlier in needed[index]:
                 self._edge(earlier, index, "before")
         own: list[object] = [
-            tuple((mode.compute_cycles, mode.scratch_bytes) for mode in operation.modes)
-            for operation in instance.operations
+            tuple((mapping.compute_cycles, mapping.scratch_bytes) for mapping in operation.mappings)
+            for operation in problem.operations
         ]
         own += [
             (tensor.size_bytes, tensor.in_dram, tensor.keep, tensor.kind in bypass)
@@ -135,16 +140,16 @@ class _Graph:
 
     def automorphism(self, left: list[int], right: list[int]) -> Automorphism | None:
         """One that maps the nodes ``left`` to those of ``right``, or None if none is found."""
-        for mapping in self._mappings(left, right):
-            if self._is_automorphism(mapping):
+        for relabeling in self._relabelings(left, right):
+            if self._is_automorphism(relabeling):
                 split = self._count
                 return Automorphism(
-                    operation=tuple(mapping[:split]),
-                    tensor=tuple(node - split for node in mapping[split:]),
+                    operation=tuple(relabeling[:split]),
+                    tensor=tuple(node - split for node in relabeling[split:]),
                 )
         return None
 
-    def _mappings(self, left: list[int], right: list[int]) -> Iterator[list[int]]:
+    def _relabelings(self, left: list[int], right: list[int]) -> Iterator[list[int]]:
         """Mappings between nodes of equal colors; at first those that move few nodes."""
         if self._work >= _MOST_WORK:
             return
@@ -157,7 +162,7 @@ class _Graph:
         if several is None:
             return
         for image in [node for node, color in enumerate(other) if color == one[several]]:
-            yield from self._mappings([*left, several], [*right, image])
+            yield from self._relabelings([*left, several], [*right, image])
 
     def _colors(self, pinned: Sequence[Sequence[int]]) -> list[list[int]]:
         """Refine the colors of copies of the graph, each with its own nodes pinned."""
@@ -181,17 +186,17 @@ class _Graph:
                 for copy in numbered
             ]
 
-    def _is_automorphism(self, mapping: Sequence[int]) -> bool:
+    def _is_automorphism(self, relabeling: Sequence[int]) -> bool:
         return all(
             self._own[node] == self._own[image]
-            and Counter((label, mapping[other]) for label, other in self._edges[node])
+            and Counter((label, relabeling[other]) for label, other in self._edges[node])
             == Counter(self._edges[image])
-            for node, image in enumerate(mapping)
+            for node, image in enumerate(relabeling)
         )
 
 
 def _nearest(one: Sequence[int], other: Sequence[int]) -> list[int]:
-    """Map nodes to others of their color, but leave in place what has the same color in both."""
+    """Map nodes to others of their color, but leave in place nodes with the same color in both."""
     moved: defaultdict[int, list[int]] = defaultdict(list)
     for node, (left, right) in enumerate(zip(one, other, strict=True)):
         if left != right:

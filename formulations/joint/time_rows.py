@@ -35,10 +35,10 @@ def order(program: JointProgram) -> None:
 
 
 def computation(program: JointProgram) -> None:
-    """(J2) An operation takes the computation of its mode."""
-    for index, operation in enumerate(program.facts.instance.operations):
-        for mode, chosen in zip(operation.modes, program.mode[index], strict=True):
-            done = program.start[index] + mode.compute_cycles
+    """(J2) An operation takes the computation of its mapping."""
+    for index, operation in enumerate(program.facts.problem.operations):
+        for mapping, chosen in zip(operation.mappings, program.mapping[index], strict=True):
+            done = program.start[index] + mapping.compute_cycles
             program.at_most(done, program.end[index], chosen)
 
 
@@ -52,11 +52,11 @@ def streams(program: JointProgram) -> None:
 
 
 def loads(program: JointProgram) -> None:
-    """(J10) An operation starts when what was loaded ahead for it, or is stationary, has arrived.
+    """(J10) An operation starts when loads ahead and required-resident operands have arrived.
 
-    A load waits for the operation that wrote what it brings.
+    A load waits for the operation that wrote its contents.
 
-    What is loaded in its own step serves it as it arrives: it need only end later. The other
+    Loads of its own step serve it as they arrive: it need only end later. The other
     uses of an interval come after its head.
     """
     facts = program.facts
@@ -72,9 +72,10 @@ def loads(program: JointProgram) -> None:
 
 
 def stores(program: JointProgram) -> None:
-    """(J11) A store waits for the operation that writes, an update for the store of what it reads.
+    """(J11) A store waits for the operation that writes, an update for the store of its input.
 
-    In the writer's own step it may begin with the operation, unless the result is stationary.
+    In the writer's own step it may begin with the operation, unless the result is
+    required-resident.
     """
     facts = program.facts
     for version, store in program.store.items():
@@ -96,7 +97,7 @@ def stores(program: JointProgram) -> None:
 
 
 def dram_order(program: JointProgram) -> None:
-    """(J12) What comes in waits for what went out of the same tensor in earlier steps.
+    """(J12) Loads wait for stores of the same tensor in earlier steps.
 
     One channel keeps that order by itself; the other order (out after in) follows from the
     operations between. Every write is ordered against every use of its tensor beforehand, and

@@ -49,14 +49,14 @@ def create_program(facts: JointFacts) -> JointProgram:
 
 
 def _operations(program: JointProgram) -> None:
-    """Start, end, mode and position; the order of those that nothing orders."""
+    """Start, end, mapping and position; the order of those that nothing orders."""
     facts, count = program.facts, program.facts.operations
-    for operation in facts.instance.operations:
+    for operation in facts.problem.operations:
         program.start.append(program.time())
         program.end.append(program.time())
-        several = len(operation.modes) > 1
-        program.mode.append(
-            [program.boolean() if several else program.true for _ in operation.modes]
+        several = len(operation.mappings) > 1
+        program.mapping.append(
+            [program.boolean() if several else program.true for _ in operation.mappings]
         )
     for one in range(count):
         before, after = int(facts.before[:, one].sum()), int(facts.before[one].sum())
@@ -76,7 +76,7 @@ def _intervals(program: JointProgram) -> None:
         for use in record.members:
             program.member[use, interval] = program.boolean()
         inside = {uses[use].operation: use for use in record.members}
-        for operation in record.covers:
+        for operation in record.fusion_plans:
             member = inside.get(operation)
             program.covered[interval, operation] = (
                 program.boolean() if member is None else program.member[member, interval]
@@ -88,7 +88,7 @@ def _intervals(program: JointProgram) -> None:
 
 
 def _load(program: JointProgram, interval: int) -> Move:
-    """One slot an operation; its own step is in one of two phases, which the mode decides."""
+    """One slot an operation; its own step is in one of two phases, which the mapping decides."""
     record = program.intervals[interval]
     use = program.facts.uses[record.head]
     slots = []
@@ -121,64 +121,64 @@ def _store(program: JointProgram, version: int) -> Move:
 
 def _other(program: JointProgram, operation: int) -> Slot:
     """In the step of an operation that does not decide the phase."""
-    return Slot(chosen=program.boolean(), mode=program.true, operation=operation, phase=DURING)
+    return Slot(chosen=program.boolean(), mapping=program.true, operation=operation, phase=DURING)
 
 
 def _own(program: JointProgram, use: int, phase: int) -> list[Slot]:
-    """In the step of the use: for each mode a slot, in ``phase`` where it is stationary."""
+    """In the step of the use: for each mapping a slot, in ``phase`` where it is resident."""
     operation = program.facts.uses[use].operation
     return [
         Slot(
             chosen=program.boolean(),
-            mode=chosen,
+            mapping=chosen,
             operation=operation,
-            phase=phase if program.operand(use, mode).stationary else DURING,
+            phase=phase if program.operand(use, mapping).required_resident else DURING,
         )
-        for mode, chosen in enumerate(program.mode[operation])
+        for mapping, chosen in enumerate(program.mapping[operation])
     ]
 
 
 def _streams(program: JointProgram, use: int) -> list[Move]:
-    """What crosses while the operation runs if the tensor is not resident (R3, R4)."""
+    """Bytes that cross while the operation runs if the tensor is not resident (R3, R4)."""
     facts = program.facts
     record = facts.uses[use]
     written = record.kind != Access.READ and facts.versions[record.writes].needed
     moves = []
-    for mode, chosen in enumerate(program.mode[record.operation]):
-        operand = program.operand(use, mode)
-        if operand.stationary:
+    for mapping, chosen in enumerate(program.mapping[record.operation]):
+        operand = program.operand(use, mapping)
+        if operand.required_resident:
             continue
-        inward = operand.passes
+        inward = operand.fetches
         if record.kind == Access.WRITE:
-            inward = operand.passes - 1 if written else 0
+            inward = operand.fetches - 1 if written else 0
         present = _absent(program, use, chosen)
-        slots = (Slot(chosen=present, mode=chosen, operation=record.operation, phase=DURING),)
-        for kind, passes in (
+        slots = (Slot(chosen=present, mapping=chosen, operation=record.operation, phase=DURING),)
+        for kind, fetches in (
             (Command.STREAM_IN, inward),
-            (Command.STREAM_OUT, operand.passes if written else 0),
+            (Command.STREAM_OUT, operand.fetches if written else 0),
         ):
-            if passes:
+            if fetches:
                 moves.append(
-                    _move(program, kind, record.tensor, present, passes=passes, slots=slots)
+                    _move(program, kind, record.tensor, present, fetches=fetches, slots=slots)
                 )
     return moves
 
 
-def _absent(program: JointProgram, use: int, mode: Literal) -> Literal:
-    """Whether the operation runs in that mode and the tensor is not resident."""
+def _absent(program: JointProgram, use: int, mapping: Literal) -> Literal:
+    """Whether the operation runs in that mapping and the tensor is not resident."""
     resident = program.memberships(use)
-    if mode is program.true and not resident:
+    if mapping is program.true and not resident:
         return program.true
-    if mode is program.true and len(resident) == 1:
+    if mapping is program.true and len(resident) == 1:
         return ~resident[0]
     absent = program.boolean()
-    if mode is program.true:
+    if mapping is program.true:
         program.cp.add_exactly_one(absent, *resident)
         return absent
-    program.cp.add_bool_or(absent, ~mode, *resident)
+    program.cp.add_bool_or(absent, ~mapping, *resident)
     for literal in resident:
         program.cp.add_implication(absent, ~literal)
-    program.cp.add_implication(absent, mode)
+    program.cp.add_implication(absent, mapping)
     return absent
 
 
@@ -188,15 +188,15 @@ def _move(
     tensor: int,
     present: Literal,
     *,
-    passes: int = 1,
+    fetches: int = 1,
     slots: tuple[Slot, ...],
 ) -> Move:
     facts = program.facts
     return Move(
         kind=kind,
         tensor=tensor,
-        passes=passes,
-        cycles=command_cycles(facts.instance.machine, facts.size(tensor) * passes),
+        fetches=fetches,
+        cycles=command_cycles(facts.problem.machine, facts.size(tensor) * fetches),
         present=present,
         start=program.time(),
         slots=slots,
@@ -223,7 +223,7 @@ def _windows(program: JointProgram) -> None:
 def _occupants(program: JointProgram) -> None:
     """Intervals and scratch, with an address each; which of two has the pages before the other."""
     facts = program.facts
-    room = facts.instance.machine.spm_pages
+    room = facts.problem.machine.spm_pages
     for number, interval in enumerate(program.intervals):
         program.occupants.append(
             Occupant(
@@ -239,8 +239,8 @@ def _occupants(program: JointProgram) -> None:
                 address=program.integer(0, room - interval.pages),
             )
         )
-    for index, operation in enumerate(facts.instance.operations):
-        for mode, record in enumerate(operation.modes):
+    for index, operation in enumerate(facts.problem.operations):
+        for mapping, record in enumerate(operation.mappings):
             pages = facts.pages(record.scratch_bytes)
             if 0 < pages <= room:
                 program.occupants.append(
@@ -249,7 +249,7 @@ def _occupants(program: JointProgram) -> None:
                         tensor=SCRATCH,
                         first=index,
                         pages=pages,
-                        present=program.mode[index][mode],
+                        present=program.mapping[index][mapping],
                         begin=program.position[index],
                         finish=program.position[index] + 1,
                         claimed=program.start[index],

@@ -1,4 +1,4 @@
-"""States of the search, and what may come next: tiles leave, a product runs, and all it frees."""
+"""States of the search, and their successors: tiles leave, a product runs, and all it frees."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _OPERANDS = 3
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """What is done and what the SPM holds of use; one state a row.
+    """Operations done and useful contents of the SPM; one state a row.
 
-    ``total`` is what was moved, and what is certain to be: what is needed and not held. ``origin``
+    ``total`` are bytes moved, and bytes certain to be: needed and not held. ``origin``
     numbers the state before.
     """
 
@@ -51,7 +51,7 @@ class States:
 
 
 class OrderMoves:
-    """The moves of a layer with an SPM of so many tiles, and what is still to be moved."""
+    """The moves of a layer with an SPM of so many tiles, and the bytes still to be moved."""
 
     def __init__(self, products: Products, spm_tiles: int, left_to_move: Ints) -> None:
         self._products = products
@@ -66,7 +66,7 @@ class OrderMoves:
         return States(nothing, nothing, total, np.full(1, -1, np.int64))
 
     def at_least(self, states: States) -> Ints:
-        """Bound what each moves in the end: tiles certain to come again, or phases of the rest."""
+        """Bound the final traffic of each: tiles certain to come again, or phases of the rest."""
         left = self._left_to_move.size - 1 - bits(states.done)
         moved = states.total - self._to_come(states)
         phases: Ints = moved + self._left_to_move[left]
@@ -84,7 +84,7 @@ class OrderMoves:
     def after(self, states: States, below: int) -> Iterator[States]:
         """Follow each state by a product, where less than ``below`` may be moved in the end.
 
-        As many tiles leave before it as have to, and what it frees runs at once.
+        As many tiles leave before it as have to, and products that it enables run at once.
         """
         yield self._run(states, forced=False)
         for _ in range(_OPERANDS):
@@ -140,7 +140,7 @@ class OrderMoves:
         return self._ran(states.take(row), product)
 
     def _ran(self, states: States, product: Ints) -> States:
-        """Run a product in each, and those that it frees; drop what none needs any more."""
+        """Run a product in each, and those that it frees; drop tiles that none needs any more."""
         held = states.held | self._products.masks[product]
         done = states.done | _bit(0) << product.astype(np.uint64)
         for operand in range(_OPERANDS):

@@ -1,4 +1,4 @@
-"""The tile products of both gradients of a layer as sets of bits: what each uses.
+"""The tile products of both gradients of a layer as sets of bits: the tiles of each.
 
 Rows of equal tiles i along M, k along K, j along N. Product ``(i K + k) J + j`` of dX uses tiles
 dY[i,j], W[k,j], dX[i,k]; of dW, numbered I K J higher, dY[i,j], X[i,k], dW[k,j].
@@ -205,13 +205,13 @@ class Symmetry:
         state = np.repeat(np.arange(done.size), count)
         own = np.cumsum(count) - count
         image = which[np.arange(state.size) + np.repeat(first - own, count)]
-        moved = _moved(held[state], image, self._tiles)
+        moved = _move(held[state], image, self._tiles)
         return least[of], np.minimum.reduceat(moved, own)
 
     def _images(self, sets: Masks) -> tuple[Masks, Ints, Ints]:
         """Return the least image of each set, how many symmetries lead to it, and all of these."""
         row, image = np.nonzero(self._falling(sets))
-        moved = _moved(sets[row], image, self._products)
+        moved = _move(sets[row], image, self._products)
         least = np.minimum.reduceat(moved, np.searchsorted(row, np.arange(sets.size)))
         is_least = moved == least[row]
         return least, np.bincount(row[is_least], minlength=sets.size), image[is_least]
@@ -263,7 +263,7 @@ def _tables(places: list[list[int]]) -> Masks:
     return tables
 
 
-def _moved(masks: Masks, image: Ints, tables: Masks) -> Masks:
+def _move(masks: Masks, image: Ints, tables: Masks) -> Masks:
     """Move each mask by the symmetry of its own."""
     moved = np.zeros_like(masks)
     for place in range(tables.shape[1]):

@@ -1,7 +1,7 @@
 """Search for the order of tile products that moves least, with a proof where time allows.
 
 Layer by layer, by the number of products done; of each layer the most promising states are kept,
-more of them every time. What is left out is bounded: once no state is left out that might lead
+more of them every time. States left out are bounded: once no state is left out that might lead
 to less, the best order is proved to be optimal.
 """
 
@@ -30,7 +30,7 @@ _MOST = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOrder:
-    """The best order found, and what is proved of all orders.
+    """The best order found, and a bound on all orders.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class _OrderSearch:
         return True
 
     def _layer(self, parts: list[States], width: int) -> tuple[States, int]:
-        """Return the most promising states, and what the others will move at least."""
+        """Return the most promising states, and a lower bound on the traffic of the others."""
         states = States.join(parts).cheapest()
         states, left_out = self._promising(states, _IMAGES * width)
         if not len(states):
@@ -145,7 +145,7 @@ class _OrderSearch:
         return states, min(left_out, also_left_out)
 
     def _promising(self, states: States, width: int) -> tuple[States, int]:
-        """Return at most ``width`` states, and what the others move at least."""
+        """Return at most ``width`` states, and a lower bound on the traffic of the others."""
         total = self._moves.at_least(states)
         states, total = states.take(total < self.best), total[total < self.best]
         if len(states) <= width:
@@ -158,7 +158,7 @@ class _OrderSearch:
         return States(done, held, states.total, states.origin).cheapest()
 
     def _follow(self, states: States, pending: dict[int, list[States]]) -> None:
-        """Put what may come next with the other states of as many products."""
+        """Put successors with the other states of as many products."""
         for after in self._moves.after(states, self.best):
             done = bits(after.done)
             for count in np.unique(done).tolist():
@@ -234,10 +234,10 @@ def _wall(corner: int, side: int) -> list[Ints]:
 
 
 def still_to_move(touched: Ints, spm_tiles: int) -> tuple[int, Ints]:
-    """Bound the traffic of all products, and that of what is left of them, by phases.
+    """Bound the traffic of all products, and of the rest of them, by phases.
 
     Each phase touches its least and finds some of it in the SPM: all that fits, but between two
-    products, which share one tile at most, no more than what both have beside the five of theirs.
+    products, which share one tile at most, no more than both have beside the five of theirs.
     Products whose tiles are all there run first, which delays nothing. Right after them one tile
     of the SPM must still give way to the next product's. A phase may go on until then: the SPM
     holds the tiles of few products only.
@@ -251,7 +251,7 @@ def still_to_move(touched: Ints, spm_tiles: int) -> tuple[int, Ints]:
     -------
     tuple of int and (n + 1,)
         Tiles that all products move; and those that 0, 1, ..., n products move from an SPM full of
-        what serves them best, where none of them can run without another tile.
+        the tiles that serve them best, where none of them can run without another tile.
     """
     most = touched.size - 1
     found = min(spm_tiles, 2 * spm_tiles - (2 * _OPERANDS - 1))

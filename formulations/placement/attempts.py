@@ -1,6 +1,6 @@
 """Attempts at one part: under a capacity, by searches and CP-SAT in turns; or downwards, by dives.
 
-Each is quick where the other is stuck. What searches learned stays from round to round.
+Each is quick where the other is stuck. Knowledge of searches stays from round to round.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OnImproved = Callable[[int | None, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimit:
-    """When to stop: after some time, or when told to; and who is told what was found until then."""
+    """When to stop: after some time, or when told to; and a callback for results until then."""
 
     time_limit_s: float
     stop: Callable[[], bool] = bool  # never
@@ -50,7 +50,7 @@ class SearchLimit:
         """Seconds left, 0 when told to stop."""
         return 0.0 if self.stop() else max(0.0, self.begun_s + self.time_limit_s - monotonic())
 
-    def spent_s(self) -> float:
+    def seconds_spent(self) -> float:
         """Seconds since the beginning."""
         return monotonic() - self.begun_s
 
@@ -65,7 +65,7 @@ class PartProgress:
     Attributes
     ----------
     offsets : (k,)
-        Once found; ``method`` is what found them.
+        Once found; ``method`` is their source.
     height
         Of these.
     under
@@ -107,9 +107,9 @@ class CapacityAttempt:
     offsets : (k,)
         Once found.
     method
-        What found them, or proved that there are none.
+        Their source, or the proof that there are none.
     effort
-        So far, in nodes of a search or what takes as long.
+        So far, in nodes of a search or equal work.
 
     ``exploring`` is for one capacity of several, any of which would do.
     """
@@ -130,7 +130,7 @@ class CapacityAttempt:
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
         elif (scaled := of.scaled) is not None:
-            self._searches = {w: TreeSearch(scaled.ordered(w), capacity) for w in SEARCHED}
+            self._searches = {w: TreeSearch(scaled.order(w), capacity) for w in SEARCHED}
 
     def step(self, limit: SearchLimit) -> None:
         """The next search of a round, and CP-SAT after the last, if open and within ``limit``."""
@@ -191,7 +191,7 @@ class Dives:
     How long a search takes has a heavy tail: where one is stuck after a million nodes, another, in
     nearly the same order, is through after a few hundred (Gomes, Selman, Crato and Kautz, Journal
     of Automated Reasoning 24, 2000). So each gets few nodes. And near an order that led low others
-    do: what counts of a buffer is multiplied by a noise, which goes on from that of the last order
+    do: the key of a buffer is multiplied by a noise, which goes on from that of the last order
     that led as low as any before, and begins anew when it leads no lower for long.
 
     Attributes
@@ -225,8 +225,8 @@ class Dives:
             # Where it is easy to come close, that is known after a few dives.
             reach = max((best - bound) >> max(0, _HALVES - self._count // 2), bound // _CLOSE)
             capacity = bound + min(reach, best - bound)
-        word, noise = self._shaken()
-        search = TreeSearch(self._scaled.ordered(word, np.exp(noise)), capacity)
+        word, noise = self._shake()
+        search = TreeSearch(self._scaled.order(word, np.exp(noise)), capacity)
         self._count += 1
         verdict = search.run(int(_DIVE_NODES * noise.size), stop)
         self.nodes += search.nodes
@@ -238,7 +238,7 @@ class Dives:
             self._level, self._lowered = found, self._count
         return f"dive, order {word}", search.offsets
 
-    def _shaken(self) -> tuple[str, Floats]:
+    def _shake(self) -> tuple[str, Floats]:
         """Word and noise (k,) of the next order."""
         random, size = self._random, len(self._scaled.part)
         if not self._word:

@@ -1,4 +1,4 @@
-"""What the search works on: buffers of a part, in the order in which they are tried.
+"""State of the search: buffers of a part, in the order in which they are tried.
 
 The least offset that each buffer can still have and its rank are one number, the *key*,
 ``offset * SCALE + rank``: the smallest key is the next candidate, and raising offsets by a
@@ -39,7 +39,7 @@ class ScaledPart:
         """Scale ``part``."""
         return cls(part=part, apart=part.apart * SCALE, needs=part.needs * SCALE)
 
-    def ordered(self, word: str, noise: Floats | None = None) -> ScaledPart:
+    def order(self, word: str, noise: Floats | None = None) -> ScaledPart:
         """The same in another order."""
         return replace(self, word=word, noise=noise)
 
@@ -59,14 +59,14 @@ class Branch:
     heights : (k,)
         Scaled sizes, less the rank: a key and this are the scaled end of the buffer.
     tops : (k,)
-        The same, as if no size were 0: nothing at all fits below what has none.
+        The same, as if no size were 0: nothing at all fits below buffers without one.
     first, last : (k,)
         Sections that a buffer reaches over, from ``origin`` on.
     members, sections, starts
         Ranks of the buffers of each section one after another, their sections, and where each
         section begins.
     keys, totals, crossing
-        At the start: keys (k,), what sections still need (m,), and how many buffers reach over
+        At the start: keys (k,), needs of sections (m,), and how many buffers reach over
         from each to the next (m - 1,).
     special
         Whether any buffer is aligned or fixed.
@@ -92,8 +92,8 @@ class Branch:
     identity: bytes
     _raised: dict[int, tuple[Ints, int]] = field(default_factory=dict)
 
-    def raised(self, rank: int) -> tuple[Ints, int]:
-        """What a buffer put in place does to others.
+    def raise_values(self, rank: int) -> tuple[Ints, int]:
+        """Effects of a placed buffer on others.
 
         From its scaled offset to their least keys (k,); and the ranks of those that it is in the
         way of, as the bits of a number.
@@ -105,7 +105,7 @@ class Branch:
         return self._raised[rank]
 
     def needs(self, rank: int) -> Ints:
-        """What a buffer takes up in each section (m,), scaled."""
+        """Size of a buffer in each section (m,), scaled."""
         end = self.origin + self.totals.size
         needs: Ints = self.scaled.needs[self.which[rank], self.origin : end]
         return needs

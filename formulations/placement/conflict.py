@@ -48,21 +48,21 @@ def explain(buffers: Sequence[Buffer], capacity_bytes: int, decide: Decide) -> C
     load = _too_much(buffers, capacity_bytes)
     if load is None:
         found = _no_hole(buffers, capacity_bytes)
-        return found or _reduced(buffers, capacity_bytes, decide)
+        return found or _reduce(buffers, capacity_bytes, decide)
     names = {member.name for member in load.members}
     suspects = [buffer for buffer in buffers if buffer.name in names]
     if not any(b.gaps or b.alignment_bytes > 1 or b.fixed_bytes is not None for b in suspects):
         return load
-    found = _reduced(suspects, capacity_bytes, decide)
+    found = _reduce(suspects, capacity_bytes, decide)
     return load if found.irreducible and len(found.members) == len(suspects) else found
 
 
 def clash(buffers: Sequence[Buffer]) -> Conflict | None:
     """Reasons 1 and 2: why the fixed buffers cannot be where they are, if they cannot."""
-    return _misaligned(buffers) or _overlapping(buffers)
+    return _misalign(buffers) or _overlapping(buffers)
 
 
-def _reduced(buffers: Sequence[Buffer], capacity_bytes: int, decide: Decide) -> Conflict:
+def _reduce(buffers: Sequence[Buffer], capacity_bytes: int, decide: Decide) -> Conflict:
     """Leave out buffers as long as the rest is proved not to fit."""
     certain = True
 
@@ -80,7 +80,7 @@ def _reduced(buffers: Sequence[Buffer], capacity_bytes: int, decide: Decide) -> 
     )
     if found is None:
         height = max(decide(crowd).bound_bytes, capacity_bytes + 1)
-        found = _tried(crowd, capacity_bytes, height)
+        found = _try(crowd, capacity_bytes, height)
     return replace(found, irreducible=certain)
 
 
@@ -89,7 +89,7 @@ def _smallest_first(members: Sequence[_Sized]) -> list[_Sized]:
     return sorted(members, key=lambda member: member.size_bytes, reverse=True)[::-1]
 
 
-def _misaligned(buffers: Sequence[Buffer]) -> Conflict | None:
+def _misalign(buffers: Sequence[Buffer]) -> Conflict | None:
     for buffer in buffers:
         offset, alignment = buffer.fixed_bytes or 0, buffer.alignment_bytes
         if offset % alignment:
@@ -191,7 +191,7 @@ def _leave_room(buffer: Buffer, capacity_bytes: int, fixed: Sequence[Buffer]) ->
     return _hole(buffer, fixed, capacity_bytes) >= buffer.size_bytes
 
 
-def _tried(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) -> Conflict:
+def _try(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) -> Conflict:
     return Conflict(
         where=f"{len(buffers)} buffers",
         need="however they are placed, they need at least",
@@ -206,7 +206,7 @@ def _tried(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) ->
 def _hole(buffer: Buffer, fixed: Sequence[Buffer], capacity_bytes: int) -> int:
     """Bytes of the largest hole that ``fixed`` leave at an offset that ``buffer`` may have.
 
-    A hole reaches from what must be below to what must be above, for a buffer of that size: its
+    A hole reaches from buffers below to buffers above, for a buffer of that size: its
     own size decides nothing but where windows let it reach into another.
     """
     bottoms = [0, *((o.fixed_bytes or 0) + (separation(o, buffer) or 0) for o in fixed)]

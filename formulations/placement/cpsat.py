@@ -1,6 +1,6 @@
 """Placements by CP-SAT: one dimension of no-overlap a section, in a given order of decisions.
 
-Two-dimensional no-overlap solves none of the published instances in half a minute; sections,
+Two-dimensional no-overlap solves none of the published problems in half a minute; sections,
 lowest offsets first in an order that suits, and learning from conflicts solve most at once.
 """
 
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.placement.greedy import arranged
+from formulations.placement.greedy import arrange_buffers
 from formulations.placement.parts import Part, Verdict
 from formulations.solver.apart import StoppedError, call
 from spmopt.core.table import Ints
@@ -22,7 +22,7 @@ _WORKER = "formulations.placement.cpsat_worker:solve"
 
 @dataclass(frozen=True, kw_only=True)
 class OffsetModel:
-    """What the solver is told: offsets of buffers ``0 .. k-1``, free of overlap.
+    """Inputs of the solver: offsets of buffers ``0 .. k-1``, free of overlap.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class CpSat:
         if (part.size > capacity).any() or (part.fixed + part.size > capacity).any():
             return Verdict.INFEASIBLE, None
         if word not in self._orders:
-            self._orders[word] = arranged(part, word)
+            self._orders[word] = arrange_buffers(part, word)
         try:
             answer, offsets = call(
                 _WORKER,

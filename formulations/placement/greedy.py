@@ -19,7 +19,7 @@ _ENDLESS = 1 << 61
 def fits(part: Part) -> Iterator[tuple[str, Ints]]:
     """Names of ways and offsets, way by way; those with buffers that overlap are left out."""
     for word in FITTED:
-        order = arranged(part, word)
+        order = arrange_buffers(part, word)
         order = np.concatenate([order[part.fixed[order] >= 0], order[part.fixed[order] < 0]])
         for best in (True, False):
             offsets = fit(part, order, best=best)
@@ -74,8 +74,8 @@ def arrange(
 ) -> Ints:
     """Buffers ``which`` of ``part`` in the order ``word``; ties as they stand.
 
-    ``totals`` is what is needed in the sections from ``origin`` on; what counts of a buffer is
-    multiplied by its ``noise`` (k,).
+    ``totals`` are the needs of the sections from ``origin`` on; the key of a buffer is multiplied
+    by its ``noise`` (k,).
     """
     keys = [_key(part, letter, which, totals, origin) for letter in reversed(word)]
     if noise is not None:
@@ -85,7 +85,7 @@ def arrange(
     return arranged
 
 
-def arranged(part: Part, word: str) -> Ints:
+def arrange_buffers(part: Part, word: str) -> Ints:
     """All buffers of ``part`` in the order ``word``."""
     return arrange(part, word, np.arange(len(part)), part.needs.sum(axis=0))
 

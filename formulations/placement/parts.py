@@ -23,7 +23,7 @@ NEVER = -(1 << 40)
 
 
 class Verdict(Enum):
-    """What is known of a part under a capacity."""
+    """Knowledge about a part under a capacity."""
 
     OPEN = "open"
     FOUND = "found"
@@ -206,7 +206,7 @@ class Units:
 
 
 def in_units(buffers: Sequence[Buffer]) -> Units:
-    """Leave out what needs no place, and divide."""
+    """Leave out buffers of size 0, and divide."""
     ids = [
         k
         for k, buffer in enumerate(buffers)

@@ -35,7 +35,7 @@ def place(
     is also least, ``unknown`` when time ran out.
     """
     limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
-    return _explained(buffers, capacity_bytes, limit, lowest=False)
+    return _explain(buffers, capacity_bytes, limit, lowest=False)
 
 
 def minimize(
@@ -47,31 +47,31 @@ def minimize(
 ) -> Placed:
     """Find a placement of least height, at most ``capacity_bytes`` if that is given.
 
-    With a capacity this begins as :func:`place` does, and improves what that finds.
+    With a capacity this begins as :func:`place` does, and improves its result.
     """
     limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
-    return _explained(buffers, capacity_bytes, limit, lowest=True)
+    return _explain(buffers, capacity_bytes, limit, lowest=True)
 
 
-def _explained(
+def _explain(
     buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
 ) -> Placed:
     """Add why there is no placement; that takes no longer than the proof, and a little."""
     require_addressable(buffers)
-    found = _searched(buffers, capacity_bytes, limit, lowest=lowest)
+    found = _search(buffers, capacity_bytes, limit, lowest=lowest)
     unexplained = found.status is Status.INFEASIBLE and found.conflict is None
     if not unexplained or capacity_bytes is None:
         return found
     own = SearchLimit(
-        time_limit_s=min(limit.left_s(), limit.spent_s() + _EXPLAINING_S), stop=limit.stop
+        time_limit_s=min(limit.left_s(), limit.seconds_spent() + _EXPLAINING_S), stop=limit.stop
     )
     conflict = explain(
-        buffers, capacity_bytes, lambda some: _searched(some, capacity_bytes, own, lowest=False)
+        buffers, capacity_bytes, lambda some: _search(some, capacity_bytes, own, lowest=False)
     )
     return replace(found, conflict=conflict)
 
 
-def _searched(
+def _search(
     buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
 ) -> Placed:
     progress = Progress(buffers, limit)
@@ -106,7 +106,7 @@ def _early(
             method="fixed offsets",
             conflict=conflict,
         )
-    hint = _hinted(buffers, capacity_bytes)
+    hint = _hint(buffers, capacity_bytes)
     if hint is None:
         return None
     optimal = hint.height_bytes <= progress.bound_bytes
@@ -118,7 +118,7 @@ def _early(
     )
 
 
-def _hinted(buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placement | None:
+def _hint(buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placement | None:
     """Return the hints as a placement, if all buffers have one and they are one."""
     if not buffers or any(buffer.hint_bytes is None for buffer in buffers):
         return None

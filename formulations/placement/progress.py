@@ -1,4 +1,4 @@
-"""What is known of all parts together, and how the effort is shared among attempts at them."""
+"""Knowledge about all parts, and the shares of effort of attempts at them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Progress:
     bound
         Units.
     effort
-        Spent on steps and dives, in nodes of a search or what takes as long.
+        Spent on steps and dives, in nodes of a search or equal work.
     """
 
     def __init__(self, buffers: Sequence[Buffer], limit: SearchLimit) -> None:
@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def height(self) -> int | None:
-        """Of what was found, in units; None until all parts have offsets."""
+        """Of the result, in units; None until all parts have offsets."""
         if len(self._found) < len(self.parts):
             return None
         return max((each.height for each in self._found), default=0)
@@ -170,7 +170,7 @@ class Progress:
                     spent["dives"] += (self.effort - before) / _DIVES if dived else float("inf")
 
     def answer(self, capacity_bytes: int | None) -> Placed:
-        """Return what is known, for least height or under ``capacity_bytes``."""
+        """Return the result, for least height or under ``capacity_bytes``."""
         placement = self._placement(capacity_bytes)
         status, method = Status.UNKNOWN, ""
         if placement is not None:

@@ -23,7 +23,7 @@ _REMEMBERED = 1 << 18  # states, some 25 MB
 
 @dataclass(slots=True, kw_only=True)
 class _Frame:
-    """A node: what is left to be put in place, and which buffers may be next.
+    """A node: buffers left to place, and those that may be next.
 
     ``waiting`` has a bit for each rank that is left. ``back`` is how many frames are left when
     nothing is found here; ``pending`` are branches that have to be placed after this one, each
@@ -138,7 +138,7 @@ class TreeSearch:
         rank = key % SCALE
         base = key - rank
         frame.tried = rank
-        raised, _ = start.raised(rank)
+        raised, _ = start.raise_values(rank)
         keys = np.maximum(frame.keys, raised + base)
         keys[rank] = PLACED
         if start.special and not start.settle(keys):
@@ -158,7 +158,7 @@ class TreeSearch:
         span -= 1
         pending, depth = frame.pending, len(self._stack)
         if left and np.count_nonzero(span) < span.size:
-            parts = _fallen_apart(start, keys, totals, crossing)
+            parts = _split_parts(start, keys, totals, crossing)
             if len(parts) > 1:
                 large = [part for part in parts if not self._alone(part)]
                 for part in large[1:]:
@@ -191,12 +191,12 @@ class TreeSearch:
 
 
 def _hatless(frame: _Frame) -> bool:
-    """Whether what was tried last is in nobody's way: then it is not what made it fail."""
-    return frame.tried >= 0 and not frame.branch.raised(frame.tried)[1] & frame.waiting
+    """Whether the last attempt is in nobody's way: then it is not the cause of failure."""
+    return frame.tried >= 0 and not frame.branch.raise_values(frame.tried)[1] & frame.waiting
 
 
-def _fallen_apart(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Remainder]:
-    """What is still to be placed, by runs of sections that none of it reaches out of."""
+def _split_parts(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Remainder]:
+    """Buffers still to be placed, by independent runs of sections."""
     cuts = np.flatnonzero(crossing == 0)
     left = np.flatnonzero(keys < PLACED)
     run = np.searchsorted(cuts, start.first[left])
@@ -217,7 +217,7 @@ def _fallen_apart(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> li
 
 
 def _digest(frame: _Frame) -> bytes:
-    """What a node's fate depends on."""
+    """State that a node's fate depends on."""
     digest = blake2b(frame.branch.identity, digest_size=16)
     digest.update(frame.keys.tobytes())
     digest.update(frame.last.to_bytes(8, "little", signed=True))

@@ -1,6 +1,6 @@
-"""What the equations are about: uses, reuse intervals, rates, prices; what both models share.
+"""Subject of the equations: uses, reuse intervals, rates, duals; parts that both models share.
 
-The 0/1 decisions of a whole-tensor schedule are the same where time has a price
+The 0/1 decisions of a whole-tensor schedule are the same where time has a dual value
 (:mod:`formulations.pulp_model.timed`) and where it has none
 (:mod:`formulations.pulp_model.traffic`).
 """
@@ -19,8 +19,8 @@ from typing import Any
 
 import pulp
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.timeline import Access, Timeline, fitting_timeline
 
 SLACK = 1e-6
@@ -39,37 +39,37 @@ Family = Callable[[Any], Rows]
 class TensorUse:
     """An operation's use of a tensor.
 
-    ``live_after``: what is there after the step is read before it is overwritten, or kept.
+    ``live_after``: contents after the step are read before they are overwritten, or kept.
     """
 
     step: int
     tensor: int
     reads: bool
     writes: bool
-    passes: int
-    stationary: bool
+    fetches: int
+    required_resident: bool
     live_after: bool
 
     @property
     def streams_in(self) -> int:
         """How often a tensor that is not resident is read (R3, R4)."""
         if self.reads:
-            return self.passes
-        return self.passes - 1 if self.live_after else 0
+            return self.fetches
+        return self.fetches - 1 if self.live_after else 0
 
     @property
     def streams_out(self) -> int:
         """How often a tensor that is not resident is written (R4)."""
-        return self.passes if self.writes and self.live_after else 0
+        return self.fetches if self.writes and self.live_after else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseInterval:
     """The steps between two uses of a tensor whose contents are needed after them.
 
-    ``before`` is None for what is in DRAM at the start, ``after`` for what is to be kept at the
-    end. ``begin`` and ``end`` are the steps of the two uses, or -1 and the number of steps.
-    ``written``: the contents were written before, so that DRAM may lack them.
+    ``before`` is None for initial contents of DRAM, ``after`` for kept tensors at the end.
+    ``begin`` and ``end`` are the steps of the two uses, or -1 and the number of steps. ``written``:
+    the contents were written before, so that DRAM may lack them.
     """
 
     tensor: int
@@ -85,8 +85,8 @@ class ReuseInterval:
         return range(self.begin + 1, self.end)
 
 
-class WholeProblem:
-    """An instance in its order, each operation in its first mode that fits, and an objective.
+class WholeTensorCase:
+    """A problem in its order, each operation in its first mapping that fits, and an objective.
 
     Attributes
     ----------
@@ -101,49 +101,49 @@ class WholeProblem:
     labels
         A name of each tensor that solvers and file formats take.
     unit
-        Objective units in one of the model's: a power of ten that makes prices near one.
+        Objective units in one of the model's: a power of ten that makes dual values near one.
 
     Raises
     ------
     InfeasibleError
-        Stationary operands and scratch of an operation do not fit the SPM.
+        Required-resident operands and scratch of an operation do not fit the SPM.
     """
 
-    def __init__(self, instance: Instance, objective: Objective) -> None:
-        self.instance, self.objective = instance, objective
-        self.line = line = fitting_timeline(instance)
+    def __init__(self, problem: Problem, objective: Objective) -> None:
+        self.problem, self.objective = problem, objective
+        self.line = line = fitting_timeline(problem)
         self.steps = line.steps
-        machine = instance.machine
+        machine = problem.machine
         self.uses = _uses(line)
-        self.intervals = _intervals(instance, self.uses)
-        self.size_bytes = [tensor.size_bytes for tensor in instance.tensors]
+        self.intervals = _intervals(problem, self.uses)
+        self.size_bytes = [tensor.size_bytes for tensor in problem.tensors]
         self.pages = [-(-size // machine.page_bytes) for size in self.size_bytes]
         self.cycles = [float(size / machine.bytes_per_cycle) for size in self.size_bytes]
         self.room = [
             machine.spm_pages - -(-size // machine.page_bytes)
             for size in line.scratch_bytes.tolist()
         ]
-        self.labels = labels(instance.tensor_names)
+        self.labels = labels(problem.tensor_names)
         largest = float(max(objective.cycle, objective.dram_in_byte, objective.dram_out_byte))
         self.unit = Fraction(10) ** floor(log10(largest)) if largest > 0 else Fraction(1)
 
     @cached_property
     def spare(self) -> list[int]:
-        """Pages that scratch and stationary operands of each step leave."""
+        """Pages that scratch and required-resident operands of each step leave."""
         spare = list(self.room)
         for use in self.uses:
-            if use.stationary:
+            if use.required_resident:
                 spare[use.step] -= self.pages[use.tensor]
         return spare
 
     @property
     def constant(self) -> Fraction:
-        """What every schedule costs, in the objective's units."""
+        """Constant cost of every schedule, in the objective's units."""
         line = self.line
-        of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
-        return self.objective.of_modes(*(int(column.sum()) for column in of_modes))
+        of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+        return self.objective.of_mappings(*(int(column.sum()) for column in of_mappings))
 
-    def price(self, weight: Fraction) -> float:
+    def dual(self, weight: Fraction) -> float:
         """Return one of the objective's weights in the model's units."""
         return float(weight / self.unit)
 
@@ -153,30 +153,30 @@ class WholeProblem:
 
 
 class WholeModel(ABC):
-    """What a whole-tensor schedule decides, as 0/1 variables; 0 for what cannot fit.
+    """Decisions of a whole-tensor schedule, as 0/1 variables; 0 for tensors that cannot fit.
 
     ``here``: of each use (tensor, step); ``kept``: of each interval (tensor, its last step). An
     interval without an earlier use has no variable: nothing is resident before the first step, and
-    what waits to be stored at the end is not kept for a use.
+    tensors waiting to be stored at the end are not kept for a use.
     """
 
     families: Sequence[Family] = ()
     """All rows of the model."""
 
-    def __init__(self, case: WholeProblem) -> None:
+    def __init__(self, case: WholeTensorCase) -> None:
         self.case = case
         spare, pages = case.spare, case.pages
         self.here = {
             (use.tensor, use.step): variable(
-                self.named("here", use.tensor, use.step),
-                int(use.stationary or pages[use.tensor] <= spare[use.step]),
+                self.with_name("here", use.tensor, use.step),
+                int(use.required_resident or pages[use.tensor] <= spare[use.step]),
                 integer=True,
             )
             for use in case.uses
         }
         self.kept = {
             (one.tensor, one.end): variable(
-                self.named("kept", one.tensor, one.begin, one.end),
+                self.with_name("kept", one.tensor, one.begin, one.end),
                 int(all(pages[one.tensor] <= spare[step] for step in one.inside)),
                 integer=True,
             )
@@ -184,7 +184,7 @@ class WholeModel(ABC):
             if one.before is not None and one.after is not None
         }
 
-    def named(self, what: str, tensor: int, *steps: int) -> str:
+    def with_name(self, what: str, tensor: int, *steps: int) -> str:
         """Name a column or row, as ``load_conv1_w_s7``: what, the tensor, the steps."""
         return "_".join((what, self.case.labels[tensor], *(f"s{step}" for step in steps)))
 
@@ -198,7 +198,7 @@ class WholeModel(ABC):
 
     @abstractmethod
     def cost(self) -> Any:
-        """Return what there is to minimize, but for the constant."""
+        """Return the objective, but for the constant."""
 
     @abstractmethod
     def between(self, interval: ReuseInterval) -> dict[int, int]:
@@ -208,15 +208,15 @@ class WholeModel(ABC):
     def lacking(self, interval: ReuseInterval, step: int, most: int) -> int:
         """Return the bytes, of ``most``, that the solution leaves out of DRAM after a step."""
 
-    def problem(self, families: Sequence[Family] | None = None) -> Any:
-        """Minimize cost, and what every schedule costs, subject to rows of all families or some."""
+    def program(self, families: Sequence[Family] | None = None) -> Any:
+        """Minimize cost, plus the constant, subject to rows of all families or some."""
         case, objective = self.case, self.cost()
         found = pulp.LpProblem("whole_tensors", pulp.LpMinimize)
         # As a variable: file formats and solvers differ in what they make of a constant.
         constant = variable("constant", 1, integer=False)
         constant.lowBound = 1
         sure = objective.constant + float(case.constant / case.unit)
-        paid = pulp.LpAffineExpression((one, price) for one, price in objective.items() if price)
+        paid = pulp.LpAffineExpression((one, dual) for one, dual in objective.items() if dual)
         found += paid + sure * constant, "objective"
         for family in self.families if families is None else families:
             for name, row in family(self):
@@ -225,25 +225,25 @@ class WholeModel(ABC):
         return found
 
 
-def linked(model: WholeModel) -> Rows:
+def link(model: WholeModel) -> Rows:
     """(S1) Kept until a use means resident at both ends: ``kept <= here`` of either use."""
     for one in model.case.intervals:
         for use in (one.before, one.after):
             if use is not None and one.before is not None and one.after is not None:
-                name = model.named("linked", one.tensor, one.end, use.step)
+                name = model.with_name("linked", one.tensor, one.end, use.step)
                 yield name, total([model.is_kept(one), -model.is_here(use)]) <= 0
 
 
-def stationary(model: WholeModel) -> Rows:
-    """(S2) What an operation holds fast is resident in its step: ``here = 1``."""
+def required_resident(model: WholeModel) -> Rows:
+    """(S2) Required-resident operands are resident in the step of their operation: ``here = 1``."""
     for use in model.case.uses:
-        if use.stationary:
-            name = model.named("stationary", use.tensor, use.step)
+        if use.required_resident:
+            name = model.with_name("required_resident", use.tensor, use.step)
             yield name, total([model.is_here(use)]) == 1
 
 
 def fits(model: WholeModel, inside: Callable[[ReuseInterval, int], list[Any]]) -> Rows:
-    """(S3) R1: pages of what is here, or there ``inside`` an interval, fit beside the scratch."""
+    """(S3) R1: pages of tensors here, or there ``inside`` an interval, fit beside the scratch."""
     case = model.case
     held: list[list[Any]] = [[] for _ in range(case.steps)]
     for use in case.uses:
@@ -263,7 +263,7 @@ def variable(name: str, upper: float | None = None, *, integer: bool = False) ->
 
 
 def total(terms: Iterable[Any]) -> Any:
-    """Sum to what is an expression even where there are no terms, or numbers only."""
+    """Sum to an expression even where there are no terms, or numbers only."""
     return pulp.lpSum([pulp.LpAffineExpression(), *terms])
 
 
@@ -287,24 +287,31 @@ def labels(names: Iterable[str]) -> list[str]:
 
 
 def _uses(line: Timeline) -> list[TensorUse]:
-    columns = (line.step, line.tensor, line.kind, line.passes, line.stationary, line.live_after)
+    columns = (
+        line.step,
+        line.tensor,
+        line.kind,
+        line.fetches,
+        line.required_resident,
+        line.live_after,
+    )
     return [
         TensorUse(
             step=step,
             tensor=tensor,
             reads=kind != Access.WRITE,
             writes=kind != Access.READ,
-            passes=passes,
-            stationary=stationary,
+            fetches=fetches,
+            required_resident=required_resident,
             live_after=live_after,
         )
-        for step, tensor, kind, passes, stationary, live_after in zip(
+        for step, tensor, kind, fetches, required_resident, live_after in zip(
             *(column.tolist() for column in columns), strict=True
         )
     ]
 
 
-def _intervals(instance: Instance, uses: list[TensorUse]) -> list[ReuseInterval]:
+def _intervals(problem: Problem, uses: list[TensorUse]) -> list[ReuseInterval]:
     last: dict[int, TensorUse] = {}
     written: set[int] = set()
 
@@ -326,5 +333,5 @@ def _intervals(instance: Instance, uses: list[TensorUse]) -> list[ReuseInterval]
         last[use.tensor] = use
         if use.writes:
             written.add(use.tensor)
-    kept = [t for t, tensor in enumerate(instance.tensors) if tensor.keep and t in written]
-    return found + [interval(t, None, len(instance.operations)) for t in kept]
+    kept = [t for t, tensor in enumerate(problem.tensors) if tensor.keep and t in written]
+    return found + [interval(t, None, len(problem.operations)) for t in kept]

@@ -1,18 +1,18 @@
-"""From a solution to a legal plan: parts rounded down to pages, stores to bytes."""
+"""From a solution to a legal residency plan: parts rounded down to pages, stores to bytes."""
 
 from __future__ import annotations
 
-from formulations.pulp_model.model import At, WholeModel, WholeProblem, share
-from spmopt.core.schedule import Plan, Residency, Stores
+from formulations.pulp_model.model import At, WholeModel, WholeTensorCase, share
+from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 
 Bytes = dict[At, int]
 
 
-def plan_of(model: WholeModel) -> Plan:
-    """Return the plan of the values that the model's variables have.
+def residency_plan_of(model: WholeModel) -> ResidencyPlan:
+    """Return the residency plan of the values that the model's variables have.
 
-    Rounding down keeps it legal: what is resident takes no more pages, what DRAM lacks is
-    resident for as long as it does, rises stay rises, and falls stay falls.
+    Rounding down keeps it legal: resident tensors take no more pages, contents that DRAM lacks are
+    resident for as long as it lacks them, rises stay rises, and falls stay falls.
     """
     case = model.case
     resident = {
@@ -34,10 +34,10 @@ def plan_of(model: WholeModel) -> Plan:
                 had = lacking[one.tensor, step - 1]
             left = min(model.lacking(one, step, had), between[step + 1])
             lacking[one.tensor, step], stores[one.tensor, step] = left, had - left
-    return _plan(case, resident, stores)
+    return _residency_plan(case, resident, stores)
 
 
-def _plan(case: WholeProblem, resident: Bytes, stores: Bytes) -> Plan:
+def _residency_plan(case: WholeTensorCase, resident: Bytes, stores: Bytes) -> ResidencyPlan:
     rows: list[tuple[int, int, int, int]] = []
     for (tensor, step), size in sorted(resident.items()):
         if not size:
@@ -47,7 +47,7 @@ def _plan(case: WholeProblem, resident: Bytes, stores: Bytes) -> Plan:
         else:
             rows.append((tensor, step, step + 1, size))
     moved = sorted((step, tensor, size) for (tensor, step), size in stores.items() if size)
-    return Plan(
+    return ResidencyPlan(
         steps=case.line.chosen,
         residency=Residency.of_rows(rows),
         stores=Stores.of_rows(moved),

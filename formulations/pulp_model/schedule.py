@@ -12,13 +12,13 @@ from time import monotonic
 from uuid import uuid4
 
 from formulations.classes import WHOLE
-from formulations.pulp_model.model import WholeProblem
-from formulations.pulp_model.solver import STOP, Limits, WholeSolution, build, require, solved
+from formulations.pulp_model.model import WholeTensorCase
+from formulations.pulp_model.solver import STOP, Limits, WholeSolution, build, require, solve
 from formulations.solver import apart
-from spmopt.assemble.cost import plan_value
-from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
@@ -29,11 +29,11 @@ _MARGIN = 1e-6  # relative, that solvers may be off
 _GRACE_S = 3.0  # for a solver that was told to stop, or is late
 
 
-def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
-    """Least objective of a whole-tensor schedule in the instance's order, by a solver of PuLP.
+def schedule(problem: Problem, request: Request, *, solver: str) -> Outcome:
+    """Least objective of a whole-tensor schedule in the problem's order, by a solver of PuLP.
 
     Both models are exact for their class (README of the formulations), but for command set-up,
-    the rounding of transfer times up to whole cycles and, where time has a price, the rounding
+    the rounding of transfer times up to whole cycles and, where time has a dual value, the rounding
     of parts up to pages, which they leave out: so the solver's bound is one for the class.
 
     Raises
@@ -41,24 +41,24 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     InputError
         No such solver, or it is not there.
     InfeasibleError
-        An operation's stationary operands and scratch do not fit the SPM.
+        An operation's required-resident operands and scratch do not fit the SPM.
     """
     name = require(solver)
-    notes = [SEVERAL_MODES] if instance.several_modes else []
-    case = WholeProblem(instance, request.objective)
+    notes = [SEVERAL_MAPPINGS] if problem.several_mappings else []
+    case = WholeTensorCase(problem, request.objective)
     if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
-        return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
-    found = _found(instance, request, name)
+        return Outcome(residency_plan=request.start, notes=(*notes, _TOO_LARGE))
+    found = _find(problem, request, name)
     class_bound = None
     if found.bound > -float("inf"):
         holds_for = "; ".join((WHOLE, *notes))
         class_bound = ClassBound(value=found.bound, holds_for=holds_for, proved_by=found.solver)
-    return _outcome(instance, request, found, class_bound, [*notes, *found.notes])
+    return _outcome(problem, request, found, class_bound, [*notes, *found.notes])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedProgram:
-    """A program to minimize; ``unit`` says what one of its objective is."""
+    """A program to minimize; ``unit`` is the worth of one unit of its objective."""
 
     text: str
     columns: int
@@ -66,54 +66,61 @@ class ExportedProgram:
     unit: str
 
 
-def exported(instance: Instance, objective: Objective, form: str) -> ExportedProgram:
+def exported(problem: Problem, objective: Objective, form: str) -> ExportedProgram:
     """Return the program for ``objective`` as ``mps`` (free format) or ``lp`` (CPLEX's).
 
     Raises
     ------
     InfeasibleError
-        Stationary operands and scratch of an operation do not fit the SPM.
+        Required-resident operands and scratch of an operation do not fit the SPM.
     """
-    model, problem = build(instance, objective)
+    model, program = build(problem, objective)
     with TemporaryDirectory(prefix="spmopt-") as folder:
         path = Path(folder) / f"program.{form}"
-        (problem.writeMPS if form == "mps" else problem.writeLP)(str(path))
+        (program.writeMPS if form == "mps" else program.writeLP)(str(path))
         text = path.read_text(encoding="utf-8")
     unit = model.case.unit
     return ExportedProgram(
         text=text,
-        columns=problem.numVariables(),
-        rows=problem.numConstraints(),
+        columns=program.numVariables(),
+        rows=program.numConstraints(),
         unit=objective.unit if unit == 1 else f"{float(unit):g} {objective.unit}",
     )
 
 
 def _outcome(
-    instance: Instance,
+    problem: Problem,
     request: Request,
     found: WholeSolution,
     class_bound: ClassBound | None,
     notes: list[str],
 ) -> Outcome:
-    """The better of what was found and the plan to start from.
+    """The better of the result and the residency plan to start from.
 
-    In a plan that takes no notice of classes, a part that leaves and would be back in the very
-    next step just stays (R2). Then it may cost less than the bound for the class.
+    In a residency plan that takes no notice of classes, a part that leaves and would be back in the
+    very next step just stays (R2). Then it may cost less than the bound for the class.
     """
-    plans = [plan for plan in (found.plan, request.start) if plan is not None]
-    valued = [(plan_value(instance, plan, request.objective), plan) for plan in plans]
-    value, plan = min(valued, key=lambda one: one[0], default=(None, None))
+    residency_plans = [
+        residency_plan
+        for residency_plan in (found.residency_plan, request.start)
+        if residency_plan is not None
+    ]
+    valued = [
+        (residency_plan_value(problem, residency_plan, request.objective), residency_plan)
+        for residency_plan in residency_plans
+    ]
+    value, residency_plan = min(valued, key=lambda one: one[0], default=(None, None))
     if value is not None and class_bound is not None and float(value) < class_bound.value:
         if float(value) < class_bound.value * (1 - _MARGIN):
             notes = [*notes, _PARTLY_KEPT]
             class_bound = None
         else:
             class_bound = replace(class_bound, value=float(value))
-    return Outcome(plan=plan, class_bound=class_bound, notes=tuple(notes))
+    return Outcome(residency_plan=residency_plan, class_bound=class_bound, notes=tuple(notes))
 
 
-def _found(instance: Instance, request: Request, name: str) -> WholeSolution:
-    """What the solver finds; nothing but notes if it was ended before.
+def _find(problem: Problem, request: Request, name: str) -> WholeSolution:
+    """Result of the solver; nothing but notes if it was ended before.
 
     Its process makes and removes the folder for its files, so that they do not outlive this one.
     """
@@ -125,11 +132,11 @@ def _found(instance: Instance, request: Request, name: str) -> WholeSolution:
         threads=request.threads,
         folder=folder,
     )
-    found = WholeSolution(plan=None, bound=-float("inf"), solver=name)
+    found = WholeSolution(residency_plan=None, bound=-float("inf"), solver=name)
     try:
         found = apart.call(
-            f"{solved.__module__}:solved",
-            instance,
+            f"{solve.__module__}:solved",
+            problem,
             request.objective,
             name,
             limits,

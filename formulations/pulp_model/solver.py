@@ -26,15 +26,15 @@ from typing import Any
 import pulp
 from highspy import Highs, cb
 
-from formulations.pulp_model.model import WholeModel, WholeProblem
-from formulations.pulp_model.plans import plan_of
+from formulations.pulp_model.model import WholeModel, WholeTensorCase
+from formulations.pulp_model.plans import residency_plan_of
 from formulations.pulp_model.timed import TimedPulpModel
 from formulations.pulp_model.traffic import TrafficPulpModel
 from formulations.solver.apart_worker import at_end
 from spmopt.core.errors import InputError, SpmoptError, unknown
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 
 STOP = "stop"
 """A file of this name in the folder asks for the best so far."""
@@ -111,14 +111,14 @@ def solver(name: str, limits: Limits, **more: Any) -> Any:
     return found
 
 
-def bound(name: str, problem: Any, value: float | None, limits: Limits) -> float:
+def bound(name: str, program: Any, value: float | None, limits: Limits) -> float:
     """Lower bound of the optimum as the solver claims it, or minus infinity.
 
     ``value`` is that of its solution, if it calls it optimal.
     """
     claimed = -float("inf")
-    if name in _BOUND and problem.isMIP():
-        claimed = float(_BOUND[name](problem.solverModel))
+    if name in _BOUND and program.isMIP():
+        claimed = float(_BOUND[name](program.solverModel))
     elif "CBC" in name or name == "COIN_CMD":
         log = limits.folder / _LOG
         stated = _LOG_BOUND.findall(log.read_text()) if log.exists() else []
@@ -129,24 +129,24 @@ def bound(name: str, problem: Any, value: float | None, limits: Limits) -> float
     return max(known)
 
 
-def build(instance: Instance, objective: Objective) -> tuple[WholeModel, Any]:
-    """Return the model for an objective, simpler where time has no price, and its PuLP problem."""
-    case = WholeProblem(instance, objective)
+def build(problem: Problem, objective: Objective) -> tuple[WholeModel, Any]:
+    """Return the model for an objective, simpler where time has no dual, and its PuLP problem."""
+    case = WholeTensorCase(problem, objective)
     model = TrafficPulpModel(case) if objective.cycle == 0 else TimedPulpModel(case)
-    return model, model.problem()
+    return model, model.program()
 
 
 @dataclass(frozen=True, kw_only=True)
 class WholeSolution:
-    """A plan, and a bound in the objective's units or minus infinity; what is to be noted."""
+    """A residency plan, and a bound in the objective's units or minus infinity; notes."""
 
-    plan: Plan | None
+    residency_plan: ResidencyPlan | None
     bound: float
     solver: str
     notes: tuple[str, ...] = ()
 
 
-def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> WholeSolution:
+def solve(problem: Problem, objective: Objective, name: str, limits: Limits) -> WholeSolution:
     """Build the model, and solve it with PuLP's solver ``name``; notes say where that failed.
 
     Its folder is made, and removed, here.
@@ -155,72 +155,74 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
     remove = partial(rmtree, limits.folder, ignore_errors=True)
     at_end.append(remove)
     try:
-        return _solved(instance, objective, name, limits)
+        return _solve(problem, objective, name, limits)
     finally:
         remove()
         at_end.remove(remove)
 
 
-def _solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> WholeSolution:
+def _solve(problem: Problem, objective: Objective, name: str, limits: Limits) -> WholeSolution:
     began = monotonic()
-    model, problem = build(instance, objective)
+    model, program = build(problem, objective)
     author = f"{name} by PuLP {pulp.__version__}"
     left = replace(limits, seconds=limits.seconds - (monotonic() - began))
     if left.seconds <= 0:  # which for some solvers is no limit
-        return WholeSolution(plan=None, bound=-float("inf"), solver=author)
-    done, notes = _tried(problem, name, left)
+        return WholeSolution(residency_plan=None, bound=-float("inf"), solver=author)
+    done, notes = _try(program, name, left)
     if done is None:
-        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=notes)
-    if problem.sol_status == pulp.LpSolutionInfeasible and not done:
+        return WholeSolution(residency_plan=None, bound=-float("inf"), solver=author, notes=notes)
+    if program.sol_status == pulp.LpSolutionInfeasible and not done:
         # Every operation fits and the rest can stream: there is a solution.
         wrong = f"{author} calls the program infeasible, which it is not"
-        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=(*notes, wrong))
-    optimal = done and problem.sol_status == pulp.LpSolutionOptimal
-    value = pulp.value(problem.objective) if optimal else None
+        return WholeSolution(
+            residency_plan=None, bound=-float("inf"), solver=author, notes=(*notes, wrong)
+        )
+    optimal = done and program.sol_status == pulp.LpSolutionOptimal
+    value = pulp.value(program.objective) if optimal else None
     return WholeSolution(
-        plan=plan_of(model) if done else None,
-        bound=bound(name, problem, value, left) * float(model.case.unit),
+        residency_plan=residency_plan_of(model) if done else None,
+        bound=bound(name, program, value, left) * float(model.case.unit),
         solver=author,
         notes=notes,
     )
 
 
-def _tried(problem: Any, name: str, limits: Limits) -> tuple[bool | None, tuple[str, ...]]:
+def _try(program: Any, name: str, limits: Limits) -> tuple[bool | None, tuple[str, ...]]:
     """Run the solver, and again where it dies; None where it has found nothing before it did."""
     due, notes = monotonic() + limits.seconds, tuple[str, ...]()
     while True:
         try:
-            return _run(problem, name, replace(limits, seconds=due - monotonic())), notes
+            return _run(program, name, replace(limits, seconds=due - monotonic())), notes
         except SpmoptError as error:
             if notes or due <= monotonic() or (limits.folder / STOP).exists():
                 return None, (str(error),)
             notes = (_AGAIN.format(name),)
 
 
-def _run(problem: Any, name: str, limits: Limits) -> bool:
+def _run(program: Any, name: str, limits: Limits) -> bool:
     """Whether the solver left a solution; whatever it calls it, it is checked."""
-    with _told_to_stop(limits.folder / STOP) as more, _inside(limits.folder):
+    with _is_stopped(limits.folder / STOP) as more, _inside(limits.folder):
         Highs.resetGlobalScheduler(True)  # else it keeps to the threads of the call before
         try:
-            problem.solve(solver(name, limits, **more(name)))
+            program.solve(solver(name, limits, **more(name)))
         except pulp.PulpSolverError as error:
             said = " ".join(str(error).split())
             raise SpmoptError(f"backend pulp: {name} failed, or died: {said}") from None
         except IndexError:  # PuLP reads values of HiGHS that has none yet
             return False
-    return _is_solution(problem)
+    return _is_solution(program)
 
 
-def _is_solution(problem: Any) -> bool:
+def _is_solution(program: Any) -> bool:
     """Whether the values of the variables meet the rows, as nearly as files with 8 digits can."""
-    for one in problem.variables():
+    for one in program.variables():
         value = one.varValue
         if value is None or not isfinite(value):
             return False
         if one.cat == pulp.LpInteger and abs(value - round(value)) > _MARGIN:
             return False
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        return all(_holds(row) for row in problem.constraints.values())
+        return all(_holds(row) for row in program.constraints.values())
 
 
 def _holds(row: Any) -> bool:
@@ -250,10 +252,10 @@ def _inside(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told_to_stop(file: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
+def _is_stopped(file: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
     """Interrupt the solver when ``file`` appears; give settings that it needs for that.
 
-    Solvers that are programs get the signal of Ctrl-C, upon which they write what they have;
+    Solvers that are programs get the signal of Ctrl-C, upon which they write their incumbent;
     HiGHS is asked for by a callback. Others are ended by whoever waits for this process.
     """
     told, over = Event(), Event()

@@ -12,11 +12,11 @@ from formulations.pulp_model.model import (
     ReuseInterval,
     Rows,
     WholeModel,
-    WholeProblem,
+    WholeTensorCase,
     fits,
-    linked,
+    link,
+    required_resident,
     share,
-    stationary,
     total,
     variable,
 )
@@ -28,13 +28,13 @@ class TimedPulpModel(WholeModel):
     Attributes
     ----------
     load, store
-        What the step loads, and stores.
+        Loads and stores of the step.
     back
-        What has been loaded for the next use, in a step before it.
+        Bytes loaded for the next use, in a step before it.
     dirty
-        What DRAM lacks after the step.
+        Bytes that DRAM lacks after the step.
     waiting
-        What has to stay in the step until it is stored, of a tensor that is not kept.
+        Bytes that have to stay in the step until stored, of a tensor that is not kept.
     occupied
         Pages that a tensor takes in a step between uses, where that is no multiple of its share;
         none with ``spread``: then pages are in proportion to the share, as in the first model.
@@ -42,13 +42,13 @@ class TimedPulpModel(WholeModel):
         Of each step.
     """
 
-    def __init__(self, case: WholeProblem, *, spread: bool = False) -> None:
+    def __init__(self, case: WholeTensorCase, *, spread: bool = False) -> None:
         super().__init__(case)
-        page = case.instance.machine.page_bytes
+        page = case.problem.machine.page_bytes
 
         def shares(what: str, steps: Iterable[tuple[ReuseInterval, range]]) -> dict[At, Any]:
             return {
-                (one.tensor, step): variable(self.named(what, one.tensor, step), 1)
+                (one.tensor, step): variable(self.with_name(what, one.tensor, step), 1)
                 for one, some in steps
                 for step in some
             }
@@ -61,7 +61,7 @@ class TimedPulpModel(WholeModel):
         self.dirty = shares("dirty", ((one, range(one.begin, one.end)) for one in lost))
         self.waiting = shares("waiting", ((one, one.inside) for one in lost))
         self.occupied = {
-            (one.tensor, step): variable(self.named("occupied", one.tensor, step))
+            (one.tensor, step): variable(self.with_name("occupied", one.tensor, step))
             for one in case.intervals
             if not spread and case.pages[one.tensor] > 1 and case.size_bytes[one.tensor] % page
             for step in one.inside
@@ -74,21 +74,21 @@ class TimedPulpModel(WholeModel):
         return [self.is_kept(interval), self.back.get(at, 0), self.waiting.get(at, 0)]
 
     def cost(self) -> Any:
-        """Durations and bytes at their prices."""
+        """Durations and bytes at their dual values."""
         case, objective = self.case, self.case.objective
-        terms = [case.price(objective.cycle) * one for one in self.cycles]
+        terms = [case.dual(objective.cycle) * one for one in self.cycles]
         for weight, moves in (
             (objective.dram_in_byte, _moves(self, inward=True)),
             (objective.dram_out_byte, _moves(self, inward=False)),
         ):
             if weight:
-                price = case.price(weight)
-                terms += [price * case.size_bytes[one.tensor] * one.share for one in moves]
+                dual = case.dual(weight)
+                terms += [dual * case.size_bytes[one.tensor] * one.share for one in moves]
         return total(terms)
 
     def between(self, interval: ReuseInterval) -> dict[int, int]:
-        """What is back, and what waits to be stored, in whole pages."""
-        size, page = self.case.size_bytes[interval.tensor], self.case.instance.machine.page_bytes
+        """Bytes back, and bytes waiting to be stored, in whole pages."""
+        size, page = self.case.size_bytes[interval.tensor], self.case.problem.machine.page_bytes
         found = {}
         for step in interval.inside:
             part = share(self.back.get((interval.tensor, step), 0))
@@ -99,13 +99,13 @@ class TimedPulpModel(WholeModel):
         return found
 
     def lacking(self, interval: ReuseInterval, step: int, most: int) -> int:
-        """What is dirty."""
+        """Dirty bytes."""
         size = self.case.size_bytes[interval.tensor]
         return min(most, int(size * (share(self.dirty[interval.tensor, step]) + SLACK)))
 
 
 def capacity(model: TimedPulpModel) -> Rows:
-    """(S3) R1: pages of what is resident fit beside the scratch."""
+    """(S3) R1: resident pages fit beside the scratch."""
 
     def inside(one: ReuseInterval, step: int) -> list[Any]:
         own = model.occupied.get((one.tensor, step))
@@ -120,7 +120,7 @@ def part_pages(model: TimedPulpModel) -> Rows:
 
     The convex hull of ``ceil(bytes / g)``: never more than a part takes, and all pages for all.
     """
-    case, page = model.case, model.case.instance.machine.page_bytes
+    case, page = model.case, model.case.problem.machine.page_bytes
     for one in case.intervals:
         size, full = case.size_bytes[one.tensor], case.pages[one.tensor] - 1
         rest = size - full * page
@@ -131,12 +131,15 @@ def part_pages(model: TimedPulpModel) -> Rows:
             parts = model.resident(one, step)
             even = total(size / page * part for part in parts)
             steep = total(size / rest * part for part in parts)
-            yield model.named("bytes", one.tensor, step), own >= even
-            yield model.named("page", one.tensor, step), own - steep >= full - full * page / rest
+            yield model.with_name("bytes", one.tensor, step), own >= even
+            yield (
+                model.with_name("page", one.tensor, step),
+                own - steep >= full - full * page / rest,
+            )
 
 
 def growth(model: TimedPulpModel) -> Rows:
-    """(S4) R2: what is back grows by what is loaded, and is all of it, unless kept, at a use.
+    """(S4) R2: bytes back grow by loads, and are all of it, unless kept, at a use.
 
     ``back(q) = back(q - 1) + load(q)``; at the use ``back(q - 1) + load(q) = here - kept``.
     """
@@ -150,11 +153,11 @@ def growth(model: TimedPulpModel) -> Rows:
                 due = [-model.back[one.tensor, step]]
             else:
                 due = [model.is_kept(one), -model.is_here(one.after)]
-            yield model.named("growth", one.tensor, step), total(came + due) == 0
+            yield model.with_name("growth", one.tensor, step), total(came + due) == 0
 
 
 def dirt(model: TimedPulpModel) -> Rows:
-    """(S5) R5: what DRAM lacks is what was written here, less what is stored.
+    """(S5) R5: bytes that DRAM lacks are those written here, less those stored.
 
     ``dirty(i) = here - store(i)`` where ``i`` writes, else ``dirty(i - 1) - store(i)``.
     """
@@ -166,21 +169,21 @@ def dirt(model: TimedPulpModel) -> Rows:
                 there = model.is_here(wrote)
             else:
                 there = model.dirty[one.tensor, step - 1]
-            name = model.named("dirt", one.tensor, step)
+            name = model.with_name("dirt", one.tensor, step)
             yield name, total([model.dirty[at], model.store[at], -there]) == 0
 
 
 def nothing_lost(model: TimedPulpModel) -> Rows:
-    """(S6) R3, R5: what DRAM lacks stays until it is stored: kept, or waiting.
+    """(S6) R3, R5: bytes that DRAM lacks stay until stored: kept, or waiting.
 
-    ``waiting(q) >= dirty(q - 1) - kept`` in an interval, and ``dirty <= kept`` at its end: what is
-    streamed in, or was loaded, is in DRAM (R3). After the last use ``dirty = 0`` (R7).
+    ``waiting(q) >= dirty(q - 1) - kept`` in an interval, and ``dirty <= kept`` at its end: bytes
+    streamed in, or loaded, are in DRAM (R3). After the last use ``dirty = 0`` (R7).
     """
     for one in model.case.intervals:
         for step in range(one.begin + 1, one.end + 1) if one.written else ():
             left = model.dirty[one.tensor, step - 1]
             wait = model.waiting[one.tensor, step] if step < one.end else 0
-            name = model.named("nothing_lost", one.tensor, step)
+            name = model.with_name("nothing_lost", one.tensor, step)
             yield name, total([left, -model.is_kept(one), -wait]) <= 0
 
 
@@ -189,14 +192,14 @@ def one_copy(model: TimedPulpModel) -> Rows:
     for one in model.case.intervals:
         if one.written and one.after is not None:
             for step in one.inside:
-                name = model.named("one_copy", one.tensor, step)
+                name = model.with_name("one_copy", one.tensor, step)
                 yield name, total(model.resident(one, step)) <= 1
 
 
 def channel(model: TimedPulpModel) -> Rows:
     """(S9) R6: ``cycles >= X``; with ``duplex`` ``cycles >= in + S`` and ``cycles >= L + out``."""
     into, out = (list(_moves(model, inward=inward)) for inward in (True, False))
-    if not model.case.instance.machine.duplex:
+    if not model.case.problem.machine.duplex:
         yield from _lasts(model, "channel", [*into, *out])
         return
     yield from _lasts(model, "channel_in", [*into, *(move for move in out if move.serial)])
@@ -204,7 +207,7 @@ def channel(model: TimedPulpModel) -> Rows:
 
 
 def serial(model: TimedPulpModel) -> Rows:
-    """(S9) R6: ``cycles >= L + c + S``: stationary loads, computing and stationary stores."""
+    """(S9) R6: ``cycles >= L + c + S``: resident loads, computing and resident stores."""
     moves = (
         move for inward in (True, False) for move in _moves(model, inward=inward) if move.serial
     )
@@ -213,8 +216,8 @@ def serial(model: TimedPulpModel) -> Rows:
 
 
 TimedPulpModel.families = (
-    linked,
-    stationary,
+    link,
+    required_resident,
     capacity,
     part_pages,
     growth,
@@ -228,7 +231,7 @@ TimedPulpModel.families = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Move:
-    """A share of a tensor (more than 1 with several passes) crosses the channel in a step.
+    """A share of a tensor (more than 1 with several fetches) crosses the channel in a step.
 
     ``serial``: the operation waits for it, or it for the operation (R6, R10).
     """
@@ -240,15 +243,17 @@ class _Move:
 
 
 def _moves(model: TimedPulpModel, *, inward: bool) -> Iterator[_Move]:
-    """What crosses into the SPM, loads and streams; or out of it, stores and streams."""
+    """Bytes into the SPM, loads and streams; or out of it, stores and streams."""
     uses = model.case.uses
-    held = {(use.tensor, use.step) for use in uses if use.stationary and (inward or use.writes)}
+    held = {
+        (use.tensor, use.step) for use in uses if use.required_resident and (inward or use.writes)
+    }
     for (tensor, step), part in (model.load if inward else model.store).items():
         yield _Move(step=step, tensor=tensor, share=part, serial=(tensor, step) in held)
     for use in uses:
-        passes = use.streams_in if inward else use.streams_out
-        if passes:
-            yield _Move(step=use.step, tensor=use.tensor, share=passes * (1 - model.is_here(use)))
+        fetches = use.streams_in if inward else use.streams_out
+        if fetches:
+            yield _Move(step=use.step, tensor=use.tensor, share=fetches * (1 - model.is_here(use)))
 
 
 def _lasts(

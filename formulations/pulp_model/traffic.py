@@ -1,4 +1,4 @@
-"""Whole-tensor residency of least traffic: where time has no price, transfers take no step."""
+"""Whole-tensor residency of least traffic: where time has no dual value, transfers take no step."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from formulations.pulp_model.model import (
     Rows,
     TensorUse,
     WholeModel,
-    WholeProblem,
+    WholeTensorCase,
     fits,
-    linked,
+    link,
+    required_resident,
     share,
-    stationary,
     total,
     variable,
 )
@@ -22,24 +22,24 @@ from formulations.pulp_model.model import (
 class TrafficPulpModel(WholeModel):
     """The model. ``stored``: the version that (tensor, step) writes is stored by itself."""
 
-    def __init__(self, case: WholeProblem) -> None:
+    def __init__(self, case: WholeTensorCase) -> None:
         super().__init__(case)
         self.stored = {
             (use.tensor, use.step): variable(
-                self.named("stored", use.tensor, use.step), 1, integer=True
+                self.with_name("stored", use.tensor, use.step), 1, integer=True
             )
             for use in case.uses
             if use.writes and use.live_after
         }
 
     def cost(self) -> Any:
-        """Bytes in and out at their prices: loads, streams (R3, R4) and stores.
+        """Bytes in and out at their dual values: loads, streams (R3, R4) and stores.
 
         A use that reads loads ``s (here - kept)`` and streams in ``p s (1 - here)``.
         """
         case = self.case
-        into = case.price(case.objective.dram_in_byte)
-        out = case.price(case.objective.dram_out_byte)
+        into = case.dual(case.objective.dram_in_byte)
+        out = case.dual(case.objective.dram_out_byte)
         terms: list[Any] = []
         for use in case.uses:
             size, here = case.size_bytes[use.tensor], self.is_here(use)
@@ -60,12 +60,12 @@ class TrafficPulpModel(WholeModel):
 
 
 def capacity(model: TrafficPulpModel) -> Rows:
-    """(S3) R1: pages of what is here, or kept through the step, fit beside the scratch."""
+    """(S3) R1: pages of tensors here, or kept through the step, fit beside the scratch."""
     pages = model.case.pages
     return fits(model, lambda one, step: [pages[one.tensor] * model.is_kept(one)])
 
 
-def stored_once(model: TrafficPulpModel) -> Rows:
+def require_one_store(model: TrafficPulpModel) -> Rows:
     """(S7) R5, R7: a version that was resident when written is stored before it goes.
 
     ``stored >= here - kept`` for each later interval of the version: in it, or for good, it goes
@@ -80,7 +80,7 @@ def stored_once(model: TrafficPulpModel) -> Rows:
         if one is not None and wrote is not None:
             stored = model.stored[wrote.tensor, wrote.step]
             leaves = total([model.is_here(wrote), -model.is_kept(one), -stored])
-            yield model.named("stored_once", one.tensor, one.begin), leaves <= 0
+            yield model.with_name("stored_once", one.tensor, one.begin), leaves <= 0
 
 
-TrafficPulpModel.families = (linked, stationary, capacity, stored_once)
+TrafficPulpModel.families = (link, required_resident, capacity, require_one_store)

@@ -65,9 +65,9 @@ class Carried(NamedTuple):
     dirty: Bools
 
 
-def carried(line: Timeline) -> Carried:
-    """Find what is carried, empty intervals included."""
-    touched = changed(line)
+def carry(line: Timeline) -> Carried:
+    """Find the bytes carried, empty intervals included."""
+    touched = change(line)
     after = np.flatnonzero(line.live_after & (touched | (line.next >= 0)))
     before = np.flatnonzero((line.first_access >= 0) & line.live_before)
     begin = np.concatenate([line.step[after] + 1, np.zeros_like(before)])
@@ -83,7 +83,7 @@ def carried(line: Timeline) -> Carried:
 
 def all_cells(line: Timeline) -> Cells:
     """Find the cells of ``line``, about one for each tensor and step between first and last use."""
-    return cells_between(line, carried(line), 0, line.steps)
+    return cells_between(line, carry(line), 0, line.steps)
 
 
 def cells_between(line: Timeline, spans: Carried, begin: int, end: int) -> Cells:
@@ -97,7 +97,7 @@ def cells_between(line: Timeline, spans: Carried, begin: int, end: int) -> Cells
     step = np.concatenate([line.step[own], between])
     access = np.concatenate([own, np.full(row.size, -1, np.int64)])
     loads = np.concatenate([line.kind[own] != Access.WRITE, spans.loads[row]])
-    dirty = np.concatenate([(changed(line) & line.live_after)[own], spans.dirty[row]])
+    dirty = np.concatenate([(change(line) & line.live_after)[own], spans.dirty[row]])
     order = np.lexsort((step, tensor))
     tensor, step, access = tensor[order], step[order], access[order]
     kind = np.where(access >= 0, line.kind[access], -1)
@@ -117,7 +117,7 @@ def cells_between(line: Timeline, spans: Carried, begin: int, end: int) -> Cells
     )
 
 
-def changed(line: Timeline) -> Bools:
+def change(line: Timeline) -> Bools:
     """Return (a,) whether an operation has written the tensor, up to and including the access."""
     result: Bools = writers(line) >= 0
     return result

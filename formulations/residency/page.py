@@ -8,43 +8,43 @@ from math import inf
 
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
-from formulations.residency.flow.timed import timed_start
+from formulations.residency.flow.timed import time_start
 from formulations.residency.setups import with_setups
-from formulations.residency.states.schedule import ENUMERATION, enumerated
-from spmopt.assemble.cost import plan_value
-from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES
+from formulations.residency.states.schedule import ENUMERATION, enumerate_all
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.mappings import SEVERAL_MAPPINGS
+from spmopt.core.problem import Problem
 from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
 _NEAR = 0.01
 """Gap after a flow from which on a vain round of programs ends the search: more were as vain."""
-_VAIN = "the search ended before its time: a program gained nothing over a flow of least cost"
+_FRUITLESS = "the search ended before its time: a program gained nothing over a flow of least cost"
 
 
-def schedule(instance: Instance, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Outcome:
     """Find a near-optimal schedule; any number of whole pages of a tensor may be resident.
 
     Optimal where a flow decides (:mod:`formulations.residency.flow`), and where all that could be
-    better is enumerated (:mod:`formulations.residency.states`), in any modes. Elsewhere each
-    operation runs in the first mode that fits. The bound holds for all legal schedules in the
-    instance's order.
+    better is enumerated (:mod:`formulations.residency.states`), in any mappings. Elsewhere each
+    operation runs in the first mapping that fits. The bound holds for all legal schedules in the
+    problem's order.
 
     Raises
     ------
     InfeasibleError
-        An operation's stationary operands and scratch do not fit the SPM.
+        An operation's required-resident operands and scratch do not fit the SPM.
     """
-    outcome, gap = _rounded(instance, request)
-    outcome = replace(outcome, certificate=with_setups(instance, request, outcome.certificate))
-    if gap <= request.tolerance or outcome.plan is None:
+    outcome, gap = _round(problem, request)
+    outcome = replace(outcome, certificate=with_setups(problem, request, outcome.certificate))
+    if gap <= request.tolerance or outcome.residency_plan is None:
         return outcome
-    found = enumerated(instance, request, outcome.plan, outcome.certificate)
+    found = enumerate_all(problem, request, outcome.residency_plan, outcome.certificate)
     if found is None:
         return outcome
     return replace(
         outcome,
-        plan=found.plan,
+        residency_plan=found.residency_plan,
         class_bound=ClassBound(
             value=float(found.bound), holds_for=EVERY_SCHEDULE, proved_by=ENUMERATION
         ),
@@ -53,43 +53,43 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     )
 
 
-def rounded(instance: Instance, request: Request) -> Outcome:
+def round_values(problem: Problem, request: Request) -> Outcome:
     """Do as :func:`schedule`, without enumeration."""
-    return _rounded(instance, request)[0]
+    return _round(problem, request)[0]
 
 
-def _rounded(instance: Instance, request: Request) -> tuple[Outcome, float]:
+def _round(problem: Problem, request: Request) -> tuple[Outcome, float]:
     """Return an outcome, and the gap that is left; 0 where a flow decides."""
-    optimal = decided(instance, request)
-    if optimal.plan is not None:
+    optimal = decide_residency(problem, request)
+    if optimal.residency_plan is not None:
         return optimal, 0.0
-    search = ColumnGeneration(instance, request)
+    search = ColumnGeneration(problem, request)
     if request.start is not None:
-        search.offer_plan(request.start)
-    first = timed_start(instance, request)
+        search.offer_residency_plan(request.start)
+    first = time_start(problem, request)
     if first is not None:
-        search.offer_plan(first[0])
-        search.offer_prices(first[1])
+        search.offer_residency_plan(first[0])
+        search.offer_duals(first[1])
         if search.gap <= _NEAR:
             search.settings = replace(search.settings, idle=1, hopeful=False)
     search.run(request.tolerance)
     cut_short = search.cut_short(request.tolerance)
-    if not instance.several_modes:
+    if not problem.several_mappings:
         vain = not (search.settings.hopeful or cut_short) and search.gap > request.tolerance
         return Outcome(
-            plan=search.plan,
+            residency_plan=search.residency_plan,
             certificate=search.certificate,
-            notes=(_VAIN,) if vain else (),
+            notes=(_FRUITLESS,) if vain else (),
             cut_short=cut_short,
         ), search.gap
-    # Prices of one mode prove little for all of them.
-    relaxed = ColumnGeneration(instance, request, fluid=True)
+    # Dual values of one mapping prove little for all of them.
+    relaxed = ColumnGeneration(problem, request, fluid=True)
     relaxed.run(request.tolerance)
     best = max(search, relaxed, key=lambda run: run.bound)
     return Outcome(
-        plan=search.plan,
+        residency_plan=search.residency_plan,
         certificate=best.certificate,
-        notes=(SEVERAL_MODES,),
+        notes=(SEVERAL_MAPPINGS,),
         cut_short=best.cut_short(request.tolerance),
     ), search.gap if best is search else _gap(search.value, relaxed.bound)
 
@@ -99,25 +99,25 @@ def _gap(value: Fraction | None, bound: float) -> float:
     return float(value) / bound - 1 if value is not None and bound > 0 else inf
 
 
-def decided(instance: Instance, request: Request) -> Outcome:
+def decide_residency(problem: Problem, request: Request) -> Outcome:
     """Return the optimal schedule where a flow decides; elsewhere none, nor a bound.
 
-    It needs no plan to start from.
+    It needs no residency plan to start from.
 
     Raises
     ------
     InfeasibleError
-        As :func:`schedule`, unless a look at the instance says that no flow decides.
+        As :func:`schedule`, unless a look at the problem says that no flow decides.
     """
-    found = page_optimum(instance, request)
+    found = page_optimum(problem, request)
     if found is None:
-        return Outcome(plan=None)
-    plan, start = found.plan, request.start
-    if start is not None and plan_value(instance, start, request.objective) <= found.value:
-        plan = start
+        return Outcome(residency_plan=None)
+    residency_plan, start = found.residency_plan, request.start
+    if start is not None and residency_plan_value(problem, start, request.objective) <= found.value:
+        residency_plan = start
     least = ClassBound(
         value=float(found.value),
         holds_for="any number of whole pages of each tensor",
         proved_by="a flow of least cost, OR-Tools",
     )
-    return Outcome(plan=plan, certificate=found.certificate, class_bound=least)
+    return Outcome(residency_plan=residency_plan, certificate=found.certificate, class_bound=least)

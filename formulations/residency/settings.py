@@ -14,12 +14,12 @@ _SOON: tuple[tuple[int, Rates], ...] = ((50, (0.05, 0.02)), (100, (0.1, 0.003)))
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """What windows take to close a ``gap``.
+    """Work of windows to close a ``gap``.
 
-    ``stages`` of subgradient steps come first, each from the best prices so far: the first ones are
-    short, for a bound soon, and cost the last one nothing. ``again`` comes before each sweep but
-    the first; columns are those of the last ``samples``. A window looks ``overlap`` steps beyond
-    those that it decides; see ``Span`` for ``part``.
+    ``stages`` of subgradient steps come first, each from the best dual values so far: the first
+    ones are short, for a bound soon, and cost the last one nothing. ``again`` comes before each
+    sweep but the first; columns are those of the last ``samples``. A window looks ``overlap`` steps
+    beyond those that it decides; see ``Span`` for ``part``.
     """
 
     gap: float
@@ -35,15 +35,15 @@ class Settings:
     """How the search works; the defaults are measured.
 
     ``accuracy``: tolerance of the interior-point method at first; ``threshold``: marginal
-    up to which columns enter, as a share of the price of a byte; ``depth``: see ``candidates``;
-    ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
+    up to which columns enter, as a share of the dual value of a byte; ``depth``: see
+    ``candidates``; ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
     ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
-    from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
-    than ``small`` accesses take more steps (cheap beside their programs), no columns but the
-    sampled ones at first, and ``polish`` steps after each program; programs above
-    ``small_program`` columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the
-    gap end the search; those that find new columns do not count where it is ``hopeful``, and a
-    program of bytes may follow that of pages.
+    from dual values that are given, and ``samples`` of them whose columns are kept. Problems of
+    more than ``small`` accesses take more steps (cheap beside their programs), no columns but the
+    sampled ones at first, and ``polish`` steps after each program; programs above ``small_program``
+    columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the gap end the search;
+    those that find new columns do not count where it is ``hopeful``, and a program of bytes may
+    follow that of pages.
 
     Above ``large`` steps (``large_of_fluid`` of the relaxation, whose gaps are smaller, and
     ``large_of_bytes`` where cycles cost nothing, which programs decide

@@ -1,7 +1,7 @@
-"""Prices without a program: a few subgradient steps on the Lagrangian dual.
+"""Dual values without a program: a few subgradient steps on the Lagrangian dual.
 
-The paths at given prices use SPM and DMA time; their excess over what there is, is a
-subgradient. Adam's scaling (Kingma and Ba, ICLR 2015) copes with the two kinds of prices.
+The paths at given dual values use SPM and DMA time; their excess over the capacities is a
+subgradient. Adam's scaling (Kingma and Ba, ICLR 2015) copes with the two kinds of dual values.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.residency.bound.dual import Dual
-from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.dual import DualFunction
+from formulations.residency.bound.duals import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import PathColumns, of_keys
 from formulations.residency.program.paths import path_columns, path_use
@@ -63,7 +63,7 @@ def ascend(
     rates: Rates | None = None,
     tell: Callable[[float], None] = _ignore,
 ) -> tuple[Multipliers, PathColumns]:
-    """Find prices and columns in some steps, from scratch or from prices that are good already.
+    """Find duals and columns in some steps, from scratch or from duals that are good already.
 
     The paths of the last steps hover about an optimal solution: together, those of
     ``samples`` of them contain nearly every column that one needs. ``rates`` are those of the
@@ -72,7 +72,7 @@ def ascend(
 
     Returns
     -------
-    prices
+    duals
         Those that proved most.
     columns
         On the paths of the last steps.
@@ -85,23 +85,23 @@ def ascend(
     if start is None:
         point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
     else:
-        # Prices are of any size (in joules they are tiny), and none where nothing has one.
+        # Dual values are of any size (in joules they are tiny), and none where nothing has one.
         shares = [x / (coefficients.byte_time or 1.0) for x in (start.load, start.store)]
         point = np.concatenate((start.spm / (scale or 1.0), *shares[:channels]))
     ascent = Ascent(point, iterations, (first_rate, last_rate))
     seen = [np.empty(0, np.int64)]
     best, best_bound = Multipliers.zero(coefficients), -np.inf
     for k in range(1, iterations + 1):
-        if stop() and (k > 1 or start is None):  # Prices that are given prove what they do.
+        if stop() and (k > 1 or start is None):  # Dual values that are given prove what they do.
             break
         spm, dma = ascent.point[:steps] * scale, ascent.point[steps:] * coefficients.byte_time
-        prices = Multipliers.legal(coefficients, spm, dma[:steps], dma[-steps:])
-        dual = Dual(intervals, coefficients, prices)
+        duals = Multipliers.legal(coefficients, spm, dma[:steps], dma[-steps:])
+        dual = DualFunction(intervals, coefficients, duals)
         if dual.value > best_bound:
-            best, best_bound = prices, dual.value
+            best, best_bound = duals, dual.value
             tell(best_bound)
         slope = _excess(coefficients, dual)
-        # No price can rise, and none that can fall would: its paths are a solution, the best.
+        # No dual value can rise, and none that can fall would: its paths are a solution, the best.
         done = not ((slope > 0) | ((slope < 0) & (ascent.point > 0))).any()
         if done or k > iterations - samples:
             seen.append(path_columns(dual).key(steps))
@@ -112,8 +112,8 @@ def ascend(
     return best, of_keys(seen, steps)
 
 
-def _excess(coefficients: CostCoefficients, dual: Dual) -> Floats:
-    """Return the use of SPM and DMA beyond what there is, each relative to its typical size."""
+def _excess(coefficients: CostCoefficients, dual: DualFunction) -> Floats:
+    """Return the excess use of SPM and DMA, each relative to its typical size."""
     held, into, out = path_use(dual)
     spm = held / np.maximum(coefficients.capacity_bytes, 1.0) - 1
     covered = coefficients.covered_bytes

@@ -1,4 +1,4 @@
-"""Calls in a process of their own, for what needs OR-Tools or PuLP.
+"""Calls in a process of their own, for models of OR-Tools or PuLP.
 
 Since highspy 1.15 OR-Tools and HiGHS cannot be loaded into one process: each brings its own
 libhighs.so.1, and whoever comes second gets the other's
@@ -58,7 +58,7 @@ def call(
     library: str = "ortools",
     note: Callable[[str], None] = _unheard,
 ) -> Any:
-    """Return what ``function`` returns: ``package.module:name``, not loaded here.
+    """Return the result of ``function``: ``package.module:name``, not loaded here.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def call(
     stop
         Asked some 20 times a second whether to end the process.
     library
-        What ``function`` loads: those of another one never run in the same process.
+        Libraries that ``function`` loads: those of another one never run in the same process.
     note
         Told of a process that died and was replaced.
 
@@ -96,11 +96,11 @@ def stream(
     library: str = "ortools",
     note: Callable[[str], None] = _unheard,
 ) -> Generator[Any]:
-    """Return what the generator ``function`` yields, as it comes; just ends when stopped.
+    """Return the values of the generator ``function``, as they come; just ends when stopped.
 
-    What has come by then is still yielded.
+    Values so far are still yielded.
 
-    Where its process dies, what comes then begins anew. Otherwise as :func:`call`.
+    Where its process dies, later values begin anew. Otherwise as :func:`call`.
     """
     for kind, value in _messages((function, arguments), time_limit_s, stop, library, note):
         if kind is ReplyKind.YIELDED:
@@ -210,7 +210,7 @@ class _Process:
         try:
             while True:
                 reply = pickle.load(self._popen.stdout)
-                clock.heard(self._popen.pid, reply[2])
+                clock.listen(self._popen.pid, reply[2])
                 self.replies.put(reply[:2])
         except (EOFError, pickle.UnpicklingError):  # cut off
             pass
@@ -218,7 +218,7 @@ class _Process:
             unread = f"the solver's process sent what cannot be read: {error}"
             self._popen.kill()
         code = self._popen.wait()
-        clock.ended(self._popen.pid)
+        clock.end(self._popen.pid)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, signal.SIGKILL)  # its programs go on without it
         why = f"the solver's process ended by itself (exit code {code}); was there enough memory?"

@@ -20,7 +20,7 @@ _END = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
 
 
 class ReplyKind(Enum):
-    """What an answer is."""
+    """Kinds of answers."""
 
     YIELDED = "yielded"
     RETURNED = "returned"
@@ -28,7 +28,7 @@ class ReplyKind(Enum):
 
 
 at_end: list[Callable[[], object]] = []
-"""What is still to be done where the input ends during a call."""
+"""Cleanup where the input ends during a call."""
 
 
 def main() -> None:

@@ -127,7 +127,7 @@ class Repeated:
         _require(self._solver.changeRowBounds(row, lower, upper), "sides")
 
     def costs(self, columns: Ints, cost: Floats) -> None:
-        """Change what columns cost."""
+        """Change the costs of columns."""
         program = self.program
         self.program = replace(program, cost=program.cost.copy())
         self.program.cost[columns] = cost
@@ -140,7 +140,7 @@ class Repeated:
         _require(self._solver.changeColsBounds(which.size, which, lower, upper), "bounds")
 
     def add_rows(self, matrix: Matrix, lower: Floats, upper: Floats) -> None:
-        """Add the rows of ``matrix``; results have no prices of rows from then on."""
+        """Add the rows of ``matrix``; results have no dual values of rows from then on."""
         start, index = matrix.start[:-1].astype(np.int32), matrix.index.astype(np.int32)
         added = self._solver.addRows(
             lower.size, lower, upper, index.size, start, index, matrix.value
@@ -316,7 +316,7 @@ def _result(solver: highspy.Highs, program: Program) -> SolverResult:
 def _work_s(info: highspy.HighsInfo, program: Program) -> float:
     """Return about how long the iterations take.
 
-    By what they took of programs of 2,000 to 90,000 entries, within a factor of four.
+    From measurements of programs of 2,000 to 90,000 entries, within a factor of four.
     """
     mip = program.integer is not None and bool(program.integer.any())
     simplex = max(0, info.simplex_iteration_count) * (_MIP_ITERATION_S if mip else _SIMPLEX_S)

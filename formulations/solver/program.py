@@ -1,4 +1,4 @@
-"""A linear or mixed-integer program as arrays, how to build one, and what a solver found of it."""
+"""A linear or mixed-integer program as arrays, how to build one, and the result of a solver."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Program:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SolverResult:
-    """What a solver returned; also when it did not finish.
+    """Result of a solver; also when it did not finish.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class ProgramBuilder:
         ndarray
             Numbers of the columns, -1 where there is none.
         """
-        numbers, count = _numbered(where, self.column_count)
+        numbers, count = _number(where, self.column_count)
         self.column_count += count
         self._columns.append((count, [_spread(x, where) for x in (cost, lower, upper, integer)]))
         return numbers
@@ -143,7 +143,7 @@ class ProgramBuilder:
         self, where: Bools | int, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
     ) -> Ints:
         """Add a row for each true element of ``where``, or so many; their numbers, or -1."""
-        numbers, count = _numbered(where, self.row_count)
+        numbers, count = _number(where, self.row_count)
         self.row_count += count
         self._rows.append((count, [_spread(x, where) for x in (lower, upper)]))
         return numbers
@@ -170,10 +170,10 @@ class ProgramBuilder:
 
     def program(self, *, by_rows: bool = False, offset: float = 0.0) -> Program:
         """Return the program, its matrix by columns or ``by_rows``."""
-        cost, lower, upper, integer = _joined(self.column_count, 4, self._columns)
-        row_lower, row_upper = _joined(self.row_count, 2, self._rows)
+        cost, lower, upper, integer = _join(self.column_count, 4, self._columns)
+        row_lower, row_upper = _join(self.row_count, 2, self._rows)
         row, column = (np.concatenate([each[place] for each in self._entries]) for place in (0, 1))
-        (value,) = _joined(row.size, 1, [(count, [one]) for _, _, (count, one) in self._entries])
+        (value,) = _join(row.size, 1, [(count, [one]) for _, _, (count, one) in self._entries])
         line, index = (row, column) if by_rows else (column, row)
         lines = self.row_count if by_rows else self.column_count
         order = np.argsort(line, kind="stable")
@@ -191,7 +191,7 @@ class ProgramBuilder:
 
 
 def _spread(values: ArrayLike, where: Bools | int) -> _Figures:
-    """Return figures of what there is, or the one of all."""
+    """Return figures by key, or the one of all."""
     if isinstance(values, float | int):
         return values
     there = np.ones(where, bool) if isinstance(where, int) else where
@@ -202,7 +202,7 @@ def _spread(values: ArrayLike, where: Bools | int) -> _Figures:
     return result
 
 
-def _joined(count: int, kinds: int, blocks: list[tuple[int, Sequence[_Figures]]]) -> list[Floats]:
+def _join(count: int, kinds: int, blocks: list[tuple[int, Sequence[_Figures]]]) -> list[Floats]:
     """Return figures of all blocks, each of so many; of each kind one after the other."""
     found, at = [np.empty(count) for _ in range(kinds)], 0
     for size, figures in blocks:
@@ -212,7 +212,7 @@ def _joined(count: int, kinds: int, blocks: list[tuple[int, Sequence[_Figures]]]
     return found
 
 
-def _numbered(where: Bools | int, first: int) -> tuple[Ints, int]:
+def _number(where: Bools | int, first: int) -> tuple[Ints, int]:
     """Return numbers from ``first`` on where there is something, else -1; and how many."""
     if isinstance(where, int):
         return np.arange(first, first + where), where

@@ -1,1 +1,1 @@
-"""A window of steps by CP-SAT: order, modes, residency by pages, stores, on the replay."""
+"""A window of steps by CP-SAT: order, mappings, residency by pages, stores, on the replay."""

@@ -24,18 +24,19 @@ class Barriers:
     def run(self, step: int) -> None:
         """Add a step, which takes as long as its transfers, and as its computation.
 
-        Loads of stationary operands come before that, stores of stationary results after it.
+        Loads of required-resident operands come before that, stores of required-resident results
+        after it.
         """
         program = self._program
         queue, taken = [*moves(program, step)], program.time()
         before, after, into, out = (
-            sum(move.time for move in queue if move.turn == Turn.STATIONARY_LOAD),
-            sum(move.time for move in queue if move.turn == Turn.STATIONARY_STORE),
+            sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_LOAD),
+            sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_STORE),
             sum(move.time for move in queue if not move.outward),
             sum(move.time for move in queue if move.outward),
         )
-        for literal, operation, mode in program.options(step):
-            cycles = program.window.operations[operation][mode].cycles
+        for literal, operation, mapping in program.options(step):
+            cycles = program.window.operations[operation][mapping].cycles
             program.when(taken >= before + program.unit * cycles + after, literal)
         if len(program.window.free) > 1:
             program.cp.add(taken >= into + after)

@@ -28,7 +28,7 @@ def decide(window: StepWindow, work_s: float) -> WindowDecision | None:
     status = solver.solve(program.cp)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
-    return _decoded(program, solver, solver.value(end))
+    return _decode(program, solver, solver.value(end))
 
 
 def build(window: StepWindow) -> tuple[WindowProgram, Number]:
@@ -44,12 +44,12 @@ def build(window: StepWindow) -> tuple[WindowProgram, Number]:
     return program, end
 
 
-def _decoded(program: WindowProgram, solver: cp_model.CpSolver, end: int) -> WindowDecision:
+def _decode(program: WindowProgram, solver: cp_model.CpSolver, end: int) -> WindowDecision:
     window, steps = program.window, range(program.window.steps)
     chosen = [
         next(
-            (operation, mode)
-            for literal, operation, mode in program.options(step)
+            (operation, mapping)
+            for literal, operation, mapping in program.options(step)
             if solver.boolean_value(literal)
         )
         for step in steps
@@ -57,7 +57,7 @@ def _decoded(program: WindowProgram, solver: cp_model.CpSolver, end: int) -> Win
     tensors, value = range(len(window.tensors)), solver.value
     return WindowDecision(
         operation=tuple(operation for operation, _ in chosen),
-        mode=tuple(mode for _, mode in chosen),
+        mapping=tuple(mapping for _, mapping in chosen),
         held=tuple(tuple(value(program.held[t][p]) for p in steps) for t in tensors),
         valid=tuple(tuple(value(program.valid[t][p + 1]) for p in steps) for t in tensors),
         stored=tuple(tuple(value(program.stored[t][p]) > 0 for p in steps) for t in tensors),

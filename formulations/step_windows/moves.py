@@ -9,9 +9,9 @@ from operator import attrgetter
 from formulations.step_windows.program import Literal, Number, WindowProgram
 from spmopt.assemble.commands import Turn
 
-LOADS = (Turn.STATIONARY_LOAD, Turn.OWN_LOAD, Turn.EARLY_LOAD)
-STORES = (Turn.STATIONARY_STORE, Turn.OWN_STORE, Turn.OLDER_STORE)
-"""Of what the operation uses as stationary, uses, and does not use."""
+LOADS = (Turn.REQUIRED_RESIDENT_LOAD, Turn.OWN_LOAD, Turn.EARLY_LOAD)
+STORES = (Turn.REQUIRED_RESIDENT_STORE, Turn.OWN_STORE, Turn.OLDER_STORE)
+"""Of tensors that the operation uses as required-resident, uses, and does not use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ def _all_moves(program: WindowProgram, step: int) -> Iterator[Move]:
     for tensor in range(len(program.window.tensors)):
         uses = program.uses(step, tensor)
         reading, writing = (
-            [(literal, use.stationary) for literal, use in uses if uses_so(use)]
+            [(literal, use.required_resident) for literal, use in uses if uses_so(use)]
             for uses_so in (attrgetter("reads"), attrgetter("writes"))
         )
         load = (*program.load(step, tensor), reading, LOADS)
@@ -53,7 +53,7 @@ def _all_moves(program: WindowProgram, step: int) -> Iterator[Move]:
                     present=present,
                 )
         for outward in (False, True):
-            streamed, some = program.streamed(step, tensor, outward=outward)
+            streamed, some = program.stream(step, tensor, outward=outward)
             yield Move(
                 turn=Turn.STREAM,
                 tensor=tensor,
@@ -66,9 +66,9 @@ def _all_moves(program: WindowProgram, step: int) -> Iterator[Move]:
 def _ways(
     program: WindowProgram, own: list[tuple[Literal, bool]]
 ) -> tuple[Literal, Literal, Literal]:
-    """Return literals that a tensor is used as stationary, used otherwise, or not used."""
+    """Return literals that a tensor is used as required-resident, used otherwise, or not used."""
     fixed, free = (
-        program.any([literal for literal, stationary in own if stationary == wanted])
+        program.any([literal for literal, required_resident in own if required_resident == wanted])
         for wanted in (True, False)
     )
     return fixed, free, ~program.any([literal for literal, _ in own])

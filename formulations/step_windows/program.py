@@ -27,7 +27,7 @@ class WindowProgram:
     unit
         Units of time in a cycle.
     runs
-        ``runs[o][p][m]``: o runs in step p, in mode m. ``done[o][p]``: it runs before step p.
+        ``runs[o][p][m]``: o runs in step p, in mapping m. ``done[o][p]``: it runs before step p.
     held, valid, stored
         Pages resident in step p (from -1 on), valid in DRAM before it, stored in it.
     """
@@ -44,15 +44,15 @@ class WindowProgram:
         self.horizon = self._horizon()
         self.places = self._places()
         self.runs = [self._runs(operation) for operation in range(window.steps)]
-        self.done = [self._done(operation) for operation in range(window.steps)]
+        self.done = [self._finish(operation) for operation in range(window.steps)]
         self._uses: dict[tuple[int, int], list[tuple[Literal, WindowOperand]]] = {}
         for step in range(self.steps):
-            for literal, operation, mode in self.options(step):
-                for use in window.operations[operation][mode].operands:
+            for literal, operation, mapping in self.options(step):
+                for use in window.operations[operation][mapping].operands:
                     self._uses.setdefault((step, use.tensor), []).append((literal, use))
         self.versions = [[*versions(window, tensor)] for tensor in range(len(window.tensors))]
-        self.held = [self._held(tensor) for tensor in range(len(window.tensors))]
-        self.stored = [self._stored(tensor) for tensor in range(len(window.tensors))]
+        self.held = [self._hold(tensor) for tensor in range(len(window.tensors))]
+        self.stored = [self._store(tensor) for tensor in range(len(window.tensors))]
         self._loads: dict[tuple[int, int], tuple[Number, Literal]] = {}
         self._stores: dict[tuple[int, int], Literal] = {}
         self.valid: list[dict[int, Number]] = [{0: each.valid} for each in window.tensors]
@@ -104,14 +104,14 @@ class WindowProgram:
         return found
 
     def options(self, step: int) -> list[tuple[Literal, int, int]]:
-        """Return what may run in a step: a literal, the operation (own or tail), its mode."""
+        """Return candidates for a step: a literal, the operation (own or tail), its mapping."""
         if step >= self.window.steps:
-            return [(self.true, step, self.window.mode[step])]
+            return [(self.true, step, self.window.mapping[step])]
         return [
-            (self.runs[operation][step][mode], operation, mode)
+            (self.runs[operation][step][mapping], operation, mapping)
             for operation in range(self.window.steps)
             if step in self.places[operation]
-            for mode in range(len(self.window.operations[operation]))
+            for mapping in range(len(self.window.operations[operation]))
         ]
 
     def uses(self, step: int, tensor: int) -> list[tuple[Literal, WindowOperand]]:
@@ -119,14 +119,14 @@ class WindowProgram:
         return self._uses.get((step, tensor), [])
 
     def writing(self, step: int, tensor: int) -> list[Literal]:
-        """Return literals of what may write a tensor in a step."""
+        """Return literals of operations that may write a tensor in a step."""
         return [literal for literal, use in self.uses(step, tensor) if use.writes]
 
     def spare(self, step: int) -> Number:
         """Return the pages that are free while a step runs."""
         scratch = [
-            self.window.operations[operation][mode].scratch_pages * literal
-            for literal, operation, mode in self.options(step)
+            self.window.operations[operation][mapping].scratch_pages * literal
+            for literal, operation, mapping in self.options(step)
         ]
         return self.window.spm_pages - sum(scratch) - sum(held[step] for held in self.held)
 
@@ -179,7 +179,7 @@ class WindowProgram:
         record = self.window.tensors[tensor]
         return self._time(record.size_bytes) if record.pages == 1 else self.page_time
 
-    def streamed(self, step: int, tensor: int, *, outward: bool) -> tuple[Number, Literal]:
+    def stream(self, step: int, tensor: int, *, outward: bool) -> tuple[Number, Literal]:
         """Return the time that a tensor is streamed in a step, and whether it is (R3, R4)."""
         record, held = self.window.tensors[tensor], self.held[tensor][step]
         page = self.transfer(tensor)
@@ -208,14 +208,14 @@ class WindowProgram:
         """All of it one after the other, with each operand in and out."""
         window = self.window
         total = max(window.free) + sum(
-            max(mode.cycles for mode in modes) for modes in window.operations
+            max(mapping.cycles for mapping in mappings) for mappings in window.operations
         )
         total += max((max(each.arrived, each.left) for each in window.tensors), default=0)
         moved = sum(
-            2 * operand.passes * window.tensors[operand.tensor].pages
-            for modes in window.operations
-            for mode in modes
-            for operand in mode.operands
+            2 * operand.fetches * window.tensors[operand.tensor].pages
+            for mappings in window.operations
+            for mapping in mappings
+            for operand in mapping.operands
         ) + sum(each.pages for each in window.tensors) * (2 + self.steps)
         commands = self.steps * len(window.tensors) * 4
         return self.unit * total + moved * self.page_time + commands * self.setup
@@ -232,24 +232,24 @@ class WindowProgram:
         ]
 
     def _runs(self, operation: int) -> list[list[Literal]]:
-        modes, places = len(self.window.operations[operation]), self.places[operation]
-        free = modes > 1 or len(places) > 1
+        mappings, places = len(self.window.operations[operation]), self.places[operation]
+        free = mappings > 1 or len(places) > 1
         found = [
             [
                 (self.cp.new_bool_var("") if free else self.true) if step in places else self.false
-                for _ in range(modes)
+                for _ in range(mappings)
             ]
             for step in range(self.window.steps)
         ]
         if free:
             self.cp.add_exactly_one(literal for step in places for literal in found[step])
             for step in places:
-                for mode, literal in enumerate(found[step]):
-                    now = step == operation and mode == self.window.mode[operation]
+                for mapping, literal in enumerate(found[step]):
+                    now = step == operation and mapping == self.window.mapping[operation]
                     self.cp.add_hint(literal, now)
         return found
 
-    def _done(self, operation: int) -> list[Literal]:
+    def _finish(self, operation: int) -> list[Literal]:
         """Of each step up to the window's last, and the one after it."""
         places, found = self.places[operation], list[Literal]()
         for step in range(self.window.steps + 1):
@@ -264,7 +264,7 @@ class WindowProgram:
                 found.append(self.any(earlier))
         return found
 
-    def _held(self, tensor: int) -> dict[int, Number]:
+    def _hold(self, tensor: int) -> dict[int, Number]:
         record = self.window.tensors[tensor]
         held: dict[int, Number] = {step - 1: pages for step, pages in enumerate(record.held)}
         for step in range(self.window.steps):
@@ -279,7 +279,7 @@ class WindowProgram:
         self.cp.add_hint(here, record.held[step + 1] == record.pages)
         return record.pages * here
 
-    def _stored(self, tensor: int) -> dict[int, Number]:
+    def _store(self, tensor: int) -> dict[int, Number]:
         record = self.window.tensors[tensor]
         stored: dict[int, Number] = dict(enumerate(record.stored))
         for step in range(self.window.steps):
@@ -295,11 +295,11 @@ class WindowProgram:
 
 
 def _crossings(use: WindowOperand, outward: bool) -> int:
-    """How often what is not resident crosses the border of DRAM."""
-    if use.stationary:
+    """How often non-resident bytes cross the boundary of DRAM."""
+    if use.required_resident:
         return 0
     if outward:
-        return use.passes if use.writes and use.needed else 0
+        return use.fetches if use.writes and use.needed else 0
     if use.reads:
-        return use.passes
-    return use.passes - 1 if use.needed else 0
+        return use.fetches
+    return use.fetches - 1 if use.needed else 0

@@ -1,4 +1,4 @@
-"""What runs in each step, what is resident then, and what is valid in DRAM (rules R1 to R5, R9)."""
+"""Operation of each step, residency, and validity in DRAM (rules R1 to R5, R9)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ def order(program: WindowProgram) -> None:
 
 
 def capacity(program: WindowProgram) -> None:
-    """What is resident fits beside the scratch (R1)."""
+    """Resident bytes fit beside the scratch (R1)."""
     for step in range(program.window.steps):
         program.cp.add(program.spare(step) >= 0)
 
 
-def stationary(program: WindowProgram) -> None:
-    """Stationary operands are resident (R3, R4)."""
+def required_resident(program: WindowProgram) -> None:
+    """Required-resident operands are resident (R3, R4)."""
     for tensor, record in enumerate(program.window.tensors):
         for step in range(program.window.steps):
             for literal, operand in program.uses(step, tensor):
-                if operand.stationary:
+                if operand.required_resident:
                     program.when(program.held[tensor][step] == record.pages, literal)
 
 
 def versions(program: WindowProgram) -> None:
-    """No write is lost: what is needed is on chip, or valid in DRAM (R3, R5)."""
+    """No write is lost: needed bytes are on chip, or valid in DRAM (R3, R5)."""
     for tensor, record in enumerate(program.window.tensors):
         for version in program.versions[tensor]:
             for step in range(program.window.steps):
@@ -48,7 +48,7 @@ def versions(program: WindowProgram) -> None:
 
 
 def valid_bytes(program: WindowProgram) -> None:
-    """A write leaves in DRAM what it streams out, if needed; a store adds to it (R4, R5)."""
+    """A write leaves its streamed bytes in DRAM, if needed; a store adds to it (R4, R5)."""
     for tensor, record in enumerate(program.window.tensors):
         valid, held, stored = (
             each[tensor] for each in (program.valid, program.held, program.stored)
@@ -70,7 +70,7 @@ def valid_bytes(program: WindowProgram) -> None:
 
 
 def loads_ahead(program: WindowProgram) -> None:
-    """What is loaded before its use stays for the next step: in vain it would be in the way."""
+    """Bytes loaded before their use stay for the next step: in vain it would be in the way."""
     for tensor, held in enumerate(program.held):
         for step in range(min(program.window.steps, program.steps - 1)):
             some = program.load(step, tensor)[1]
@@ -79,4 +79,4 @@ def loads_ahead(program: WindowProgram) -> None:
                 program.when(held[step + 1] >= held[step], some, ~program.any(reads))
 
 
-RESIDENCY = (order, valid_bytes, capacity, stationary, versions, loads_ahead)
+RESIDENCY = (order, valid_bytes, capacity, required_resident, versions, loads_ahead)

@@ -1,10 +1,10 @@
 """When operations and commands run: the replay, without barriers between steps.
 
-The queue is that of :mod:`spmopt.assemble.commands`. Of what the replay allows one thing is left
-out: a command of a step never starts before the operation of the step before has ended. One that
-could, as its pages are free by then, may be issued a step earlier instead; but then it stands
-before the streams of that step, and its operation waits for it to start. So some schedules that
-are a little better are not found.
+The queue is that of :mod:`spmopt.assemble.commands`. One freedom of the replay is left out: a
+command of a step never starts before the operation of the step before has ended. One that could, as
+its pages are free by then, may be issued a step earlier instead; but then it stands before the
+streams of that step, and its operation waits for it to start. So some schedules that are a little
+better are not found.
 
 Times here are at least those of the replay, but that a command of the replay takes whole cycles,
 here up to one less.
@@ -20,7 +20,7 @@ from spmopt.assemble.commands import Turn
 
 
 class Replay:
-    """Adds the rows of one step after the other, and remembers what later ones wait for."""
+    """Adds the rows of one step after the other, and remembers predecessors of later ones."""
 
     def __init__(self, program: WindowProgram) -> None:
         self._program = program
@@ -46,8 +46,8 @@ class Replay:
         program = self._program
         start, end = program.time(), program.time()
         program.cp.add(start >= self._ended)
-        for literal, operation, mode in program.options(step):
-            cycles = program.window.operations[operation][mode].cycles
+        for literal, operation, mapping in program.options(step):
+            cycles = program.window.operations[operation][mapping].cycles
             program.when(end >= start + program.unit * cycles, literal)
         for literal, when in self._leaving:
             program.when(start >= when, literal)
@@ -61,7 +61,7 @@ class Replay:
         queue = [*moves(program, step)]
         arrived, left = [*self._arrived], [*self._left]  # after the step
         for move in sorted(queue, key=lambda move: (move.turn, move.tensor)):
-            finish = self._queued(move, start, end)
+            finish = self._queue(move, start, end)
             if move.turn == Turn.EARLY_LOAD or move.turn in STORES:
                 known = left if move.outward else arrived  # in one turn or another of the step
                 known[move.tensor] = self._later(known[move.tensor], finish, move)
@@ -73,7 +73,7 @@ class Replay:
         self._program.when(found >= finish, move.present)
         return found
 
-    def _queued(self, move: Move, start: Number, end: Number) -> Number:
+    def _queue(self, move: Move, start: Number, end: Number) -> Number:
         """Put a command behind those before it on its channel; return when it ends."""
         program, finish = self._program, self._program.time()
         channel = int(move.outward) if len(self._free) > 1 else 0
@@ -92,7 +92,7 @@ class Replay:
         else:
             after(self._ended)
             if move.turn != Turn.EARLY_LOAD:
-                until = start if move.turn == Turn.STATIONARY_LOAD else end
+                until = start if move.turn == Turn.REQUIRED_RESIDENT_LOAD else end
                 program.when(until >= finish, present)
         if len(self._free) > 1 and not move.outward:  # else the queue keeps that order
             after(self._left[move.tensor])
@@ -103,8 +103,8 @@ class Replay:
     def _trailing(self, step: int, start: Number) -> list[tuple[Literal, Number]]:
         """Let stores run on when the operation starts, of as many pages as it does not overwrite.
 
-        Return what leaves: a literal, and when its stores are done. No load fills its pages sooner,
-        and the operation after this one waits for them.
+        Return departing bytes: a literal, and when its stores are done. No load fills its pages
+        sooner, and the operation after this one waits for them.
         """
         program, found, busy = self._program, list[tuple[Literal, Number]](), list[Number]()
         for tensor, record in enumerate(program.window.tensors):
@@ -122,12 +122,12 @@ class Replay:
             found.append((dropped, left))
             busy.append(pages)
         if busy:
-            program.cp.add(sum(busy) <= program.spare(step) + sum(self._loaded(step)))
+            program.cp.add(sum(busy) <= program.spare(step) + sum(self._load(step)))
         return found
 
-    def _loaded(self, step: int) -> Iterator[Number]:
+    def _load(self, step: int) -> Iterator[Number]:
         """Yield the pages that loads fill which the operation does not wait for to start."""
         program = self._program
         for tensor in range(len(program.window.tensors)):
-            if not any(use.stationary for _, use in program.uses(step, tensor)):
+            if not any(use.required_resident for _, use in program.uses(step, tensor)):
                 yield program.load(step, tensor)[0]

@@ -22,11 +22,11 @@ class Version:
 
 
 def versions(window: StepWindow, tensor: int) -> Iterator[Version]:
-    """Yield the contents of a tensor that are of use. All modes touch the same tensors."""
+    """Yield the contents of a tensor that are of use. All mappings touch the same tensors."""
     record = window.tensors[tensor]
     writer, readers, needed = -1, list[int](), record.live
-    for operation, modes in enumerate(window.operations[: window.steps]):
-        for use in modes[0].operands:
+    for operation, mappings in enumerate(window.operations[: window.steps]):
+        for use in mappings[0].operands:
             if use.tensor != tensor:
                 continue
             if use.reads:

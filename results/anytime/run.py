@@ -9,8 +9,8 @@ from time import monotonic
 
 from results.scale.run import gnmt
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solving import solve
@@ -22,7 +22,7 @@ News = list[tuple[float, float]]
 """Seconds since the start, and the gap then."""
 
 
-def watched(instance: Instance, limit_s: float) -> tuple[Result, News, float]:
+def watched(problem: Problem, limit_s: float) -> tuple[Result, News, float]:
     """Solve within a limit; the result, the gap whenever it fell, and seconds till the end."""
     found: News = []
     value, least, begun = float("inf"), 0.0, monotonic()
@@ -42,7 +42,7 @@ def watched(instance: Instance, limit_s: float) -> tuple[Result, News, float]:
         threads=THREADS,
         on_incumbent=note,
     )
-    result = solve(instance, "page", request)
+    result = solve(problem, "residency", request)
     return result, found, monotonic() - begun
 
 
@@ -53,11 +53,11 @@ def gap_at(news: Sequence[tuple[float, float]], moment_s: float) -> float | None
 
 def anytime(case: Case, limit_s: float) -> Figures:
     """Measure the gap at each moment, and what a limit of :data:`SHORT_S` gives."""
-    instance = case.instance()
-    result, news, end_s = watched(instance, limit_s)
-    short, _, short_s = watched(instance, SHORT_S)
+    problem = case.problem()
+    result, news, end_s = watched(problem, limit_s)
+    short, _, short_s = watched(problem, SHORT_S)
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         **{f"at_{moment}": gap_at(news, moment) for moment in MOMENTS},
         "end_s": end_s,
         "gap": result.gap,

@@ -73,9 +73,9 @@ def scheduled(case: tuple[str, str, ScratchpadDesign]) -> list[Row]:
     name, network, design = case
     banks = design.banks(PORTS[name])
     machine = with_banks(load_machine("gtx1080ti"), banks)
-    instance = lower(load_network(network, batch=4), machine, lowering="panel")
+    problem = lower(load_network(network, batch=4), machine, mapper="panel")
     request = Request(objective=objective_named(name, machine), time_limit_s=60.0)
-    result = solve(instance, "banks", request)
+    result = solve(problem, "banks", request)
     totals = result.totals
     spent = None if totals is None else metrics(machine, totals)
     touched: list[float] = []

@@ -13,7 +13,7 @@ from results.shared.thesis import TITLES, thesis_study
 
 DENSE = 20  # points of a curve; fewer are single sizes
 POLICIES = ("tsai", "msa")
-SHOWN = (*POLICIES, "page", "fluid")
+SHOWN = (*POLICIES, "residency", "fluid")
 KINDS = {"time": ("time_s", "ms", 1e-3), "traffic": ("traffic_bytes", "GB", 1e9)}
 
 
@@ -28,7 +28,7 @@ def curve(rows: pd.DataFrame, network: str, scheduler: str, what: str) -> pd.Ser
 
 def tables(rows: pd.DataFrame) -> Tables:
     """Tabulate time and traffic, and where a policy is not monotone."""
-    found, sizes = {}, rows[rows.scheduler == "page"].spm_bytes.unique()
+    found, sizes = {}, rows[rows.scheduler == "residency"].spm_bytes.unique()
     for what, (_, unit, scale) in KINDS.items():
         curves = {
             title: pd.DataFrame({s: curve(rows, name, s, what) for s in SHOWN}).reindex(sizes)

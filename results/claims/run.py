@@ -27,7 +27,7 @@ from results.shared.thesis import (
     share_of,
     shares,
 )
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.sweeps.cases import SweepCase, sections
 from spmopt.sweeps.run import Sweep
 from spmopt.sweeps.work import SolveOptions
@@ -155,36 +155,36 @@ def tables(rows: pd.DataFrame) -> Tables:
     }
 
 
-def lowered(network: str, reading: str) -> Instance:
+def lowered(network: str, reading: str) -> Problem:
     """Return a training step with 24 MB."""
     size = 24 * READINGS[reading].megabyte
-    return sections(case(network, (size,), reading), lambda _: None)[0].instance(size)
+    return sections(case(network, (size,), reading), lambda _: None)[0].problem(size)
 
 
-def operand_bytes(instance: Instance) -> list[int]:
+def operand_bytes(problem: Problem) -> list[int]:
     """Return the bytes of what each operation reads and writes."""
-    sizes = [tensor.size_bytes for tensor in instance.tensors]
+    sizes = [tensor.size_bytes for tensor in problem.tensors]
     return [
         sum(sizes[t] for t in (*operation.reads, *operation.writes))
-        for operation in instance.operations
+        for operation in problem.operations
     ]
 
 
 def most_saved(network: str, reading: str) -> float:
     """Return percents between keeping and overlapping nothing, and computing alone."""
-    instance = lowered(network, reading)
-    computed = sum(operation.modes[0].compute_cycles for operation in instance.operations)
-    moved = sum(operand_bytes(instance)) / SLOW * instance.machine.clock_hz
+    problem = lowered(network, reading)
+    computed = sum(operation.mappings[0].compute_cycles for operation in problem.operations)
+    moved = sum(operand_bytes(problem)) / SLOW * problem.machine.clock_hz
     return 100 * moved / (moved + computed)
 
 
 def own_share(network: str, reading: str) -> float:
     """Return percents that moving point-wise layers' operands takes, beside computing products."""
-    instance = lowered(network, reading)
-    pairs = [*zip(instance.operations, operand_bytes(instance), strict=True)]
-    moved = sum(size for operation, size in pairs if not operation.modes[0].macs) / SLOW
-    products = (each.modes[0] for each, _ in pairs if each.modes[0].macs)
-    computed = sum(mode.compute_cycles for mode in products) / instance.machine.clock_hz
+    problem = lowered(network, reading)
+    pairs = [*zip(problem.operations, operand_bytes(problem), strict=True)]
+    moved = sum(size for operation, size in pairs if not operation.mappings[0].macs) / SLOW
+    products = (each.mappings[0] for each, _ in pairs if each.mappings[0].macs)
+    computed = sum(mapping.compute_cycles for mapping in products) / problem.machine.clock_hz
     return 100 * moved / (moved + computed)
 
 
@@ -192,18 +192,18 @@ def above_ridge(operations: int) -> tuple[int, int]:
     """Count products of MobileNetV2 above the ridge point, and all, forward."""
     given = case("mobilenetv2", (24 * MB,))
     given = replace(given, network=replace(given.network, training=False))
-    instance = sections(given, lambda _: None)[0].instance(24 * MB)
+    problem = sections(given, lambda _: None)[0].problem(24 * MB)
     found = [
-        operations * operation.modes[0].macs / size > FEW / SLOW
-        for operation, size in zip(instance.operations, operand_bytes(instance), strict=True)
-        if operation.modes[0].macs
+        operations * operation.mappings[0].macs / size > FEW / SLOW
+        for operation, size in zip(problem.operations, operand_bytes(problem), strict=True)
+        if operation.mappings[0].macs
     ]
     return sum(found), len(found)
 
 
 def figures() -> dict[str, float]:
     """Measure shares of single schedules, and what the prose says of layers."""
-    found = shares({**COLUMNS, BEST: (TEXT, "page")})
+    found = shares({**COLUMNS, BEST: (TEXT, "residency")})
     found["largest resnet50"] = max(t.size_bytes for t in lowered("resnet50", PLAIN).tensors)
     for name in (TEXT, FITTED):
         found[f"most saved gnmt {name}"] = most_saved("gnmt", name)

@@ -11,8 +11,8 @@ from formulations.residency.whole.absent import never_resident
 from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures, timed
 from results.shared.certified import staged
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
 
@@ -23,24 +23,24 @@ _BOUND_GAP = 1e-3
 def measured(case: Case, limit_s: float) -> Figures:
     """Schedule whole tensors; the gap to the bound of all schedules and to that of the class.
 
-    ``bound_s`` is the search for the prices of the class alone, from nothing.
+    ``bound_s`` is the search for the dual values of the class alone, from nothing.
 
     Raises
     ------
     ScheduleError
         A bound is missing, or above the schedule.
     """
-    instance = case.instance()
+    problem = case.problem()
     request = Request(objective=MAKESPAN, time_limit_s=limit_s)
-    outcome, _, totals, figures = staged(instance, "whole", request)
+    outcome, _, totals, figures = staged(problem, "whole", request)
     value, known = totals.value(MAKESPAN), outcome.class_bound
     if outcome.certificate is None or known is None or known.certificate is None:
         raise ScheduleError("whole: a bound is missing")
-    every, prices = bound(instance, outcome.certificate), known.certificate
-    of_class, checking = timed(lambda: bound(instance, prices, known.holds_for))
+    every, duals = bound(problem, outcome.certificate), known.certificate
+    of_class, checking = timed(lambda: bound(problem, duals, known.holds_for))
     if max(every, of_class) > value:
         raise ScheduleError("whole: a bound is above the schedule, one of them is wrong")
-    _, searching = timed(lambda: _search(instance, limit_s))
+    _, searching = timed(lambda: _search(problem, limit_s))
     return {
         **figures,
         "gap": _over(value, every),
@@ -52,10 +52,10 @@ def measured(case: Case, limit_s: float) -> Figures:
     }
 
 
-def _search(instance: Instance, limit_s: float) -> float:
-    absent = partial(never_resident, instance.machine)
+def _search(problem: Problem, limit_s: float) -> float:
+    absent = partial(never_resident, problem.machine)
     request = Request(objective=MAKESPAN, time_limit_s=limit_s)
-    search = ColumnGeneration(instance, request, absent=absent)
+    search = ColumnGeneration(problem, request, absent=absent)
     search.run(_BOUND_GAP)
     return search.bound
 

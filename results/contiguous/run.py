@@ -18,14 +18,14 @@ def contiguity(case: Case, tolerance: float, limit_s: float) -> Figures:
 
     ``cost`` is the step time of the best schedule found over that of the best one in pages.
     """
-    instance, request = case.instance(), Request(tolerance=tolerance, time_limit_s=limit_s)
-    paged, ranges = compare(instance, ["page", "contiguous"], request)
+    problem, request = case.problem(), Request(tolerance=tolerance, time_limit_s=limit_s)
+    paged, ranges = compare(problem, ["residency", "contiguous"], request)
     first, second = paged.totals, ranges.totals
     if first is None or second is None or paged.gap is None or ranges.gap is None:
         raise ScheduleError("page or contiguous: no schedule, or no bound")
-    per_ms = instance.machine.clock_hz / 1000
+    per_ms = problem.machine.clock_hz / 1000
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         "page_ms": first.makespan_cycles / per_ms,
         "ms": second.makespan_cycles / per_ms,
         "cost": second.makespan_cycles / first.makespan_cycles - 1,

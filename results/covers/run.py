@@ -1,8 +1,8 @@
-"""What greedy rules leave on the table once pieces are decided: gaps to the bound over all covers.
+"""What greedy rules leave on the table once tiles are decided.
 
-Fifteen networks of the zoo and the models that the package onnx ships, forward and one training
-step: policies on the list as given, the optimum of the list, a policy on the best cover, and the
-schedule in pieces, all against one certified bound.
+Gaps to the bound over the fusion space. Fifteen networks of the zoo and the models that the package
+onnx ships, forward and one training step: policies layer by layer, the optimum of the list, a
+policy on the best fusion plan, and the schedule in fusion tiles, all against one certified bound.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from spmopt.core.errors import ScheduleError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import relative_gap
 from spmopt.core.scheduler import Request
-from spmopt.frontends.shipped import shipped
+from spmopt.frontends.shipped import ship
 from spmopt.solving import compare, compare_on
 
 LIMIT_S, SPM = 10.0, "24MB"
 BEST = "belady-size:granularity=page"
-LISTED = {"belady": "belady", "best": BEST, "page": "page", "pieces": "pieces"}
+LISTED = {"belady": "belady", "best": BEST, "residency": "residency", "fusion": "fusion"}
 NEWER = ("gpt2", "llama3", "convnext-tiny", "stable-diffusion")
 KEYS = {
     "belady": "Belady on the list",
     "best": "Belady by sizes and pages on the list",
-    "page": "the optimum of the list",
-    "belady_on_cover": "Belady on the best cover",
-    "pieces": "the schedule in pieces",
+    "residency": "the optimum of the list",
+    "belady_on_fusion_plan": "Belady on the best fusion plan",
+    "fusion": "the fused schedule",
 }
 
 
@@ -41,28 +41,28 @@ def measure(network: str, training: bool, **parameters: int) -> Figures:
     Raises
     ------
     ScheduleError
-        There is no schedule in pieces, or no bound.
+        There is no schedule in fusion tiles, or no bound.
     """
     batch = parameters.pop("batch", None)
     workload = load(network, training=training, batch=batch, parameters=parameters or None)
-    instance = lower(workload, machine("rtx2080ti", spm=SPM))
+    problem = lower(workload, machine("rtx2080ti", spm=SPM))
     request = Request(objective=MAKESPAN, time_limit_s=LIMIT_S, threads=2)
-    found, taken = timed(lambda: compare(instance, [*LISTED.values()], request))
+    found, taken = timed(lambda: compare(problem, [*LISTED.values()], request))
     results = dict(zip(LISTED, found, strict=True))
-    chosen = results["pieces"]
-    if chosen.pieces is None or chosen.cover_bound is None:
-        raise ScheduleError("no schedule in pieces, or no bound")
-    least = chosen.cover_bound
-    (on_cover,) = compare_on(chosen.pieces, ["belady"], request, of_covers=least)
+    chosen = results["fusion"]
+    if chosen.fusion is None or chosen.fusion_bound is None:
+        raise ScheduleError("no schedule in fusion tiles, or no bound")
+    least = chosen.fusion_bound
+    (on_fusion_plan,) = compare_on(chosen.fusion, ["belady"], request, of_fusion_plans=least)
     values = {name: each.value for name, each in results.items()}
-    values["belady_on_cover"] = on_cover.value
+    values["belady_on_fusion_plan"] = on_fusion_plan.value
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         **{
             f"{name}_gap": None if value is None else relative_gap(value, least)
             for name, value in values.items()
         },
-        "segments": len(chosen.pieces.cover),
+        "fused_groups": len(chosen.fusion.fusion_plan),
         **taken,
     }
 
@@ -84,13 +84,13 @@ def note(found: Mapping[str, Figures]) -> str:
             parts = [f"{median(gaps):.2%} {step}" for step, gaps in of.items() if gaps]
             worst = f"worst {max(every):.1%}"
             lines.append(f"* {name}: median {median(every):.2%} ({', '.join(parts)}), {worst}")
-    return "Above the bound over all covers:\n\n" + "\n".join(lines)
+    return "Above the bound over the fusion space:\n\n" + "\n".join(lines)
 
 
 MODELS: dict[str, tuple[str, Mapping[str, int]]] = {name: (name, {}) for name in ZOO}
 MODELS |= {name: (name, {}) for name in NEWER}
 MODELS["gnmt, steps=10"] = ("gnmt", {"steps": 10})
-MODELS |= {f"{name}.onnx": (str(path), {"batch": 32}) for name, path in shipped().items()}
+MODELS |= {f"{name}.onnx": (str(path), {"batch": 32}) for name, path in ship().items()}
 BENCH = Bench(
     file=__file__,
     lines=[

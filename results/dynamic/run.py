@@ -11,7 +11,7 @@ import pandas as pd
 
 from results.policies.run import STEPS, ZOO
 from results.shared.common import MB, Study, Tables, change, percent, signed, sweeps, tabulated
-from spmopt.frontends.shipped import shipped
+from spmopt.frontends.shipped import ship
 from spmopt.hardware.machines import load_machine
 from spmopt.sweeps.cases import Network, SweepCase
 from spmopt.sweeps.run import Sweep
@@ -29,8 +29,8 @@ READINGS = {
     "frequency known": KNOWN,
     "so far, by pages": "frequency:granularity=page",
 }
-OPTIMUM = {"optimum of the list": "page"}
-RULES = (BASE, *READINGS.values(), "page", "fluid")
+OPTIMUM = {"optimum of the list": "residency"}
+RULES = (BASE, *READINGS.values(), "residency", "fluid")
 PAPER = {"time": -30, "energy": -25}
 POINT = ["machine", "network", "training", "batch", "spm_bytes"]
 Part = tuple[str, SweepCase, tuple[str, ...], SolveOptions]
@@ -38,7 +38,7 @@ Part = tuple[str, SweepCase, tuple[str, ...], SolveOptions]
 
 def case(machine: str, name: str, training: bool, batch: int | None, *sizes: int) -> SweepCase:
     """Return a network of the zoo, or one that the package onnx ships, at some capacities."""
-    path = shipped()[name.removesuffix(".onnx")] if name.endswith(".onnx") else name
+    path = ship()[name.removesuffix(".onnx")] if name.endswith(".onnx") else name
     return SweepCase(
         network=Network(name=str(path), title=name, training=training, batch=batch),
         machine=replace(load_machine(machine), spm_bytes=sizes[0]),
@@ -47,8 +47,8 @@ def case(machine: str, name: str, training: bool, batch: int | None, *sizes: int
 
 
 def cases() -> dict[str, Sweep]:
-    """Declare the paper's networks, the same in pieces, then the zoo, for both objectives."""
-    return sweeps(part for kind in PAPER for part in (*own(kind), *pieces(kind), *zoo(kind)))
+    """Declare the paper's networks, the same in fusion tiles, then the zoo, for both objectives."""
+    return sweeps(part for kind in PAPER for part in (*own(kind), *fusion(kind), *zoo(kind)))
 
 
 def own(kind: str) -> Iterable[Part]:
@@ -59,11 +59,11 @@ def own(kind: str) -> Iterable[Part]:
             yield kind, case(machine, name, training, batch, *SIZES), RULES, search
 
 
-def pieces(kind: str) -> Iterable[Part]:
-    """Declare the same in pieces, at one batch size and one capacity."""
+def fusion(kind: str) -> Iterable[Part]:
+    """Declare the same in fusion tiles, at one batch size and one capacity."""
     search = SolveOptions(objective=kind, time_limit_s=30.0)
     for name, training in product(OWN, STEPS):
-        yield f"{kind} in pieces", case(GPU, name, training, 4, 24 * MB), ("pieces",), search
+        yield f"{kind} in fusion tiles", case(GPU, name, training, 4, 24 * MB), ("fusion",), search
 
 
 def zoo(kind: str) -> Iterable[Part]:
@@ -110,7 +110,7 @@ def by_workload(rows: pd.DataFrame) -> pd.DataFrame:
     for what, column in (("time", "time_s"), ("energy", "energy_j")):
         found = against_static(rows, what, column)
         order = found.index.droplevel("spm_bytes").unique()
-        for title, rule in (("frequency", RULE), ("optimum", "page")):
+        for title, rule in (("frequency", RULE), ("optimum", "residency")):
             parts = found[rule].unstack().loc[order, [*SIZES]].map(signed)
             shown[f"{what}: {title}"] = parts.agg(" / ".join, axis=1)
     table = pd.DataFrame(shown).reset_index()
@@ -118,15 +118,15 @@ def by_workload(rows: pd.DataFrame) -> pd.DataFrame:
     return table.set_index(POINT[:4]).rename_axis(index={"training": "step"})
 
 
-def in_pieces(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return times and energies down to the best schedule in pieces, and its gap."""
+def fused(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return times and energies down to the best schedule in fusion tiles, and its gap."""
     lines = []
     for kind, column, unit, scale in (
         ("time", "time_s", "ms", 1e3),
         ("energy", "energy_j", "J", 1),
     ):
-        best = measured(rows, f"{kind} in pieces", column)["pieces"]
-        gap = measured(rows, f"{kind} in pieces", "gap")["pieces"]
+        best = measured(rows, f"{kind} in fusion tiles", column)["fusion"]
+        gap = measured(rows, f"{kind} in fusion tiles", "gap")["fusion"]
         listed = measured(rows, kind, column)
         for point, found in best.items():
             at = listed.loc[point]
@@ -134,7 +134,15 @@ def in_pieces(rows: pd.DataFrame) -> pd.DataFrame:
             name = f"{point[1]} {STEPS[point[2]]}"
             lines.append([f"{kind}, {unit}", name, f"{scale * at[BASE]:.4g}"])
             lines[-1] += [*map(change, ratios), percent(gap[point])]
-    heads = ["", "network", "static", "frequency", *OPTIMUM, "in pieces", "gap to all covers"]
+    heads = [
+        "",
+        "network",
+        "static",
+        "frequency",
+        *OPTIMUM,
+        "in fusion tiles",
+        "gap to all fusion plans",
+    ]
     return tabulated(heads, lines, left=2)
 
 
@@ -144,19 +152,19 @@ def of_zoo(rows: pd.DataFrame) -> pd.DataFrame:
     for what, column in (("time", "time_s"), ("energy", "energy_j")):
         found = against_static(rows, f"{what} of the zoo", column)
         found = found.droplevel(["machine", "batch", "spm_bytes"])
-        for title, rule in (("frequency", RULE), ("known", KNOWN), ("optimum", "page")):
+        for title, rule in (("frequency", RULE), ("known", KNOWN), ("optimum", "residency")):
             both = found[rule].unstack().reindex(columns=[*STEPS]).map(signed)
             shown[f"{what}: {title}"] = both.agg(" / ".join, axis=1)
     return pd.DataFrame(shown).loc[[*ZOO]]
 
 
 def tables(rows: pd.DataFrame) -> Tables:
-    """Tabulate the paper's figures, then workloads, pieces and the zoo."""
+    """Tabulate the paper's figures, then workloads, fusion tiles and the zoo."""
     at = " / ".join(f"{size / MB:g}" for size in SIZES)
     return {
         "Against static allocation, ResNet and VGG, %": summary(rows),
         f"ResNet and VGG by workload, % at {at} MB": by_workload(rows),
-        f"With pieces: {GPU}, batch 4, 24 MB": in_pieces(rows),
+        f"With fusion tiles: {GPU}, batch 4, 24 MB": fused(rows),
         f"Against static allocation, ten networks, {GPU}, 24 MB, %": summary(rows, " of the zoo"),
         "The ten networks, % forward / training": of_zoo(rows),
     }

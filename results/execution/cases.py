@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from results.shared.bench import Figures, timed
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.execution.commands import Program, Releases, machine_program
 from spmopt.execution.waits import waits
@@ -25,7 +25,7 @@ _MOST_SEEDS = 2_000
 
 
 def random_schedules(first: int, end: int) -> Figures:
-    """Execute the random schedules of some seeds: of two modes, in free orders, with moves."""
+    """Execute the random schedules of some seeds: of two mappings, in free orders, with moves."""
     counts, taken = timed(lambda: _executed(first, end))
     return {**counts, **taken}
 
@@ -33,11 +33,11 @@ def random_schedules(first: int, end: int) -> Figures:
 def _executed(first: int, end: int) -> Counter[str]:
     found = Counter[str](schedules=end - first)
     for seed in range(first, end):
-        instance, schedule = random_case(seed)
-        totals = require_legal(instance, schedule).totals
-        program = machine_program(instance, schedule)
+        problem, schedule = random_case(seed)
+        totals = require_legal(problem, schedule).totals
+        program = machine_program(problem, schedule)
         seen = executed(program, schedule.steps.operation, totals)
-        found["operations"] += len(instance.operations)
+        found["operations"] += len(problem.operations)
         found["commands"] += len(program.commands)
         found["moves"] += len(schedule.moves)
         found["compared"] += seen.tensors
@@ -47,12 +47,12 @@ def _executed(first: int, end: int) -> Counter[str]:
     return found
 
 
-def random_case(seed: int) -> tuple[Instance, Schedule]:
+def random_case(seed: int) -> tuple[Problem, Schedule]:
     """A random schedule; every fourth of a scratchpad with banks."""
     if seed % 4:
         return rich_schedule(seed)
-    instance = banked(seed, max_operations=8, max_tensors=6)
-    return instance, random_banked(instance, np.random.default_rng(seed))
+    problem = banked(seed, max_operations=8, max_tensors=6)
+    return problem, random_banked(problem, np.random.default_rng(seed))
 
 
 def _in_turns(program: Program, schedule: Schedule, seed: int) -> bool:
@@ -72,13 +72,13 @@ def _planted(kind: str, wanted: int) -> Counter[str]:
     plant: Callable[[Program, np.random.Generator], Program | None] = PLANTS[kind]
     found = Counter[str]()
     for seed in range(_MOST_SEEDS):
-        instance, schedule = rich_schedule(seed, max_operations=12)
-        program = machine_program(instance, schedule)
+        problem, schedule = rich_schedule(seed, max_operations=12)
+        program = machine_program(problem, schedule)
         wrong = plant(program, np.random.default_rng(seed))
         if wrong is None:
             continue
         found["schedules"] += 1
-        found["operations"] += len(instance.operations)
+        found["operations"] += len(problem.operations)
         found["commands"] += len(wrong.commands)
         seen = executed(wrong, schedule.steps.operation)
         found["compared"] += seen.tensors

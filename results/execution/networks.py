@@ -1,4 +1,4 @@
-"""A network scheduled by every scheduler, on several machines, whole and in pieces; all executed.
+"""A network scheduled by every scheduler, on several machines, whole and in tiles; all executed.
 
 What operations compute is remembered by every bit that they read: a schedule that brings an
 operation other bytes has it computed anew, with another result.
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 import spmopt
 from results.execution.recomputed import recomputed
 from results.shared.bench import Figures, timed
-from spmopt.core.instance import Instance
+from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.machine import Bank, Machine
-from spmopt.core.pieces.listing import listing_of
-from spmopt.core.pieces.segments import Cover
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.execution.commands import machine_program
 from spmopt.execution.comparison import compare
-from spmopt.execution.computations import Computation, by_graph, listing_for
+from spmopt.execution.computations import Computation, by_graph, tileable_graph_for
 from spmopt.execution.executor import Kernel, Trace, execute, fingerprint
 from spmopt.execution.memory import Bytes
 from spmopt.verifier import require_legal
@@ -34,7 +34,7 @@ GREEDY = (
     *("stream", "lru", "belady", "belady-size", "belady-size:granularity=page", "frequency"),
     *("static", "msa", "tsai", "next-layer", "autotm", "double-buffer"),
 )
-OPTIMIZERS = ("whole", "page", "contiguous")
+OPTIMIZERS = ("whole", "residency", "contiguous")
 FEW = 120
 """Operations of the networks that ``joint`` is asked for."""
 LARGE_BYTES = 5_000_000
@@ -53,10 +53,10 @@ class Tally:
     differing: int = 0
     rounding: float = 0.0
 
-    def run(self, name: str, instance: Instance, schedule: Schedule, what: Computation) -> None:
+    def run(self, name: str, problem: Problem, schedule: Schedule, what: Computation) -> None:
         """Execute a verified schedule, and compare it with plain execution."""
-        report = require_legal(instance, schedule)
-        program = machine_program(instance, schedule)
+        report = require_legal(problem, schedule)
+        program = machine_program(problem, schedule)
         found = compare(
             program,
             execute(program, what.contents, what.kernel),
@@ -122,15 +122,15 @@ def measure(
 def _all(workload: spmopt.Workload, spm: int, tally: Tally, everything: bool) -> int:
     """Return how many operations one schedule computes again."""
     machine = spmopt.machine(spm=spm, page=PAGE)
-    instance = spmopt.lower(workload, machine)
-    what = _computation(instance, None, "integer")
+    problem = spmopt.lower(workload, machine)
+    what = _computation(problem, None, "integer")
     if not everything:
         name = GREEDY[4]
-        tally.run(name, instance, spmopt.solve(instance, name, time_limit=LIMIT_S).schedule, what)
+        tally.run(name, problem, spmopt.solve(problem, name, time_limit=LIMIT_S).schedule, what)
         return 0
-    weights = sum(each.size_bytes for each in instance.tensors if each.kind == "weight")
+    weights = sum(each.size_bytes for each in problem.tensors if each.kind == "weight")
     large = weights > LARGE_BYTES
-    both = ("belady", "page") if large else (*GREEDY, "page")
+    both = ("belady", "residency") if large else (*GREEDY, "residency")
     for on, names in ((machine, (*GREEDY, *OPTIMIZERS)), (_duplex(machine), both)):
         case = spmopt.lower(workload, on)
         table = spmopt.compare(case, names, time_limit=LIMIT_S)
@@ -139,10 +139,10 @@ def _all(workload: spmopt.Workload, spm: int, tally: Tally, everything: bool) ->
     banked = _banked(machine)
     case = spmopt.lower(workload, banked)
     tally.run("banks", case, spmopt.solve(case, "banks", time_limit=LIMIT_S).schedule, what)
-    if len(instance.operations) <= FEW:
-        found = spmopt.solve(instance, "joint", objective="replay", time_limit=LIMIT_S)
-        tally.run("joint", instance, found.schedule, what)
-    _pieces(instance, tally)
+    if len(problem.operations) <= FEW:
+        found = spmopt.solve(problem, "joint", objective="replay", time_limit=LIMIT_S)
+        tally.run("joint", problem, found.schedule, what)
+    _fusion(problem, tally)
     return _computed_again(workload, machine, what, tally)
 
 
@@ -162,26 +162,28 @@ def _banked(machine: Machine) -> Machine:
     return with_these(machine, tuple(banks))
 
 
-def _pieces(instance: Instance, tally: Tally) -> None:
-    """Execute the cover that ``pieces`` finds, and one of single samples in bands of rows."""
-    listing = listing_of(instance)
-    bands = 2 if 2 in listing.family().bands else 1
-    uniform = listing.uniform(listing.batch, bands=bands)
-    free = spmopt.solve(instance, "pieces", time_limit=LIMIT_S)
-    cut = spmopt.solve(instance, GREEDY[4], cover=uniform, time_limit=LIMIT_S)
-    for name, found, data in (("pieces", free, ("integer",)), ("", cut, ("integer", "normal"))):
-        pieces = found.result.pieces
+def _fusion(problem: Problem, tally: Tally) -> None:
+    """Execute the fusion plan that ``fusion`` finds, and one of single samples in stripes."""
+    tileable = tileable_graph_of(problem)
+    stripes = 2 if 2 in tileable.fusion_space().stripes else 1
+    uniform = tileable.uniform(tileable.batch, stripes=stripes)
+    free = spmopt.solve(problem, "fusion", time_limit=LIMIT_S)
+    cut = spmopt.solve(problem, GREEDY[4], fusion_plan=uniform, time_limit=LIMIT_S)
+    for name, found, data in (("fusion", free, ("integer",)), ("", cut, ("integer", "normal"))):
+        fusion = found.result.fusion
         for each in data:
-            what = _computation(instance, None if pieces is None else pieces.cover, each, found)
-            tally.run(name or GREEDY[4], found.instance, found.schedule, what)
+            what = _computation(
+                problem, None if fusion is None else fusion.fusion_plan, each, found
+            )
+            tally.run(name or GREEDY[4], found.problem, found.schedule, what)
 
 
 def _computation(
-    instance: Instance, cover: Cover | None, data: str, of: spmopt.Solution | None = None
+    problem: Problem, fusion_plan: FusionPlan | None, data: str, of: spmopt.Solution | None = None
 ) -> Computation:
-    listing = listing_for(instance, None, None)
-    assert listing is not None
-    made = by_graph(listing, cover, instance if of is None else of.instance, data, 0)
+    tileable = tileable_graph_for(problem, None, None)
+    assert tileable is not None
+    made = by_graph(tileable, fusion_plan, problem if of is None else of.problem, data, 0)
     return replace(made, kernel=remembered(made.kernel))
 
 
@@ -193,16 +195,16 @@ def _computed_again(
     graph, again = recomputed(workload.graph)
     if not again:
         return 0
-    instance = spmopt.lower(spmopt.load(graph), machine)
+    problem = spmopt.lower(spmopt.load(graph), machine)
     plain = spmopt.lower(workload, machine)
-    own = _computation(instance, None, "integer")
+    own = _computation(problem, None, "integer")
     place = {tensor.name: t for t, tensor in enumerate(plain.tensors)}
     kept = [
         what.expected.contents[place[tensor.name]] if tensor.keep else given
-        for tensor, given in zip(instance.tensors, own.expected.contents, strict=True)
+        for tensor, given in zip(problem.tensors, own.expected.contents, strict=True)
     ]
     expected = Trace(contents=kept, read=own.expected.read)
-    for name in (GREEDY[4], "page"):
-        found = spmopt.solve(instance, name, time_limit=LIMIT_S)
-        tally.run(name, instance, found.schedule, replace(own, expected=expected))
+    for name in (GREEDY[4], "residency"):
+        found = spmopt.solve(problem, name, time_limit=LIMIT_S)
+        tally.run(name, problem, found.schedule, replace(own, expected=expected))
     return again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.spec import Style
 

@@ -19,8 +19,8 @@ def front(space: MachineGrid, request: Request, *, exhaustive: bool) -> Figures:
     """Find the front of a space, and check every proof of it again.
 
     ``wall_s`` are from the graph in memory to the front; checks are outside of them. With
-    ``exhaustive`` every machine is solved besides, from no prices: ``equal`` says whether what is
-    proved to be on the front is on that of the times so found, and all of that is proved or
+    ``exhaustive`` every machine is solved besides, from no dual values: ``equal`` says whether what
+    is proved to be on the front is on that of the times so found, and all of that is proved or
     undecided.
     """
     graph, began = space.graph(), monotonic()
@@ -50,7 +50,7 @@ def is_equal(found: ExactFront, request: Request) -> bool:
     """Return whether solving every machine gives this front."""
     solver, points = by_page(request), list[tuple[float, Fraction]]()
     for option in found.options:
-        solution = solver(option.instance, request.tolerance, None)
+        solution = solver(option.problem, request.tolerance, None)
         if solution is None:
             raise ScheduleError(f"no schedule within {request.time_limit_s:g} s")
         points.append((option.cost, Fraction(solution.cycles, option.machine.clock_hz)))

@@ -11,17 +11,17 @@ from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
 
-SCHEDULERS = ("stream", "lru", "belady", "whole", "page")
+SCHEDULERS = ("stream", "lru", "belady", "whole", "residency")
 
 
 def gaps(case: Case, limit_s: float) -> Figures:
     """Measure the certified gap of each scheduler, at most ``limit_s`` for each."""
-    instance = case.instance()
-    results = compare(instance, SCHEDULERS, Request(time_limit_s=limit_s))
-    figures: dict[str, Any] = {"operations": len(instance.operations)}
+    problem = case.problem()
+    results = compare(problem, SCHEDULERS, Request(time_limit_s=limit_s))
+    figures: dict[str, Any] = {"operations": len(problem.operations)}
     for name, result in zip(SCHEDULERS, results, strict=True):
         figures |= {f"{name}_gap": result.gap, f"{name}_s": result.solve_s}
-    least, cycles_per_ms = results[0].bound, Fraction(instance.machine.clock_hz, 1000)
+    least, cycles_per_ms = results[0].bound, Fraction(problem.machine.clock_hz, 1000)
     figures["bound_ms"] = None if least is None else float(least / cycles_per_ms)
     return {**figures, "verified": all(result.verified for result in results)}
 

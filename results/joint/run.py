@@ -12,16 +12,16 @@ import numpy as np
 
 from formulations.joint import FoundSchedule, JointSettings, search
 from results.shared.bench import Bench, BenchLine, Figures, timed
-from results.shared.small import NETWORKS, small_instance
+from results.shared.small import NETWORKS, small_problem
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import REPLAY
 from spmopt.core.order import other_order
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
-from spmopt.frontends.shipped import shipped
+from spmopt.frontends.shipped import ship
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import Kind, find
@@ -31,12 +31,12 @@ from spmopt.verifier import require_legal
 THREADS = 2
 
 
-def build(network: str, spm: str, training: bool) -> Instance:
+def build(network: str, spm: str, training: bool) -> Problem:
     """Build a small network, or a model of the onnx package."""
     if network in NETWORKS:
-        return small_instance(network, int(spm), training=training)
-    graph = load_network(str(shipped()[network.removesuffix(".onnx")]), training=training)
-    return lower(graph, load_machine("rtx2080ti", {"spm": spm}), lowering="panel")
+        return small_problem(network, int(spm), training=training)
+    graph = load_network(str(ship()[network.removesuffix(".onnx")]), training=training)
+    return lower(graph, load_machine("rtx2080ti", {"spm": spm}), mapper="panel")
 
 
 def simplifications(network: str, spm: str, training: bool, limit_s: float) -> Figures:
@@ -47,19 +47,19 @@ def simplifications(network: str, spm: str, training: bool, limit_s: float) -> F
     ``whole`` and ``page``: the best step times (makespans), in the listed order, and the
     replays of their schedules. Every schedule is verified.
     """
-    instance = build(network, spm, training)
-    start, policy = best_policy(instance)
-    order = np.arange(len(instance.operations))
-    joint, least, seconds = searched(instance, start, limit_s)
-    fixed, fixed_bound, _ = searched(instance, start, limit_s, order=order)
-    _, paged_bound, _ = searched(instance, start, limit_s, paged=True)
+    problem = build(network, spm, training)
+    start, policy = best_policy(problem)
+    order = np.arange(len(problem.operations))
+    joint, least, seconds = searched(problem, start, limit_s)
+    fixed, fixed_bound, _ = searched(problem, start, limit_s, order=order)
+    _, paged_bound, _ = searched(problem, start, limit_s, paged=True)
     request = Request(time_limit_s=limit_s, threads=THREADS, tolerance=1e-6)
-    whole, page = (steps(solve(instance, name, request)) for name in ("whole", "page"))
+    whole, page = (steps(solve(problem, name, request)) for name in ("whole", "residency"))
     least, best = max(least, paged_bound), min(joint, fixed)
     # Either scheduler may find the better one of a class that holds both's schedules.
     listed, pages = min(fixed, whole[1]), min(page[0], whole[0])
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         "policy": policy,
         "joint": best,
         "joint_bound": least,
@@ -82,10 +82,10 @@ def simplifications(network: str, spm: str, training: bool, limit_s: float) -> F
     }
 
 
-def best_policy(instance: Instance) -> tuple[Plan, int]:
+def best_policy(problem: Problem) -> tuple[ResidencyPlan, int]:
     """Return the best plan of whole tensors as listed, and the least replay of any policy."""
     names = [name for name in find("joint").starts if find(name).kind is Kind.POLICY]
-    results = compare(instance, names, Request(objective=REPLAY))
+    results = compare(problem, names, Request(objective=REPLAY))
     replays = {name: steps(each)[1] for name, each in zip(names, results, strict=True)}
     listed = [
         name
@@ -95,10 +95,10 @@ def best_policy(instance: Instance) -> tuple[Plan, int]:
         and other_order(result.schedule.steps.operation) is None
     ]
     best = min(listed, key=replays.__getitem__)
-    plan = find(best).load()(instance, Request(objective=REPLAY)).plan
-    if plan is None:
+    residency_plan = find(best).load()(problem, Request(objective=REPLAY)).residency_plan
+    if residency_plan is None:
         raise ScheduleError(f"{best}: no schedule")
-    return plan, min(replays.values())
+    return residency_plan, min(replays.values())
 
 
 def steps(result: Result) -> tuple[int, int]:
@@ -109,30 +109,30 @@ def steps(result: Result) -> tuple[int, int]:
 
 
 def searched(
-    instance: Instance, start: Plan, limit_s: float, **settings: Any
+    problem: Problem, start: ResidencyPlan, limit_s: float, **settings: Any
 ) -> tuple[int, int, float]:
     """Return least cycles found, verified if with addresses; bound; seconds to end or limit."""
     asked = JointSettings(time_limit_s=limit_s, threads=THREADS, **settings)
-    answers, taken = timed(lambda: list(search(instance, asked, start)))
+    answers, taken = timed(lambda: list(search(problem, asked, start)))
     found = [answer for answer in answers if isinstance(answer, FoundSchedule)]
     bounds = [answer.cycles for answer in answers if not isinstance(answer, FoundSchedule)]
     if not found:
         raise ScheduleError(f"joint: no schedule within {limit_s:g} s")
     cycles = found[-1].cycles
     if not asked.paged:
-        totals = require_legal(instance, found[-1].schedule).totals
+        totals = require_legal(problem, found[-1].schedule).totals
         if totals is None or totals.replay_cycles > cycles:
             raise ScheduleError("joint: the replay takes longer than the model says")
         cycles = totals.replay_cycles
     return cycles, max(bounds, default=0), taken["wall_s"]
 
 
-with Path(__file__).with_name("instances.csv").open(encoding="utf-8", newline="") as file:
-    INSTANCES = [*csv.DictReader(file)]
+with Path(__file__).with_name("problems.csv").open(encoding="utf-8", newline="") as file:
+    PROBLEMS = [*csv.DictReader(file)]
 LIMIT_S = 60.0
 TARGETS = {"joint_gap": "≤ 0", "joint_s": "≤ 60"}
 LINES = []
-for row in INSTANCES:
+for row in PROBLEMS:
     case = (row["network"], row["spm"], row["training"] == "True")
     cells = (row["network"], "training" if case[2] else "forward", row["spm"])
     LINES.append(BenchLine(cells, {"": partial(simplifications, *case, LIMIT_S)}, TARGETS))

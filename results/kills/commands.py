@@ -21,10 +21,10 @@ from results.kills.kills import Campaign
 from results.kills.processes import ROOT
 from spmopt.io.files import read_result
 from spmopt.search.storage import open_known
-from spmopt.search.study import counts, known
+from spmopt.search.study import counts, look_up
 from spmopt.verifier import require_legal
 
-INSTANCE, TURNS = (ROOT / "instances" / f"{name}.json" for name in ("mlp", "take-turns"))
+PROBLEM, TURNS = (ROOT / "instances" / f"{name}.json" for name in ("mlp", "take-turns"))
 SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
 [space]
@@ -41,7 +41,7 @@ _SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 def _sweep(folder: Path, way: int) -> Sequence[str]:
     jobs = ("--jobs", str(1 + way // 3))
     sizes = ("--spm", "256B:1024B:256B", "-s", "belady,page,fluid")
-    return ("sweep", str(INSTANCE), *sizes, *jobs, "-o", "s.csv")
+    return ("sweep", str(PROBLEM), *sizes, *jobs, "-o", "s.csv")
 
 
 def _tiles(folder: Path, way: int) -> Sequence[str]:
@@ -70,12 +70,12 @@ def _same_rows(found: Sequence[Any], expected: Sequence[Any]) -> list[str]:
 
 
 def _solve(folder: Path, way: int) -> Sequence[str]:
-    scheduler = ("page", "joint", "whole")[way % 3]
+    scheduler = ("residency", "joint", "whole")[way % 3]
     objective = ("--objective", "replay" if scheduler == "joint" else "time")
     # All end by themselves: what a limit ends depends on the machine's speed.
-    instance = TURNS if scheduler == "joint" else INSTANCE
+    problem = TURNS if scheduler == "joint" else PROBLEM
     limits = ("--time-limit", "120", "--threads", "1")
-    return ("solve", str(instance), "-s", scheduler, *objective, *limits, "-o", "r.json")
+    return ("solve", str(problem), "-s", scheduler, *objective, *limits, "-o", "r.json")
 
 
 def _solution(folder: Path) -> Mapping[str, Any]:
@@ -83,7 +83,7 @@ def _solution(folder: Path) -> Mapping[str, Any]:
     stored = read_result(folder / "r.json")
     result = stored.result
     assert result.schedule is not None
-    require_legal(stored.instance, result.schedule, result.totals)
+    require_legal(stored.problem, result.schedule, result.totals)
     bound = None if result.bound is None else float(result.bound)
     return {"status": str(result.status), "value": float(result.value or 0), "bound": bound}
 
@@ -118,7 +118,7 @@ def tune(storage: str) -> Campaign:
         what = ("--space", "s.toml", "--objective", "time,cost", "-s", "belady", "--study", "k")
         what = (*what[:-1], f"k{folder.parent.name}{folder.name}") if "://" in where else what
         asked = ("--trials", "40", "--storage", where)
-        return ("tune", str(INSTANCE), *what, *how, *asked)
+        return ("tune", str(PROBLEM), *what, *how, *asked)
 
     def read(folder: Path) -> Any:
         name = f"k{folder.parent.name}{folder.name}" if "://" in storage else "k"
@@ -132,7 +132,7 @@ def trials_of(folder: Path, storage: str, name: str) -> Mapping[str, Any]:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        study, _ = known(open_known(storage), name)
+        study, _ = look_up(open_known(storage), name)
         trials = study.get_trials()
     finally:
         os.chdir(before)

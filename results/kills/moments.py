@@ -21,7 +21,7 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listen
 
 import spmopt
-from results.kills.commands import INSTANCE, SPACE, trials_of
+from results.kills.commands import PROBLEM, SPACE, trials_of
 from results.kills.processes import apart, load
 from spmopt.experiments import claims, store
 from spmopt.experiments.rows import Columns, Row, Texts
@@ -154,7 +154,7 @@ def _searched(storage: str, sampler: str) -> Work:
         space = folder / "k.toml"
         space.write_text(_FEW, encoding="utf-8")
         spmopt.tune(
-            str(INSTANCE),
+            str(PROBLEM),
             space,
             objectives=["time", "cost"],
             scheduler="belady",

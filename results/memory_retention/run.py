@@ -76,7 +76,7 @@ def scheduled(case: RetentionCase) -> list[Row]:
     machine = with_banks(load_machine(MACHINE), banks(case.design))
     objective = objective_named("energy", machine)
     request = Request(objective=objective, tolerance=1e-2, threads=1)
-    result = solve(lower(graph, machine, lowering="panel"), "banks", request)
+    result = solve(lower(graph, machine, mapper="panel"), "banks", request)
     totals = result.totals
     if totals is None:
         raise ValueError(f"banks found no schedule of {case.network}, {case.design}")

@@ -14,9 +14,9 @@ from math import inf
 
 from results.shared.bench import Bench, BenchLine, Figures, timed
 from spmopt import load, lower, machine
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.order import depth_first, reordered
+from spmopt.core.order import depth_first, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.solving import solve
@@ -38,26 +38,26 @@ CASES: tuple[tuple[str, bool, str, Mapping[str, int]], ...] = (
 STEPS = {False: "forward", True: "training"}
 
 
-def scheduled(instance: Instance) -> tuple[float, float | None]:
+def scheduled(problem: Problem) -> tuple[float, float | None]:
     """Return what ``page`` takes, in milliseconds, and its certified gap."""
     request = Request(objective=MAKESPAN, time_limit_s=LIMIT_S, tolerance=TOLERANCE)
-    result = solve(instance, "page", request)
-    return inf if result.value is None else _ms(instance, result.value), result.gap
+    result = solve(problem, "residency", request)
+    return inf if result.value is None else _ms(problem, result.value), result.gap
 
 
-def _ms(instance: Instance, cycles: Fraction) -> float:
-    return 1e3 * float(cycles) / instance.machine.clock_hz
+def _ms(problem: Problem, cycles: Fraction) -> float:
+    return 1e3 * float(cycles) / problem.machine.clock_hz
 
 
 def measure(network: str, training: bool, spm: str, **parameters: int) -> Figures:
     """Measure the orders of one network."""
     workload = load(network, training=training, parameters=parameters or None)
     listed = lower(workload, machine("rtx2080ti", spm=spm))
-    deep = reordered(listed, depth_first(listed))
+    deep = reorder(listed, depth_first(listed))
     order, taken = timed(lambda: order_named(listed, "searched"))
     found = {"listed": listed, "deep": deep, "searched": _in(listed, order)}
     found["back"] = _in(deep, order_named(deep, "searched"))
-    each = {name: scheduled(instance) for name, instance in found.items()}
+    each = {name: scheduled(problem) for name, problem in found.items()}
     times = {name: ms for name, (ms, _) in each.items()}
     least = _ms(listed, any_order_bound(listed, MAKESPAN))
     better = min(times["listed"], times["deep"])
@@ -73,8 +73,8 @@ def measure(network: str, training: bool, spm: str, **parameters: int) -> Figure
     }
 
 
-def _in(instance: Instance, order: Ints | None) -> Instance:
-    return instance if order is None else reordered(instance, order)
+def _in(problem: Problem, order: Ints | None) -> Problem:
+    return problem if order is None else reorder(problem, order)
 
 
 BENCH = Bench(

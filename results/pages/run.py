@@ -17,8 +17,8 @@ from spmopt.solving import compare
 from tests.reporting.page.browser.chromium import chromium
 from tests.reporting.page.browser.timing import ZOOMS, looked_at, written
 
-SCHEDULERS = ("belady", "page")
-PAGES = {"one schedule": ("page",), "two compared": SCHEDULERS}  # schedulers of each
+SCHEDULERS = ("belady", "residency")
+PAGES = {"one schedule": ("residency",), "two compared": SCHEDULERS}  # schedulers of each
 KEPT = Path(gettempdir()) / "spmopt-pages"
 
 
@@ -37,10 +37,10 @@ def page(case: Case, schedulers: tuple[str, ...]) -> Figures:
 def schedule(case: Case) -> None:
     """Write the schedules of a case."""
     KEPT.mkdir(exist_ok=True)
-    instance = case.instance()
-    for result in compare(instance, SCHEDULERS, Request(tolerance=0.01, time_limit_s=600)):
+    problem = case.problem()
+    for result in compare(problem, SCHEDULERS, Request(tolerance=0.01, time_limit_s=600)):
         path = KEPT / f"{case.title}, {case.spm}, {result.scheduler}.json"
-        write_result(path, StoredResult(instance=instance, result=result))
+        write_result(path, StoredResult(problem=problem, result=result))
 
 
 def browser() -> dict[str, str]:
@@ -61,7 +61,7 @@ BENCH = Bench(
         for name, schedulers in PAGES.items()
     ],
     versions=browser,
-    quick=partial(page, TINY, ("page",)),
+    quick=partial(page, TINY, ("residency",)),
 )
 
 if __name__ == "__main__":

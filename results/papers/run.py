@@ -48,7 +48,7 @@ class Source:
     figure: Sequence[str] = ("figure",)
     printed: str = "paper"
     here: str = "double-buffer"
-    optimum: str = "page"
+    optimum: str = "residency"
     deviation: str = ""
     verdict: str = ""
     kept: Sequence[str] = ()
@@ -66,7 +66,7 @@ def _memory(paper: str, study: str) -> Source:
         study=study,
         title="Figures of the paper",
         here=one("lru"),
-        optimum=one("page"),
+        optimum=one("residency"),
         deviation="deviation, one by one: page",
         verdict="verdict",
     )

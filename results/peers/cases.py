@@ -1,7 +1,7 @@
 """What was recorded of peers, and what spmopt makes of the same operations on the same machine.
 
 ``recorded/NAME.json`` has what a peer said of a case (its figures, version, command and date) and
-the instance that its files come to here, so that the lines of a peer that is not installed can be
+the problem that its files come to here, so that the lines of a peer that is not installed can be
 scheduled all the same.
 """
 
@@ -18,8 +18,8 @@ from typing import Any
 import spmopt
 from results.shared.bench import Figures
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
-from spmopt.io.files import decode_instance, encode_instance
+from spmopt.core.problem import Problem
+from spmopt.io.files import decode_problem, encode_problem
 
 RECORDED = Path(__file__).parent / "recorded"
 ASK = Path(__file__).parent / "ask"
@@ -37,7 +37,7 @@ class Recorded:
         By name.
     layers
         Figures by layer or operation.
-    instances
+    problems
         The case as spmopt reads it, at costs of its own, by what is asked of it.
     """
 
@@ -46,7 +46,7 @@ class Recorded:
     date: str
     figures: Mapping[str, float | str]
     layers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    instances: Mapping[str, Instance] = field(default_factory=dict)
+    problems: Mapping[str, Problem] = field(default_factory=dict)
 
     @property
     def shown(self) -> Figures:
@@ -66,8 +66,8 @@ def load(name: str) -> Recorded:
     if not path.exists():
         raise InputError(f"{name}: nothing is recorded of it; name the peer with --peer")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    instances = {key: decode_instance(each) for key, each in found.pop("instances").items()}
-    return Recorded(**found, instances=instances)
+    problems = {key: decode_problem(each) for key, each in found.pop("instances").items()}
+    return Recorded(**found, problems=problems)
 
 
 def keep(name: str, found: Recorded) -> Recorded:
@@ -78,7 +78,7 @@ def keep(name: str, found: Recorded) -> Recorded:
         "date": found.date,
         "figures": dict(found.figures),
         "layers": {key: dict(figures) for key, figures in found.layers.items()},
-        "instances": {key: encode_instance(each) for key, each in found.instances.items()},
+        "instances": {key: encode_problem(each) for key, each in found.problems.items()},
     }
     RECORDED.mkdir(exist_ok=True)
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
@@ -113,7 +113,7 @@ def ask(words: Sequence[str]) -> dict[str, Any]:
 def figures_of(solution: spmopt.Solution) -> Figures:
     """Return the figures of a verified schedule, its objective in cycles or bytes.
 
-    The bound of a schedule in pieces is that over all covers.
+    The bound of a fused schedule is that over the fusion space.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def figures_of(solution: spmopt.Solution) -> Figures:
         There is none, or it has no bound.
     """
     result = solution.result
-    bound = result.cover_bound or result.bound
+    bound = result.fusion_bound or result.bound
     if result.totals is None or result.value is None or bound is None or not result.verified:
         raise ScheduleError("no verified schedule with a bound within the limit")
     return {
@@ -130,7 +130,7 @@ def figures_of(solution: spmopt.Solution) -> Figures:
         "gap": max(0.0, float(result.value / bound - 1)),
         "cycles": result.totals.makespan_cycles,
         "traffic_bytes": result.totals.traffic_bytes,
-        "operations": len(solution.instance.operations),
+        "operations": len(solution.problem.operations),
         "solve_s": result.solve_s,
         "verified": result.verified,
     }

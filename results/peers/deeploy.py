@@ -20,14 +20,14 @@ import spmopt
 from results.peers.cases import ASK, Recorded, ask, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 
 NETWORKS = ("ImageClassification", "KeywordSpotting")
 SIZES = (64000, 16000)  # bytes of L1; the first is Deeploy's default
 OPERANDS = ("data_in", "data_in_1", "data_in_2", "A", "weight", "B", "C", "data_out")
 
 
-def instance(path: Path, size: int) -> Instance:
+def problem(path: Path, size: int) -> Problem:
     """Lower a network without its rescalings for a scratchpad of ``size`` bytes."""
     model = onnx.load(str(path))
     renamed, nodes = dict[str, str](), list[Any]()
@@ -72,7 +72,7 @@ def peer(network: str, size: int, python: str | None, sources: str | None) -> Fi
         date=today(),
         figures=figures,
         layers=layers,
-        instances={"": instance(Path(sources, "DeeployTest", tests, "network.onnx"), size)},
+        problems={"": problem(Path(sources, "DeeployTest", tests, "network.onnx"), size)},
     )
     return keep(name, found).shown
 
@@ -80,7 +80,7 @@ def peer(network: str, size: int, python: str | None, sources: str | None) -> Fi
 def ours(network: str, size: int) -> Figures:
     """Schedule the recorded network for the least traffic."""
     found = load(f"deeploy-{network.lower()}-{size}")
-    solution = spmopt.solve(found.instances[""], scheduler="page", objective="traffic")
+    solution = spmopt.solve(found.problems[""], scheduler="residency", objective="traffic")
     return figures_of(solution)
 
 

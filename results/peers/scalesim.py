@@ -17,7 +17,7 @@ import spmopt
 from results.peers.cases import ASK, Recorded, ask, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
 from results.shared.page import ROOT
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
 OWN = ROOT / "instances" / "scalesim"
@@ -103,7 +103,7 @@ CASES = (
 """Network, topology, how many of its first layers."""
 
 
-def instance(topology: Path, config: Config, count: int) -> Instance:
+def problem(topology: Path, config: Config, count: int) -> Problem:
     """Lower ``count`` layers that share nothing, of 8 bits an element."""
     net, results = NetworkBuilder(topology.stem), []
     header, *rows = topology.read_text(encoding="utf-8").splitlines()
@@ -152,7 +152,7 @@ def peer(file: str, count: int, python: str | None) -> Figures:
         date=today(),
         figures=answer,
         layers=layers,
-        instances={"": instance(topology, SMALL, count)},
+        problems={"": problem(topology, SMALL, count)},
     )
     return keep(name, found).shown
 
@@ -167,7 +167,7 @@ def traffic(file: str) -> Figures:
 def ours(file: str, objective: str) -> Figures:
     """Schedule the recorded layers."""
     found = load(f"scalesim-{Path(file).stem}")
-    return figures_of(spmopt.solve(found.instances[""], scheduler="page", objective=objective))
+    return figures_of(spmopt.solve(found.problems[""], scheduler="residency", objective=objective))
 
 
 def lines(python: str | None) -> list[BenchLine]:

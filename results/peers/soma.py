@@ -1,7 +1,7 @@
 """SoMa's ResNet-50 on its machine, fused and split by us.
 
-SoMa (Cai et al., HPCA 2025) anneals fusion, pieces and the time of every transfer for energy times
-delay. Its network and its count of cycles are rebuilt here from its paper and its sources: a
+SoMa (Cai et al., HPCA 2025) anneals fusion, fusion tiles and the time of every transfer for energy
+times delay. Its network and its count of cycles are rebuilt here from its paper and its sources: a
 product takes the fewest cycles of six ways to share out 4 x 4 units of 16 x 32 multipliers.
 """
 
@@ -21,8 +21,8 @@ from unittest.mock import patch
 import spmopt
 from results.peers.cases import Recorded, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.machine import Machine
-from spmopt.core.pieces.segments import Segment
 from spmopt.frontends.zoo.layers import NetworkBuilder
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
@@ -33,8 +33,8 @@ BLOCKS = ((3, 64, 56), (4, 128, 28), (6, 256, 14), (3, 512, 7))  # how many, cha
 UNITS, CHANNELS, FILTERS = 4, 16, 32  # units a side, multipliers of one
 SEED = 849779186  # that of the example in its README
 LIMIT_S = 60.0
-Cover = tuple[tuple[int, int, int], ...]
-"""Segments: first operation, the one after the last, pieces of the batch."""
+FusionPlan = tuple[tuple[int, int, int], ...]
+"""Fused groups: first operation, the one after the last, micro-batches."""
 
 
 def network(batch: int) -> spmopt.Graph:
@@ -100,7 +100,7 @@ _LAYERS = _layers()
 def soma_cycles(
     machine: Machine, operations: int, gemm: Gemm | None, of_type: str | None = None
 ) -> int:
-    """Return cycles as SoMa counts them, of whole layers, images and bands of rows."""
+    """Return cycles as SoMa counts them, of whole layers, images and stripes."""
     if gemm is None:
         return compute_cycles(machine, operations, None, of_type)
     channels, kernel, side = _LAYERS[gemm.k, gemm.n]
@@ -149,22 +149,27 @@ def _figures(document: dict[str, Any]) -> dict[str, float | str]:
     return {"figure": total["time"], "computing": document["Results"][0]["arch_time"]}
 
 
-def ours(batch: int, spm_mib: int, family: str, cover: Cover | None = None) -> Figures:
-    """Fuse, split and schedule the same network, or take a cover by hand."""
+def ours(
+    batch: int, spm_mib: int, fusion_space: str, fusion_plan: FusionPlan | None = None
+) -> Figures:
+    """Fuse, split and schedule the same network, or take a fusion plan by hand."""
     with counted():
         machine = spmopt.machine(MACHINE, spm=f"{spm_mib}MiB")
-        instance = spmopt.lower(spmopt.load(network(batch), dtype="int8"), machine)
-        if cover is None:
-            return figures_of(spmopt.solve(instance, pieces=family, time_limit=LIMIT_S))
-        segments = [Segment(begin=a, end=b, pieces=k) for a, b, k in cover]
-        return figures_of(spmopt.solve(instance, "page", cover=segments, time_limit=LIMIT_S))
+        problem = spmopt.lower(spmopt.load(network(batch), dtype="int8"), machine)
+        if fusion_plan is None:
+            return figures_of(spmopt.solve(problem, fusion=fusion_space, time_limit=LIMIT_S))
+        fused_groups = [FusedGroup(begin=a, end=b, micro_batches=k) for a, b, k in fusion_plan]
+        return figures_of(
+            spmopt.solve(problem, "residency", fusion_plan=fused_groups, time_limit=LIMIT_S)
+        )
 
 
-def by_hand() -> Cover:
-    """Return a cover of ResNet-50 at batch 4: images up to stage 3, sums of stage 4 with theirs.
+def by_hand() -> FusionPlan:
+    """Return a fusion plan of ResNet-50 at batch 4.
 
-    Where a block's last product and the sum with its input take the batch in pieces, no more than
-    two feature maps are on chip at once, which leaves room to load weights of stage 5 ahead.
+    Images up to stage 3, sums of stage 4 with theirs. Where a block's last product and the sum with
+    its input take the batch in fusion tiles, no more than two feature maps are on chip at once,
+    which leaves room to load weights of stage 5 ahead.
     """
     found, at = [(0, 32, 4)], 32
     for begin, end in ((34, 37), *((begin, begin + 2) for begin in range(39, 56, 4))):
@@ -174,17 +179,17 @@ def by_hand() -> Cover:
 
 
 def lines(program: str | None) -> list[BenchLine]:
-    """List batches and scratchpads, each with ways to find a cover; SoMa is asked once."""
+    """List batches and scratchpads, each with ways to find a fusion plan; SoMa is asked once."""
     found = []
     for batch, spm_mib in ((1, 8), (4, 8), (1, 2), (4, 2)):
-        ways: list[tuple[str, str, Cover | None]] = [("all", "pieces and bands of rows", None)]
+        ways: list[tuple[str, str, FusionPlan | None]] = [("all", "fusion tiles and stripes", None)]
         if batch > 1:
-            ways.insert(0, ("batch", "pieces of the batch", None))
+            ways.insert(0, ("batch", "micro-batches", None))
         if (batch, spm_mib) == (4, 8):
             ways.append(("all", "our cover made by hand", by_hand()))
-        for number, (family, counted_as, cover) in enumerate(ways):
+        for number, (fusion_space, counted_as, fusion_plan) in enumerate(ways):
             parts = {"peer": partial(peer, batch, spm_mib, None if number else program)}
-            parts[""] = partial(ours, batch, spm_mib, family, cover)
+            parts[""] = partial(ours, batch, spm_mib, fusion_space, fusion_plan)
             of = f"ResNet-50, batch {batch}, {spm_mib} MiB"
             found.append(BenchLine(("SoMa", of, counted_as), parts))
     return found

@@ -17,7 +17,7 @@ import spmopt
 from results.peers.cases import ASK, Recorded, ask, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
 from spmopt.core.costs import OperationCost, with_costs
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 
 MACHINE = "eyeriss_like_single_core"
 OPERATORS = Path(__file__).with_name("stream_operators.toml")
@@ -41,7 +41,7 @@ def peer(block: str, python: str | None) -> Figures:
         answer = ask([python, str(ASK / "ask_stream.py"), block, MACHINE, folder])
         machine = spmopt.machine(Path(folder, f"{MACHINE}.yaml"))
         workload = spmopt.load(Path(folder, "network.onnx"), operators=OPERATORS)
-        instance = spmopt.lower(workload, machine)
+        problem = spmopt.lower(workload, machine)
     layers = answer.pop("layers")
     found = Recorded(
         version=answer.pop("version"),
@@ -49,15 +49,15 @@ def peer(block: str, python: str | None) -> Figures:
         date=today(),
         figures=answer,
         layers=layers,
-        instances={"": instance},
+        problems={"": problem},
     )
     return keep(name, found).shown
 
 
-def costed(found: Recorded, links: bool) -> Instance:
-    """Return the instance at Stream's cycles; parts of an operation are one after another."""
-    instance = found.instances[""]
-    cycles = {each.name: 0.0 for each in instance.operations}
+def costed(found: Recorded, links: bool) -> Problem:
+    """Return the problem at Stream's cycles; parts of an operation are one after another."""
+    problem = found.problems[""]
+    cycles = {each.name: 0.0 for each in problem.operations}
     beside = [name for name, layer in found.layers.items() if layer["core"]]
     for name, layer in found.layers.items():
         whole = name if name in cycles else name.rpartition("_")[0]
@@ -65,13 +65,13 @@ def costed(found: Recorded, links: bool) -> Instance:
         if links and name in beside:
             cycles[whole] += float(found.figures["linked"]) / len(beside)
     costs = {name: [OperationCost(cycles=round(value))] for name, value in cycles.items()}
-    return with_costs(instance, costs, found.version)[0]
+    return with_costs(problem, costs, found.version)[0]
 
 
 def ours(block: str, links: bool) -> Figures:
     """Schedule the recorded block."""
     found = load(f"stream-{block}")
-    return figures_of(spmopt.solve(costed(found, links), scheduler="page"))
+    return figures_of(spmopt.solve(costed(found, links), scheduler="residency"))
 
 
 def lines(python: str | None) -> list[BenchLine]:

@@ -22,7 +22,7 @@ import spmopt
 from results.peers.cases import ASK, Recorded, ask, figures_of, keep, load, today
 from results.shared.bench import BenchLine, Figures
 from spmopt.core.costs import OperationCost, with_costs
-from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.schedule import Command
 
 _LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
@@ -87,9 +87,9 @@ def peer(case: Case, python: str | None) -> Figures:
             date=today(),
             figures=answer | {"figure": answer["locality"]},
             layers=layers,
-            instances=_instances(folder / "network.onnx", machine),
+            problems=_problems(folder / "network.onnx", machine),
         )
-        solution = spmopt.solve(costed(found, ""), scheduler="page")
+        solution = spmopt.solve(costed(found, ""), scheduler="residency")
         residency = folder / "residency.json"
         residency.write_text(json.dumps(on_chip(solution, layers)), encoding="utf-8")
         told = ask([*words, "--residency", str(residency)])
@@ -97,7 +97,7 @@ def peer(case: Case, python: str | None) -> Figures:
     return keep(case.name, found).shown
 
 
-def _instances(network: Path, file: Path) -> dict[str, Instance]:
+def _problems(network: Path, file: Path) -> dict[str, Problem]:
     """Lower a network for the machine, and for one whose scratchpad holds weights too."""
     workload, machine = spmopt.load(network, dtype="int8"), spmopt.machine(file)
     found = {"": spmopt.lower(workload, machine)}
@@ -106,30 +106,30 @@ def _instances(network: Path, file: Path) -> dict[str, Instance]:
     return found
 
 
-def costed(found: Recorded, counted: str) -> Instance:
-    """Return an instance at ZigZag's cycles of its layers."""
-    instance = found.instances["kept" if counted == "kept" else ""]
+def costed(found: Recorded, counted: str) -> Problem:
+    """Return a problem at ZigZag's cycles of its layers."""
+    problem = found.problems["kept" if counted == "kept" else ""]
     cycles = {name: layer["computation"] for name, layer in found.layers.items()}
     if counted == "all":
         cycles = {name: sum(layer.values()) for name, layer in found.layers.items()}
     else:
-        cycles = {each.name: cycles.get(each.name, 0.0) for each in instance.operations}
+        cycles = {each.name: cycles.get(each.name, 0.0) for each in problem.operations}
     costs = {name: [OperationCost(cycles=round(value))] for name, value in cycles.items()}
-    costed, _ = with_costs(instance, costs, found.version)
+    costed, _ = with_costs(problem, costs, found.version)
     return costed
 
 
 def ours(case: Case, counted: str) -> Figures:
     """Schedule the recorded layers."""
     found = load(case.name)
-    solution = spmopt.solve(costed(found, counted), scheduler="page")
+    solution = spmopt.solve(costed(found, counted), scheduler="residency")
     return {**figures_of(solution), "products": len(found.layers)}
 
 
 def on_chip(solution: spmopt.Solution, layers: Mapping[str, Any]) -> dict[str, str]:
     """Return which operands of each layer, ``I`` and ``O``, come from and go to no DRAM."""
-    instance, schedule = solution.instance, solution.schedule
-    operations = [instance.operations[k] for k in schedule.steps.operation.tolist()]
+    problem, schedule = solution.problem, solution.schedule
+    operations = [problem.operations[k] for k in schedule.steps.operation.tolist()]
     moved: set[tuple[int, int]] = set()
     commands = schedule.commands
     for step, tensor, kind in zip(commands.step, commands.tensor, commands.kind, strict=True):
@@ -141,7 +141,7 @@ def on_chip(solution: spmopt.Solution, layers: Mapping[str, Any]) -> dict[str, s
     found = {}
     for step, operation in enumerate(operations):
         if operation.name in layers:
-            kinds = {t: instance.tensors[t].kind for t in operation.reads}
+            kinds = {t: problem.tensors[t].kind for t in operation.reads}
             reads = [(step, t) for t, kind in kinds.items() if kind != TensorKind.WEIGHT]
             writes = [(step, t) for t in operation.writes]
             inside = "I" * moved.isdisjoint(reads) + "O" * moved.isdisjoint(writes)

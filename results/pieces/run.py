@@ -1,8 +1,8 @@
-"""Pieces decided together with residency: schedules, and bounds over all covers.
+"""Fusion tiles decided together with residency: schedules, and bounds over the fusion space.
 
-Lines of the costs ``panel`` have the targets of a first formulation of covers, which cut the batch
-alone; under the default costs, over all covers, milliseconds are reported, and gaps have targets.
-The search ends after the seconds within which it is to be done.
+Lines of the costs ``panel`` have the targets of a first formulation of fusion plans, which cut the
+batch alone; under the default costs, over the fusion space, milliseconds are reported, and gaps
+have targets. The search ends after the seconds within which it is to be done.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from time import monotonic
 from results.shared.bench import Bench, BenchLine, Figures, peak_mb, timed
 from spmopt.core.errors import ScheduleError
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import relative_gap
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.frontends import zoo
-from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
 from spmopt.graph.normalization import split_normalizations
 from spmopt.graph.preparation import LOWERINGS
+from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
@@ -35,7 +35,7 @@ CNN_S, DEEP_S = 15.0, 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class PiecesCase:
+class FusionCase:
     """A network in inference or training, to be lowered for a machine.
 
     Attributes
@@ -50,8 +50,8 @@ class PiecesCase:
     training: bool = False
     split: bool = False
     objective: str = "time"
-    lowering: str = LOWERINGS[0]
-    family: str = "all"
+    mapper: str = LOWERINGS[0]
+    fusion_space: str = "all"
     parameters: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -66,8 +66,8 @@ class PiecesCase:
             self.machine,
             self.spm,
             self.objective,
-            self.lowering,
-            self.family,
+            self.mapper,
+            self.fusion_space,
         )
 
     def graph(self) -> Graph:
@@ -76,11 +76,11 @@ class PiecesCase:
         graph = training_graph(graph) if self.training else graph
         return split_normalizations(graph) if self.split else graph
 
-    def instance(self) -> Instance:
+    def problem(self) -> Problem:
         """Build and lower it, with what can be cut of it."""
         graph, machine = self.graph(), load_machine(self.machine, {"spm": self.spm})
-        found = lower(graph, machine, lowering=self.lowering)
-        return replace(found, listed=partial(listing, graph, lowering=self.lowering))
+        found = lower(graph, machine, mapper=self.mapper)
+        return replace(found, listed=partial(tileable, graph, mapper=self.mapper))
 
     @property
     def aim(self) -> Objective:
@@ -94,42 +94,42 @@ class PiecesCase:
         return machine.clock_hz / 1e3 if self.objective == "time" else 1e6
 
 
-def measure(case: PiecesCase, limit_s: float, most: float, gap: float) -> Figures:
-    """Measure ``page`` on the list as given, then pieces, from the instance in memory.
+def measure(case: FusionCase, limit_s: float, most: float, gap: float) -> Figures:
+    """Measure ``page`` layer by layer, then fusion tiles, from the problem in memory.
 
     ``reached_s``: wall seconds after which the search knows a schedule of at most ``most`` and of a
-    gap to the bound over all covers of at most ``gap``; ``first_s``: those to its first schedule.
-    What is known in the end is verified, and the bound recomputed in exact integers.
+    gap to the bound over the fusion space of at most ``gap``; ``first_s``: those to its first
+    schedule. What is known in the end is verified, and the bound recomputed in exact integers.
 
     Raises
     ------
     ScheduleError
         There is no schedule or no bound.
     """
-    instance, lowering = timed(case.instance)
+    problem, mapper = timed(case.problem)
     request = Request(objective=case.aim, tolerance=1e-4, time_limit_s=limit_s, threads=THREADS)
-    page = solve(instance, "page", request)
+    page = solve(problem, "residency", request)
     news = _News(most * case.unit, gap)
     request = replace(request, started=monotonic(), on_incumbent=news.note)
-    pieces, taken = timed(lambda: solve(instance, f"pieces:family={case.family}", request))
-    if page.value is None or pieces.value is None or pieces.cover_bound is None:
+    fusion, taken = timed(lambda: solve(problem, f"fusion:space={case.fusion_space}", request))
+    if page.value is None or fusion.value is None or fusion.fusion_bound is None:
         raise ScheduleError("no schedule, or no bound")
     assert page.totals is not None
-    assert pieces.totals is not None
-    assert pieces.pieces is not None
+    assert fusion.totals is not None
+    assert fusion.fusion is not None
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         "page": float(page.value) / case.unit,
-        "value": float(pieces.value) / case.unit,
-        "bound": float(pieces.cover_bound) / case.unit,
-        "gap": pieces.cover_gap,
-        "page_gap": relative_gap(page.value, pieces.cover_bound),
+        "value": float(fusion.value) / case.unit,
+        "bound": float(fusion.fusion_bound) / case.unit,
+        "gap": fusion.fusion_gap,
+        "page_gap": relative_gap(page.value, fusion.fusion_bound),
         "page_mb": page.totals.traffic_bytes / 1e6,
-        "mb": pieces.totals.traffic_bytes / 1e6,
-        "segments": len(pieces.pieces.cover),
+        "mb": fusion.totals.traffic_bytes / 1e6,
+        "fused_groups": len(fusion.fusion.fusion_plan),
         "first_s": news.first_s,
         "reached_s": news.reached_s,
-        "lower_s": lowering["wall_s"],
+        "lower_s": mapper["wall_s"],
         "peak_mb": peak_mb(),
         **taken,
     }
@@ -150,7 +150,7 @@ class _News:
         if news.value is not None:
             self.value = min(self.value, float(news.value))
             self.first_s = since if self.first_s is None else self.first_s
-        if news.bound is not None and news.of_covers and not news.of_class:
+        if news.bound is not None and news.of_fusion_plans and not news.of_class:
             self.bound = max(self.bound, float(news.bound))
         met = self.value <= self.most and self.value <= self.bound * (1 + self.gap)
         if met and self.reached_s is None:
@@ -158,7 +158,7 @@ class _News:
 
 
 def line(
-    case: PiecesCase, most: float, gap: float, within_s: float, *, long: bool = False
+    case: FusionCase, most: float, gap: float, within_s: float, *, long: bool = False
 ) -> BenchLine:
     """Return the line of a case: a value that is no worse than ``most``, and a gap."""
     targets = {"gap": f"≤ {gap}", "first_s": "≤ 2", "reached_s": f"≤ {within_s:g}"}
@@ -169,16 +169,16 @@ def line(
     return BenchLine(case.cells, parts, targets, long=long)
 
 
-def is_long(case: PiecesCase) -> bool:
+def is_long(case: FusionCase) -> bool:
     """Return whether a case is measured with ``--long`` only: the slowest one."""
     return case.network == "transformer"
 
 
 INFINITE = 1e12
-RESNET = partial(PiecesCase, network="resnet50")
-MOBILE = partial(PiecesCase, network="mobilenetv2")
-BERT = partial(PiecesCase, network="bert-large", parameters={"batch": 8, "sequence": 512})
-FIRST: list[tuple[PiecesCase, float, float, float]] = [
+RESNET = partial(FusionCase, network="resnet50")
+MOBILE = partial(FusionCase, network="mobilenetv2")
+BERT = partial(FusionCase, network="bert-large", parameters={"batch": 8, "sequence": 512})
+FIRST: list[tuple[FusionCase, float, float, float]] = [
     (RESNET(spm="4MB"), 21.73, 0.003, CNN_S),
     (RESNET(spm="24MB"), 19.56, 0.003, CNN_S),
     (MOBILE(spm="4MB"), 2.173, 0.01, CNN_S),
@@ -192,7 +192,7 @@ FIRST: list[tuple[PiecesCase, float, float, float]] = [
     (RESNET(spm="4MB", training=True, split=True), 68.3, 0.005, CNN_S),
     (RESNET(spm="24MB", training=True, split=True), 60.44, 0.005, CNN_S),
     (RESNET(spm="8MB", machine="large-npu", training=True, split=True), INFINITE, 0.03, CNN_S),
-    (PiecesCase(network="transformer", spm="24MB", training=True), 620.19, 0.001, DEEP_S),
+    (FusionCase(network="transformer", spm="24MB", training=True), 620.19, 0.001, DEEP_S),
     (MOBILE(spm="4MB", objective="traffic"), 546, 0.025, CNN_S),
     (RESNET(spm="24MB", objective="traffic"), 309, 0.25, CNN_S),
 ]
@@ -204,17 +204,20 @@ DEFAULT = {
 }
 """The cases under the default costs, which split normalizations by themselves."""
 LONG = [
-    PiecesCase(network="transformer", spm="64MB", training=True, parameters={"layers": 96}),
-    PiecesCase(network="gnmt", spm="64MB", training=True, parameters={"steps": 10}),
+    FusionCase(network="transformer", spm="64MB", training=True, parameters={"layers": 96}),
+    FusionCase(network="gnmt", spm="64MB", training=True, parameters={"steps": 10}),
 ]
-TINY = PiecesCase(
+TINY = FusionCase(
     network="bert-tiny", spm="1MB", parameters={"batch": 4, "sequence": 8, "layers": 1}
 )
 BENCH = Bench(
     file=__file__,
     lines=[
-        *(line(replace(each, lowering="panel", family="batch"), *rest) for each, *rest in FIRST),
-        line(MOBILE(spm="4MB", lowering="panel"), 1.75, 0.01, CNN_S),
+        *(
+            line(replace(each, mapper="panel", fusion_space="batch"), *rest)
+            for each, *rest in FIRST
+        ),
+        line(MOBILE(spm="4MB", mapper="panel"), 1.75, 0.01, CNN_S),
         *(
             line(case, INFINITE, gap, within_s, long=is_long(case))
             for case, gap, within_s in DEFAULT.values()

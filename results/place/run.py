@@ -23,9 +23,9 @@ from spmopt.core.placement import Buffer, Placement, require_placement
 from spmopt.io.minimalloc import read_buffers, write_buffers
 
 CAPACITY = 1048576
-INSTANCES = "ABCDEFGHIJK"
+PROBLEMS = "ABCDEFGHIJK"
 HEIGHTS = {"C": 1039360, "D": 1032192, "J": 1033216}  # to reach; of all others the capacity
-RATIOS = "≤ 1.5", "≤ 0.25"  # to a peer: of one instance, and of all
+RATIOS = "≤ 1.5", "≤ 0.25"  # to a peer: of one problem, and of all
 GRAPHS = (
     ("transformer", {"layers": 7}, "1,025 buffers", 0.5),
     ("bert-large", {"layers": 17}, "1,032 buffers", 0.5),
@@ -63,12 +63,12 @@ def lifetimes(case: Case) -> Buffers:
     """Return what a training step makes, from its first write to its last use."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
-    instance = case.instance()
-    for step, operation in enumerate(instance.operations):
+    problem = case.problem()
+    for step, operation in enumerate(problem.operations):
         for tensor in operation.writes:
             first.setdefault(tensor, step)
         last |= dict.fromkeys(operation.tensors, step)
-    made = [(instance.tensors[k], k) for k in first if not instance.tensors[k].in_dram]
+    made = [(problem.tensors[k], k) for k in first if not problem.tensors[k].in_dram]
     return [
         Buffer(name=t.name, lower=first[k], upper=last[k] + 1, size_bytes=t.size_bytes)
         for t, k in made
@@ -156,7 +156,7 @@ def is_placement(buffers: Buffers, placed: Buffers, capacity: int) -> bool:
 
 
 def lines(command: str | None = None) -> list[BenchLine]:
-    """List published instances, copies, least heights, training graphs, random lifetimes."""
+    """List published problems, copies, least heights, training graphs, random lifetimes."""
     if command is not None:
         peer_words(command)
     copies = {f"seed {seed}": seed for seed in (1, 2, 3, 4, 5)}
@@ -171,10 +171,10 @@ def lines(command: str | None = None) -> list[BenchLine]:
 
 
 def placements(what: str, seeds: Mapping[str, int], command: str | None) -> list[BenchLine]:
-    """List published instances in copies by label, beside a peer if there is one, and sums."""
+    """List published problems in copies by label, beside a peer if there is one, and sums."""
     one, every = ({"solved": "≥ 1"} | ({"ratio": r} if command else {}) for r in RATIOS)
     found = []
-    for name in INSTANCES:
+    for name in PROBLEMS:
         source, parts = partial(published, name), dict[str, Callable[..., Figures]]()
         parts |= {label: partial(place, source, seed) for label, seed in seeds.items()}
         for label, seed in seeds.items() if command else ():
@@ -185,7 +185,7 @@ def placements(what: str, seeds: Mapping[str, int], command: str | None) -> list
 
 def heights() -> Iterator[tuple[str, str, Source, float, Mapping[str, str]]]:
     """List what is placed as low as can be: kind, name, buffers, seconds, targets."""
-    for name in INSTANCES:
+    for name in PROBLEMS:
         targets = {"height_bytes": f"≤ {HEIGHTS.get(name, CAPACITY)}"}
         proved = {} if name in "DJ" else {"gap": "≤ 0"}
         yield "60 s", name, partial(published, name), 60.0, targets | proved

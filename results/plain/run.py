@@ -32,8 +32,8 @@ def ratios(figures: Figures) -> Figures:
 
 
 CASES = [
-    Case(network, spm, lowering=lowering)
-    for lowering, network, spm in product(("panel", "ideal"), NETWORKS, ("24MB", "128MB", "442MB"))
+    Case(network, spm, mapper=mapper)
+    for mapper, network, spm in product(("panel", "ideal"), NETWORKS, ("24MB", "128MB", "442MB"))
 ]
 CASES.append(Case("gnmt", "64MB", {"plain": 1, "steps": 5}))
 CASES.append(Case("transformer", "128MB", {"layers": 24}))
@@ -41,7 +41,7 @@ BENCH = Bench(
     file=__file__,
     lines=[
         BenchLine(
-            (case.title, case.spm, case.lowering),
+            (case.title, case.spm, case.mapper),
             {
                 "priced": partial(priced, case, 300.0),
                 **{way: partial(plain, case, way, 600.0) for way in WAYS},

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from results.shared import thesis
 from results.shared.common import MB, Study, Tables, megabytes, sweeps, tabulated, texts
 from results.shared.plots import label, legend, strips
-from spmopt.frontends.shipped import shipped
+from spmopt.frontends.shipped import ship
 from spmopt.hardware.machines import load_machine
 from spmopt.reporting.plots.style import canvas
 from spmopt.sweeps.cases import Network, SweepCase
@@ -39,7 +39,7 @@ def cases() -> dict[str, Sweep]:
     """Declare networks of the zoo and the onnx package, both steps; the largest last."""
     networks = [Network(name=name) for name in ZOO]
     networks += [
-        Network(name=str(path), title=f"{name}.onnx", batch=32) for name, path in shipped().items()
+        Network(name=str(path), title=f"{name}.onnx", batch=32) for name, path in ship().items()
     ]
     networks.append(Network(name="gnmt", parameters=(("steps", 10),)))
     machine = replace(load_machine("rtx2080ti"), spm_bytes=SIZES[0])
@@ -47,7 +47,7 @@ def cases() -> dict[str, Sweep]:
         (
             kind,
             SweepCase(
-                network=replace(each, training=step, lowering="panel"),
+                network=replace(each, training=step, mapper="panel"),
                 machine=machine,
                 capacities=SIZES,
             ),

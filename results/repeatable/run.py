@@ -22,7 +22,7 @@ BUSY = 4
 PYTHONS = [Path(each) for each in os.environ.get("SPMOPT_PYTHONS", "").split(":") if each]
 """Interpreters of other versions, with what the package needs."""
 COMMANDS = (
-    "solve resnet18 --training --batch 1 --spm 2MB -s page",
+    "solve resnet18 --training --batch 1 --spm 2MB -s residency",
     "solve squeezenet --batch 1 --spm 1MB -s whole",
     "solve resnet18 --training --batch 1 --spm 2MB -s whole",
     "solve resnet50 --training --batch 4 --spm 4MB --objective traffic -s whole",
@@ -32,11 +32,11 @@ COMMANDS = (
     "solve instances/lstm.json -s whole@pulp:highs",
     "solve ncf --training --batch 8 --spm 64KB",
     "solve alexnet --batch 4 --spm 1MB",
-    "compare resnet18 --batch 1 --spm 2MB -s lru,belady,tsai,msa,autotm,static,page",
+    "compare resnet18 --batch 1 --spm 2MB -s lru,belady,tsai,msa,autotm,static,residency",
 )
 
 LONG = (
-    "solve squeezenet --batch 1 --spm 1MB -s page --order searched",
+    "solve squeezenet --batch 1 --spm 1MB -s residency --order searched",
     "solve gnmt --param steps=4 --spm 8MB -s whole",
     "solve mobilenetv2 --training --batch 4 --spm 2MB -s whole",
     "solve bert-tiny --training --batch 1 --spm 256KB -s contiguous",
@@ -116,7 +116,7 @@ BENCH = Bench(
         )
         for command in (*COMMANDS, *LONG)
     ],
-    quick=partial(measure, "solve instances/residual.json -s page", ()),
+    quick=partial(measure, "solve instances/residual.json -s residency", ()),
 )
 
 if __name__ == "__main__":

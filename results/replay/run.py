@@ -39,15 +39,15 @@ def measure(network: str, training: bool, spm: str, **given: int) -> Figures:
     parameters = {name: value for name, value in given.items() if name != "dma_setup"}
     workload = load(network, training=training, batch=1, parameters=parameters or None)
     setup = given.get("dma_setup", 0)
-    instance = lower(workload, machine("rtx2080ti", spm=spm, dma_setup=setup))
+    problem = lower(workload, machine("rtx2080ti", spm=spm, dma_setup=setup))
     request = Request(objective=REPLAY, time_limit_s=LIMIT_S)
-    policies = compare(instance, [*find("page").starts, "tsai"], request)
-    page, whole = (solve(instance, name, request) for name in ("page", "whole"))
-    joint, taken = timed(lambda: solve(instance, "joint", request))
+    policies = compare(problem, [*find("residency").starts, "tsai"], request)
+    page, whole = (solve(problem, name, request) for name in ("residency", "whole"))
+    joint, taken = timed(lambda: solve(problem, "joint", request))
     best, policy = _cycles(joint), min(map(_cycles, policies))
-    least = float(any_order_bound(instance, REPLAY))
+    least = float(any_order_bound(problem, REPLAY))
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         "policy": policy,
         "whole": _cycles(whole),
         "page": _cycles(page),

@@ -19,7 +19,7 @@ def line(case: Case, gap: float = 1e-3, *, long: bool = False, **targets: float)
     """Return the line of a case; ``targets`` are the most that figures beside the gap may be."""
     return BenchLine(
         (case.title, case.machine, case.spm, f"{100 * gap:g} %"),
-        {"": partial(reach, case, "page", "time", gap, LIMIT_S, threads=1)},
+        {"": partial(reach, case, "residency", "time", gap, LIMIT_S, threads=1)},
         {name: f"≤ {most}" for name, most in {"gap": gap, **targets}.items()},
         long=long,
     )
@@ -80,7 +80,7 @@ BENCH = Bench(
         MILLION,
     ],
     note=growth,
-    quick=partial(reach, TINY, "page", "time", 1e-3, 10.0, threads=1),
+    quick=partial(reach, TINY, "residency", "time", 1e-3, 10.0, threads=1),
 )
 
 if __name__ == "__main__":

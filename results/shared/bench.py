@@ -30,7 +30,7 @@ from results.shared.page import (
 )
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.experiments.executors import REPLACED, end_with
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
@@ -158,7 +158,7 @@ class Bench:
 
     @property
     def folder(self) -> Path:
-        """Where what was measured and the page are."""
+        """Where the measurements and the page are."""
         return Path(self.file).parent
 
     @cached_property
@@ -325,7 +325,7 @@ def launch(file: str, more: Sequence[str], case: tuple[str, str, str]) -> dict[s
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Runs]]:
-    """Return the head of what was measured, and runs by line and label."""
+    """Return the head of the measurements, and runs by line and label."""
     head: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return head, {row["name"]: row["runs"] for row in head["rows"]}
 
@@ -383,7 +383,7 @@ class Case:
     network: str
     spm: str
     parameters: Mapping[str, int] = field(default_factory=dict)
-    lowering: str = "panel"
+    mapper: str = "panel"
     machine: str = "rtx2080ti"
 
     @property
@@ -391,11 +391,11 @@ class Case:
         """Network and parameters."""
         return ", ".join([self.network, *(f"{k}={v}" for k, v in self.parameters.items())])
 
-    def instance(self) -> Instance:
+    def problem(self) -> Problem:
         """Build and lower it."""
         graph = training_graph(zoo.network(self.network, **self.parameters))
         machine = load_machine(self.machine, {"spm": self.spm})
-        return lower(graph, machine, lowering=self.lowering)
+        return lower(graph, machine, mapper=self.mapper)
 
 
 TINY = Case("bert-tiny", "1MB", {"batch": 1, "sequence": 8, "layers": 1})

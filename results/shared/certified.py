@@ -8,9 +8,9 @@ from fractions import Fraction
 from results.shared.bench import Case, Figures, peak_mb, timed
 from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
-from spmopt.core.order import other_order, reordered
+from spmopt.core.order import other_order, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
@@ -20,23 +20,23 @@ from spmopt.verifier import bound, require_legal
 Scheduled = tuple[Outcome, Schedule, Totals, Figures]
 
 
-def staged(instance: Instance, scheduler: str, request: Request) -> Scheduled:
+def staged(problem: Problem, scheduler: str, request: Request) -> Scheduled:
     """Schedule, assemble and verify, each timed; raises ScheduleError where that is not possible.
 
-    ``wall_s``, ``cpu_s`` and ``peak_mb`` are the scheduler's, from the instance in memory;
+    ``wall_s``, ``cpu_s`` and ``peak_mb`` are the scheduler's, from the problem in memory;
     ``check_cpu_s`` are CPU seconds of assembling and verifying.
     """
     scheduled = find(scheduler).load()
-    outcome, taken = timed(lambda: scheduled(instance, request))
-    peak, plan = peak_mb(), outcome.plan
-    if plan is None:
+    outcome, taken = timed(lambda: scheduled(problem, request))
+    peak, residency_plan = peak_mb(), outcome.residency_plan
+    if residency_plan is None:
         raise ScheduleError(f"{scheduler}: no schedule within {request.time_limit_s:g} s")
-    schedule, assembling = timed(lambda: assemble(instance, plan))
-    report, verifying = timed(lambda: require_legal(instance, schedule))
+    schedule, assembling = timed(lambda: assemble(problem, residency_plan))
+    report, verifying = timed(lambda: require_legal(problem, schedule))
     if report.totals is None:
         raise ScheduleError(f"{scheduler}: the verifier gave no totals")
     figures = {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         **taken,
         "peak_mb": peak,
         "peak_checked_mb": peak_mb(),
@@ -57,11 +57,11 @@ def reach(
     *,
     threads: int = Request.threads,
 ) -> Figures:
-    """Measure one scheduler to a gap of ``tolerance``, from the instance in memory.
+    """Measure one scheduler to a gap of ``tolerance``, from the problem in memory.
 
     ``gap`` is certified: the verifier's value of the schedule against the exact bound.
     ``class_gap`` is against the bound that the solver reports for the scheduler's own class.
-    ``lower_cpu_s`` are CPU seconds from the name of the network to the instance, ``bound_cpu_s``
+    ``lower_cpu_s`` are CPU seconds from the name of the network to the problem, ``bound_cpu_s``
     those of the exact bound; ``peak_checked_mb`` is when all that is checked.
 
     Raises
@@ -69,18 +69,18 @@ def reach(
     ScheduleError
         No schedule within the limit, an illegal one, or one below the bound.
     """
-    instance, lowering = timed(case.instance)
-    goal = objective_named(objective, instance.machine)
+    problem, mapper = timed(case.problem)
+    goal = objective_named(objective, problem.machine)
     request = Request(objective=goal, tolerance=tolerance, time_limit_s=limit_s, threads=threads)
-    outcome, schedule, totals, figures = staged(instance, scheduler, request)
+    outcome, schedule, totals, figures = staged(problem, scheduler, request)
     value, known = totals.value(goal), outcome.class_bound
-    prices = outcome.certificate or certificate(instance, goal, schedule)
-    least, bounding = timed(lambda: bound(instance, prices))
+    duals = outcome.certificate or certificate(problem, goal, schedule)
+    least, bounding = timed(lambda: bound(problem, duals))
     if least > value:
         raise ScheduleError(f"{scheduler}: the bound is above the schedule, one of them is wrong")
     return {
         **figures,
-        "lower_cpu_s": lowering["cpu_s"],
+        "lower_cpu_s": mapper["cpu_s"],
         "bound_cpu_s": bounding["cpu_s"],
         "peak_checked_mb": peak_mb(),
         "gap": float(value / least - 1),
@@ -89,10 +89,10 @@ def reach(
     }
 
 
-def certificate(instance: Instance, objective: Objective, schedule: Schedule) -> Certificate:
-    """Find prices of the relaxation in the schedule's order, for one that came without."""
+def certificate(problem: Problem, objective: Objective, schedule: Schedule) -> Certificate:
+    """Find dual values of the relaxation in the schedule's order, for one that came without."""
     order = other_order(schedule.steps.operation)
-    listed = instance if order is None else reordered(instance, order)
+    listed = problem if order is None else reorder(problem, order)
     outcome = find(BOUNDER).load()(listed, Request(objective=objective, tolerance=1e-5))
     if outcome.certificate is None:
         raise ScheduleError(f"{BOUNDER}: no bound")

@@ -50,7 +50,7 @@ class Study:
     file
         The script: its folder has ``rows.csv``, the page ``README.md``, the picture and its title.
     cases
-        By name, in the order of their rows, what ``work`` (by default :func:`swept`) is called
+        By name, in the order of their rows, what ``work`` (by default :func:`sweep`) is called
         with, each in some process.
     quick
         A tiny case, for a look at the rows within seconds.

@@ -64,10 +64,10 @@ from results.shared.common import (
 )
 from results.shared.plots import bar_panels
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.operation import Operation
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
@@ -78,13 +78,13 @@ from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
 from spmopt.schedulers.registry import find
 from spmopt.tiles.batch import run_all
-from spmopt.tiles.case import BEST, WHOLE, LayerCase, instance_of
+from spmopt.tiles.case import BEST, WHOLE, LayerCase, problem_of
+from spmopt.tiles.fetches import forward, forward_on_cores, forward_order
 from spmopt.tiles.layer import Layer, TileGrid
 from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.order import ALGORITHM_1, algorithm_1
-from spmopt.tiles.partition import scaled
-from spmopt.tiles.passes import forward, forward_on_cores, forward_order
-from spmopt.tiles.run import LayerResult, matrix_traffic, solved
+from spmopt.tiles.partition import scale
+from spmopt.tiles.run import LayerResult, matrix_traffic, solve_layer
 from spmopt.tiles.scalesim import read_topology
 from spmopt.tiles.tiling import choose_tile
 
@@ -97,7 +97,7 @@ BATCHES, NETWORKS, TECHNIQUES = PAPER["batches"], PAPER["networks"], PAPER["tech
 SAVED, SPEEDUP, SHARES = PAPER["saved"], PAPER["speedup"], PAPER["shares"]
 SMALL, LARGE = MACHINES = ("small-npu", "large-npu")
 TITLES = {SMALL: "small NPU", LARGE: "large NPU"}
-DOUBLE_BUFFER, BELADY, OPTIMAL = REPLACEMENTS = ("double-buffer", "belady", "page")
+DOUBLE_BUFFER, BELADY, OPTIMAL = REPLACEMENTS = ("double-buffer", "belady", "residency")
 BASELINE, POTENTIAL, *_, IDEAL, LAST = TECHNIQUES
 TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
 LIMIT = 5.0  # points of deviation from which on a figure is bold
@@ -189,7 +189,7 @@ class NpuSetting:
         }
         machine = load_machine(self.machine, array)
         rate = int(machine.dram_bytes_per_s * self.bandwidth)
-        return scaled(replace(machine, dram_bytes_per_s=rate), self.cores)
+        return scale(replace(machine, dram_bytes_per_s=rate), self.cores)
 
     def layers(self, name: str) -> list[Counted]:
         """Return layers of one of the paper's networks at this batch size, equal ones together."""
@@ -375,8 +375,8 @@ def forward_pass(
 
     tile = choose_tile(layer, machine, order=order, element_bytes=element_bytes, cores=cores).tile
     grid = TileGrid(layer=layer, tile=tile)
-    instance = forward(grid, machine, order(grid), element_bytes=element_bytes)
-    return layer.groups * _of_totals(verified(instance, replacement)[1])
+    problem = forward(grid, machine, order(grid), element_bytes=element_bytes)
+    return layer.groups * _of_totals(verified(problem, replacement)[1])
 
 
 def free(row: LayerResult) -> Cost:
@@ -387,34 +387,34 @@ def free(row: LayerResult) -> Cost:
     """
     if not row.ran.input_gradient:
         return of_row(row)
-    instance = without_second_read(instance_of(row.ran))
-    schedule, totals = verified(instance, row.ran.replacement)
-    dy_bytes = matrix_traffic(instance, schedule)[0][_DY]
+    problem = without_second_read(problem_of(row.ran))
+    schedule, totals = verified(problem, row.ran.replacement)
+    dy_bytes = matrix_traffic(problem, schedule)[0][_DY]
     cost = row.ran.layer.groups * _of_totals(totals, dy_bytes)
     return np.append(cost[:4], of_row(row)[4:])
 
 
-def without_second_read(instance: Instance) -> Instance:
+def without_second_read(problem: Problem) -> Problem:
     """Return a backward pass on one core in which products of dW have no operand dY."""
-    names = instance.tensor_names
+    names = problem.tensor_names
 
     def less(operation: Operation) -> Operation:
         if operation.kind != "dW":
             return operation
         reads = tuple(t for t in operation.reads if not names[t].startswith("dY["))
-        mode = operation.modes[0]
-        operands = mode.operands[: len({*reads, *operation.writes})]
-        return replace(operation, reads=reads, modes=(replace(mode, operands=operands),))
+        mapping = operation.mappings[0]
+        operands = mapping.operands[: len({*reads, *operation.writes})]
+        return replace(operation, reads=reads, mappings=(replace(mapping, operands=operands),))
 
-    return replace(instance, operations=tuple(map(less, instance.operations)))
+    return replace(problem, operations=tuple(map(less, problem.operations)))
 
 
-def verified(instance: Instance, replacement: str) -> tuple[Schedule, Totals]:
+def verified(problem: Problem, replacement: str) -> tuple[Schedule, Totals]:
     """Schedule for time; raises ScheduleError where there is no legal schedule."""
     request = Request(objective=MAKESPAN, threads=1, **_REQUEST)
-    found = solved(instance, find(replacement), request)
+    found = solve_layer(problem, find(replacement), request)
     if found.schedule is None or found.totals is None:
-        raise ScheduleError(f"{instance.name}: {replacement} found no schedule")
+        raise ScheduleError(f"{problem.name}: {replacement} found no schedule")
     return found.schedule, found.totals
 
 

@@ -53,7 +53,7 @@ class MachineGrid:
         largest, found = self.largest, []
         for spm_bytes in self.parts(largest.spm_bytes):
             sized = replace(largest, spm_bytes=spm_bytes)
-            lowered = lower(graph, sized, lowering=self.case.lowering)
+            lowered = lower(graph, sized, mapper=self.case.mapper)
             area_mm2 = load_technology(TECHNOLOGY).at(spm_bytes).point.area_mm2
             for rate in self.parts(largest.dram_bytes_per_s):
                 machine = replace(sized, dram_bytes_per_s=rate)

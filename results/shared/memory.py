@@ -43,7 +43,7 @@ MIB = 2**20
 NETWORKS = ("alexnet", "googlenet", "vgg16", "resnet18", "squeezenet")
 STAGES = ((False, 4), (True, 64))
 SERIAL, EQUAL, BANKS = READINGS = ("one by one", "equal time", "banks")
-OPTIMAL = "page"
+OPTIMAL = "residency"
 RIVALS = ("stt", "sot")
 TITLES = {"stt": "STT-MRAM", "sot": "SOT-MRAM", "sram": "SRAM", "relaxed": "STT, relaxed writes"}
 WORKLOAD = ("network", "training", "batch")
@@ -177,7 +177,7 @@ def scheduled(case: MemoryCase) -> list[Row]:
     def solved(machine: Machine, scheduler: str, objective: str) -> Result:
         goal = objective_named(objective, machine)
         request = Request(objective=goal, tolerance=1e-2, threads=1)
-        return solve(lower(graph, machine, lowering="panel"), scheduler, request)
+        return solve(lower(graph, machine, mapper="panel"), scheduler, request)
 
     rows: list[Row] = []
     for role, reading, is_best in product(case.roles, case.readings, (False, True)):

@@ -39,23 +39,23 @@ def priced(case: Case, limit_s: float) -> Figures:
     """Solve priced columns to a relative gap of 0.01 % between solution and bound.
 
     ``gap`` holds the solution's value, which is of the relaxation and no schedule, against the
-    exact bound at the prices.
+    exact bound at the dual values.
 
     Raises
     ------
     ScheduleError
         No solution within the limit.
     """
-    instance = case.instance()
+    problem = case.problem()
     request = Request(tolerance=1e-4, time_limit_s=limit_s, threads=2)
-    search, building = timed(lambda: ColumnGeneration(instance, request, fluid=True))
+    search, building = timed(lambda: ColumnGeneration(problem, request, fluid=True))
     _, solving = timed(lambda: search.run(request.tolerance))
     peak, certificate = peak_mb(), search.certificate
     if certificate is None or search.value is None:
         raise ScheduleError(f"priced model: no solution within {limit_s:g} s")
-    least = bound(instance, certificate)
+    least = bound(problem, certificate)
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         **spent(building, solving),
         "peak_mb": peak,
         "programs": len(search.log) - 1,
@@ -68,18 +68,18 @@ def priced(case: Case, limit_s: float) -> Figures:
 
 def plain(case: Case, setting: str, limit_s: float) -> Figures:
     """Solve plain variables in one of the ways of :data:`SETTINGS`."""
-    instance, way = case.instance(), SETTINGS[setting]
-    model, building = timed(lambda: plain_model(instance, MAKESPAN))
+    problem, way = case.problem(), SETTINGS[setting]
+    model, building = timed(lambda: plain_model(problem, MAKESPAN))
     answer, solving = timed(
         lambda: highs.solve(model.program, options=way, time_limit_s=limit_s, threads=2)
     )
     value = read_answer(model, answer).value
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         **spent(building, solving),
         "peak_mb": peak_mb(),
         "columns": model.columns.count,
         "ending": str(answer.status),
         "value": value,
-        "value_ms": None if value is None else 1000 * value / instance.machine.clock_hz,
+        "value_ms": None if value is None else 1000 * value / problem.machine.clock_hz,
     }

@@ -100,7 +100,7 @@ def replace_tables(page: Path, tables: str) -> None:
 def environment() -> dict[str, Any]:
     """Return date, commit, versions and computer, as JSON values."""
     packages = {package: installed(package) for package in PACKAGES}
-    if compiled.problem() is not None:
+    if compiled.failure() is not None:
         packages["compiled code"] = "absent"
     return {
         "date": datetime.now(UTC).date().isoformat(),

@@ -1,7 +1,7 @@
-"""Small ragged instances: few operations and pages, no size a multiple of the page, slow set-up.
+"""Small ragged problems: few operations and pages, no size a multiple of the page, slow set-up.
 
-What is left to prove on them is what bounds by prices drop: set-up of commands, whole cycles,
-whole pages, the choice of modes.
+What is left to prove on them is what bounds by dual values drop: set-up of commands, whole cycles,
+whole pages, the choice of mappings.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
-from spmopt.core.operation import Mode, Operand, Operation
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor, TensorKind
 
-KINDS = ("one mode", "modes")
-"""One mode of each operation, or up to three."""
+KINDS = ("one mapping", "mappings")
+"""One mapping of each operation, or up to three."""
 CLOCK_HZ = 10**9
 RATES = (10**9, 25 * 10**8, 7 * 10**9, 16 * 10**9, 256 * 10**8, 1024 * 10**8)
 """Bytes a second: 1, 2.5, 7, 16, 25.6 and 102.4 a cycle."""
@@ -25,18 +25,18 @@ SETUPS = (0, 10, 100, 1000)
 """Most cycles of set-up, each as likely as the others."""
 
 
-def ragged_instance(kind: str, seed: int) -> Instance:
-    """Return the instance of a kind that ``seed`` determines.
+def ragged_problem(kind: str, seed: int) -> Problem:
+    """Return the problem of a kind that ``seed`` determines.
 
     3 to 8 operations, 3 to 10 pages of scratchpad, tensors of up to 4 pages, each of which has a
     part-filled one; up to 1,000 cycles of set-up; computing takes up to twice as long as moving
     all operands once.
     """
-    return _Draw(kind, seed).instance()
+    return _Draw(kind, seed).problem()
 
 
 class _Draw:
-    """Draws the parts of an instance, one after the other."""
+    """Draws the parts of a problem, one after the other."""
 
     def __init__(self, kind: str, seed: int) -> None:
         self.kind, self.seed = kind, seed
@@ -56,7 +56,7 @@ class _Draw:
         """Return whether something happens that does so in a share of all cases."""
         return bool(self.random.random() < share)
 
-    def instance(self) -> Instance:
+    def problem(self) -> Problem:
         """Draw it."""
         self.tensor(in_dram=True)
         operations = tuple(self.operation(index) for index in range(self.number(3, 8)))
@@ -80,7 +80,7 @@ class _Draw:
             dma_setup_cycles=self.setup,
         )
         name = f"ragged, {self.kind}, {self.seed}"
-        return Instance(name=name, machine=machine, tensors=tensors, operations=operations)
+        return Problem(name=name, machine=machine, tensors=tensors, operations=operations)
 
     def tensor(self, *, in_dram: bool) -> int:
         """Draw a tensor, whose last page is not full."""
@@ -106,16 +106,16 @@ class _Draw:
         self.written.add(result)
         self.read |= reads
         tensors = (*sorted(reads), *({result} - reads))
-        several = self.number(1, 3) if self.kind == "modes" else 1
+        several = self.number(1, 3) if self.kind == "mappings" else 1
         return Operation(
             name=f"op{index}",
             reads=tuple(sorted(reads)),
             writes=(result,),
-            modes=tuple(self.mode(tensors) for _ in range(several)),
+            mappings=tuple(self.mapping(tensors) for _ in range(several)),
         )
 
-    def mode(self, tensors: Sequence[int]) -> Mode:
-        """Draw a mode whose scratch and stationary operands fit."""
+    def mapping(self, tensors: Sequence[int]) -> OpMapping:
+        """Draw a mapping whose scratch and required-resident operands fit."""
         scratch = self.number(1, 3 * self.page // 2) if self.chance(0.25) else 0
         room = self.spm_pages - -(-scratch // self.page)
         operands = list[Operand]()
@@ -123,13 +123,13 @@ class _Draw:
             pages = -(-self.sizes[tensor] // self.page)
             if self.chance(0.2) and pages <= room:
                 room -= pages
-                operands.append(Operand(stationary=True))
+                operands.append(Operand(required_resident=True))
             else:
                 operands.append(
-                    Operand(passes=int(self.random.choice((1, 2, 3), p=(0.8, 0.15, 0.05))))
+                    Operand(fetches=int(self.random.choice((1, 2, 3), p=(0.8, 0.15, 0.05))))
                 )
         moved = sum(self.sizes[tensor] for tensor in tensors) * CLOCK_HZ // self.rate
-        return Mode(
+        return OpMapping(
             compute_cycles=self.number(0, 2 * (moved + self.setup)),
             operands=tuple(operands),
             scratch_bytes=scratch,

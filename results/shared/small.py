@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 
 
-def small_instance(network: str, spm_bytes: int, *, training: bool) -> Instance:
+def small_problem(network: str, spm_bytes: int, *, training: bool) -> Problem:
     """Build a small network, on pages of 64 bytes, one byte and four operations a cycle.
 
     At these rates computation and transfers take about as long as each other.
@@ -26,7 +26,7 @@ def small_instance(network: str, spm_bytes: int, *, training: bool) -> Instance:
         operations_per_s=4 * 10**9,
     )
     graph = NETWORKS[network]()
-    return lower(training_graph(graph) if training else graph, machine, lowering="panel")
+    return lower(training_graph(graph) if training else graph, machine, mapper="panel")
 
 
 def _mlp() -> Graph:

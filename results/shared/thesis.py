@@ -45,7 +45,7 @@ class Reading:
         To a multiply-accumulate.
     parameters
         Of networks, where they differ from those of the zoo.
-    lowering
+    mapper
         What of an operand must be on chip.
     megabyte
         Bytes.
@@ -53,18 +53,18 @@ class Reading:
 
     operations: int = 2
     parameters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    lowering: str = "ideal"
+    mapper: str = "ideal"
     megabyte: int = MB
 
 
 SIZES = {"transformer": {"inner": 1024, "vocabulary": 1}, "gnmt": {"vocabulary": 1}}
-_TEXT = Reading(parameters=SIZES, lowering="weights", megabyte=2**20)
+_TEXT = Reading(parameters=SIZES, mapper="weights", megabyte=2**20)
 PLAIN = "plain"
 READINGS: Mapping[str, Reading] = {
     PLAIN: Reading(),
     "sizes": Reading(parameters=SIZES),
     "binary": Reading(megabyte=2**20),
-    "weights": Reading(lowering="weights"),
+    "weights": Reading(mapper="weights"),
     "text": _TEXT,
     "counting": Reading(operations=1),
     "fitted": replace(_TEXT, operations=1),
@@ -93,7 +93,7 @@ def case(
         training=True,
         batch=batch,
         parameters=tuple(given.items()),
-        lowering=read.lowering,
+        mapper=read.mapper,
     )
     machine = replace(
         load_machine("rtx2080ti"),
@@ -137,7 +137,7 @@ def declared(file: str) -> dict[str, Sweep]:
     )
 
 
-_TINY = Network(name="alexnet", training=True, batch=1, lowering="panel")
+_TINY = Network(name="alexnet", training=True, batch=1, mapper="panel")
 _QUICK = ("quick", replace(case("alexnet", (10 * MB,)), network=_TINY), ("tsai",), BRIEF)
 QUICK = next(iter(sweeps([_QUICK]).values()))
 
@@ -229,14 +229,14 @@ def share(claim: ThesisClaim, reading: str, scheduler: str) -> float:
     adjacent layers and within blocks can spare, those that stay on chip.
     """
     size = claim.at_mb * READINGS[reading].megabyte
-    instance = sections(case(claim.network, (size,), reading), lambda _: None)[0].instance(size)
+    problem = sections(case(claim.network, (size,), reading), lambda _: None)[0].problem(size)
     goal = "traffic" if claim.kind == "captured" else "time"
-    objective = objective_named(goal, instance.machine)
+    objective = objective_named(goal, problem.machine)
     request = Request(objective=objective, tolerance=1e-3, time_limit_s=60.0)
-    schedule = solve(instance, scheduler, request).schedule
+    schedule = solve(problem, scheduler, request).schedule
     if schedule is None:
         raise ValueError(f"{scheduler} found no schedule of {claim.network}")
-    analysis = Analysis.of(instance, schedule)
+    analysis = Analysis.of(problem, schedule)
     if claim.kind == "type2":
         cycles = analysis.types().cycles
         return 100 * float(cycles[1] / cycles.sum())

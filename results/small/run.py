@@ -1,4 +1,4 @@
-"""Small ragged instances: how many `page` proves optimal within 10 CPU seconds."""
+"""Small ragged problems: how many `residency` proves optimal within 10 CPU seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pandas as pd
 
 from results.shared.common import Row, Study, Tables, in_percent, read, tabulated
-from results.shared.ragged import KINDS, ragged_instance
+from results.shared.ragged import KINDS, ragged_problem
 from spmopt.core.clock import cpu_s
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
@@ -19,7 +19,7 @@ Case = tuple[str, range]
 
 
 def cases() -> dict[str, Case]:
-    """Return blocks of instances by name."""
+    """Return blocks of problems by name."""
     return {
         f"{kind} {first}": (kind, range(first, first + BLOCK))
         for first in range(0, COUNT, BLOCK)
@@ -28,21 +28,21 @@ def cases() -> dict[str, Case]:
 
 
 def measured(case: Case) -> list[Row]:
-    """Schedule each instance of a block; CPU seconds are of policies, search and checks."""
+    """Schedule each problem of a block; CPU seconds are of policies, search and checks."""
     kind, seeds = case
     return [_row(kind, seed) for seed in seeds]
 
 
 def _row(kind: str, seed: int) -> Row:
-    instance, began = ragged_instance(kind, seed), cpu_s()
-    result = solve(instance, "page", Request(time_limit_s=LIMIT_S, threads=1))
+    problem, began = ragged_problem(kind, seed), cpu_s()
+    result = solve(problem, "residency", Request(time_limit_s=LIMIT_S, threads=1))
     seconds = cpu_s() - began
-    machine = instance.machine
+    machine = problem.machine
     return {
         "kind": kind,
         "seed": seed,
-        "operations": len(instance.operations),
-        "tensors": len(instance.tensors),
+        "operations": len(problem.operations),
+        "tensors": len(problem.tensors),
         "spm_pages": machine.spm_pages,
         "setup_cycles": machine.dma_setup_cycles,
         "status": str(result.status),
@@ -62,7 +62,7 @@ def tables(rows: pd.DataFrame) -> Tables:
     lines = [
         _line(kind, what, found[found.kind == kind])
         for kind in KINDS
-        for what, found in (("prices alone", before), ("enumeration", rows))
+        for what, found in (("dual values alone", before), ("enumeration", rows))
     ]
     heads = ["instances", "bounds", "count", "proved %", "median gap of the others %"]
     return {"": tabulated([*heads, "median s", "most s"], lines, left=2)}
@@ -77,7 +77,7 @@ def _line(kind: str, what: str, rows: pd.DataFrame) -> list[str]:
 
 
 STUDY = Study(
-    file=__file__, cases=cases, work=measured, quick=("one mode", range(2)), tables=tables
+    file=__file__, cases=cases, work=measured, quick=("one mapping", range(2)), tables=tables
 )
 
 if __name__ == "__main__":

@@ -11,17 +11,17 @@ from itertools import product
 from results.shared.bench import Bench, BenchLine, Figures, peak_mb, timed
 from results.shared.page import ROOT
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import parse_order
-from spmopt.tiles.passes import backward
 
 SMALL, LARGE = ("small-npu", "1MB"), ("large-npu", "8MB")
 RUNS = ROOT / "instances" / "scalesim" / "gemm_cycles.csv"
@@ -38,7 +38,7 @@ class Task:
     objective: str = "traffic"
     side: int = 128
 
-    def instance(self) -> Instance:
+    def problem(self) -> Problem:
         """Build it."""
         layer = Layer(name="layer", m=self.sizes[0], k=self.sizes[1], n=self.sizes[2])
         grid = TileGrid(layer=layer, tile=Tile(m=self.side, k=self.side, n=self.side))
@@ -47,18 +47,18 @@ class Task:
 
 
 def solved(task: Task, limit_s: float) -> Figures:
-    """Measure an instance's way to a result: policies, verifier and exact bound included."""
-    instance = task.instance()
+    """Measure a problem's way to a result: policies, verifier and exact bound included."""
+    problem = task.problem()
     request = Request(
-        objective=objective_named(task.objective, instance.machine),
+        objective=objective_named(task.objective, problem.machine),
         tolerance={"traffic": 1e-4, "time": 1e-3}[task.objective],
         time_limit_s=limit_s,
     )
-    result, taken = timed(lambda: solve(instance, "page", request))
+    result, taken = timed(lambda: solve(problem, "residency", request))
     if result.value is None or result.gap is None:
         raise ScheduleError(f"page: no schedule, or no bound, within {limit_s:g} s")
     return {
-        "operations": len(instance.operations),
+        "operations": len(problem.operations),
         **taken,
         "solve_s": result.solve_s,
         "gap": result.gap,

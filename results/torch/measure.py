@@ -18,7 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode, conv_flop_count
 from results.shared.bench import Figures, peak_mb, timed
 from results.torch.networks import NETWORKS
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.torch_import import graph_of_module
 from spmopt.graph.statistics import macs
 from spmopt.graph.training import training_graph

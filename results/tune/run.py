@@ -35,7 +35,7 @@ def setup_of(grid: MachineGrid, request: Request) -> Setup:
         training=True,
         batch=case.parameters.get("batch"),
         parameters=tuple((k, v) for k, v in case.parameters.items() if k != "batch"),
-        lowering=case.lowering,
+        mapper=case.mapper,
     )
     return Setup(
         networks=(network,),

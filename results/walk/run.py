@@ -14,14 +14,14 @@ STAGES = ("policy_s", "assemble_s", "verify_s", "replay_s")
 
 
 def walk(case: Case, policy: str) -> Figures:
-    """Measure each stage from the instance to the replayed schedule.
+    """Measure each stage from the problem to the replayed schedule.
 
     ``verify_s`` is all that the verifier does, the replay included; ``replay_s`` is a second
     replay by itself.
     """
-    instance = case.instance()
-    _, schedule, _, figures = staged(instance, policy, Request())
-    _, replaying = timed(lambda: replay(ScheduleArrays.of(instance, schedule)))
+    problem = case.problem()
+    _, schedule, _, figures = staged(problem, policy, Request())
+    _, replaying = timed(lambda: replay(ScheduleArrays.of(problem, schedule)))
     more = {"policy_s": figures["wall_s"], "replay_s": replaying["wall_s"], "peak_mb": peak_mb()}
     return {**figures, **more}
 

@@ -10,10 +10,10 @@ import numpy as np
 from spmopt.analysis.breakdown import Breakdown, break_down
 from spmopt.analysis.capacity import ScopeFigures, scope_figures
 from spmopt.analysis.layers import StepLayers
-from spmopt.analysis.reuse import Reuse, Scope, needed_bytes, reuse
+from spmopt.analysis.reuse import Reuse, Scope, bytes_needed, reuse
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.analysis.tensors import Columns, tensor_columns, use_columns
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.verifier import ScheduleArrays
 
@@ -28,30 +28,30 @@ class Analysis:
     Every breakdown adds up to the verifier's totals exactly.
     """
 
-    instance: Instance
+    problem: Problem
     steps: StepFigures
     reuse: Reuse
 
     @classmethod
-    def of(cls, instance: Instance, schedule: Schedule) -> Self:
+    def of(cls, problem: Problem, schedule: Schedule) -> Self:
         """Measure ``schedule``, which must be legal."""
-        steps = step_figures(ScheduleArrays.of(instance, schedule))
-        return cls(instance=instance, steps=steps, reuse=reuse(steps.view, steps.layers))
+        steps = step_figures(ScheduleArrays.of(problem, schedule))
+        return cls(problem=problem, steps=steps, reuse=reuse(steps.view, steps.layers))
 
     @property
     def layers(self) -> StepLayers:
-        """What the steps belong to."""
+        """Groups of the steps."""
         return self.steps.layers
 
     @property
     def vain_bytes(self) -> int:
         """Brought in and dropped before use: prefetches that did not survive."""
-        return int(self.steps.dram_in_bytes.sum()) - needed_bytes(self.steps.view, self.reuse)
+        return int(self.steps.dram_in_bytes.sum()) - bytes_needed(self.steps.view, self.reuse)
 
     def network(self) -> Breakdown:
         """Sum up everything in one group."""
         group = np.zeros(self.steps.cycles.size, np.int64)
-        return break_down(self.steps, group, (self.instance.name,), ("",))
+        return break_down(self.steps, group, (self.problem.name,), ("",))
 
     def types(self) -> Breakdown:
         """Sum up type I and type II."""
@@ -61,7 +61,7 @@ class Analysis:
     def by_operation(self) -> Breakdown:
         """Measure each step by itself, labeled with the kind of its operation."""
         order = self.steps.view.timeline.order
-        operations = [self.instance.operations[index] for index in order.tolist()]
+        operations = [self.problem.operations[index] for index in order.tolist()]
         return break_down(
             self.steps,
             np.arange(order.size),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.analysis.layers import touched_bytes
+from spmopt.analysis.layers import bytes_touched
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import Reals, Spending, StepFigures, attainable, dram_peak, sums
 from spmopt.core.machine import Machine
@@ -25,7 +25,7 @@ class Breakdown(Spending):
     Attributes
     ----------
     names, labels
-        Of each group; what a label says depends on the grouping.
+        Of each group; the meaning of a label depends on the grouping.
     steps
         Number of steps.
     operand_bytes
@@ -67,7 +67,7 @@ class Breakdown(Spending):
 
     @property
     def stall_cause(self) -> list[str]:
-        """What most of the stall is due to."""
+        """Main cause of the stall."""
         most = np.where(self.stall_cycles > 0, self.stall_by_cause.argmax(0), Cause.NONE)
         return [Cause(cause).words for cause in most.tolist()]
 
@@ -83,7 +83,7 @@ class Breakdown(Spending):
 
     @property
     def compute_utilization(self) -> Reals:
-        """Operations over what the machine could do in the time (Eq. 4.3)."""
+        """Operations over the machine's peak in the time (Eq. 4.3)."""
         return self.flop_per_s / self.machine.fastest
 
     @property
@@ -120,11 +120,11 @@ def break_down(
     occupied = sums(figures.occupied_bytes.astype(float) * figures.cycles, group, count)
     line = figures.view.timeline
     return Breakdown(
-        machine=figures.view.instance.machine,
+        machine=figures.view.problem.machine,
         names=names,
         labels=labels,
         steps=np.bincount(group, minlength=count),
-        operand_bytes=touched_bytes(line, group, count),
+        operand_bytes=bytes_touched(line, group, count),
         peak_spm_bytes=peak,
         mean_spm_bytes=_ratio(occupied, spent["cycles"]),
         stall_by_cause=np.stack(

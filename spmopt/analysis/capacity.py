@@ -2,7 +2,8 @@
 
 *Exactly*: the smallest scratchpad for which a legal schedule captures every interval of the scope
 in full and streams all else. In every step it must hold the tensors of the scope's intervals that
-are open, in pages, beside the scratch and the stationary operands, which no schedule does without.
+are open, in pages, beside the scratch and the required-resident operands, which no schedule does
+without.
 
 *By formula*, with the tensors that a layer touches in one pass as its working set:
 
@@ -22,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.analysis.layers import StepLayers, touched_bytes
+from spmopt.analysis.layers import StepLayers, bytes_touched
 from spmopt.analysis.reuse import Reuse, Scope, over_ranges
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 from spmopt.verifier import ScheduleArrays
@@ -37,7 +38,7 @@ def exact_bytes(view: ScheduleArrays, found: Reuse, scopes: Collection[Scope]) -
     """Return the smallest scratchpad, in whole pages, that captures all reuse of ``scopes``."""
     line = view.timeline
     interval = np.isin(found.scope, list(scopes))
-    held = interval | line.stationary
+    held = interval | line.required_resident
     following = line.next[interval]
     held[following] = True
     if Scope.INTRA_LAYER in scopes:
@@ -66,7 +67,7 @@ def formula_bytes(
         total = int(line.size_bytes[_forward(view, of)].sum())
         return total, total
     begin, end = of.run[line.step[interval]], of.run[line.step[line.next[interval]]]
-    need = touched_bytes(line, of.run, int(of.run[-1]) + 1)
+    need = bytes_touched(line, of.run, int(of.run[-1]) + 1)
     if scope is not Scope.ADJACENT_LAYER:
         need = need + _between(begin, end, line.size_bytes[line.tensor[interval]], need.size)
     needs = over_ranges(np.maximum, need, begin, end)
@@ -85,7 +86,7 @@ def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:
 def _forward(view: ScheduleArrays, of: StepLayers) -> Bools:
     """Return (m,) tensors that forward operations write, and weights that they read."""
     line = view.timeline
-    weight = np.array([t.kind is TensorKind.WEIGHT for t in view.instance.tensors], bool)
+    weight = np.array([t.kind is TensorKind.WEIGHT for t in view.problem.tensors], bool)
     chosen = ~of.backward[line.step] & ((line.kind != Access.READ) | weight[line.tensor])
     result = np.zeros(weight.size, bool)
     result[line.tensor[chosen]] = True
@@ -99,7 +100,7 @@ class ScopeFigures:
     Attributes
     ----------
     gaps
-        Number of intervals; repeated passes within an operation are not counted.
+        Number of intervals; repeated fetches within an operation are not counted.
     reusable_bytes, captured_bytes
         Bytes that reuse can spare, and those that the schedule keeps on chip from use to use.
     formula_bytes, formula_most_bytes

@@ -1,4 +1,4 @@
-"""The stalls of a schedule one by one: what each waits for, and what is in its way."""
+"""The stalls of a schedule one by one: the causes of each stall, and its obstacles."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Self
 
 import numpy as np
 
+from spmopt.analysis.fused_groups import FusedGroupFigures, fused_group_figures
 from spmopt.analysis.obstacles import Obstacle, Obstacles, obstacles
-from spmopt.analysis.segments import SegmentFigures, segment_figures
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.core.instance import Instance
+from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.order import other_order
-from spmopt.core.pieces.listing import Pieces
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 from spmopt.verifier import ScheduleArrays
@@ -33,7 +33,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What the channel moves in a busy step, largest first."""
+    """Transfers of the channel in a busy step, largest first."""
 
     transfer: str
     tensor: str
@@ -48,10 +48,10 @@ class Transfer:
     ----------
     command
         Its row of the command table.
-    size_bytes, passes
+    size_bytes, fetches
         Bytes, and how often they cross the DRAM boundary.
     cycles, stall_cycles
-        What it takes, and the part of the step's stall that is due to it.
+        Its cycles, and the part of the step's stall that is due to it.
     by_obstacle
         Cycles of that part, by :class:`~spmopt.analysis.obstacles.Obstacle`.
     full_step, busy_step
@@ -68,7 +68,7 @@ class Transfer:
     cause: Cause
     name: str
     size_bytes: int
-    passes: int
+    fetches: int
     cycles: int
     stall_cycles: int
     by_obstacle: tuple[int, ...]
@@ -90,26 +90,28 @@ class Explanation:
 
     figures: StepFigures
     obstacles: Obstacles
-    segments: Sequence[SegmentFigures] = ()
+    fused_groups: Sequence[FusedGroupFigures] = ()
 
     @classmethod
     def of(
         cls,
-        instance: Instance,
+        problem: Problem,
         schedule: Schedule,
-        pieces: Pieces | None = None,
+        fusion: FusionResult | None = None,
         objective: Objective = MAKESPAN,
     ) -> Self:
-        """Explain ``schedule``, which must be legal; of ``pieces`` its segments, too."""
-        figures = step_figures(ScheduleArrays.of(instance, schedule))
-        in_order = pieces is not None and other_order(schedule.steps.operation) is None
-        segments = segment_figures(figures, pieces, objective) if pieces and in_order else ()
-        return cls(figures=figures, obstacles=obstacles(figures), segments=segments)
+        """Explain ``schedule``, which must be legal; of ``fusion`` its fused groups, too."""
+        figures = step_figures(ScheduleArrays.of(problem, schedule))
+        in_order = fusion is not None and other_order(schedule.steps.operation) is None
+        fused_groups = (
+            fused_group_figures(figures, fusion, objective) if fusion and in_order else ()
+        )
+        return cls(figures=figures, obstacles=obstacles(figures), fused_groups=fused_groups)
 
     @property
-    def instance(self) -> Instance:
-        """What is scheduled."""
-        return self.figures.view.instance
+    def problem(self) -> Problem:
+        """The scheduled problem."""
+        return self.figures.view.problem
 
     @property
     def by_obstacle(self) -> Ints:
@@ -126,7 +128,8 @@ class Explanation:
     def largest(self, count: int) -> list[int]:
         """Return the steps with the largest stalls, largest first, as far as they stall at all.
 
-        Pieces of an operation count as one, with the step of the piece that stalls longest.
+        Fusion tiles of an operation count as one, with the step of the fusion tile that stalls
+        longest.
         """
         stall, total = self.figures.stall_cycles, dict[str, int]()
         longest: dict[str, int] = {}
@@ -137,29 +140,29 @@ class Explanation:
         order = sorted(longest, key=lambda name: -total[name])[:count]
         return [longest[name] for name in order if total[name] > 0]
 
-    def pieces(self, step: int) -> list[int]:
-        """Return the steps that stall and run pieces of what a step runs, itself among them."""
+    def fusion(self, step: int) -> list[int]:
+        """Return the steps that stall and run tiles of a step's operation, itself among them."""
         return self._stalled.get(self.whole(step), [step])
 
     def whole(self, step: int) -> str:
-        """Name of the operation that a step runs, or a piece of."""
+        """Name of the operation that a step runs, or a fusion tile of."""
         name = self.operation(step)
-        return self.instance.piece_of.get(name, name)
+        return self.problem.tile_of.get(name, name)
 
     @cached_property
     def _stalled(self) -> dict[str, list[int]]:
-        """Steps that stall, by the operation that they run a piece of."""
+        """Steps that stall, by the operation that they run a fusion tile of."""
         found: dict[str, list[int]] = {}
         for step in np.flatnonzero(self.figures.stall_cycles).tolist():
             found.setdefault(self.whole(step), []).append(step)
         return found
 
     def operation(self, step: int) -> str:
-        """Name of what a step runs."""
-        return self.instance.operations[int(self.figures.view.timeline.order[step])].name
+        """Name of a step's operation."""
+        return self.problem.operations[int(self.figures.view.timeline.order[step])].name
 
     def transfers(self, step: int) -> list[Transfer]:
-        """List what a step waits for, most of it first."""
+        """List causes of a step's stall, largest first."""
         rows = range(*np.searchsorted(self._step, (step, step + 1)).tolist())
         found = [self.transfer(row) for row in rows]
         return sorted(found, key=lambda transfer: -transfer.stall_cycles)
@@ -176,7 +179,7 @@ class Explanation:
             cause=cause,
             name=self.figures.view.name(int(table.tensor[command])),
             size_bytes=int(table.end[command] - table.begin[command]),
-            passes=int(table.passes[command]),
+            fetches=int(table.fetches[command]),
             cycles=int(stalls.cycles[command]),
             stall_cycles=int(stalls.stall_cycles[command]),
             by_obstacle=tuple(of.by_obstacle[:, row].tolist()),
@@ -188,10 +191,10 @@ class Explanation:
         )
 
     def holders(self, step: int | None) -> list[Holder]:
-        """List what is on chip in a step, largest first; nothing for None."""
+        """List the resident tensors of a step, largest first; nothing for None."""
         if step is None:
             return []
-        view, machine = self.figures.view, self.instance.machine
+        view, machine = self.figures.view, self.problem.machine
         table = view.schedule.residency
         rows = np.flatnonzero((table.begin <= step) & (table.end > step)).tolist()
         found = [
@@ -209,7 +212,7 @@ class Explanation:
         return sorted(found, key=lambda holder: -holder.size_bytes)
 
     def moved(self, step: int | None) -> list[Moved]:
-        """List what the channel does in a step, longest first; nothing for None."""
+        """List the transfers of a step, longest first; nothing for None."""
         if step is None:
             return []
         view, stalls = self.figures.view, self.figures.stalls

@@ -4,7 +4,7 @@ The records know operations only.
 
 * A *layer* is an operation with its gradient operations, as in the tables of Tsai (2021): those
   of the backward pass that are called ``conv1.d0``, ``conv1.d1`` and so on belong to ``conv1``.
-  Pieces of an operation are one.
+  Fusion tiles of an operation are one.
 * An operation is of the *backward* pass when it touches a gradient: sums of gradients and
   updates of weights are too.
 * It is of *type I* (Tsai, section 5.2: convolutions, fully-connected layers) when it multiplies
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier.durations import per_step
@@ -29,7 +29,7 @@ _GRADIENT_NAME = re.compile(r"(.+)\.d\d+(?:_\d+)?")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepLayers:
-    """What each step of a schedule belongs to.
+    """Group of each step of a schedule.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class StepLayers:
     run: Ints
 
 
-def layers(instance: Instance, line: Timeline) -> StepLayers:
+def layers(problem: Problem, line: Timeline) -> StepLayers:
     """Find the layers of a schedule whose steps are ``line``."""
-    operations = [instance.operations[index] for index in line.order.tolist()]
-    gradient = np.array([tensor.kind in _GRADIENTS for tensor in instance.tensors], bool)
+    operations = [problem.operations[index] for index in line.order.tolist()]
+    gradient = np.array([tensor.kind in _GRADIENTS for tensor in problem.tensors], bool)
     backward = np.zeros(line.steps, bool)
     backward[line.step[gradient[line.tensor]]] = True
-    names = [instance.piece_of.get(operation.name, operation.name) for operation in operations]
+    names = [problem.tile_of.get(operation.name, operation.name) for operation in operations]
     forward = {name for name, back in zip(names, backward.tolist(), strict=True) if not back}
     order: dict[str, int] = {}
     layer = [order.setdefault(_layer(name, forward), len(order)) for name in names]
@@ -70,7 +70,7 @@ def layers(instance: Instance, line: Timeline) -> StepLayers:
     )
 
 
-def touched_bytes(line: Timeline, group: Ints, count: int) -> Ints:
+def bytes_touched(line: Timeline, group: Ints, count: int) -> Ints:
     """Return (count,) bytes of all tensors that the steps of each group touch, each tensor once."""
     tensors = line.size_bytes.size
     pairs = np.unique(group[line.step] * tensors + line.tensor)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.table import Ints
 
 _PERSISTENT = (TensorKind.WEIGHT, TensorKind.STATE)
 """Kinds of tensors that exist before and after: no activations."""
 
 
-def live_activation_bytes(instance: Instance) -> Ints:
+def live_activation_bytes(problem: Problem) -> Ints:
     """Return (n,) bytes of activations that are live in each operation, in the given order.
 
     An activation is live from the operation that computes it to its last use. Inputs are live from
     the first operation on, results that are kept to the last.
     """
-    count = len(instance.operations)
+    count = len(problem.operations)
     first: dict[int, int] = {}
     last: dict[int, int] = {}
-    for step, operation in enumerate(instance.operations):
+    for step, operation in enumerate(problem.operations):
         for index in operation.tensors:
             first.setdefault(index, step)
             last[index] = step
     change = np.zeros(count + 1, np.int64)
     for index, begin in first.items():
-        tensor = instance.tensors[index]
+        tensor = problem.tensors[index]
         if tensor.kind in _PERSISTENT:
             continue
         end = count if tensor.keep else last[index] + 1

@@ -1,10 +1,10 @@
 """Why a transfer that a step waits for is not made at another time.
 
-What comes in (a load, a stream) could have come earlier, or have been kept since it was last on
-chip; what a step makes and sends out could be sent later, or be kept until nobody needs it any
-more; an older result that is stored now could have been stored earlier; what the first step loads
-for others could come later. Walking away from the step, the first thing in the way is the obstacle,
-byte by byte:
+Bytes that come in (a load, a stream) could have come earlier, or have been kept since they were
+last on chip; results that a step sends out could be sent later, or be kept until their last use; an
+older result that is stored now could have been stored earlier; loads of the first step for others
+could come later. Walking away from the step, the first thing in the way is the obstacle, byte by
+byte:
 
 * *capacity*: next to the step there is no space for them. They could be nowhere beyond, either;
 * *channel*: there is space for them in some steps, but the channel has no time to spare there;
@@ -100,7 +100,7 @@ def _nearest_lower(free: Ints) -> Ints:
 
 
 class Obstacle(IntEnum):
-    """What is in the way of another time."""
+    """Obstacles to another time."""
 
     CAPACITY = 0
     CHANNEL = 1
@@ -130,7 +130,7 @@ class Obstacles:
     limit_step
         How far it could move: to the step in which the bytes are on chip anyway, if there is one.
     shifts
-        What they are judged by.
+        Shifts that they are judged by.
     """
 
     command: Ints
@@ -148,10 +148,10 @@ class Obstacles:
 
 
 def obstacles(figures: StepFigures) -> Obstacles:
-    """Find what is in the way of every transfer that a step waits for."""
+    """Find the obstacles of every transfer that a step waits for."""
     view, stall = figures.view, figures.stalls
     command = np.flatnonzero(stall.stall_cycles > 0)
-    free = view.instance.machine.spm_pages * view.page_bytes - figures.occupied_bytes
+    free = view.problem.machine.spm_pages * view.page_bytes - figures.occupied_bytes
     shifts = Shifts.of(view, command)
     amounts = np.zeros((len(Obstacle), command.size), np.int64)
     out = ~inward(view)[command]
@@ -181,10 +181,10 @@ def obstacles(figures: StepFigures) -> Obstacles:
 
 def _spare_bytes(figures: StepFigures, stall: StallShares, out: bool) -> Ints:
     """Return (n,) bytes of one more command that the step has time for, becoming no longer."""
-    view, machine = figures.view, figures.view.instance.machine
+    view, machine = figures.view, figures.view.problem.machine
     busy, step = stall.cycles, view.schedule.commands.step
     if machine.duplex:
-        # Into the scratchpad and stores of stationary results, or out of it and loads.
+        # Into the scratchpad and stores of required-resident results, or out of it and loads.
         phase = view.command_phase
         other = phase == (BEFORE if out else AFTER)
         busy = np.where((inward(view) != out) | other, busy, 0)

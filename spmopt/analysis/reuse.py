@@ -1,13 +1,13 @@
-"""Reuse: each use of what was on chip before, its scope, and whether a schedule captures it.
+"""Reuse: each use of contents that were on chip before, its scope.
 
-A *reuse interval* lies between two uses of the same contents of a tensor: from one access to the
-next, if that one reads. Keeping the tensor through the interval spares its bytes one way over the
-DRAM boundary. Intervals are sorted into the five scopes of Tsai (2021), section 3.3, each into the
-first that applies:
+And whether a schedule captures it. A *reuse interval* lies between two uses of the same contents of
+a tensor: from one access to the next, if that one reads. Keeping the tensor through the interval
+spares its bytes one way over the DRAM boundary. Intervals are sorted into the five scopes of Tsai
+(2021), section 3.3, each into the first that applies:
 
 1. forward-backward: the uses are of different passes;
 2. intra-layer: both uses are in one layer, with no other layer between them; and, within one
-   operation, the passes after the first over an operand that is not on chip;
+   operation, the fetches after the first over an operand that is not on chip;
 3. recurrent weight: of a weight or of its gradient, by operations of one kind (a layer unrolled
    in time, or shared);
 4. adjacent-layer: the layer that runs next;
@@ -22,7 +22,7 @@ from enum import IntEnum
 import numpy as np
 
 from spmopt.analysis.layers import StepLayers
-from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
@@ -49,7 +49,7 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reuse:
-    """Intervals and repeated passes, (a,) each: the interval of an access is the one after it.
+    """Intervals and repeated fetches, (a,) each: the interval of an access is the one after it.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Reuse:
         Bytes of the interval (the tensor's size, or 0), and how many of them stay on chip
         throughout.
     repeated_bytes, spared_bytes
-        Bytes that the passes after the first would move with nothing on chip, and how many of
+        Bytes that the fetches after the first would move with nothing on chip, and how many of
         them the resident part spares. They belong to the intra-layer scope.
     """
 
@@ -71,9 +71,9 @@ class Reuse:
 
 
 def reuse(view: ScheduleArrays, of: StepLayers) -> Reuse:
-    """Classify every interval of a legal schedule, and measure what it captures."""
+    """Classify every interval of a legal schedule, and measure its captured bytes."""
     line = view.timeline
-    scope = scopes(view.instance, line, of)
+    scope = scopes(view.problem, line, of)
     interval = np.flatnonzero(scope >= 0)
     size = line.size_bytes[line.tensor]
     captured = np.zeros_like(size)
@@ -90,14 +90,14 @@ def reuse(view: ScheduleArrays, of: StepLayers) -> Reuse:
     )
 
 
-def scopes(instance: Instance, line: Timeline, of: StepLayers) -> Ints:
+def scopes(problem: Problem, line: Timeline, of: StepLayers) -> Ints:
     """Return (a,) :class:`Scope` of the interval after each access, or -1."""
     scope = np.full(line.step.size, -1, np.int64)
     interval = np.flatnonzero((line.next >= 0) & line.live_after)
     begin, end = line.step[interval], line.step[line.next[interval]]
     distance = of.run[end] - of.run[begin]
-    weight = np.array([tensor.kind in _WEIGHTS for tensor in instance.tensors], bool)
-    kind = _kinds(instance, line)
+    weight = np.array([tensor.kind in _WEIGHTS for tensor in problem.tensors], bool)
+    kind = _kinds(problem, line)
     scope[interval] = np.select(
         [
             of.backward[begin] != of.backward[end],
@@ -111,11 +111,11 @@ def scopes(instance: Instance, line: Timeline, of: StepLayers) -> Ints:
     return scope
 
 
-def needed_bytes(view: ScheduleArrays, found: Reuse) -> int:
-    """Return bytes that must come in from DRAM, given what is captured and resident.
+def bytes_needed(view: ScheduleArrays, found: Reuse) -> int:
+    """Return bytes that must come in from DRAM, given captured and resident bytes.
 
-    Those of first reads, of intervals where they are not captured, and of repeated passes. Whatever
-    a schedule brings in beyond that, it drops before it is used.
+    Those of first reads, of intervals where they are not captured, and of repeated fetches.
+    Whatever a schedule brings in beyond that, it drops before it is used.
     """
     line = view.timeline
     size = line.size_bytes[line.tensor]
@@ -138,7 +138,7 @@ def _directions(line: Timeline) -> tuple[Ints, Ints]:
     A read of ``p`` passes has ``p - 1``; so have a result and its partial sums each, unless it
     is dead afterwards.
     """
-    times = np.where(line.stationary, 0, line.passes - 1)
+    times = np.where(line.required_resident, 0, line.fetches - 1)
     inward = (line.kind != Access.WRITE) | line.live_after
     outward = (line.kind != Access.READ) & line.live_after
     return times * inward, times * outward
@@ -175,8 +175,8 @@ def _unbroken(table: Residency, low: Ints, high: Ints) -> Bools:
     return unbroken
 
 
-def _kinds(instance: Instance, line: Timeline) -> Ints:
+def _kinds(problem: Problem, line: Timeline) -> Ints:
     """Number (n,) the kind of each step's operation; those without one are all distinct."""
-    kinds = [instance.operations[index].kind for index in line.order.tolist()]
+    kinds = [problem.operations[index].kind for index in line.order.tolist()]
     names = [kind or f"\0{step}" for step, kind in enumerate(kinds)]
     return np.unique(names, return_inverse=True)[1]

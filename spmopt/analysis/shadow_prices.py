@@ -1,33 +1,33 @@
-"""What more scratchpad and more bandwidth are worth, by the prices that prove the bound.
+"""Worth of more scratchpad and more bandwidth, by the shadow prices that prove the bound.
 
-A certificate's prices hold for other machines, too (formulations/PROBLEM.md, section 5). Let
-``pi_i`` be the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the channel,
-at most ``w``, the weight of a cycle.
+A certificate's shadow prices hold for other machines, too (formulations/PROBLEM.md, section 5). Let
+``pi_i`` be the shadow price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the
+channel, at most ``w``, the weight of a cycle.
 
-* *Scratchpad.* The prices prove for every capacity ``C'`` (in whole pages)::
+* *Scratchpad.* The shadow prices prove for every capacity ``C'`` (in whole pages)::
 
       LB(C') = LB(C) - (C' - C) sum_i pi_i
 
   So no schedule with more bytes is faster than this line, and every one with fewer is slower by
   as much at least. The best bound is convex in ``C``: the line is below it everywhere and touches
-  it at ``C``, as far as the prices are the best ones, and its slope lies between those of the best
-  bound to the left and to the right. (Where these differ, it may be any of them: a step that
-  stationary operands fill by themselves may have any price.)
-* *Bandwidth.* Where time alone is minimized, all prices times ``beta / beta'`` prove for every
-  bandwidth ``beta'``::
+  it at ``C``, as far as the shadow prices are the best ones, and its slope lies between those of
+  the best bound to the left and to the right. (Where these differ, it may be any of them: a step
+  that required-resident operands fill by themselves may have any shadow price.)
+* *Bandwidth.* Where time alone is minimized, all shadow prices times ``beta / beta'`` prove for
+  every bandwidth ``beta'``::
 
       LB(beta') = A + (beta / beta') (LB(beta) - A),    A = sum_i (w - theta_i) c_i
 
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
   per byte per second at first; not at all where banks of the scratchpad hold the channel back
-  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, be
-  it in a bank, or banks have ports or commands a set-up, the bound is evaluated at a little more
-  bandwidth (:func:`little_bandwidth`) with the prices of time scaled: it proves so much of that
-  bandwidth, and nothing of less or more.
-* *Banks.* Of a scratchpad of several memories, ``pi_i`` is the price of a byte held anywhere and
-  ``pi_bi`` what it costs more in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d``
-  bytes more there prove ``LB - d sum_i (pi_i + pi_bi)``. A faster port is evaluated, at 1 % more,
-  with the prices as they are.
+  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a shadow price of their
+  own, be it in a bank, or banks have ports or commands a set-up, the bound is evaluated at a little
+  more bandwidth (:func:`little_bandwidth`) with the shadow prices of time scaled: it proves so much
+  of that bandwidth, and nothing of less or more.
+* *Banks.* Of a scratchpad of several memories, ``pi_i`` is the shadow price of a byte held anywhere
+  and ``pi_bi`` the surcharge in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d`` bytes
+  more there prove ``LB - d sum_i (pi_i + pi_bi)``. A faster port is evaluated, at 1 % more, with
+  the shadow prices as they are.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ import numpy as np
 
 from spmopt.analysis.steps import Reals
 from spmopt.assemble.cost import unavoidable
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
-from spmopt.core.order import reordered, same_order
-from spmopt.core.result import BankPrices, Certificate, Result
+from spmopt.core.order import reorder, same_order
+from spmopt.core.problem import Problem
+from spmopt.core.result import BankDuals, Certificate, Result
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.timeline import relax_timeline
 from spmopt.core.units import LARGEST
 from spmopt.verifier import bound
 
@@ -55,12 +55,12 @@ _FRACTION = 100
 _GB = 10**9
 _REST = 1e-3
 _NOISE = 1e-6
-"""Of a cycle, or of the price of a byte moved: a page that costs less costs nothing."""
+"""Of a cycle, or of the shadow price of a byte moved: a page that costs less costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Steps [begin, end) that price the scratchpad, and the sum of these prices."""
+    """Steps [begin, end) that shadow price the scratchpad, and the sum of these shadow prices."""
 
     begin: int
     end: int
@@ -68,35 +68,35 @@ class Stretch:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SpacePrices:
-    """Prices of a byte held in one memory, in units of the objective.
+class SpaceDuals:
+    """Dual values of a byte held in one memory, in units of the objective.
 
     Attributes
     ----------
     per_byte
         How much the bound falls for each byte more.
-    price : (n,)
+    shadow price : (n,)
         The part of ``per_byte`` of every step.
     exact : (n,)
         The same in units of ``2**-bits``.
     least
-        What a price counts from.
+        Least shadow price that counts.
     """
 
     per_byte: Fraction
-    price: Reals
+    dual: Reals
     exact: Ints
     bits: int
     least: float
 
     @classmethod
     def of(cls, exact: Ints, certificate: Certificate, page_bytes: int) -> Self:
-        """Sum up the prices ``exact`` (n,) of a certificate's steps."""
+        """Sum up the shadow prices ``exact`` (n,) of a certificate's steps."""
         objective, bits = certificate.objective, certificate.bits
         unit = float(objective.cycle or max(objective.dram_in_byte, objective.dram_out_byte))
         return cls(
             per_byte=Fraction(sum(exact.tolist()), 2**bits),
-            price=np.ldexp(exact.astype(np.float64), -bits),
+            dual=np.ldexp(exact.astype(np.float64), -bits),
             exact=exact,
             bits=bits,
             least=_NOISE * unit / page_bytes,
@@ -104,26 +104,26 @@ class SpacePrices:
 
     @property
     def counted(self) -> Bools:
-        """(n,) Where the scratchpad has a price that is more than what a solver leaves.
+        """(n,) Where the scratchpad has a shadow price above the tolerance of solvers.
 
         Not the lowest, that together are less than 1/1000 of all; nor where all are nothing.
         """
-        price = self.price
-        order = np.argsort(price, kind="stable")
-        # Equal prices count together or not at all.
-        last = np.searchsorted(price[order], price, side="right") - 1
-        upto = np.cumsum(price[order])[last]
-        counted: Bools = (upto > _REST * price.sum()) & (price > self.least)
+        dual = self.dual
+        order = np.argsort(dual, kind="stable")
+        # Equal shadow prices count together or not at all.
+        last = np.searchsorted(dual[order], dual, side="right") - 1
+        upto = np.cumsum(dual[order])[last]
+        counted: Bools = (upto > _REST * dual.sum()) & (dual > self.least)
         return counted
 
     def stretches(self) -> list[Stretch]:
-        """Find where the scratchpad has a price that counts, dearest first."""
+        """Find where the scratchpad has a shadow price that counts, dearest first."""
         counted = self.counted
-        price = np.where(counted, self.exact, 0)
+        dual = np.where(counted, self.exact, 0)
         priced = np.concatenate(([0], counted, [0])).astype(np.int64)
         begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
         upto = [0]
-        for value in price.tolist():  # sums of prices may be too large for 64 bits
+        for value in dual.tolist():  # sums of shadow prices may be too large for 64 bits
             upto.append(upto[-1] + value)
         found = [
             Stretch(begin=begin, end=end, per_byte=Fraction(upto[end] - upto[begin], 2**self.bits))
@@ -134,21 +134,21 @@ class SpacePrices:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BankWorth:
-    """What one bank of the scratchpad is worth.
+    """Worth of one bank of the scratchpad.
 
     Attributes
     ----------
     space
-        Prices of a byte held in it.
+        Dual values of a byte held in it.
     faster_port
         How much the bound falls, at most, if its port is 1 % faster; None where it is never slow.
-    port_price : (n,)
-        What a cycle of its port costs in each step, 0 to 1: in parts of a cycle of the schedule.
+    port_dual : (n,) Cost of a cycle of its port in each step, 0 to 1: in parts of a cycle of the
+    schedule.
     """
 
-    space: SpacePrices
+    space: SpaceDuals
     faster_port: Fraction | None
-    port_price: Reals
+    port_dual: Reals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -158,60 +158,60 @@ class ShadowPrices:
     Attributes
     ----------
     bound
-        What the prices prove, recomputed.
+        Bound at the shadow prices, recomputed.
     spm
-        Prices of a byte held anywhere on chip.
+        Dual values of a byte held anywhere on chip.
     per_byte_per_s
         How much it falls for each byte per second of the DRAM more, if that is
         :func:`little_bandwidth`: 0 where banks of the scratchpad hold the channel back.
-    channel_price : (n,)
-        What a cycle of the channel costs in each step, 0 to 1: in parts of a cycle of the
+    channel_dual : (n,) Cost of a cycle of the channel in each step, 0 to 1: in parts of a cycle of
+    the
         schedule.
     banks
-        What each is worth, of a scratchpad that has some.
+        Worth of each, of a scratchpad with banks.
     """
 
     bound: Fraction
-    spm: SpacePrices
+    spm: SpaceDuals
     per_byte_per_s: Fraction
-    channel_price: Reals
+    channel_dual: Reals
     certificate: Certificate
     banks: tuple[BankWorth, ...] = ()
 
     @classmethod
-    def of(
-        cls, instance: Instance, certificate: Certificate, proved: Fraction | None = None
-    ) -> Self:
-        """Evaluate the prices; ``proved`` is their bound if :mod:`spmopt.audit` has found it.
+    def of(cls, problem: Problem, certificate: Certificate, proved: Fraction | None = None) -> Self:
+        """Evaluate the shadow prices.
+
+        ``proved`` is their bound if :mod:`spmopt.audit` has found it.
 
         Raises
         ------
         InputError
-            Prices that prove nothing about ``instance``.
+            Dual values that prove nothing about ``problem``.
         """
-        proved = bound(instance, certificate) if proved is None else proved
-        page_bytes, channel = instance.machine.page_bytes, _channel(instance, certificate)
+        proved = bound(problem, certificate) if proved is None else proved
+        page_bytes, channel = problem.machine.page_bytes, _channel(problem, certificate)
         return cls(
             bound=proved,
-            spm=SpacePrices.of(_held(certificate), certificate, page_bytes),
-            per_byte_per_s=_bandwidth(instance, certificate, proved),
-            channel_price=channel.astype(np.float64) * _of_a_cycle(instance, certificate),
+            spm=SpaceDuals.of(_hold(certificate), certificate, page_bytes),
+            per_byte_per_s=_bandwidth(problem, certificate, proved),
+            channel_dual=channel.astype(np.float64) * _of_a_cycle(problem, certificate),
             certificate=certificate,
-            banks=_banks(instance, certificate, proved),
+            banks=_banks(problem, certificate, proved),
         )
 
     @classmethod
     def of_result(
-        cls, instance: Instance, result: Result, proved: Fraction | None = None
+        cls, problem: Problem, result: Result, proved: Fraction | None = None
     ) -> Self | None:
-        """Evaluate the prices of a result; None without a certificate for its order."""
+        """Evaluate the shadow prices of a result; None without a certificate for its order."""
         certificate = result.certificate
         if certificate is None or not same_order(certificate.order, result.order):
             return None
-        return cls.of(instance, certificate, proved)
+        return cls.of(problem, certificate, proved)
 
 
-def held_by_banks(machine: Machine) -> bool:
+def bytes_held_by_banks(machine: Machine) -> bool:
     """Whether the channel is as fast as the banks of the scratchpad allow: no DRAM quickens it."""
     rates = None if machine.memory is None else machine.memory.rates
     return rates is not None and min(rates) <= machine.dram_bytes_per_s
@@ -226,37 +226,46 @@ def little_bandwidth(machine: Machine) -> int:
     return min(-(-rate // _FRACTION), _GB, LARGEST - rate)
 
 
-def _held(certificate: Certificate) -> Ints:
-    """Return (n,) prices of a byte held in each step; of the replay, at both of its instants."""
+def _hold(certificate: Certificate) -> Ints:
+    """Return (n,) shadow prices of a byte held in each step.
+
+    Of the replay, at both of its instants.
+    """
     at_start = certificate.spm_at_start
     return certificate.spm if at_start is None else certificate.spm + at_start
 
 
-def _of_a_cycle(instance: Instance, certificate: Certificate) -> float:
-    """Return what turns the price of a byte's time into parts of a cycle of the schedule."""
-    weight, beta = certificate.objective.cycle, instance.machine.bytes_per_cycle
+def _of_a_cycle(problem: Problem, certificate: Certificate) -> float:
+    """Return the factor from the shadow price of a byte's time to parts of a cycle.
+
+    Of the schedule.
+    """
+    weight, beta = certificate.objective.cycle, problem.machine.bytes_per_cycle
     return float(beta / (weight * 2**certificate.bits)) if weight else 0.0
 
 
-def _banks(instance: Instance, certificate: Certificate, proved: Fraction) -> tuple[BankWorth, ...]:
-    machine, none = instance.machine, np.zeros_like(certificate.spm)
-    prices = certificate.banks or (BankPrices(spm=none, port=none),) * len(machine.banks)
-    share = _of_a_cycle(instance, certificate)
+def _banks(problem: Problem, certificate: Certificate, proved: Fraction) -> tuple[BankWorth, ...]:
+    machine, none = problem.machine, np.zeros_like(certificate.spm)
+    duals = certificate.banks or (BankDuals(spm=none, port=none),) * len(machine.banks)
+    share = _of_a_cycle(problem, certificate)
     return tuple(
         BankWorth(
-            space=SpacePrices.of(certificate.spm + own.spm, certificate, machine.page_bytes),
-            faster_port=_faster_port(instance, certificate, proved, index),
-            port_price=own.port.astype(np.float64) * share,
+            space=SpaceDuals.of(certificate.spm + own.spm, certificate, machine.page_bytes),
+            faster_port=_faster_port(problem, certificate, proved, index),
+            port_dual=own.port.astype(np.float64) * share,
         )
-        for index, own in enumerate(prices)
+        for index, own in enumerate(duals)
     )
 
 
 def _faster_port(
-    instance: Instance, certificate: Certificate, proved: Fraction, index: int
+    problem: Problem, certificate: Certificate, proved: Fraction, index: int
 ) -> Fraction | None:
-    """Return how much the bound falls if a bank's port is 1 % faster, with the same prices."""
-    machine = instance.machine
+    """Return how much the bound falls if a bank's port is 1 % faster.
+
+    With the same shadow prices.
+    """
+    machine = problem.machine
     bank = machine.banks[index]
     if not bank.has_rates:
         return None
@@ -266,7 +275,7 @@ def _faster_port(
         read_bytes_per_s=_one_percent_more(bank.read_bytes_per_s),
         write_bytes_per_s=_one_percent_more(bank.write_bytes_per_s),
     )
-    faster = replace(instance, machine=replace(machine, banks=tuple(banks)))
+    faster = replace(problem, machine=replace(machine, banks=tuple(banks)))
     return proved - bound(faster, certificate)
 
 
@@ -276,30 +285,33 @@ def _one_percent_more(rate: int | None) -> int | None:
     return None if more is None or more > LARGEST else more
 
 
-def _channel(instance: Instance, certificate: Certificate) -> Ints:
-    """Return (n,) prices of a byte's time in each step, both directions of a duplex machine."""
-    if instance.machine.duplex:
+def _channel(problem: Problem, certificate: Certificate) -> Ints:
+    """Return (n,) shadow prices of a byte's time in each step.
+
+    Both directions of a duplex machine.
+    """
+    if problem.machine.duplex:
         return certificate.dram_in + certificate.dram_out
     return certificate.dram_in
 
 
-def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -> Fraction:
+def _bandwidth(problem: Problem, certificate: Certificate, proved: Fraction) -> Fraction:
     """Return how much the bound falls for each byte per second more."""
-    objective, rate = certificate.objective, instance.machine.dram_bytes_per_s
-    if not objective.cycle or held_by_banks(instance.machine):
+    objective, rate = certificate.objective, problem.machine.dram_bytes_per_s
+    if not objective.cycle or bytes_held_by_banks(problem.machine):
         return Fraction(0)
     # Where streams of tensors that bypass the scratchpad hide computing, no straight line tells;
     # nor where ports of banks or set-ups of commands take their time whatever the bandwidth.
-    ports = any(bank.has_rates for bank in instance.machine.banks)
-    fixed = ports or instance.machine.dma_setup_cycles
-    if _weighs_bytes(objective) or instance.bypassing or fixed:
-        more = little_bandwidth(instance.machine)
+    ports = any(bank.has_rates for bank in problem.machine.banks)
+    fixed = ports or problem.machine.dma_setup_cycles
+    if _weighs_bytes(objective) or problem.bypassing or fixed:
+        more = little_bandwidth(problem.machine)
         if not more:
             return Fraction(0)
-        faster = replace(instance.machine, dram_bytes_per_s=rate + more)
+        faster = replace(problem.machine, dram_bytes_per_s=rate + more)
 
-        def scaled(prices: Ints) -> Ints:
-            return np.asarray(prices.astype(object) * rate // (rate + more), np.int64)
+        def scaled(duals: Ints) -> Ints:
+            return np.asarray(duals.astype(object) * rate // (rate + more), np.int64)
 
         other = replace(
             certificate,
@@ -308,8 +320,8 @@ def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -
             banks=tuple(replace(bank, port=scaled(bank.port)) for bank in certificate.banks),
         )
         # No schedule gets worse, so that a bound which is rounded upwards holds for both.
-        return max(Fraction(0), (proved - bound(replace(instance, machine=faster), other)) / more)
-    return (proved - _computing(instance, certificate)) / rate
+        return max(Fraction(0), (proved - bound(replace(problem, machine=faster), other)) / more)
+    return (proved - _computing(problem, certificate)) / rate
 
 
 def _weighs_bytes(objective: Objective) -> bool:
@@ -318,19 +330,22 @@ def _weighs_bytes(objective: Objective) -> bool:
     return any((*of_dram, *objective.bank_read_byte, *objective.bank_write_byte))
 
 
-def _computing(instance: Instance, certificate: Certificate) -> Fraction:
-    """Sum up what of the bound no bandwidth lowers: ``sum_i (w - theta_i) c_i``, and constants."""
-    objective, beta = certificate.objective, instance.machine.bytes_per_cycle
+def _computing(problem: Problem, certificate: Certificate) -> Fraction:
+    """Sum up the part of the bound that no bandwidth lowers.
+
+    ``sum_i (w - theta_i) c_i``, and constants.
+    """
+    objective, beta = certificate.objective, problem.machine.bytes_per_cycle
     if certificate.order is not None:
-        instance = reordered(instance, certificate.order)
-    line = relaxed_timeline(instance)
+        problem = reorder(problem, certificate.order)
+    line = relax_timeline(problem)
     weight = objective.cycle * 2**certificate.bits
     common = lcm(weight.denominator, beta.denominator)
     whole_weight, whole_beta = int(weight * common), int(beta * common)
     total = sum(
-        (whole_weight - whole_beta * price) * cycles
-        for price, cycles in zip(
-            _channel(instance, certificate).tolist(), line.compute_cycles.tolist(), strict=True
+        (whole_weight - whole_beta * dual) * cycles
+        for dual, cycles in zip(
+            _channel(problem, certificate).tolist(), line.compute_cycles.tolist(), strict=True
         )
     )
     return Fraction(total, common * 2**certificate.bits) + unavoidable(objective, line)

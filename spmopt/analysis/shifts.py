@@ -1,9 +1,9 @@
-"""Where the bytes of a transfer could move instead: how far, and what space they take there.
+"""Where the bytes of a transfer could move instead: how far, and their space there.
 
-* What comes in could come earlier, after it was on chip last, or be kept since then.
-* What a step makes and sends out could be sent later, until it is updated or read for the last
+* Incoming bytes could come earlier, after they were on chip last, or be kept since then.
+* Results that a step sends out could be sent later, until it is updated or read for the last
   time; kept until then, it need not be sent at all.
-* What the first step loads for a later one could come later, at no space, until it is needed.
+* Loads of the first step for a later one could come later, at no space, until needed.
 * An older result that is stored could be stored earlier, at no space, since it was made.
 """
 
@@ -97,7 +97,7 @@ class Shifts:
 
 
 def _inbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
-    """Find start, low and supplied of what comes in.
+    """Find start, low and supplied of incoming bytes.
 
     It was on chip last where it was used last, or until it was dropped after that. The partial
     sums of a result are made by the step itself.
@@ -107,7 +107,7 @@ def _inbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     stream = table.kind[command] == Command.STREAM_IN
     used = view.accesses.last(tensor, step - 1)
     since = pick(line.step, used, -1)
-    held = _held_until(view, tensor, step - 1, table.begin[command], since)
+    held = _hold_until(view, tensor, step - 1, table.begin[command], since)
     # Where it streamed past it takes space to be caught; where it was held, from then on only.
     there = pick(view.resident_bytes, used, 0) > table.begin[command]
     low = np.where(held > since, held + 1, np.where(there, since + 1, since))
@@ -118,20 +118,21 @@ def _inbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
 
 
 def _first_need(view: ScheduleArrays, command: Ints) -> Ints:
-    """Find the last step that may load what the first step loads for later ones; -1 for others.
+    """Find the last step for loads of the first step for later ones; -1 for others.
 
-    It is that of the first use, or where it is stationary, the one before; unused, the last of all.
+    It is that of the first use, or where it is required-resident, the one before; unused, the last
+    of all.
     """
     table, line = view.schedule.commands, view.timeline
     ahead = (table.kind[command] == Command.LOAD) & (table.step[command] == 0)
     ahead &= view.command_access[command] < 0
     used = np.where(ahead, line.first_access[table.tensor[command]], -1)
-    before = pick_flag(line.stationary, used) & (pick(line.kind, used, -1) != Access.WRITE)
+    before = pick_flag(line.required_resident, used) & (pick(line.kind, used, -1) != Access.WRITE)
     until: Ints = pick(line.step, used, line.steps - 1) - before
     return np.where(ahead, until, -1)
 
 
-def _held_until(view: ScheduleArrays, tensor: Ints, step: Ints, byte: Ints, since: Ints) -> Ints:
+def _hold_until(view: ScheduleArrays, tensor: Ints, step: Ints, byte: Ints, since: Ints) -> Ints:
     """Find the last step up to ``step``, after ``since``, in which ``byte`` is resident."""
     rows = view.schedule.residency
     row = view.rows.last(tensor, step)
@@ -146,7 +147,7 @@ def _held_until(view: ScheduleArrays, tensor: Ints, step: Ints, byte: Ints, sinc
 
 
 def _last_write(view: ScheduleArrays, tensor: Ints, step: Ints) -> Ints:
-    """Return the step that made what is stored."""
+    """Return the step that made the stored contents."""
     line = view.timeline
     write = np.flatnonzero(line.kind != Access.READ)
     row = StepIndex.of(line.tensor[write], line.step[write], line.steps).last(tensor, step)
@@ -164,7 +165,7 @@ def _outbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     stored = np.flatnonzero(table.kind[command] == Command.STORE)
     row = view.rows.last(table.tensor[command[stored]], step[stored])
     free[stored] = _leaves(view)[row]
-    until, kept = _needed_until(view)
+    until, kept = _last_need(view)
     return free, until[access], ~kept[access]
 
 
@@ -179,7 +180,7 @@ def _leaves(view: ScheduleArrays) -> Ints:
     return leaves
 
 
-def _needed_until(view: ScheduleArrays) -> tuple[Ints, Bools]:
+def _last_need(view: ScheduleArrays) -> tuple[Ints, Bools]:
     """Find (a,) the last step that needs the contents after each access; whether they stay then.
 
     Up to and with the next update, or the last read; kept contents to the end.

@@ -1,7 +1,8 @@
 """The stall of every step, shared out among its transfers and the ports of banks.
 
-With ``L`` and ``S`` the loads of stationary operands and stores of stationary results, and ``O``
-the time of the other commands of the channel (duplex: of the busier one), rule R6 reads::
+With ``L`` and ``S`` the loads of required-resident operands and stores of required-resident
+results, and ``O`` the time of the other commands of the channel (duplex: of the busier one), rule
+R6 reads::
 
     d - c = L + S + max(0, O - c)
 
@@ -9,7 +10,7 @@ So the computation hides as much of ``O`` as it takes itself, and nothing of ``L
 are stall in full, the others in proportion to their time.
 
 Where banks of the scratchpad have ports, the operation lasts as long as the busiest of them at
-least, and ``c`` above is that; what of it is more than computing is stall due to the *port*, unless
+least, and ``c`` above is that; its excess over computing is stall due to the *port*, unless
 the channel is busy for longer still: then all is due to the channel.
 """
 
@@ -28,15 +29,16 @@ from spmopt.verifier.durations import Durations, per_step
 
 
 class Cause(IntEnum):
-    """What a step waits for.
+    """Causes of a step's stall.
 
-    ``STATIONARY``: its loads of stationary operands before, its stores of stationary results
-    after the computation. The others are transfers beside it: ``PREFETCH`` loads for later steps,
-    ``LOAD`` those for the step itself. ``PORT``: the port of a bank, no transfer.
+    ``REQUIRED_RESIDENT``: its loads of required-resident operands before, its stores of
+    required-resident results after the computation. The others are transfers beside it:
+    ``PREFETCH`` loads for later steps, ``LOAD`` those for the step itself. ``PORT``: the port of a
+    bank, no transfer.
     """
 
     NONE = 0
-    STATIONARY = 1
+    REQUIRED_RESIDENT = 1
     PREFETCH = 2
     LOAD = 3
     STREAM_IN = 4
@@ -79,22 +81,22 @@ def inward(view: ScheduleArrays) -> Bools:
     return into
 
 
-def moved_bytes(view: ScheduleArrays) -> Ints:
+def bytes_moved(view: ScheduleArrays) -> Ints:
     """Return (k,) bytes that each command moves over the DRAM boundary."""
     commands = view.schedule.commands
-    return (commands.end - commands.begin) * commands.passes
+    return (commands.end - commands.begin) * commands.fetches
 
 
 def stalls(view: ScheduleArrays, time: Durations) -> StallShares:
     """Share out ``d - c`` of every step of a legal schedule.
 
-    By cause it adds up to the stall exactly; commands share what is not due to a port.
+    By cause it adds up to the stall exactly; commands share the part that is not due to a port.
     """
     line, step = view.timeline, view.schedule.commands.step
     cycles = time.command
     serial = view.command_phase != DURING
     beside = ~serial
-    if view.instance.machine.duplex:
+    if view.problem.machine.duplex:
         into = inward(view)
         busier = per_step(np.where(into, cycles, -cycles) * beside, step, line.steps) >= 0
         beside &= into == busier[step]
@@ -105,7 +107,7 @@ def stalls(view: ScheduleArrays, time: Durations) -> StallShares:
     port = np.where(over > port, 0, port)
     over -= port
     share += split(over, np.where(beside, cycles, 0), step)
-    cause = np.where(serial, Cause.STATIONARY, _kinds(view))
+    cause = np.where(serial, Cause.REQUIRED_RESIDENT, _kinds(view))
     by_cause = np.zeros((len(Cause), line.steps), np.int64)
     np.add.at(by_cause, (cause, step), share)
     by_cause[Cause.PORT] = port
@@ -133,7 +135,7 @@ def split(total: Ints, weight: Ints, group: Ints) -> Ints:
 
 
 def _kinds(view: ScheduleArrays) -> Ints:
-    """Return the cause that every command would be, stationary or not."""
+    """Return the cause that every command would be, required-resident or not."""
     kind = view.schedule.commands.kind
     load = np.where(view.command_access >= 0, Cause.LOAD, Cause.PREFETCH)
     out = np.where(kind == Command.STORE, Cause.STORE, Cause.STREAM_OUT)

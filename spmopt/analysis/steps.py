@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.analysis.layers import StepLayers, layers
-from spmopt.analysis.stalls import StallShares, inward, moved_bytes, stalls
+from spmopt.analysis.stalls import StallShares, bytes_moved, inward, stalls
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.bank_use import port_cycles
 from spmopt.verifier.durations import durations, per_step
-from spmopt.verifier.rules.capacity import occupied_pages
+from spmopt.verifier.rules.capacity import pages_occupied
 
 Reals = NDArray[np.float64]
 
@@ -42,9 +42,9 @@ def attainable(machine: Machine, intensity: Reals) -> Reals:
 def operations(machine: Machine, line: Timeline) -> Ints:
     """Return (n,) multiplications, additions and the like of every step.
 
-    An instance has multiply-accumulates, which are two operations each, and of all other work
+    A problem has multiply-accumulates, which are two operations each, and of all other work
     the cycles only: those are taken at the machine's full throughput, which is too much by less
-    than what one cycle can do. Parts of an operation do not count.
+    than the work of one cycle. Parts of an operation do not count.
     """
     rate = machine.operations_per_s / machine.clock_hz
     others = np.floor(line.compute_cycles * rate).astype(np.int64)
@@ -59,7 +59,7 @@ def sums(values: Reals, group: Ints, count: int) -> Reals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spending:
-    """What steps spend, or groups of them: an entry each.
+    """Totals of steps, or of groups of them: an entry each.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class StepFigures(Spending):
     Attributes
     ----------
     operation_cycles
-        What the engine is taken for: computing, or the busiest port of a bank.
+        Engine cycles: computing, or the busiest port of a bank.
     port_cycles : (n, banks)
         How long each port of a bank is busy; none without banks.
     occupied_bytes
@@ -112,13 +112,13 @@ class StepFigures(Spending):
 def step_figures(view: ScheduleArrays) -> StepFigures:
     """Measure every step of a legal schedule."""
     line, commands = view.timeline, view.schedule.commands
-    time, size_bytes, into = durations(view), moved_bytes(view), inward(view)
+    time, size_bytes, into = durations(view), bytes_moved(view), inward(view)
     ports = np.zeros((line.steps, 0), np.int64)
     if time.banks is not None:
         ports = port_cycles(view, time.banks)
     return StepFigures(
         view=view,
-        layers=layers(view.instance, line),
+        layers=layers(view.problem, line),
         cycles=time.step,
         compute_cycles=line.compute_cycles,
         operation_cycles=time.operation,
@@ -126,8 +126,8 @@ def step_figures(view: ScheduleArrays) -> StepFigures:
         dma_cycles=per_step(time.command, commands.step, line.steps),
         dram_in_bytes=per_step(size_bytes[into], commands.step[into], line.steps),
         dram_out_bytes=per_step(size_bytes[~into], commands.step[~into], line.steps),
-        occupied_bytes=occupied_pages(view) * view.page_bytes,
-        flop=operations(view.instance.machine, line),
+        occupied_bytes=pages_occupied(view) * view.page_bytes,
+        flop=operations(view.problem.machine, line),
         macs=line.macs,
         stalls=stalls(view, time),
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.analysis.reuse import Reuse, Scope
-from spmopt.analysis.stalls import inward, moved_bytes
+from spmopt.analysis.stalls import bytes_moved, inward
 from spmopt.analysis.steps import Reals, StepFigures, sums
 from spmopt.core.timeline import Access
 from spmopt.verifier.durations import per_step
@@ -21,12 +21,12 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
     """Measure every tensor.
 
     ``uses`` are the operations that touch it, ``flop`` all of theirs; ``reusable_bytes`` those of
-    its intervals and repeated passes (:mod:`spmopt.analysis.reuse`); ``resident`` is the mean part
+    its intervals and repeated fetches (:mod:`spmopt.analysis.reuse`); ``resident`` is the mean part
     of it on chip, over time; ``reuse_frequency`` the FLOP of all uses per byte (Eq. 3.3).
     """
     view, line = figures.view, figures.view.timeline
-    tensors, tensor = view.instance.tensors, view.schedule.commands.tensor
-    moved, into, count = moved_bytes(view), inward(view), len(view.instance.tensors)
+    tensors, tensor = view.problem.tensors, view.schedule.commands.tensor
+    moved, into, count = bytes_moved(view), inward(view), len(view.problem.tensors)
     flop = per_step(figures.flop[line.step], line.tensor, count)
     return {
         "name": np.array([tensor.name for tensor in tensors], object),
@@ -61,14 +61,14 @@ def use_columns(figures: StepFigures, found: Reuse) -> Columns:
     """
     view, line = figures.view, figures.view.timeline
     size = line.size_bytes[line.tensor]
-    operations = view.instance.operations
+    operations = view.problem.operations
     names = [operations[index].name for index in line.order.tolist()]
     # The last place of each is that of no interval, -1.
     steps = np.array([*names, None], object)
     scopes = np.array([*(scope.words for scope in Scope), None], object)
     next_step = np.where(found.scope >= 0, line.step[line.next], -1)
     return {
-        "name": np.array(view.instance.tensor_names, object)[line.tensor],
+        "name": np.array(view.problem.tensor_names, object)[line.tensor],
         "operation": steps[line.step],
         "access": np.array([access.name.lower() for access in Access], object)[line.kind],
         "size_bytes": size,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
 from spmopt.core.errors import ArgumentError
@@ -72,7 +72,7 @@ class Breakdowns(Shown):
         write_text(Path(path), csv_text(detail(self.analysis, self.per or "operation")))
 
 
-@checked
+@check
 def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
     """Break down time, traffic and reuse of a schedule.
 
@@ -98,8 +98,8 @@ def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
 
     if per is not None and per not in PER:
         raise unknown("choice for per", per, PER)
-    instance = solution.instance
-    return Breakdowns(solution, Analysis.of(instance, solution.schedule), per)
+    problem = solution.problem
+    return Breakdowns(solution, Analysis.of(problem, solution.schedule), per)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +156,7 @@ class Stalls(Shown):
         write_text(Path(path), csv_text(self.explanation, steps))
 
 
-@checked
+@check
 def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Stalls:
     """Explain the stalls of a schedule, and the worth of more scratchpad and bandwidth.
 
@@ -182,13 +182,13 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     from spmopt.analysis.explanation import Explanation
     from spmopt.analysis.shadow_prices import ShadowPrices
 
-    instance, schedule, result = solution.instance, solution.schedule, solution.result
+    problem, schedule, result = solution.problem, solution.schedule, solution.result
     if top < 1:
         raise ArgumentError("top", f" {top}: must be at least 1")
-    found = Explanation.of(instance, schedule, result.pieces, result.objective)
+    found = Explanation.of(problem, schedule, result.fusion, result.objective)
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
         raise ArgumentError("step", f" {step}: there are steps 0 to {count - 1}")
-    prices = ShadowPrices.of_result(instance, result)
+    duals = ShadowPrices.of_result(problem, result)
     steps = found.largest(top) if step is None else [step]
-    return Stalls(solution, found, prices, steps, in_full=step is not None)
+    return Stalls(solution, found, duals, steps, in_full=step is not None)

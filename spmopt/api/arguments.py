@@ -22,13 +22,13 @@ R = TypeVar("R")
 _ALIASES = {
     "Axis": "str | int | Sequence[str | int]",
     "Setting": "str | int | float | bool",
-    "Reported": "Subject | Story",
+    "Reported": "Subject | Ablation",
     "Subject": "Solution | Sequence[Solution] | SweepTable | HardwareSearch",
 }
 _MADE_BY = {
     "Workload": "spmopt.load",
     "Machine": "spmopt.machine",
-    "Instance": "spmopt.lower",
+    "Problem": "spmopt.lower",
     "Solution": "spmopt.solve",
 }
 """Functions that make the records which others take."""
@@ -59,7 +59,7 @@ _TESTS: dict[str, Callable[[object], bool]] = {
 """Tests of a value by the name of an annotation; any other name must be a class of its bases."""
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
+def check(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function that raises :class:`InputError` for an argument of a wrong type."""
     declared = signature(function)
 
@@ -80,14 +80,14 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _require(name: str, value: object, parameter: Parameter) -> None:
-    kinds = _parsed(str(parameter.annotation))
+    kinds = _parse(str(parameter.annotation))
     if not any(_is(value, kind) for kind in kinds):
-        texts = [_spelled(kind) for kind in map(ast.unparse, kinds) if kind not in _UNSAID]
-        raise InputError(f"{name} {_shown(value)}: must be {' | '.join(texts)}")
+        texts = [_spell(kind) for kind in map(ast.unparse, kinds) if kind not in _UNSAID]
+        raise InputError(f"{name} {_show(value)}: must be {' | '.join(texts)}")
 
 
 @cache
-def _parsed(annotation: str) -> tuple[ast.expr, ...]:
+def _parse(annotation: str) -> tuple[ast.expr, ...]:
     return _choices(ast.parse(annotation, mode="eval").body)
 
 
@@ -96,7 +96,7 @@ def _choices(kind: ast.expr) -> tuple[ast.expr, ...]:
     if isinstance(kind, ast.BinOp):
         return (*_choices(kind.left), *_choices(kind.right))
     alias = _ALIASES.get(ast.unparse(kind))
-    return (kind,) if alias is None else _parsed(alias)
+    return (kind,) if alias is None else _parse(alias)
 
 
 def _is(value: object, kind: ast.expr) -> bool:
@@ -125,11 +125,11 @@ def _holds(value: object, outer: str, inner: list[tuple[ast.expr, ...]]) -> bool
     )
 
 
-def _spelled(kind: str) -> str:
+def _spell(kind: str) -> str:
     return f"{kind} ({_MADE_BY[kind]} makes one)" if kind in _MADE_BY else kind
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     """Return a plain value, shortened, or the type of any other: its text may be a page."""
     if isinstance(value, _PLAIN):
         return " ".join(shortened(value).split())

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.solutions import Solution
-from spmopt.api.verifying import require_feasible, unverified
+from spmopt.api.verifying import find_unverified, require_feasible
 
 HEADER = "spmopt_commands.h"
 FILES = ("commands.jsonl", "commands.bin", HEADER)
@@ -55,7 +55,7 @@ class Emission:
             write_bytes(Path(folder) / name, content)
 
 
-@checked
+@check
 def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emission:
     """Make files of a verified schedule's commands, for the back end of a compiler.
 
@@ -91,12 +91,12 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     from spmopt.verifier import require_legal
 
     if not isinstance(result, Solution):
-        result = unverified(result, callbacks)
+        result = find_unverified(result, callbacks)
     require_feasible(result)
     callbacks.progress("verifying", None)
-    require_legal(result.instance, result.schedule, result.result.totals)
+    require_legal(result.problem, result.schedule, result.result.totals)
     callbacks.progress("deriving commands", None)
-    linked = link(machine_program(result.instance, result.schedule))
+    linked = link(machine_program(result.problem, result.schedule))
     header = (files("spmopt.execution.emission") / HEADER).read_bytes()
     contents = (json_lines(linked).encode(), binary(linked), header)
     counts = {
@@ -106,7 +106,7 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     }
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     return Emission(
-        title=f"{result.instance.name}: {words}",
+        title=f"{result.problem.name}: {words}",
         files=dict(zip(FILES, contents, strict=True)),
-        record={"instance": result.instance.name, **counts, "files": list(FILES)},
+        record={"problem": result.problem.name, **counts, "files": list(FILES)},
     )

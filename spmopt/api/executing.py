@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import Workload
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
-from spmopt.api.verifying import require_feasible, unverified
+from spmopt.api.verifying import find_unverified, require_feasible
 from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
-    from spmopt.core.instance import Instance
+    from spmopt.core.problem import Problem
     from spmopt.core.result import Result
     from spmopt.execution.comparison import Comparison
     from spmopt.execution.computations import Computation
@@ -68,11 +68,11 @@ class Execution(Shown):
         return execution_record(*self._subject, kernels=self.kernels, tolerance=self.tolerance)
 
     @property
-    def _subject(self) -> tuple[Instance, Result, Comparison]:
-        return self.solution.instance, self.solution.result, self.comparison
+    def _subject(self) -> tuple[Problem, Result, Comparison]:
+        return self.solution.problem, self.solution.result, self.comparison
 
 
-@checked
+@check
 def run(
     result: str | Path | Solution,
     network: Workload | Graph | None = None,
@@ -93,7 +93,7 @@ def run(
     result
         Result file, or solution.
     network
-        What was scheduled, as it was loaded: a result file has it only if it is in pieces.
+        What was scheduled, as it was loaded: a result file has it only if it is fused.
     kernels
         Kernels: reference (the network's operators; default where the network is known), hash
         (results depend on every operand byte, without meaning), or in Python a function of the
@@ -129,15 +129,15 @@ def run(
     if isinstance(kernels, str) and kernels not in KERNELS:
         raise ArgumentError("kernels", f" {kernels}: must be {' or '.join(KERNELS)}, or a function")
     if not isinstance(result, Solution):
-        result = unverified(result, callbacks)
+        result = find_unverified(result, callbacks)
     require_feasible(result)
-    instance, schedule = result.instance, result.schedule
+    problem, schedule = result.problem, result.schedule
     callbacks.progress("verifying", None)
-    report = require_legal(instance, schedule, result.result.totals)
+    report = require_legal(problem, schedule, result.result.totals)
     callbacks.progress("executing without a scratchpad", None)
     found = computation(result, network, kernels, data, seed=seed, callbacks=callbacks)
     callbacks.progress("executing", None)
-    program = machine_program(instance, schedule)
+    program = machine_program(problem, schedule)
     comparison = compare(
         program,
         execute(program, found.contents, found.kernel),
@@ -171,35 +171,35 @@ def computation(
         Nothing says what operations compute, or an operator has no kernel, where it is asked for;
         or tensors need more memory than this computer has.
     """
-    from spmopt.execution.computations import by_bytes, by_graph, listing_for
+    from spmopt.execution.computations import by_bytes, by_graph, tileable_graph_for
     from spmopt.execution.memory import require_memory
 
     # At the start, as executed without a scratchpad, and with one.
-    require_memory(3 * int(solution.instance.size_bytes.sum(dtype=object)))
-    instance, pieces = solution.instance, solution.result.pieces
+    require_memory(3 * int(solution.problem.size_bytes.sum(dtype=object)))
+    problem, fusion = solution.problem, solution.result.fusion
     order = solution.schedule.steps.operation
     graph = network.graph if isinstance(network, Workload) else network
     if network is not None and graph is None:
-        raise InputError("network: is an instance, which does not say what is computed; name it")
+        raise InputError("network: is a problem, which does not say what is computed; name it")
     wanted = kernels == "reference" or network is not None or data is not None
     if kernels == "hash" or callable(kernels):
         if data is not None or network is not None:
             option = "network" if data is None else "data"
             raise ArgumentError(option, ": is for kernels reference; leave it or kernels out")
-        return by_bytes(instance, order, seed, kernels if callable(kernels) else None)
-    listing = listing_for(instance, graph, pieces)
-    if listing is None:
+        return by_bytes(problem, order, seed, kernels if callable(kernels) else None)
+    tileable = tileable_graph_for(problem, graph, fusion)
+    if tileable is None:
         if wanted:
             raise InputError(
                 "kernels reference: the result does not say what its operations compute; name the "
                 "network beside it, with the options that it was loaded with"
             )
-        return by_bytes(instance, order, seed)
-    cover = None if pieces is None else pieces.cover
+        return by_bytes(problem, order, seed)
+    fusion_plan = None if fusion is None else fusion.fusion_plan
     try:
-        return by_graph(listing, cover, instance, data or "integer", seed)
+        return by_graph(tileable, fusion_plan, problem, data or "integer", seed)
     except InputError as error:
         if wanted:
             raise
         callbacks.note(f"kernels are hash: {str(error).removeprefix('kernels: ')}")
-        return by_bytes(instance, order, seed)
+        return by_bytes(problem, order, seed)

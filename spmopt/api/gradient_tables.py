@@ -133,8 +133,8 @@ def _about(row: Record) -> dict[str, str]:
         "layer": f"{row['layer']}{groups}{times}",
         **{axis.upper(): str(row[axis]) for axis in "mkn"},
         "tile": "x".join(str(row[f"tile_{axis}"]) for axis in "mkn"),
-        "order": _chosen(order, str(row["order_run"])) if leaves_order(order) else order,
-        "partition": _chosen(partition, str(row["partition_run"])),
+        "order": _choose(order, str(row["order_run"])) if leaves_order(order) else order,
+        "partition": _choose(partition, str(row["partition_run"])),
         "replacement": replacement,
     }
 
@@ -157,5 +157,5 @@ def _time_s(row: Record) -> float:
     return whole(row, "makespan_cycles") / whole(row, "clock_hz")
 
 
-def _chosen(asked: str, ran: str) -> str:
+def _choose(asked: str, ran: str) -> str:
     return asked if asked == ran else f"{asked}: {ran}"

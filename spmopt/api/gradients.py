@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spmopt import __version__
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import machine as machine_of
 from spmopt.api.scheduling import require_limits
@@ -114,7 +114,7 @@ class GradientTable(Shown):
         yield from (Line(text=f"{note[0].upper()}{note[1:]}.") for note in asked.notes)
 
 
-@checked
+@check
 def gradients(
     source: str | None = None,
     *,
@@ -247,7 +247,7 @@ def gradients(
     )
     pairs = _pairs(plain, asked.layers, _ways(replacement, partition, order, cores))
     path = None if output is None else Path(output)
-    rows, left = _computed(pairs, options, jobs, path, callbacks)
+    rows, left = _compute(pairs, options, jobs, path, callbacks)
     return GradientTable(asked, on, [case for _, case in pairs], rows, left)
 
 
@@ -266,7 +266,7 @@ def _machine(
         A machine, file or setting that cannot be used, or a rate that has no effect.
     """
     from spmopt.reporting.quantities import si
-    from spmopt.tiles.partition import scaled
+    from spmopt.tiles.partition import scale
     from spmopt.tiles.scalesim import read_config
 
     notes: list[str] = []
@@ -276,12 +276,12 @@ def _machine(
         clock = {key: value for key, value in settings.items() if key == "clock"}
         config = read_config(Path(cfg))
         plain = machine_of(base, settings=clock)
-        configured = _configured(config, Path(cfg), plain, element_bytes)
+        configured = _configure(config, Path(cfg), plain, element_bytes)
         machine = machine_of(configured, settings=settings)
         if "bandwidth" not in settings:
             notes.append(_of_bandwidth(config, machine, element_bytes))
     rate = _array_rate(machine, cores)
-    machine = scaled(machine, cores)
+    machine = scale(machine, cores)
     if rate is not None and cores > 1 and rate != machine.operations_per_s:
         notes.append(
             f"products take the arrays' rate, {si(rate, 'FLOP/s')}, additions of partial sums the "
@@ -296,7 +296,7 @@ def _array_rate(machine: Machine, cores: int) -> int | None:
     return None if array is None else cores * array.operations_per_s(machine.clock_hz)
 
 
-def _configured(config: Config, path: Path, machine: Machine, element_bytes: int) -> Machine:
+def _configure(config: Config, path: Path, machine: Machine, element_bytes: int) -> Machine:
     """Return a machine whose scratchpad is all three SRAMs, and its channel all interfaces."""
     from spmopt.hardware.machines import override
 
@@ -356,11 +356,11 @@ def _pairs(
         ]
         _require_few([case for _, case in pairs])
     except InputError as error:
-        raise _located(error, layers) from None
+        raise _locate(error, layers) from None
     return pairs
 
 
-def _located(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
+def _locate(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
     """Return the error with where the layer is from that it is about."""
     for known in layers:
         if str(error).startswith(f"layer {known.layer.name}:"):
@@ -410,7 +410,7 @@ def _ways(
     return list(product(kept, cuts, orders))
 
 
-def _computed(
+def _compute(
     pairs: Sequence[tuple[ListedLayer, LayerCase]],
     options: Mapping[str, object],
     jobs: int | None,
@@ -479,4 +479,4 @@ def _add_rows(
             for some in run_all([case for _, case in pairs], queue, report):
                 table.add(record(row, pairs[number][0].count) for number, row in some)
         except InputError as error:
-            raise _located(error, [known for known, _ in pairs]) from None
+            raise _locate(error, [known for known, _ in pairs]) from None

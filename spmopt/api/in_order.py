@@ -59,7 +59,7 @@ class InOrder:
     slack: Fraction
 
     @classmethod
-    def named(cls, text: str, machine: Machine) -> InOrder:
+    def with_name(cls, text: str, machine: Machine) -> InOrder:
         """Read ``FIRST[:SLACK],SECOND``, as ``time:0.5%,traffic``.
 
         Raises
@@ -80,7 +80,7 @@ class InOrder:
             )
         return cls(first=first, second=second, slack=_slack(slack) if slack else _SLACK)
 
-    def weighed(self, weight: Fraction) -> Objective:
+    def weigh(self, weight: Fraction) -> Objective:
         """Return ``first + weight second``, in units of the first."""
         from spmopt.core.objective import BANK_WEIGHTS, THEN, WEIGHTS, option_name
 
@@ -91,7 +91,7 @@ class InOrder:
         for name in BANK_WEIGHTS:
             a, b = getattr(one, name), getattr(other, name)
             count = max(len(a), len(b))
-            pairs = zip(_padded(a, count), _padded(b, count), strict=True)
+            pairs = zip(_pad(a, count), _pad(b, count), strict=True)
             banks[name] = tuple(x + weight * y for x, y in pairs)
         return replace(one, name=THEN.join(names), **added, **banks)
 
@@ -108,7 +108,7 @@ def _slack(text: str) -> Fraction:
     return share
 
 
-def _padded(weights: tuple[Fraction, ...], count: int) -> tuple[Fraction, ...]:
+def _pad(weights: tuple[Fraction, ...], count: int) -> tuple[Fraction, ...]:
     return weights + (Fraction(0),) * (count - len(weights))
 
 
@@ -124,8 +124,8 @@ def solve_named(
     """
     from spmopt.schedulers.registry import able
 
-    asked = InOrder.named(objectives, machine)
-    both = asked.weighed(Fraction(1))
+    asked = InOrder.with_name(objectives, machine)
+    both = asked.weigh(Fraction(1))
     scheduler.require(both, able(both, features=machine.features))
     return solve_in_order(asked, solve, time_limit)
 
@@ -146,16 +146,17 @@ def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
         if left <= 0 and turn:
             break
         search.try_next(max(left, 0.0) / (_WEIGHTS - turn))
-    return _noted(search)
+    return _note(search)
 
 
 def bound_of_all(result: Result) -> Fraction | None:
-    """Return a bound that holds for every schedule of the list, or in pieces of any of its covers.
+    """Return a bound that holds for every schedule of the list.
 
-    That of one cover, or of another order, says nothing of schedules at other weights.
+    Or in tiles of any of its fusion plans. That of one fusion plan, or of another order, says
+    nothing of schedules at other weights.
     """
-    if result.pieces is not None:
-        return result.cover_bound
+    if result.fusion is not None:
+        return result.fusion_bound
     return result.bound if result.order is None else None
 
 
@@ -201,20 +202,20 @@ class WeightSearch:
 
     @property
     def proved(self) -> Fraction | None:
-        """A bound over all covers holds for the list too, and not the other way round."""
-        listed = self.best.result.pieces is None
+        """A bound over the fusion space holds for the list too, and not the other way round."""
+        listed = self.best.result.fusion is None
         good = (each for each in self._bounds if listed or each[2])
         return max(((bound - self.limit) / weight for bound, weight, _ in good), default=None)
 
     def try_next(self, limit_s: float) -> None:
         """Schedule at the next weight."""
         weight = self._weight
-        found = self._solve(self.asked.weighed(weight), limit_s)
+        found = self._solve(self.asked.weigh(weight), limit_s)
         self.spent_s += found.result.solve_s
         self.cpu_s += found.result.cpu_s
         bound = bound_of_all(found.result)
         if bound is not None:
-            self._bounds.append((bound, weight, found.result.pieces is not None))
+            self._bounds.append((bound, weight, found.result.fusion is not None))
         if self._take(found):
             self._within = weight
         else:
@@ -232,11 +233,11 @@ def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
 
 def _class_of(result: Result) -> str:
     """Return of which schedules the bound is, beside those of the list."""
-    proof = None if result.pieces is None else result.pieces.certificate
-    return "" if proof is None else f" of any cover (pieces={proof.family.name})"
+    proof = None if result.fusion is None else result.fusion.certificate
+    return "" if proof is None else f" of any fusion plan (fusion={proof.fusion_space.name})"
 
 
-def _noted(search: WeightSearch) -> Solution:
+def _note(search: WeightSearch) -> Solution:
     """Say what both objectives come to."""
     from spmopt.core.objective import option_name
     from spmopt.core.result import ObjectiveInOrder
@@ -244,7 +245,7 @@ def _noted(search: WeightSearch) -> Solution:
     from spmopt.reporting.quantities import percent, si
 
     solution, asked, least = search.best, search.asked, search.least
-    result, machine = solution.result, solution.instance.machine
+    result, machine = solution.result, solution.problem.machine
     assert result.totals is not None
 
     def shown(objective: Objective, value: Fraction) -> str:

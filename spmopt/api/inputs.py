@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.core.border import is_folder
 from spmopt.core.errors import ArgumentError, InputError, require_package
+from spmopt.core.validation import is_folder
 
 if TYPE_CHECKING:
     from torch.nn import Module
 
     from spmopt.core.graph import Graph
-    from spmopt.core.instance import Instance
     from spmopt.core.machine import Machine
+    from spmopt.core.problem import Problem
     from spmopt.hardware.settings import Setting
 
 DEFAULT_MACHINE = "rtx2080ti"
@@ -29,7 +29,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A network to schedule: a graph, or an instance that is lowered already.
+    """A network to schedule: a graph, or a problem that is lowered already.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class Workload:
     source
         Name or path that it was loaded by.
     graph
-        Forward or training graph; None where ``instance`` is given.
-    instance
-        A lowered instance, whose cycles and sizes are fixed.
+        Forward or training graph; None where ``problem`` is given.
+    problem
+        A lowered problem, whose cycles and sizes are fixed.
     """
 
     title: str
     source: str
     graph: Graph | None = None
-    instance: Instance | None = None
+    problem: Problem | None = None
 
     def __repr__(self) -> str:
         return f"<Workload {self.title}>"
@@ -57,9 +57,9 @@ def is_stored(source: object) -> bool:
     return str(source).lower().endswith(".json")
 
 
-@checked
+@check
 def load(
-    source: str | Path | Graph | Instance,
+    source: str | Path | Graph | Problem,
     *,
     training: bool = False,
     batch: int | None = None,
@@ -70,13 +70,13 @@ def load(
     operators: str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Workload:
-    """Load a network, or an instance that was lowered before.
+    """Load a network, or a problem that was lowered before.
 
     Parameters
     ----------
     source
-        Network name ('spmopt networks' lists them), ONNX file, torch program (.pt2), instance as
-        JSON file, graph or instance.
+        Network name ('spmopt networks' lists them), ONNX file, torch program (.pt2), problem as
+        JSON file, graph or problem.
     training
         Derive the graph of one training iteration.
     batch
@@ -107,7 +107,7 @@ def load(
         The network or file cannot be used, or an option does not apply to it.
     """
     from spmopt.core.graph import Graph
-    from spmopt.core.instance import Instance
+    from spmopt.core.problem import Problem
 
     given: dict[str, object] = {
         "training": training,
@@ -118,8 +118,8 @@ def load(
         "assume_pointwise": assume_pointwise,
         "operators": operators is not None,
     }
-    if isinstance(source, Instance) or is_stored(source):
-        return _stored(source, [name for name, is_given in given.items() if is_given])
+    if isinstance(source, Problem) or is_stored(source):
+        return _store(source, [name for name, is_given in given.items() if is_given])
     require_training(optimizer, training)
     for name in (name for name in parameters or {} if name in _OPTIONS):
         raise ArgumentError("parameters", f": {name} is an option of its own")
@@ -165,7 +165,7 @@ def from_torch(
     Parameters
     ----------
     module
-        A ``torch.nn.Module``, in the mode in which it is to run (``module.eval()``); one on the
+        A ``torch.nn.Module``, in the mapping in which it is to run (``module.eval()``); one on the
         device ``meta`` takes no memory.
     example_inputs
         Its arguments: tensors of the shapes and types that are scheduled.
@@ -215,23 +215,23 @@ def _of_graph(
     return Workload(title=graph.name, source=graph.name, graph=graph)
 
 
-def _stored(source: object, given: Sequence[str]) -> Workload:
-    from spmopt.core.instance import Instance
-    from spmopt.io.files import read_instance
+def _store(source: object, given: Sequence[str]) -> Workload:
+    from spmopt.core.problem import Problem
+    from spmopt.io.files import read_problem
 
-    shown = source.name if isinstance(source, Instance) else str(source)
+    shown = source.name if isinstance(source, Problem) else str(source)
     for name in given:
         raise already_lowered(name, shown)
-    if not isinstance(source, Instance):
+    if not isinstance(source, Problem):
         path = Path(str(source))
         if is_folder(path):
             raise InputError(f"{path}: is a folder; name a file in it")
-        source = read_instance(path)
-    return Workload(title=source.name, source=shown, instance=source)
+        source = read_problem(path)
+    return Workload(title=source.name, source=shown, problem=source)
 
 
 def already_lowered(option: str, source: str, why: str = "") -> InputError:
-    """Return the error for an option, or a key of one, that a lowered instance cannot follow."""
+    """Return the error for an option, or a key of one, that a lowered problem cannot follow."""
     parameter, blank, key = option.partition(" ")
     problem = f"{blank}{key}: {source} is lowered already{why}; name a network instead"
     return ArgumentError(parameter, problem)
@@ -247,7 +247,7 @@ def require_training(optimizer: str | None, training: bool) -> None:
     raise ArgumentError("optimizer", f" {optimizer}: is for training; ask for training, too")
 
 
-@checked
+@check
 def machine(
     base: str | Path | Machine = DEFAULT_MACHINE,
     *,

@@ -15,17 +15,17 @@ from spmopt.analysis.summary import (
     NetworkSummary,
     Peak,
 )
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import Workload, load
-from spmopt.api.lowering import lower
+from spmopt.api.mapper import lower
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError, require_package
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
-    from spmopt.core.instance import Instance
     from spmopt.core.operation import Operation
+    from spmopt.core.problem import Problem
     from spmopt.reporting.tables import Part
 
 _EXAMPLE = 128
@@ -63,9 +63,9 @@ class Inspection(NetworkSummary, Shown):
         return [asdict(layer) for layer in self.layers]
 
 
-@checked
+@check
 def inspect(
-    source: str | Path | Graph | Instance,
+    source: str | Path | Graph | Problem,
     *,
     training: bool = False,
     batch: int | None = None,
@@ -111,7 +111,7 @@ def inspect(
     }
     if Path(str(source)).suffix.lower() != ".onnx":
         workload = load(source, batch=batch, **options, callbacks=callbacks)
-        return _sized(workload, None, top, callbacks)
+        return _size(workload, None, top, callbacks)
     known = _surveyed(Path(str(source)), batch, parameters or {}, operators, callbacks)
     notes: tuple[str, ...] = ()
     if _BATCH in known.open_options:
@@ -120,7 +120,7 @@ def inspect(
         workload = load(source, batch=batch, **options, callbacks=callbacks)
     except InputError as error:
         return replace(known, problem="" if known.open_options else str(error), top=top)
-    return _sized(workload, replace(known, notes=notes), top, callbacks)
+    return _size(workload, replace(known, notes=notes), top, callbacks)
 
 
 _BATCH = "--batch 32"
@@ -163,28 +163,28 @@ def _surveyed(
     )
 
 
-def _sized(
+def _size(
     workload: Workload, known: Inspection | None, top: int | None, callbacks: Callbacks
 ) -> Inspection:
     """Return the inspection of a network whose sizes are known."""
     mapper = "ideal" if workload.graph is not None else None
-    instance = lower(workload, lowering=mapper, callbacks=callbacks)
+    problem = lower(workload, mapper=mapper, callbacks=callbacks)
     found = known or Inspection(title=workload.title)
     if workload.graph is not None and known is None:
         inputs, operators = _of_graph(workload.graph)
         found = replace(found, inputs=inputs, operators=operators)
     elif known is None:
-        kinds = Counter(operation.kind for operation in instance.operations)
-        found = replace(found, operators=_counted(kinds))
-    layers = [_layer(instance, step, each) for step, each in enumerate(instance.operations)]
+        kinds = Counter(operation.kind for operation in problem.operations)
+        found = replace(found, operators=_count(kinds))
+    layers = [_layer(problem, step, each) for step, each in enumerate(problem.operations)]
     weights = sum(
-        tensor.size_bytes for tensor in instance.tensors if tensor.kind in ("weight", "state")
+        tensor.size_bytes for tensor in problem.tensors if tensor.kind in ("weight", "state")
     )
     return replace(
         found,
         title=workload.title,
         layers=layers,
-        peak=_peak(instance),
+        peak=_peak(problem),
         weight_bytes=weights,
         top=top,
     )
@@ -197,32 +197,32 @@ def _of_graph(graph: Graph) -> tuple[list[InspectedInput], list[InspectedOperato
         for value in graph.values
         if value.kind == "input"
     ]
-    return inputs, _counted(Counter(node.operator for node in graph.nodes))
+    return inputs, _count(Counter(node.operator for node in graph.nodes))
 
 
-def _counted(kinds: Mapping[str, int]) -> list[InspectedOperator]:
+def _count(kinds: Mapping[str, int]) -> list[InspectedOperator]:
     most_first = sorted(kinds.items(), key=lambda each: -each[1])
     return [InspectedOperator(name=name, nodes=count) for name, count in most_first]
 
 
-def _layer(instance: Instance, step: int, operation: Operation) -> InspectedLayer:
-    tensors = instance.tensors
+def _layer(problem: Problem, step: int, operation: Operation) -> InspectedLayer:
+    tensors = problem.tensors
     weights = [index for index in operation.reads if tensors[index].kind in ("weight", "state")]
     others = [index for index in operation.reads if index not in weights]
     return InspectedLayer(
         step=step,
         name=operation.name,
         operator=operation.kind,
-        macs=operation.modes[0].macs,
+        macs=operation.mappings[0].macs,
         weight_bytes=sum(tensors[index].size_bytes for index in weights),
         read_bytes=sum(tensors[index].size_bytes for index in others),
         written_bytes=sum(tensors[index].size_bytes for index in operation.writes),
     )
 
 
-def _peak(instance: Instance) -> Peak:
+def _peak(problem: Problem) -> Peak:
     from spmopt.analysis.liveness import live_activation_bytes
 
-    live = live_activation_bytes(instance)
+    live = live_activation_bytes(problem)
     step = int(live.argmax())
-    return Peak(live_bytes=int(live[step]), step=step, operation=instance.operations[step].name)
+    return Peak(live_bytes=int(live[step]), step=step, operation=problem.operations[step].name)

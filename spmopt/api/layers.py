@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.api.callbacks import Callbacks
-from spmopt.core.border import read_text
 from spmopt.core.errors import InputError
+from spmopt.core.validation import read_text
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.scalesim import read_topology
 
@@ -77,7 +77,7 @@ def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
         if all(known.layer.window is None for known in layers):
             raise InputError("im2col: no layer is a convolution with a feature map; leave it out")
         layers = tuple(replace(known, layer=replace(known.layer, window=None)) for known in layers)
-    found = _told_apart(_folded(layers))
+    found = _tell_apart(_fold(layers))
     return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
 
 
@@ -147,7 +147,7 @@ def _only(found: tuple[ListedLayer, ...], words: str | None) -> tuple[ListedLaye
     return kept
 
 
-def _folded(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
+def _fold(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """The first layer of each size, and how many there are."""
     first: dict[tuple[Layer, bool], ListedLayer] = {}
     for known in found:
@@ -182,7 +182,7 @@ def _of_kernels(found: tuple[ListedLayer, ...]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _told_apart(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
+def _tell_apart(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """Give layers of one name, but of several sizes, names of their own: by line, or number."""
     times = Counter(known.layer.name for known in found)
     seen: Counter[str] = Counter()

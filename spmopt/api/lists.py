@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
 
@@ -140,7 +140,7 @@ def list_networks() -> Listing:
     return _listing("networks", document, _grid(entries, columns, "parameters", "description"))
 
 
-@checked
+@check
 def list_machines(names: Sequence[str] = ()) -> Listing:
     """List machines: size, rates, and the scratchpad's technology and area where known.
 
@@ -163,7 +163,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     from spmopt.hardware.machines import MACHINES, load_machine
     from spmopt.hardware.machines import names as known
     from spmopt.hardware.settings import to_settings
-    from spmopt.reporting.headings import technology_name, typed_rates
+    from spmopt.reporting.headings import rates_by_type, technology_name
     from spmopt.reporting.quantities import si
 
     found = [load_machine(name) for name in names or known()]
@@ -173,7 +173,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
         "SPM": lambda machine: si(machine.spm_bytes, "B"),
         "bandwidth": lambda machine: si(machine.dram_bytes_per_s, "B/s"),
         "throughput": lambda machine: ", ".join(
-            [si(machine.operations_per_s, "FLOP/s"), *typed_rates(machine)]
+            [si(machine.operations_per_s, "FLOP/s"), *rates_by_type(machine)]
         ),
         "clock": lambda machine: si(machine.clock_hz, "Hz"),
         "technology": lambda machine: technology_name(machine) or "-",
@@ -239,7 +239,7 @@ def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]
                 yield f"{option}={choice}", names, f"{meaning}{default}"
 
 
-@checked
+@check
 def list_technologies(
     names: Sequence[str] = (),
     *,

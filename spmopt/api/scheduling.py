@@ -8,20 +8,20 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.solutions import ComparisonTable, Solution
 from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from spmopt.core.instance import Instance
+    from spmopt.core.fusion.fused_groups import FusedGroup
     from spmopt.core.objective import Objective
-    from spmopt.core.pieces.segments import Segment
+    from spmopt.core.problem import Problem
     from spmopt.core.scheduler import Policy, Request
     from spmopt.schedulers.registry import SchedulerEntry
     from spmopt.solving import SolveParams
 
-_JOINT = "joint supports it for small instances"
+_JOINT = "joint supports it for small problems"
 
 
 def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
@@ -35,13 +35,13 @@ def require_limits(time_limit: float, tolerance: float, **counts: int | None) ->
             raise ArgumentError(name, f" {count}: must be at least 1")
 
 
-@checked
+@check
 def solve(
-    instance: Instance,
+    problem: Problem,
     scheduler: str | SchedulerEntry | Policy | None = None,
     *,
-    pieces: str | None = None,
-    cover: str | Path | Sequence[Segment] | None = None,
+    fusion: str | None = None,
+    fusion_plan: str | Path | Sequence[FusedGroup] | None = None,
     objective: str | Objective = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
@@ -49,17 +49,17 @@ def solve(
     params: SolveParams | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Solution:
-    """Schedule an instance, verify the schedule and certify its bound.
+    """Schedule a problem, verify the schedule and certify its bound.
 
     Parameters
     ----------
-    instance
+    problem
         What :func:`lower` returns.
     scheduler
-        Name ('spmopt schedulers' lists them); default: pieces or page.
-    pieces
+        Name ('spmopt schedulers' lists them); default: fusion tiles or page.
+    fusion
         Fusion space: none (layer by layer), fuse (one product a group), batch, all.
-    cover
+    fusion_plan
         File with a fusion plan to schedule: TOML, JSON or a result.
     objective
         Objective: time, replay (time without step barriers), traffic or energy; two in order, as
@@ -89,50 +89,52 @@ def solve(
     -----
     A fusion plan (PROBLEM.md, section 1) partitions the operations, in their order, into groups. A
     group is untiled, or runs depth first: one fusion tile goes through all of its operations before
-    the next. ``pieces`` names the fusion space: ``none`` (layer by layer), ``fuse`` (micro-batches,
+    the next. ``fusion`` names the fusion space: ``none`` (layer by layer), ``fuse`` (micro-batches,
     one matrix product a group), ``batch`` (micro-batches, any groups) or ``all`` (stripes of rows,
     too). The default here is ``none``; the command line takes ``all`` for networks and ONNX files
-    where no scheduler is named. With ``cover`` the given plan is scheduled. Results of a plan have
-    a bound over the fusion space beside their own.
+    where no scheduler is named. With ``fusion_plan`` the given plan is scheduled. Results of a
+    residency plan have a bound over the fusion space beside their own.
 
     Two objectives in order, as ``time:0.5%,traffic``, ask for the least of the second among
     schedules within 0.5 % (default: 0.1 %) of the least of the first; notes have a bound on it.
 
-    A policy itself may stand in place of a name: a function from an instance to residency
+    A policy itself may stand in place of a name: a function from a problem to residency
     intervals (:data:`spmopt.core.scheduler.Policy`). So may an :class:`Objective`.
     """
-    from spmopt.api.covers import solver
+    from spmopt.api.fusion import solver
     from spmopt.api.in_order import is_ordered, solve_named
     from spmopt.solving import SolveParams
     from spmopt.solving import solve as run
 
-    chosen = solver(scheduler, pieces, cover)
+    chosen = solver(scheduler, fusion, fusion_plan)
     options: dict[str, Any] = {"tolerance": tolerance, "threads": threads, "callbacks": callbacks}
     if is_ordered(objective):
 
         def solve_for(aim: Objective, limit_s: float) -> Solution:
             limits = {"time_limit": limit_s, "params": params, **options}
-            return solve(instance, scheduler, pieces=pieces, cover=cover, objective=aim, **limits)
+            return solve(
+                problem, scheduler, fusion=fusion, fusion_plan=fusion_plan, objective=aim, **limits
+            )
 
         require_limits(time_limit, tolerance, threads=threads)
-        return solve_named(str(objective), chosen, instance.machine, solve_for, time_limit)
-    if cover is not None:  # its bound over all covers is of another scheduler
+        return solve_named(str(objective), chosen, problem.machine, solve_for, time_limit)
+    if fusion_plan is not None:  # its bound over the fusion space is of another scheduler
         limits = {"time_limit": time_limit, "params": params, **options}
         found = compare(
-            instance, [chosen], pieces=pieces, cover=cover, objective=objective, **limits
+            problem, [chosen], fusion=fusion, fusion_plan=fusion_plan, objective=objective, **limits
         )
-        return found.on_cover.get(chosen.name) or found[chosen.name]
-    request = _request(instance, objective, time_limit=time_limit, **options)
-    return Solution.made(instance, run(instance, chosen, request, params or SolveParams()))
+        return found.on_fusion_plan.get(chosen.name) or found[chosen.name]
+    request = _request(problem, objective, time_limit=time_limit, **options)
+    return Solution.make(problem, run(problem, chosen, request, params or SolveParams()))
 
 
-@checked
+@check
 def compare(
-    instance: Instance,
+    problem: Problem,
     schedulers: Sequence[str | SchedulerEntry | Policy] | None = None,
     *,
-    pieces: str | None = None,
-    cover: str | Path | Sequence[Segment] | None = None,
+    fusion: str | None = None,
+    fusion_plan: str | Path | Sequence[FusedGroup] | None = None,
     objective: str | Objective = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
@@ -144,13 +146,13 @@ def compare(
 
     Parameters
     ----------
-    instance
+    problem
         What :func:`lower` returns.
     schedulers
         Names; default: all usual ones that support the objective.
-    pieces
+    fusion
         Fusion space: none (layer by layer), fuse (one product a group), batch, all.
-    cover
+    fusion_plan
         File with a fusion plan to schedule: TOML, JSON or a result.
     objective, time_limit, tolerance, threads, params, callbacks
         As for :func:`solve`.
@@ -170,33 +172,33 @@ def compare(
 
     Notes
     -----
-    With ``pieces`` (as for :func:`solve`) heuristics run layer by layer and on the best fusion plan
-    found; with ``cover`` all schedulers run on the given plan. Each result has two gaps: to the
-    bound for its plan, and to the bound over the fusion space.
+    With ``fusion`` (as for :func:`solve`) heuristics run layer by layer and on the best fusion plan
+    found; with ``fusion_plan`` all schedulers run on the given plan. Each result has two gaps: to
+    the bound for its residency plan, and to the bound over the fusion space.
     """
-    from spmopt.api.covers import given_pieces, with_chooser
+    from spmopt.api.fusion import resolve_fusion, with_fusion_scheduler
     from spmopt.schedulers.registry import by_name
     from spmopt.solving import SolveParams, compare_fused
 
     request = _request(
-        instance,
+        problem,
         objective,
         callbacks,
         time_limit=time_limit,
         tolerance=tolerance,
         threads=threads,
     )
-    given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
-    entries = list(with_chooser(by_name(given), pieces, cover).values())
-    segments = None if cover is None else given_pieces(instance, cover, pieces)
-    results = compare_fused(instance, entries, request, segments, params or SolveParams())
+    given = usual_schedulers(problem, objective)[0] if schedulers is None else schedulers
+    entries = list(with_fusion_scheduler(by_name(given), fusion, fusion_plan).values())
+    fused_groups = None if fusion_plan is None else resolve_fusion(problem, fusion_plan, fusion)
+    results = compare_fused(problem, entries, request, fused_groups, params or SolveParams())
     ran = {result.scheduler for result in results}
     not_run = [entry.name for entry in entries if entry.name not in ran]
-    return ComparisonTable(instance, results, not_run)
+    return ComparisonTable(problem, results, not_run)
 
 
 def _request(
-    instance: Instance,
+    problem: Problem,
     objective: str | Objective,
     callbacks: Callbacks,
     *,
@@ -209,7 +211,7 @@ def _request(
 
     require_limits(time_limit, tolerance, threads=threads)
     return Request(
-        objective=objective_named(objective, instance.machine),
+        objective=objective_named(objective, problem.machine),
         tolerance=tolerance,
         time_limit_s=time_limit,
         threads=threads,
@@ -219,13 +221,13 @@ def _request(
     )
 
 
-def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[list[str], str]:
+def usual_schedulers(problem: Problem, objective: str | Objective) -> tuple[list[str], str]:
     """Return the default schedulers of a comparison, and a note on those that are skipped."""
     from spmopt.core.objective import Objective, objective_entry
-    from spmopt.schedulers.registry import compared, find
+    from spmopt.schedulers.registry import compare_with, find
 
     asked = objective_entry(objective).of if isinstance(objective, str) else objective
-    usual = compared(instance.machine.features)
+    usual = compare_with(problem.machine.features)
     able = [n for n in usual if not isinstance(asked, Objective) or find(n).takes(asked)]
     unable = [name for name in usual if name not in able]
     if not unable:

@@ -11,12 +11,12 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
 from spmopt.api.solutions import Solution
-from spmopt.core.border import cell
 from spmopt.core.errors import ArgumentError, InputError
+from spmopt.core.validation import cell
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -174,11 +174,11 @@ class HardwareSearch(Shown):
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
         from spmopt.reporting.page.front import front_page
-        from spmopt.search.trials import kept_result
+        from spmopt.search.trials import keep_result
 
         callbacks.progress("verifying the schedules of the front", None)
         kept = {
-            (trial.number, network.label): kept_result(trial, network, self.schedules)
+            (trial.number, network.label): keep_result(trial, network, self.schedules)
             for trial in self.found.members
             for network in self.setup.networks
         }
@@ -259,11 +259,11 @@ class SearchTrial(Shown):
 
     def _fields(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of fields, figures and constraints."""
-        from spmopt.reporting.search.words import figure_text, shown_fields
-        from spmopt.search.trials import built_of
+        from spmopt.reporting.search.words import fields_to_show, figure_text
+        from spmopt.search.trials import build_from
 
         setup, trial = self.setup, self.trial
-        yield from shown_fields(trial.parameters, built_of(setup, trial)).items()
+        yield from fields_to_show(trial.parameters, build_from(setup, trial)).items()
         figures = trial.figures or {}
         yield from ((name, figure_text(name, value, setup)) for name, value in figures.items())
         limits = {str(limit) for limit in setup.space.constraints}
@@ -274,12 +274,12 @@ class SearchTrial(Shown):
     def _networks(self) -> Iterator[str]:
         """Yield a line for each network, and what else is to be said of the trial."""
         from spmopt.reporting.search.words import network_text, proof_text
-        from spmopt.search.trials import built_of
+        from spmopt.search.trials import build_from
 
         setup, trial = self.setup, self.trial
         for name, one in (trial.networks or {}).items():
             yield f"{name}: {network_text(one, setup)}"
-        built = built_of(setup, trial)
+        built = build_from(setup, trial)
         for name in built.extrapolated if built else ():
             yield f"figures of {name} are of its fit, beyond its points"
         if trial.proof is not None:
@@ -296,7 +296,7 @@ def _without_part(callbacks: Callbacks, message: str) -> None:
     callbacks.progress(message, None)
 
 
-@checked
+@check
 def read_search(
     storage: str | Path = STORAGE, *, study: str | None = None, top: int | None = None
 ) -> HardwareSearch:
@@ -323,12 +323,12 @@ def read_search(
     """
     from spmopt.search.findings import findings_of
     from spmopt.search.storage import open_known, reading, using
-    from spmopt.search.study import known, schedules_of
+    from spmopt.search.study import look_up, schedules_of
 
     if top is not None and top < 1:
         raise ArgumentError("top", f" {top}: must be at least 1")
     with reading(str(storage)):
-        kept, setup = known(open_known(str(storage)), study)
+        kept, setup = look_up(open_known(str(storage)), study)
     with using(str(storage)):
         found = findings_of(kept, setup, top)
     return HardwareSearch(kept, setup, schedules_of(kept), found, str(storage))

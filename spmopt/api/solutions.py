@@ -11,7 +11,7 @@ from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
-    from spmopt.core.instance import Instance
+    from spmopt.core.problem import Problem
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
     from spmopt.io.files import StoredResult
@@ -25,7 +25,7 @@ _WIDE = 100
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Shown):
-    """A verified schedule of an instance, with its certified bound.
+    """A verified schedule of a problem, with its certified bound.
 
     What there is no schedule or no bound for is None. Attributes are in base units, which their
     names end in.
@@ -36,16 +36,16 @@ class Solution(Shown):
     """File that it was read from."""
 
     @classmethod
-    def made(cls, instance: Instance, result: Result) -> Solution:
+    def make(cls, problem: Problem, result: Result) -> Solution:
         """Return the solution of a result that was made here."""
         from spmopt.io.files import StoredResult
 
-        return cls(StoredResult.made_here(instance, result))
+        return cls(StoredResult.is_made_here(problem, result))
 
     @property
-    def instance(self) -> Instance:
-        """Scheduled instance."""
-        return self.stored.instance
+    def problem(self) -> Problem:
+        """Scheduled problem."""
+        return self.stored.problem
 
     @property
     def result(self) -> Result:
@@ -57,11 +57,11 @@ class Solution(Shown):
         """The schedule; raises :class:`InputError` where there is none."""
         from spmopt.reporting.headings import require_schedule
 
-        return require_schedule(self._where, self.instance, self.result)
+        return require_schedule(self._where, self.problem, self.result)
 
     @property
     def _where(self) -> str:
-        return str(self.path or f"{self.instance.name}, {self.result.scheduler}")
+        return str(self.path or f"{self.problem.name}, {self.result.scheduler}")
 
     @property
     def status(self) -> str:
@@ -79,7 +79,7 @@ class Solution(Shown):
         from spmopt.metrics import metrics
 
         totals = self.result.totals
-        return None if totals is None else metrics(self.instance.machine, totals)
+        return None if totals is None else metrics(self.problem.machine, totals)
 
     @property
     def makespan_s(self) -> float | None:
@@ -105,19 +105,19 @@ class Solution(Shown):
         """Yield heading, figures, and occupancy of the scratchpad over time."""
         from spmopt.reporting.results import result_parts
 
-        yield from result_parts(self.instance, self.result, min(width or _WIDE, _WIDE))
+        yield from result_parts(self.problem, self.result, min(width or _WIDE, _WIDE))
 
     def record(self) -> Mapping[str, object]:
-        """Return instance and figures, as ``spmopt solve --json``."""
+        """Return problem and figures, as ``spmopt solve --json``."""
         from spmopt.reporting.results import results_record
 
-        return results_record(self.instance, [self.result])
+        return results_record(self.problem, [self.result])
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return one row of figures."""
         from spmopt.reporting.results import result_record
 
-        return [result_record(self.instance.machine, self.result)]
+        return [result_record(self.problem.machine, self.result)]
 
     def picture(self, *, timing: str = "steps", source: str = "") -> ScheduleView:
         """Lay out all that can be seen of the schedule, as arrays; see :func:`plot`.
@@ -130,7 +130,7 @@ class Solution(Shown):
         from spmopt.reporting.headings import require_schedule
         from spmopt.reporting.schedule_view import ScheduleView
 
-        require_schedule(self._where, self.instance, self.result)
+        require_schedule(self._where, self.problem, self.result)
         return ScheduleView.of(self.stored, timing=timing, source=source)
 
     def save(self, path: str | Path) -> None:
@@ -142,15 +142,15 @@ class Solution(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonTable(Shown):
-    """Solutions of one instance, compared with one certified bound.
+    """Solutions of one problem, compared with one certified bound.
 
-    ``comparison["page"]`` is the solution of a scheduler, on the list as given; of who chooses what
-    is computed in pieces, of the cover that it has chosen. ``comparison.on_cover["belady"]`` is
-    that of a scheduler on that cover, or on the one that was given.
+    ``comparison["residency"]`` is the solution of a scheduler, layer by layer; of who chooses what
+    is fused, of the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is
+    that of a scheduler on that fusion plan, or on the one that was given.
 
     Attributes
     ----------
-    instance
+    problem
         What was scheduled.
     results
         One a scheduler, in the order asked for.
@@ -160,7 +160,7 @@ class ComparisonTable(Shown):
         Whether the table has all figures: energy, distance to the best, both gaps, seconds.
     """
 
-    instance: Instance
+    problem: Problem
     results: Sequence[Result]
     not_run: Sequence[str] = ()
     wide: bool = False
@@ -180,16 +180,17 @@ class ComparisonTable(Shown):
         return map(self._solution, self.results)
 
     def _solution(self, result: Result) -> Solution:
-        return Solution.made(self.instance, result)
+        return Solution.make(self.problem, result)
 
     @property
-    def on_cover(self) -> Mapping[str, Solution]:
-        """Solutions of schedulers that were run on a cover, by name; of each cover's chooser too.
+    def on_fusion_plan(self) -> Mapping[str, Solution]:
+        """Solutions of schedulers that were run on a fusion plan, by name.
 
-        Of a cover that was given where there is one, else of the best one found.
+        Of each fusion plan's chooser too. Of a fusion plan that was given where there is one, else
+        of the best one found.
         """
-        pieces = [each for each in self.results if each.pieces is not None]
-        return {each.scheduler: self._solution(each) for each in reversed(pieces)}
+        fusion = [each for each in self.results if each.fusion is not None]
+        return {each.scheduler: self._solution(each) for each in reversed(fusion)}
 
     def files(self) -> Iterator[tuple[str, Solution]]:
         """Yield each solution with a name of its own: ``belady``, ``cover-belady``."""
@@ -205,7 +206,7 @@ class ComparisonTable(Shown):
         """Best schedule; raises :class:`InputError` where there is none."""
         known = [result for result in self.results if result.value is not None]
         if not known:
-            raise InputError(f"{self.instance.name}: no scheduler of the comparison has a schedule")
+            raise InputError(f"{self.problem.name}: no scheduler of the comparison has a schedule")
         return self._solution(min(known, key=lambda result: result.value or 0))
 
     def excess(self, scheduler: str) -> tuple[float, float]:
@@ -225,7 +226,7 @@ class ComparisonTable(Shown):
         listed = [
             each.value
             for each in self.results
-            if each.value and each.order is None and each.pieces is None
+            if each.value and each.order is None and each.fusion is None
         ]
         if result.value is None or result.gap is None or result.order is not None or not listed:
             raise InputError(
@@ -238,17 +239,17 @@ class ComparisonTable(Shown):
         from spmopt.reporting.comparison import compare_view
 
         del width
-        view = compare_view(self.instance, self.results, self.not_run, wide=self.wide)
+        view = compare_view(self.problem, self.results, self.not_run, wide=self.wide)
         yield from view.parts()
 
     def record(self) -> Mapping[str, object]:
-        """Return instance and figures, as ``spmopt compare --json``."""
+        """Return problem and figures, as ``spmopt compare --json``."""
         from spmopt.reporting.results import results_record
 
-        return results_record(self.instance, self.results, self.not_run)
+        return results_record(self.problem, self.results, self.not_run)
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return one row of figures for each result."""
         from spmopt.reporting.results import comparison_rows
 
-        return comparison_rows(self.instance, self.results)
+        return comparison_rows(self.problem, self.results)

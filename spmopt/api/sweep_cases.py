@@ -18,7 +18,7 @@ from spmopt.api.inputs import (
     require_training,
 )
 from spmopt.api.inputs import machine as machine_of
-from spmopt.api.lowering import given_of_lowering, lower
+from spmopt.api.mapper import give_of_mapper, lower
 
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
 _SILENT = Callbacks(warn=lambda message: None)
-OF_LOWERING = ("lowering", "fold")
+OF_MAPPER = ("mapper", "fold")
 OF_NETWORKS = (
     *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise", "operators"),
-    *OF_LOWERING,
+    *OF_MAPPER,
 )
 """Options of a network."""
 _IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
@@ -61,7 +61,7 @@ def networks_of(
     names: Sequence[str],
     *,
     batch: Axis | None = None,
-    lowering: str | None = None,
+    mapper: str | None = None,
     fold: bool = True,
     **options: Any,
 ) -> list[Network]:
@@ -73,12 +73,12 @@ def networks_of(
         An unknown network, or an option that does not go with one.
     """
     from spmopt.frontends.networks import FILES, require_network
-    from spmopt.graph.preparation import named
+    from spmopt.graph.preparation import with_name
     from spmopt.sweeps.axes import axis, count
     from spmopt.sweeps.cases import Network
 
     require_training(options["optimizer"], options["training"])
-    chosen = named(lowering, fold=fold)
+    chosen = with_name(mapper, fold=fold)
     batches: Sequence[int | None] = (None,)
     if batch is not None:
         texts = [batch] if isinstance(batch, str | int) else batch
@@ -86,17 +86,17 @@ def networks_of(
     found: dict[Network, None] = {}
     for name in dict.fromkeys(names):
         if is_stored(name):
-            for option in given_of_lowering(lowering, fold):
+            for option in give_of_mapper(mapper, fold):
                 raise already_lowered(option, name)
-            instance = load(name, batch=batches[0], **options).instance
-            assert instance is not None
-            found[Network(name=name, lowering=instance.lowering)] = None
+            problem = load(name, batch=batches[0], **options).problem
+            assert problem is not None
+            found[Network(name=name, mapper=problem.mapper)] = None
             continue
         if not name.lower().endswith(FILES):
             require_network(name)
         for size in batches:
             parameters = tuple((options["parameters"] or {}).items())
-            own = {**options, "parameters": parameters, "lowering": chosen}
+            own = {**options, "parameters": parameters, "mapper": chosen}
             found[Network(name=name, batch=size, **own)] = None
     return list(found)
 
@@ -118,7 +118,7 @@ def cases_of(
     if network.is_lowered:
         if machines is not None:
             raise already_lowered("machine", network.name)
-        build = [partial(_of_instance, load(network.name))]
+        build = [partial(_of_problem, load(network.name))]
     else:
         texts = [machines] if isinstance(machines, str) else machines or [DEFAULT_MACHINE]
         names = dict.fromkeys(name.strip() for text in texts for name in text.split(","))
@@ -131,10 +131,10 @@ def cases_of(
     ]
 
 
-def _of_instance(workload: Workload, settings: Mapping[str, Setting]) -> Machine:
-    """Return the machine of a stored instance with other settings, if its cycles stay."""
-    assert workload.instance is not None
-    changed = machine_of(workload.instance.machine, settings=settings, callbacks=_SILENT)
+def _of_problem(workload: Workload, settings: Mapping[str, Setting]) -> Machine:
+    """Return the machine of a stored problem with other settings, if its cycles stay."""
+    assert workload.problem is not None
+    changed = machine_of(workload.problem.machine, settings=settings, callbacks=_SILENT)
     return lower(workload, changed).machine
 
 

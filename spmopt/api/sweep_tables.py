@@ -9,11 +9,11 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
-from spmopt.core.border import cell
 from spmopt.core.errors import InputError
+from spmopt.core.validation import cell
 
 if TYPE_CHECKING:
     from spmopt.experiments.rows import Row
@@ -89,7 +89,7 @@ class SweepTable(Shown):
             yield f"the relaxation is enclosed to within {percent(max(gaps)).removeprefix('+')}"
 
     def curves(self) -> Curves:
-        """Return what there is to draw: quantities over what was swept, bounds as bands.
+        """Return the existing ones to draw: quantities over what was swept, bounds as stripes.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class SweepTable(Shown):
         return about, curves_page(curves), {"rows": len(curves.rows)}
 
 
-@checked
+@check
 def read_sweep(path: str | Path) -> SweepTable:
     """Read the CSV file of a sweep.
 
@@ -146,7 +146,7 @@ def read_sweep(path: str | Path) -> SweepTable:
     InputError
         It cannot be read, or is not of a sweep.
     """
-    from spmopt.sweeps.stored import stored_sweep
+    from spmopt.sweeps.stored import read_stored_sweep
 
-    found = stored_sweep(Path(path))
+    found = read_stored_sweep(Path(path))
     return SweepTable(found.rows, found.names, found.extra, Path(path))

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spmopt import __version__
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.api.covers import CHOOSER, LISTER
+from spmopt.api.fusion import FUSION, RESIDENCY
 from spmopt.api.scheduling import require_limits
 from spmopt.api.sweep_cases import (
-    OF_LOWERING,
+    OF_MAPPER,
     OF_NETWORKS,
     SWEPT,
     Axis,
@@ -23,8 +23,8 @@ from spmopt.api.sweep_cases import (
     networks_of,
 )
 from spmopt.api.sweep_tables import SweepTable
-from spmopt.core.border import exists, is_file
 from spmopt.core.errors import InputError
+from spmopt.core.validation import exists, is_file
 
 if TYPE_CHECKING:
     from spmopt.core.objective import Objective
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from spmopt.sweeps.cases import SweepCase
 
 _VERSION = 2
-"""Of files: in those of version 1 ``tiled`` is the lowering ``panel``."""
+"""Of files: in those of version 1 ``tiled`` is the mapper ``panel``."""
 
 
-@checked
+@check
 def sweep(
     networks: str | Sequence[str],
     schedulers: Sequence[str | SchedulerEntry | Policy] | None = None,
@@ -48,7 +48,7 @@ def sweep(
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     operators: str | None = None,
-    lowering: str | None = None,
+    mapper: str | None = None,
     fold: bool = True,
     machine: str | Sequence[str] | None = None,
     spm: Axis | None = None,
@@ -74,7 +74,7 @@ def sweep(
     Parameters
     ----------
     networks
-        Network names, ONNX files, or instances as JSON files.
+        Network names, ONNX files, or problems as JSON files.
     schedulers
         Names ('spmopt schedulers' lists them); fluid is the bound. Default: belady, page, fluid,
         and the fused schedules of :func:`solve`, where networks can be fused. Own policies must
@@ -83,7 +83,7 @@ def sweep(
         As for :func:`load`.
     batch
         Batch sizes, e.g. 8:256:x2; default: that of each network.
-    lowering, fold
+    mapper, fold
         As for :func:`lower`.
     machine
         Machine names or TOML files; default: rtx2080ti.
@@ -157,12 +157,12 @@ def sweep(
     }
     identity = {
         "version": _VERSION,
-        "lowering": ",".join(dict.fromkeys(network.lowering for network in found)),
+        "mapper": ",".join(dict.fromkeys(network.mapper for network in found)),
         "spmopt": __version__,
         **dict(
-            _spelled(key, value)
+            _spell(key, value)
             for key, value in options.items()
-            if value is not None and key not in OF_LOWERING
+            if value is not None and key not in OF_MAPPER
         ),
         **cut,
     }
@@ -182,7 +182,7 @@ def sweep(
     return SweepTable(table.rows, list(table.columns.types), extra, None, left)
 
 
-def _spelled(key: str, value: Any) -> tuple[str, Any]:
+def _spell(key: str, value: Any) -> tuple[str, Any]:
     """Return an option as the first line of a file has it."""
     if isinstance(value, Mapping):
         value = [f"{name}={item}" for name, item in value.items()]
@@ -214,12 +214,12 @@ def _usual(aim: Objective, cases: Sequence[SweepCase]) -> list[str]:
     """Return the schedulers of a sweep that names none."""
     from spmopt.schedulers.registry import find
 
-    chooser = find(CHOOSER)
-    fuses = chooser.takes(aim) and not any(
-        case.network.is_lowered or not chooser.takes_features(case.machine.features)
+    fusion_scheduler = find(FUSION)
+    fuses = fusion_scheduler.takes(aim) and not any(
+        case.network.is_lowered or not fusion_scheduler.takes_features(case.machine.features)
         for case in cases
     )
-    return ["belady", LISTER, *[CHOOSER] * fuses, *["fluid"] * (not aim.replayed)]
+    return ["belady", RESIDENCY, *[FUSION] * fuses, *["fluid"] * (not aim.replayed)]
 
 
 def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
@@ -240,7 +240,7 @@ def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
             )
 
 
-@checked
+@check
 def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequence[str]]:
     """Join the files of shards of a sweep into one, in the order of the sweep.
 

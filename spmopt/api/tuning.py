@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import is_stored
 from spmopt.api.scheduling import require_limits
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spmopt.sweeps.cases import Network
 
 
-@checked
+@check
 def tune(
     networks: str | Sequence[str],
     space: str | Path | None = None,
@@ -35,7 +35,7 @@ def tune(
     parameters: Mapping[str, int] | None = None,
     assume_pointwise: bool = False,
     operators: str | None = None,
-    lowering: str | None = None,
+    mapper: str | None = None,
     fold: bool = True,
     objectives: Sequence[str] | None = None,
     scheduler: str | None = None,
@@ -58,7 +58,7 @@ def tune(
     Parameters
     ----------
     networks
-        Network names, ONNX files, or instances as JSON files.
+        Network names, ONNX files, or problems as JSON files.
     space
         Space: a name (scratchpad or array) or a TOML file with machine, fields, constraints, cost
         and weights of networks. Default: a quarter to four times the scratchpad and bandwidth of
@@ -69,7 +69,7 @@ def tune(
         As for :func:`load`.
     batch
         Batch size, where it is no field of the space.
-    lowering, fold
+    mapper, fold
         As for :func:`lower`.
     objectives
         Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others;
@@ -123,7 +123,7 @@ def tune(
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
     from spmopt.search.setup import setup_by
-    from spmopt.search.spaces import AROUND, chosen_space
+    from spmopt.search.spaces import AROUND, choose_space
     from spmopt.search.storage import in_memory, open_storage, reading, using
     from spmopt.search.study import Schedules, begin, folder_for
     from spmopt.search.tune import Effort
@@ -139,7 +139,7 @@ def tune(
     setup, caution = setup_by(
         scheduler,
         networks=tuple(of_networks),
-        space=chosen_space(space, machine, stored),
+        space=choose_space(space, machine, stored),
         objectives=_figures(objectives),
         schedule_for=schedule_for or (*scheduled, "time")[0],
         tolerance=tolerance,
@@ -209,11 +209,11 @@ def _figures(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _machine_of(networks: Sequence[Network]) -> Machine | None:
-    """Return the machine of stored instances; None where there are none."""
-    from spmopt.io.files import read_instance
+    """Return the machine of stored problems; None where there are none."""
+    from spmopt.io.files import read_problem
 
     stored = [Path(network.name) for network in networks if is_stored(network.name)]
-    machines = {read_instance(path).machine for path in stored}
+    machines = {read_problem(path).machine for path in stored}
     if len(machines) > 1:
         raise InputError(
             f"{', '.join(map(str, stored))}: are of different machines; search them one by one"

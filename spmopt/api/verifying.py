@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spmopt.api.arguments import checked
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spmopt.reporting.tables import Part
 
 
-@checked
+@check
 def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
     """Read and verify a result file.
 
@@ -86,7 +86,7 @@ class Verification(Shown):
         from spmopt.reporting.verification import verification_lines
 
         del width
-        head, *lines = verification_lines(self.solution.instance, self.solution.result, self.audit)
+        head, *lines = verification_lines(self.solution.problem, self.solution.result, self.audit)
         yield Line(text=head)
         yield from (Line(text=line, indent=12) for line in lines)
 
@@ -94,10 +94,10 @@ class Verification(Shown):
         """Return the recomputed figures, as ``spmopt verify --json``."""
         from spmopt.reporting.verification import verification_record
 
-        return verification_record(self.solution.instance, self.solution.result, self.audit)
+        return verification_record(self.solution.problem, self.solution.result, self.audit)
 
 
-@checked
+@check
 def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Verification:
     """Recompute everything that a result claims, without any solver.
 
@@ -121,28 +121,28 @@ def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Ve
     from spmopt.audit import audit
 
     if not isinstance(result, Solution):
-        result = unverified(result, callbacks)
+        result = find_unverified(result, callbacks)
     callbacks.progress("verifying", None)
-    return Verification(result, audit(result.instance, result.result))
+    return Verification(result, audit(result.problem, result.result))
 
 
-def unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:
+def find_unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:
     """Read a result file; nothing that it claims is checked."""
-    from spmopt.audit import restored
+    from spmopt.audit import restore
     from spmopt.io.files import read_result
 
     callbacks.progress(f"reading {path}", None)
     stored = read_result(Path(path))
     try:
-        return Solution(restored(stored), Path(path))
+        return Solution(restore(stored), Path(path))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
 def require_feasible(solution: Solution) -> None:
     """Raise :class:`InfeasibleError`, with its reasons, where no legal schedule exists."""
-    from spmopt.core.modes import unfit
+    from spmopt.core.mappings import unfit
     from spmopt.core.result import Status
 
     if solution.result.status is Status.INFEASIBLE:
-        raise InfeasibleError(unfit(solution.instance) or "; ".join(solution.result.notes))
+        raise InfeasibleError(unfit(solution.problem) or "; ".join(solution.result.notes))

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from spmopt.api.arguments import checked
+from spmopt.api.ablations import Ablation
+from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.searches import HardwareSearch
 from spmopt.api.shown import Document, Drawing
 from spmopt.api.solutions import Solution
-from spmopt.api.stories import Story
 from spmopt.api.sweep_tables import SweepTable
-from spmopt.core.border import exists, is_file
 from spmopt.core.errors import ArgumentError, InputError
+from spmopt.core.validation import exists, is_file
 
 if TYPE_CHECKING:
-    from spmopt.core.instance import Instance
+    from spmopt.core.problem import Problem
     from spmopt.reporting.schedule_view import ScheduleView
 
 PICTURES = {
     "map": "residency of tensors in the scratchpad",
     "occupancy": "bytes on chip, by kinds of tensors",
     "lanes": "engine, DMA in and out, and stalls by cause",
-    "price": "what a little more scratchpad is worth",
+    "dual": "what a little more scratchpad is worth",
     "all": "these four on one time axis (default)",
     "roofline": "layers by operations per byte and per second",
     "compare": "what each of two schedules keeps that the other does not, and where time is "
@@ -34,11 +34,11 @@ TIMINGS = ("steps", "replay")
 
 Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
 """What can be drawn."""
-Reported: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch | Story
+Reported: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch | Ablation
 """What a page can show."""
 
 
-@checked
+@check
 def plot(
     subject: Subject,
     *,
@@ -48,15 +48,15 @@ def plot(
     y: str | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Drawing:
-    """Draw a schedule, two of one instance, a sweep or a search.
+    """Draw a schedule, two of one problem, a sweep or a search.
 
     Parameters
     ----------
     subject
-        Solution, two solutions of one instance, sweep or search.
+        Solution, two solutions of one problem, sweep or search.
     picture
-        Picture of schedules: map, occupancy, lanes, price, all, roofline or compare; default: all,
-        for two schedules compare.
+        Picture of schedules: map, occupancy, lanes, dual value, all, roofline or compare; default:
+        all, for two schedules compare.
     timing
         Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     x
@@ -95,18 +95,18 @@ def plot(
 
         save_picture(name, pictures, path)
 
-    title = f"{name} of {pictures[0].instance.name}, {made}"
+    title = f"{name} of {pictures[0].problem.name}, {made}"
     return Drawing(title, write, {"picture": name, "timing": timing})
 
 
-@checked
+@check
 def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
-    """Make a page (HTML) of a schedule, of two of one instance, of a sweep, search or story.
+    """Make a page (HTML) of a schedule, of two of one problem, of a sweep, search or story.
 
     Parameters
     ----------
     subject
-        Solution, two solutions of one instance, sweep, search, or what :func:`story` returns.
+        Solution, two solutions of one problem, sweep, search, or what :func:`ablation` returns.
     timing
         Time axis: steps (one after the other, as in the makespan) or replay (no step barriers).
     callbacks
@@ -116,7 +116,7 @@ def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = Q
     -------
     Document
         One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
-        roofline; curves with bounds as bands; the front of a search; what each
+        roofline; curves with bounds as stripes; the front of a search; what each
         decision is worth.
 
     Raises
@@ -126,7 +126,7 @@ def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = Q
     """
     from spmopt.reporting.quantities import si
 
-    if isinstance(subject, SweepTable | HardwareSearch | Story):
+    if isinstance(subject, SweepTable | HardwareSearch | Ablation):
         about, text, record = subject.page(callbacks)
     else:
         solutions = _solutions(subject)
@@ -136,7 +136,7 @@ def report(subject: Reported, *, timing: str = "steps", callbacks: Callbacks = Q
         pictures = laid_out(solutions, timing, callbacks)
         callbacks.progress("making the page", None)
         text = page_of(pictures)
-        about = f"{pictures[0].instance.name}, {'; '.join(headings(pictures))}"
+        about = f"{pictures[0].problem.name}, {'; '.join(headings(pictures))}"
         record = {"timing": timing}
     size = len(text.encode())
     title = f"{about}; {si(size, 'B')}"
@@ -153,7 +153,7 @@ def require_page(path: Path) -> None:
         )
 
 
-@checked
+@check
 def trace(
     solution: Solution | Sequence[Solution],
     *,
@@ -192,12 +192,12 @@ def trace(
     pictures = laid_out(solutions, timing, callbacks)
     callbacks.progress("making the trace", None)
     events = trace_events(pictures)
-    times = [each.times.cycles / each.instance.machine.clock_hz for each in pictures]
+    times = [each.times.cycles / each.problem.machine.clock_hz for each in pictures]
     known = [
-        {"instance": each.instance.name, "cycles": each.times.cycles, "time_s": time}
+        {"problem": each.problem.name, "cycles": each.times.cycles, "time_s": time}
         for each, time in zip(pictures, times, strict=True)
     ]
-    heads = headings(pictures) if len(pictures) > 1 else [pictures[0].instance.name]
+    heads = headings(pictures) if len(pictures) > 1 else [pictures[0].problem.name]
     pairs = zip(heads, times, strict=True)
     title = "; ".join(f"{head}, {si(time, 's')}" for head, time in pairs)
     record: dict[str, object] = {**known[0], "timing": timing, "events": len(events)}
@@ -205,9 +205,9 @@ def trace(
     return Document(f"{title}, {len(events)} events", trace_text(pictures, events), record)
 
 
-@checked
+@check
 def export(
-    instance: Instance,
+    problem: Problem,
     *,
     objective: str = "time",
     format: str = "mps",
@@ -219,7 +219,7 @@ def export(
 
     Parameters
     ----------
-    instance
+    problem
         What :func:`lower` returns.
     objective
         What to minimize: time, traffic or energy.
@@ -245,33 +245,33 @@ def export(
 
     if format not in ("mps", "lp"):
         raise InputError(f"format {format}: no such format; give mps or lp")
-    aim = objective_named(objective, instance.machine)
+    aim = objective_named(objective, problem.machine)
     find("whole").require(aim)
     if aim.replayed:
         raise InputError(
             f"export: no objective {option_name(aim.name)}, for the program has barriers between "
             "steps; use time"
         )
-    find("whole").require_features(instance.machine.features)
-    if instance.bypassing:
+    find("whole").require_features(problem.machine.features)
+    if problem.bypassing:
         raise InputError(
             "export: tensors bypass the scratchpad, which the program does not say; lower the "
             "network for a machine without bypass"
         )
     callbacks.progress("building the program", None)
     # By name: it loads PuLP.
-    program = import_module("formulations.pulp_model.schedule").exported(instance, aim, format)
+    program = import_module("formulations.pulp_model.schedule").exported(problem, aim, format)
     spoken = option_name(aim.name)
     size = f"{program.columns} columns, {program.rows} rows"
     record = {
         "format": format,
-        "instance": instance.name,
+        "problem": problem.name,
         "objective": spoken,
         "columns": program.columns,
         "rows": program.rows,
         "unit": program.unit,
     }
-    title = f"{instance.name}, {size}, {spoken} in {program.unit}"
+    title = f"{problem.name}, {size}, {spoken} in {program.unit}"
     return Document(title, program.text, record)
 
 
@@ -291,7 +291,7 @@ def laid_out(
         raise unknown("choice for timing", timing, TIMINGS)
     found = []
     for solution, source in zip(solutions, _sources(solutions), strict=True):
-        callbacks.progress(f"verifying {source or solution.instance.name}", None)
+        callbacks.progress(f"verifying {source or solution.problem.name}", None)
         found.append(solution.picture(timing=timing, source=source))
     return found
 
@@ -312,7 +312,7 @@ def _solutions(subject: Subject) -> list[Solution]:
         return []
     found = list(subject)
     if len(found) not in (1, 2):
-        raise InputError(f"subject: has {len(found)} solutions; give one, or two of one instance")
+        raise InputError(f"subject: has {len(found)} solutions; give one, or two of one problem")
     return found
 
 

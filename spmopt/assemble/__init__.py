@@ -1,14 +1,19 @@
-"""From a plan to a schedule in full: DMA commands, their exact cost, page addresses."""
+"""From a residency plan to a schedule in full: DMA commands, their exact cost, page addresses."""
 
 from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cost import plan_cost, plan_value, step_cycles, transfer_cycles
+from spmopt.assemble.cost import (
+    residency_plan_cost,
+    residency_plan_value,
+    step_cycles,
+    transfer_cycles,
+)
 from spmopt.assemble.schedule import assemble
 
 __all__ = [
     "assemble",
     "derive_commands",
-    "plan_cost",
-    "plan_value",
+    "residency_plan_cost",
+    "residency_plan_value",
     "step_cycles",
     "transfer_cycles",
 ]

@@ -58,7 +58,7 @@ class FreeExtents:
         """Remove a largest extent, for a request of more ``pages`` than any holds.
 
         Where nothing is free, the pages lie beyond the scratchpad's last: an overfull plan
-        still gets addresses, and the verifier sees what is wrong with them.
+        still gets addresses, and the verifier reports their faults.
         """
         if self._by_size:
             key = self._by_size[-1]
@@ -103,8 +103,8 @@ class Allocator:
 
     A tensor's pages form a stack of runs ``(tensor page, pages, SPM page, since)``: the prefix
     grows and shrinks at its end, and no page moves while it stays. ``leaves`` is the step at
-    which the last of a tensor's pages will go. What leaves together should lie together, so
-    that it leaves one large extent: it is known of the run below and above each border.
+    which the last of a tensor's pages will go. Pages that leave together should lie together, so
+    that it leaves one large extent: it is known of the run below and above each boundary.
     """
 
     def __init__(self, pages: int) -> None:
@@ -159,7 +159,7 @@ class Allocator:
                 self._held_back.setdefault(until, []).append((gone, left))
 
     def give_back(self) -> int:
-        """Give what is held back of the least key; return how many pages these are."""
+        """Release the held pages of the least key; return how many pages these are."""
         extents = self._held_back.pop(min(self._held_back), []) if self._held_back else []
         for extent in extents:
             self._free.give(*extent)
@@ -188,7 +188,7 @@ class Allocator:
         return ((behind, room), behind) if room >= pages else self._beside(pages, leaves)
 
     def _in_pieces(self, pages: int, leaves: int) -> list[Extent]:
-        """Use up the largest extents, until one holds what is left over."""
+        """Use up the largest extents, until one holds the rest."""
         pieces = []
         while pages:
             spot = self._beside(pages, leaves)
@@ -201,7 +201,10 @@ class Allocator:
         return sorted(pieces)
 
     def _beside(self, pages: int, leaves: int) -> tuple[Extent, int] | None:
-        """Find an end of an extent that holds ``pages``: beside what leaves at nearly that time."""
+        """Find an end of an extent that holds ``pages``.
+
+        Beside pages that leave at nearly that time.
+        """
         least, chosen = _NEVER, None
         below_leaves, above_leaves = self._below_leaves, self._above_leaves
         for extent in self._free.holding(pages, _CHOICES):
@@ -222,9 +225,9 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
 
     In each step the pages that shrinking frees return first; then growing tensors take theirs,
     largest first, and the scratch comes last. Pages go right behind their tensor's last one if
-    all fit there; else to one of the smallest extents that hold them, beside what leaves when
-    their tensor does; else in pieces, as few as can be. So few DMA descriptors are needed, and
-    this never fails where R1 holds. Rows are sorted by (tensor, begin, tensor page).
+    all fit there; else to one of the smallest extents that hold them, beside pages that leave when
+    their tensor does; else in pieces, as few as can be. So few DMA descriptors are needed, and this
+    never fails where R1 holds. Rows are sorted by (tensor, begin, tensor page).
     """
     allocator = Allocator(machine.spm_pages)
     for step, owner, held, wanted, leaves in _events(machine, timeline, residency):
@@ -237,15 +240,15 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
     return by_tensor(allocator.placements())
 
 
-def place_in_time(
+def allocate_in_time(
     machine: Machine, timeline: Timeline, residency: Residency, stores: Stores
 ) -> Placements:
     """Return addresses as :func:`place` does, such that few operations wait for a store.
 
-    What an operation overwrites, it waits for; what a load fills waits in the channel's queue
-    anyway. So pages that a store may still be emptying, those of tensors stored in one of the two
-    steps before, go to loads where all that the operation overwrites fits elsewhere; else it gets
-    those that were stored first.
+    An operation waits for the pages that it overwrites; pages that a load fills wait in the
+    channel's queue anyway. So pages that a store may still be emptying, those of tensors stored in
+    one of the two steps before, go to loads where all that the operation overwrites fits elsewhere;
+    else it gets those that were stored first.
     """
     allocator, free = Allocator(machine.spm_pages), machine.spm_pages
     stored = set(zip(stores.step.tolist(), stores.tensor.tolist(), strict=True))

@@ -15,7 +15,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
 
-def place_in_banks(machine: Machine, rows: BankRows) -> Placements:
+def allocate_in_banks(machine: Machine, rows: BankRows) -> Placements:
     """Return the addresses of every row within its bank: one sweep over the steps for each bank.
 
     In each step the rows that end return their pages first, then those that begin take theirs,
@@ -24,13 +24,13 @@ def place_in_banks(machine: Machine, rows: BankRows) -> Placements:
     """
     edges = [0, *accumulate(machine.bank_pages)]
     tables = [
-        _placed(rows, np.flatnonzero(rows.bank == bank), pages, edges[bank], edges[-1])
+        _place(rows, np.flatnonzero(rows.bank == bank), pages, edges[bank], edges[-1])
         for bank, pages in enumerate(machine.bank_pages)
     ]
     return by_tensor(Placements.together(*tables))
 
 
-def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Placements:
+def _place(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Placements:
     """Return the placements of the rows ``own`` of one bank, which begins at SPM page ``first``."""
     allocator = Allocator(pages)
     step = np.concatenate((rows.begin[own], rows.end[own]))

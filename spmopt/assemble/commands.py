@@ -1,4 +1,4 @@
-"""The DMA commands that follow from a plan, in queue order (R2 to R5, R10)."""
+"""The DMA commands that follow from a residency plan, in queue order (R2 to R5, R10)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spmopt.assemble.index import access_at, flagged, neighbors, resident_bytes
+from spmopt.assemble.index import access_at, flag, neighbors, resident_bytes
 from spmopt.core.errors import ScheduleError
-from spmopt.core.schedule import Command, Commands, Plan, Residency
+from spmopt.core.schedule import Command, Commands, Residency, ResidencyPlan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 
@@ -17,29 +17,29 @@ from spmopt.core.timeline import Access, Timeline
 class Turn(IntEnum):
     """Place of a command in its step's queue.
 
-    R10 fixes the first and the last. Between them stands what can start before the step's
+    R10 fixes the first and the last. Between them stand commands that can start before the step's
     operation does (loads, stores of older results), so that a first-in first-out channel
-    works while the operation before still runs; then what must wait for the operation. Among
-    the loads, those that the operation itself reads come first.
+    works while the operation before still runs; then commands that must wait for the operation.
+    Among the loads, those that the operation itself reads come first.
     """
 
-    STATIONARY_LOAD = 0
+    REQUIRED_RESIDENT_LOAD = 0
     OWN_LOAD = 1
     EARLY_LOAD = 2
     OLDER_STORE = 3
     STREAM = 4
     OWN_STORE = 5
-    STATIONARY_STORE = 6
+    REQUIRED_RESIDENT_STORE = 6
 
 
-def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
-    """Return the loads, streams and stores of ``plan`` (PROBLEM.md, section 3).
+def derive_commands(timeline: Timeline, residency_plan: ResidencyPlan) -> Commands:
+    """Return the loads, streams and stores of ``residency_plan`` (PROBLEM.md, section 3).
 
     Parameters
     ----------
     timeline
-        The instance in the plan's order and modes.
-    plan
+        The problem in the residency plan's order and mappings.
+    residency_plan
         Tables in the form that :func:`spmopt.assemble.assemble` checks.
 
     Raises
@@ -47,7 +47,11 @@ def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
     ScheduleError
         A store of more bytes than DRAM lacks.
     """
-    parts = (_loads(timeline, plan), _streams(timeline, plan), _stores(timeline, plan))
+    parts = (
+        _loads(timeline, residency_plan),
+        _streams(timeline, residency_plan),
+        _stores(timeline, residency_plan),
+    )
     turn = np.concatenate([part[0] for part in parts])
     commands = Commands.together(*(part[1] for part in parts))
     return commands.take(np.lexsort((commands.tensor, commands.kind, turn, commands.step)))
@@ -62,48 +66,49 @@ class Loads(NamedTuple):
 
 
 def loads_of(timeline: Timeline, rows: Residency) -> Loads:
-    """Return what a row holds beyond the row before it, unless its first step overwrites it (R2).
+    """Return the bytes that a row holds beyond the row before it.
 
-    ``access`` is that of the row's tensor in its first step, or -1.
+    Unless its first step overwrites it (R2). ``access`` is that of the row's tensor in its first
+    step, or -1.
     """
     before, _ = neighbors(rows, rows.size_bytes)
     access = access_at(timeline, rows.begin, rows.tensor)
-    overwritten = flagged(timeline.kind == Access.WRITE, access)
+    overwritten = flag(timeline.kind == Access.WRITE, access)
     row = np.flatnonzero((rows.size_bytes > before) & ~overwritten)
     return Loads(row, before[row], access[row])
 
 
-def stream_passes(timeline: Timeline) -> tuple[Ints, Ints]:
-    """Return (a,) how often what is not resident crosses in and out (R3, R4)."""
-    kind, live, passes = timeline.kind, timeline.live_after, timeline.passes
-    passes_in = np.where(kind == Access.WRITE, np.where(live, passes - 1, 0), passes)
-    passes_out = np.where((kind != Access.READ) & live, passes, 0)
-    return passes_in, passes_out
+def stream_fetches(timeline: Timeline) -> tuple[Ints, Ints]:
+    """Return (a,) how often non-resident bytes cross in and out (R3, R4)."""
+    kind, live, fetches = timeline.kind, timeline.live_after, timeline.fetches
+    fetches_in = np.where(kind == Access.WRITE, np.where(live, fetches - 1, 0), fetches)
+    fetches_out = np.where((kind != Access.READ) & live, fetches, 0)
+    return fetches_in, fetches_out
 
 
-def _loads(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+def _loads(timeline: Timeline, residency_plan: ResidencyPlan) -> tuple[Ints, Commands]:
     """R2, of every load."""
-    row, begin, access = loads_of(timeline, plan.residency)
+    row, begin, access = loads_of(timeline, residency_plan.residency)
     turn = np.full(row.size, Turn.EARLY_LOAD, np.int64)
     turn[access >= 0] = Turn.OWN_LOAD
-    turn[flagged(timeline.stationary, access)] = Turn.STATIONARY_LOAD
-    rows = plan.residency
+    turn[flag(timeline.required_resident, access)] = Turn.REQUIRED_RESIDENT_LOAD
+    rows = residency_plan.residency
     return turn, Commands(
         step=rows.begin[row],
         kind=np.full(row.size, Command.LOAD),
         tensor=rows.tensor[row],
         begin=begin,
         end=rows.size_bytes[row],
-        passes=np.ones(row.size, np.int64),
+        fetches=np.ones(row.size, np.int64),
     )
 
 
-def _streams(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+def _streams(timeline: Timeline, residency_plan: ResidencyPlan) -> tuple[Ints, Commands]:
     """R3 and R4: the part of each operand that is not resident, as often as it crosses."""
     size = timeline.size_bytes[timeline.tensor]
-    held = resident_bytes(plan.residency, timeline.step, timeline.tensor)
-    passes_in, passes_out = (np.where(held < size, p, 0) for p in stream_passes(timeline))
-    incoming, outgoing = np.flatnonzero(passes_in > 0), np.flatnonzero(passes_out > 0)
+    held = resident_bytes(residency_plan.residency, timeline.step, timeline.tensor)
+    fetches_in, fetches_out = (np.where(held < size, p, 0) for p in stream_fetches(timeline))
+    incoming, outgoing = np.flatnonzero(fetches_in > 0), np.flatnonzero(fetches_out > 0)
     access = np.concatenate((incoming, outgoing))
     direction = np.repeat([Command.STREAM_IN, Command.STREAM_OUT], [incoming.size, outgoing.size])
     return np.full(access.size, Turn.STREAM, np.int64), Commands(
@@ -112,15 +117,15 @@ def _streams(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
         tensor=timeline.tensor[access],
         begin=held[access],
         end=size[access],
-        passes=np.concatenate((passes_in[incoming], passes_out[outgoing])),
+        fetches=np.concatenate((fetches_in[incoming], fetches_out[outgoing])),
     )
 
 
-def _stores(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+def _stores(timeline: Timeline, residency_plan: ResidencyPlan) -> tuple[Ints, Commands]:
     """R5: each store extends downwards the suffix that DRAM holds."""
-    rows = plan.stores
+    rows = residency_plan.stores
     access = access_at(timeline, rows.step, rows.tensor)
-    valid = _valid_before(timeline, plan)
+    valid = _valid_before(timeline, residency_plan)
     size = timeline.size_bytes[rows.tensor]
     begin = size - valid - rows.size_bytes
     if (begin < 0).any():
@@ -128,29 +133,29 @@ def _stores(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
         raise ScheduleError(f"stores: more bytes than DRAM lacks of the tensor (row {row})")
     result = timeline.kind != Access.READ
     turn = np.full(len(rows), Turn.OLDER_STORE, np.int64)
-    turn[flagged(result, access)] = Turn.OWN_STORE
-    turn[flagged(result & timeline.stationary, access)] = Turn.STATIONARY_STORE
+    turn[flag(result, access)] = Turn.OWN_STORE
+    turn[flag(result & timeline.required_resident, access)] = Turn.REQUIRED_RESIDENT_STORE
     return turn, Commands(
         step=rows.step,
         kind=np.full(len(rows), Command.STORE),
         tensor=rows.tensor,
         begin=begin,
         end=size - valid,
-        passes=np.ones(len(rows), np.int64),
+        fetches=np.ones(len(rows), np.int64),
     )
 
 
-def _valid_before(timeline: Timeline, plan: Plan) -> Ints:
+def _valid_before(timeline: Timeline, residency_plan: ResidencyPlan) -> Ints:
     """Return (stores,) bytes valid in DRAM that each store finds, after its own step's write.
 
     Writes set the figure and stores add to it, so it is a running sum that restarts at every
     write: the sum of all stores so far less that sum at the last write.
     """
-    rows, writes = plan.stores, np.flatnonzero(timeline.kind != Access.READ)
+    rows, writes = residency_plan.stores, np.flatnonzero(timeline.kind != Access.READ)
     tensors = np.arange(timeline.size_bytes.size)
     step = np.concatenate((np.full(tensors.size, -1), timeline.step[writes], rows.step))
     tensor = np.concatenate((tensors, timeline.tensor[writes], rows.tensor))
-    held = resident_bytes(plan.residency, timeline.step[writes], timeline.tensor[writes])
+    held = resident_bytes(residency_plan.residency, timeline.step[writes], timeline.tensor[writes])
     level = np.concatenate(
         (
             np.where(timeline.in_dram, timeline.size_bytes, 0),

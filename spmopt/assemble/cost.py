@@ -4,10 +4,10 @@ The one place of this arithmetic for everything that makes schedules; the verifi
 of it on its own. In the symbols of PROBLEM.md (sections 1 and 3):
 
 * a command of ``x > 0`` bytes takes ``lambda + ceil(x f / beta)`` cycles;
-* R2: a step loads what a tensor's resident prefix grows by, unless its operation overwrites it;
+* R2: a step loads the growth of a tensor's resident prefix, unless its operation overwrites it;
 * R3, R4: an access streams ``s_t - r_t(i)`` bytes, ``p`` times in if it reads them and ``p`` times
   out if it writes a live result, whose partial sums also come in ``p - 1`` times if it only writes;
-* R5: stores are those of the plan;
+* R5: stores are those of the residency plan;
 * R6: ``d_i = max(X_i, L_i + c_m + S_i)``; with duplex
   ``max(in_i + S_i, L_i + out_i, L_i + c_m + S_i)``.
 """
@@ -19,12 +19,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.assemble.commands import loads_of, stream_passes
-from spmopt.assemble.index import access_at, flagged, resident_bytes
-from spmopt.core.instance import Instance
+from spmopt.assemble.commands import loads_of, stream_fetches
+from spmopt.assemble.index import access_at, flag, resident_bytes
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import Command, Commands, Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Command, Commands, ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 
@@ -42,7 +42,7 @@ def transfer_cycles(machine: Machine, size_bytes: Ints) -> Ints:
     return cycles
 
 
-def summed(length: int, place: Ints, values: Ints) -> Ints:
+def sum_up(length: int, place: Ints, values: Ints) -> Ints:
     """Return (length,) sums of the ``values`` that fall on each place."""
     total = np.zeros(length, np.int64)
     np.add.at(total, place, values)
@@ -63,8 +63,8 @@ def step_time(
     inward, outward : (n,)
         All DMA time of each direction, ``in_i`` and ``out_i``.
     before, after : (n,)
-        The parts of it that are loads of stationary operands, ``L_i``, and stores of stationary
-        results, ``S_i``.
+        The parts of it that are loads of required-resident operands, ``L_i``, and stores of
+        required-resident results, ``S_i``.
     """
     busy = inward + outward
     if machine.duplex:
@@ -75,28 +75,28 @@ def step_time(
 
 def step_cycles(machine: Machine, timeline: Timeline, commands: Commands) -> Ints:
     """Return (n,) duration ``d_i`` of every step, in cycles."""
-    cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.passes)
+    cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.fetches)
     kind = commands.kind
     access = access_at(timeline, commands.step, commands.tensor)
     load, store = kind == Command.LOAD, kind == Command.STORE
     inward = load | (kind == Command.STREAM_IN)
 
     def per_step(chosen: Bools) -> Ints:
-        return summed(timeline.steps, commands.step[chosen], cycles[chosen])
+        return sum_up(timeline.steps, commands.step[chosen], cycles[chosen])
 
     return step_time(
         machine,
         compute=timeline.compute_cycles,
         inward=per_step(inward),
         outward=per_step(~inward),
-        before=per_step(load & flagged(timeline.stationary, access)),
-        after=per_step(store & flagged(_stationary_result(timeline), access)),
+        before=per_step(load & flag(timeline.required_resident, access)),
+        after=per_step(store & flag(_required_resident_result(timeline), access)),
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PlanCost:
-    """What a legal plan spends.
+class ResidencyPlanCost:
+    """Resources that a legal residency plan spends.
 
     Attributes
     ----------
@@ -127,29 +127,33 @@ class PlanCost:
 
 
 def unavoidable(objective: Objective, line: Timeline) -> Fraction:
-    """Return the part of the objective that no plan in this order and these modes changes."""
-    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
-    return objective.of_modes(*(int(column.sum()) for column in of_modes))
+    """Return the part of the objective that no plan in this order and these mappings changes."""
+    of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    return objective.of_mappings(*(int(column.sum()) for column in of_mappings))
 
 
-def plan_value(
-    instance: Instance, plan: Plan, objective: Objective, *, fluid: bool = False
+def residency_plan_value(
+    problem: Problem, residency_plan: ResidencyPlan, objective: Objective, *, fluid: bool = False
 ) -> Fraction:
-    """Return the objective of a legal plan; ``fluid``: see :func:`plan_cost`."""
-    line = timeline(instance, plan.steps)
-    return plan_cost(instance.machine, line, plan, fluid=fluid).value(objective, line)
+    """Return the objective of a legal plan; ``fluid``: see :func:`residency_plan_cost`."""
+    line = timeline(problem, residency_plan.steps)
+    return residency_plan_cost(problem.machine, line, residency_plan, fluid=fluid).value(
+        objective, line
+    )
 
 
-def plan_cost(machine: Machine, line: Timeline, plan: Plan, *, fluid: bool = False) -> PlanCost:
-    """Compute durations and traffic of a legal plan, without its commands.
+def residency_plan_cost(
+    machine: Machine, line: Timeline, residency_plan: ResidencyPlan, *, fluid: bool = False
+) -> ResidencyPlanCost:
+    """Compute durations and traffic of a legal residency plan, without its commands.
 
     Parameters
     ----------
     machine
-        What it runs on.
+        Machine that it runs on.
     line
-        The instance in the plan's order and modes.
-    plan
+        The problem in the residency plan's order and mappings.
+    residency_plan
         Tables in the form that :func:`spmopt.assemble.assemble` checks.
     fluid
         Sizes may be any number of bytes, and DMA takes no set-up and no whole cycles.
@@ -159,22 +163,22 @@ def plan_cost(machine: Machine, line: Timeline, plan: Plan, *, fluid: bool = Fal
 
     def per_step(step: Ints, size_bytes: Ints) -> Ints:
         time = size_bytes * rate.denominator if fluid else transfer_cycles(machine, size_bytes)
-        return summed(line.steps, step, np.where(size_bytes > 0, time, 0))
+        return sum_up(line.steps, step, np.where(size_bytes > 0, time, 0))
 
-    rows, load = plan.residency, loads_of(line, plan.residency)
+    rows, load = residency_plan.residency, loads_of(line, residency_plan.residency)
     first, load_bytes = rows.begin[load.row], rows.size_bytes[load.row] - load.begin
-    pinned = flagged(line.stationary, load.access)
+    pinned = flag(line.required_resident, load.access)
     before = per_step(first[pinned], load_bytes[pinned])
-    store = plan.stores
-    pinned_result = flagged(_stationary_result(line), access_at(line, store.step, store.tensor))
+    store = residency_plan.stores
+    pinned_result = flag(_required_resident_result(line), access_at(line, store.step, store.tensor))
     after = per_step(store.step[pinned_result], store.size_bytes[pinned_result])
     missing = line.size_bytes[line.tensor] - resident_bytes(rows, line.step, line.tensor)
-    into, out = (missing * passes for passes in stream_passes(line))
+    into, out = (missing * fetches for fetches in stream_fetches(line))
     inward = before + per_step(first[~pinned], load_bytes[~pinned]) + per_step(line.step, into)
     outward = after + per_step(store.step[~pinned_result], store.size_bytes[~pinned_result])
     outward += per_step(line.step, out)
     compute = line.compute_cycles * parts
-    return PlanCost(
+    return ResidencyPlanCost(
         step_time=step_time(
             machine, compute=compute, inward=inward, outward=outward, before=before, after=after
         ),
@@ -185,7 +189,10 @@ def plan_cost(machine: Machine, line: Timeline, plan: Plan, *, fluid: bool = Fal
     )
 
 
-def _stationary_result(line: Timeline) -> Bools:
-    """(a,) Whether a store of what the access leaves must wait for its operation's end (R10)."""
-    result: Bools = line.stationary & (line.kind != Access.READ)
+def _required_resident_result(line: Timeline) -> Bools:
+    """(a,) Whether a store of the bytes that the access leaves must wait for its operation's end.
+
+    (R10).
+    """
+    result: Bools = line.required_resident & (line.kind != Access.READ)
     return result

@@ -22,7 +22,7 @@ def access_at(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
     return found
 
 
-def flagged(flags: Bools, access: Ints) -> Bools:
+def flag(flags: Bools, access: Ints) -> Bools:
     """Return ``flags[access[k]]``, and false where ``access[k]`` is -1."""
     result = access >= 0
     result[result] = flags[access[result]]

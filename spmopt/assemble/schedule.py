@@ -1,21 +1,21 @@
-"""A plan becomes a schedule: facts only, nothing left to infer."""
+"""A residency plan becomes a schedule: facts only, nothing left to infer."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from spmopt.assemble.addresses import in_ranges, place
-from spmopt.assemble.banks import moves_between, place_in_banks
+from spmopt.assemble.banks import allocate_in_banks, moves_between
 from spmopt.assemble.commands import derive_commands
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import (
     BankRows,
     Moves,
     Placements,
-    Plan,
     Residency,
+    ResidencyPlan,
     Schedule,
     Steps,
 )
@@ -23,53 +23,53 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, timeline
 
 
-def assemble(instance: Instance, plan: Plan) -> Schedule:
-    """Schedule that ``plan`` describes (PROBLEM.md, section 3).
+def assemble(problem: Problem, residency_plan: ResidencyPlan) -> Schedule:
+    """Schedule that ``residency_plan`` describes (PROBLEM.md, section 3).
 
-    The result is legal when the plan is; nothing is repaired here. Pages for which the
+    The result is legal when the residency plan is; nothing is repaired here. Pages for which the
     scratchpad has no room get addresses beyond its end.
 
     Raises
     ------
     ScheduleError
-        A table of the plan is malformed, so that no schedule expresses it.
+        A table of the residency plan is malformed, so that no schedule expresses it.
     """
-    check_plan(instance, plan)
-    machine = instance.machine
-    arrays = timeline(instance, plan.steps)
-    if plan.banks is not None:
-        placements = place_in_banks(machine, plan.banks)
-        moves = moves_between(machine, arrays, plan.banks)
+    check_residency_plan(problem, residency_plan)
+    machine = problem.machine
+    arrays = timeline(problem, residency_plan.steps)
+    if residency_plan.banks is not None:
+        placements = allocate_in_banks(machine, residency_plan.banks)
+        moves = moves_between(machine, arrays, residency_plan.banks)
     else:
-        placements, moves = _places(machine, arrays, plan), Moves.empty()
+        placements, moves = _places(machine, arrays, residency_plan), Moves.empty()
     return Schedule(
-        steps=plan.steps,
-        residency=plan.residency,
-        commands=derive_commands(arrays, plan),
+        steps=residency_plan.steps,
+        residency=residency_plan.residency,
+        commands=derive_commands(arrays, residency_plan),
         placements=placements,
         moves=moves,
     )
 
 
-def _places(machine: Machine, arrays: Timeline, plan: Plan) -> Placements:
-    """Return the addresses anywhere, or in the plan's ranges."""
-    if plan.ranges is None:
-        return place(machine, arrays, plan.residency)
-    return in_ranges(machine, arrays, plan.residency, plan.ranges)
+def _places(machine: Machine, arrays: Timeline, residency_plan: ResidencyPlan) -> Placements:
+    """Return the addresses anywhere, or in the residency plan's ranges."""
+    if residency_plan.ranges is None:
+        return place(machine, arrays, residency_plan.residency)
+    return in_ranges(machine, arrays, residency_plan.residency, residency_plan.ranges)
 
 
-def check_plan(instance: Instance, plan: Plan) -> None:
-    """Refuse a plan whose tables are malformed.
+def check_residency_plan(problem: Problem, residency_plan: ResidencyPlan) -> None:
+    """Refuse a residency plan whose tables are malformed.
 
     Raises
     ------
     ScheduleError
         An index out of range, rows out of order or overlapping, a size outside its tensor.
     """
-    tensors, steps = len(instance.tensors), len(plan.steps)
-    sizes = instance.size_bytes
-    _check_steps(instance, plan.steps)
-    rows, stores = plan.residency, plan.stores
+    tensors, steps = len(problem.tensors), len(residency_plan.steps)
+    sizes = problem.size_bytes
+    _check_steps(problem, residency_plan.steps)
+    rows, stores = residency_plan.residency, residency_plan.stores
     _check_rows("residency", rows, range(tensors), steps)
     change = np.diff(rows.tensor)
     late = (change < 0) | ((change == 0) & (rows.begin[1:] < rows.end[:-1]))
@@ -83,18 +83,23 @@ def check_plan(instance: Instance, plan: Plan) -> None:
             (table.size_bytes < 1) | (table.size_bytes > sizes[table.tensor]),
             f"{name}: size_bytes must be from 1 to the tensor's size",
         )
-    if plan.banks is not None:
-        banks = range(len(instance.machine.banks))
-        _check_rows("banks", plan.banks, range(-1, tensors), steps)
-        _refuse(_outside(plan.banks.bank, banks), "banks: no such bank")
-        _refuse((plan.banks.tensor_page < 0) | (plan.banks.pages < 1), "banks: no such pages")
+    if residency_plan.banks is not None:
+        banks = range(len(problem.machine.banks))
+        _check_rows("banks", residency_plan.banks, range(-1, tensors), steps)
+        _refuse(_outside(residency_plan.banks.bank, banks), "banks: no such bank")
+        _refuse(
+            (residency_plan.banks.tensor_page < 0) | (residency_plan.banks.pages < 1),
+            "banks: no such pages",
+        )
 
 
-def _check_steps(instance: Instance, steps: Steps) -> None:
-    operations = range(len(instance.operations))
+def _check_steps(problem: Problem, steps: Steps) -> None:
+    operations = range(len(problem.operations))
     _refuse(_outside(steps.operation, operations), "plan: no such operation")
-    modes = np.array([len(operation.modes) for operation in instance.operations], np.int64)
-    _refuse((steps.mode < 0) | (steps.mode >= modes[steps.operation]), "plan: no such mode")
+    mappings = np.array([len(operation.mappings) for operation in problem.operations], np.int64)
+    _refuse(
+        (steps.mapping < 0) | (steps.mapping >= mappings[steps.operation]), "plan: no such mapping"
+    )
 
 
 def _check_rows(name: str, rows: Residency | BankRows, tensors: range, steps: int) -> None:

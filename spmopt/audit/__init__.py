@@ -1,6 +1,6 @@
 """Result files checked against themselves; see :mod:`spmopt.audit.claims`."""
 
 from spmopt.audit.claims import Audit, audit
-from spmopt.audit.pieces import restored
+from spmopt.audit.fusion import restore
 
-__all__ = ["Audit", "audit", "restored"]
+__all__ = ["Audit", "audit", "restore"]

@@ -1,9 +1,9 @@
-"""What a reader of a result file takes its operations for: pieces of nodes, by names and graph.
+"""What a reader of a result file takes its operations for: tiles of nodes, by names and graph.
 
-Operation ``n[p]`` of a segment in ``K`` pieces runs the ``p``-th of ``K`` equal shares of the loop
-that runs along the batch, and tensor ``t[k]`` is the ``k``-th of as many equal shares as there are.
-In a segment of bands ``n[p][a:b]`` runs its loop along rows from ``a`` to before ``b``; of a tensor
-``t[k][a:b]`` is these rows.
+Operation ``n[p]`` of a fused group in ``K`` fusion tiles runs the ``p``-th of ``K`` equal shares of
+the loop that runs along the batch, and tensor ``t[k]`` is the ``k``-th of as many equal shares as
+there are. In a fused group of stripes ``n[p][a:b]`` runs its loop along rows from ``a`` to before
+``b``; of a tensor ``t[k][a:b]`` is these rows.
 """
 
 from __future__ import annotations
@@ -13,46 +13,48 @@ from collections.abc import Mapping, Sequence
 
 from spmopt.audit.layouts import Layout, first_run, layouts
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import Instance
-from spmopt.core.pieces.listing import Listing
-from spmopt.core.pieces.segments import Cover
+from spmopt.core.problem import Problem
 from spmopt.graph import operators
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.operators.loops import Access, LoopNest
 from spmopt.graph.operators.spec import Shape, Style
 from spmopt.graph.rows import RowAxes
-from spmopt.verifier.piece_maps import (
+from spmopt.verifier.tile_maps import (
     AccessMap,
     AxisMap,
     Box,
     NodeMap,
     PartMap,
-    PieceMap,
-    PieceMaps,
     Share,
     StatementMap,
+    TileMap,
+    TileMaps,
     ValueMap,
 )
 
 
-def piece_maps(graph: Graph, listing: Listing, cover: Cover, instance: Instance) -> PieceMaps:
-    """Return what an instance says that it computes of a graph.
+def tile_maps(
+    graph: Graph, tileable: TileableGraph, fusion_plan: FusionPlan, problem: Problem
+) -> TileMaps:
+    """Return what a problem says that it computes of a graph.
 
     Parameters
     ----------
-    listing
+    tileable
         Of the graph: names of its operations, names and sizes of its tensors.
 
     Raises
     ------
     InputError
-        An operation or a tensor that is no piece or part of anything, or a node in pieces whose
-        loop along the batch cannot be told.
+        An operation or a tensor that is no fusion tile or part of anything, or a node in fusion
+        tiles whose loop along the batch cannot be told.
     """
     axes = LinkedAxes(graph)
     rows, batch = RowAxes(axes), axes.batch
-    names = [operation.name for operation in listing.operations]
+    names = [operation.name for operation in tileable.operations]
     kept = [n for n in graph.nodes if operators.lookup(n.operator).style is not Style.VIEW]
     tensor_of = _tensors(graph, kept)
     nests = [axes.nest(node) for node in kept]
@@ -64,12 +66,12 @@ def piece_maps(graph: Graph, listing: Listing, cover: Cover, instance: Instance)
         tuple(_loop(node, nest, values, place) for place in range(2))
         for node, nest in zip(kept, nests, strict=True)
     ]
-    origin = _origins(names, cover)
-    pieces = []
-    for operation in instance.operations:
+    origin = _origins(names, fusion_plan)
+    fusion_tiles = []
+    for operation in problem.operations:
         node, box = _box(operation.name, origin, loops, nests)
-        pieces.append(
-            PieceMap(
+        fusion_tiles.append(
+            TileMap(
                 name=operation.name,
                 node=node,
                 box=box,
@@ -77,15 +79,15 @@ def piece_maps(graph: Graph, listing: Listing, cover: Cover, instance: Instance)
                 writes=operation.writes,
             )
         )
-    tensors = [(each.name, each.size_bytes) for each in listing.tensors]
-    return PieceMaps(
+    tensors = [(each.name, each.size_bytes) for each in tileable.tensors]
+    return TileMaps(
         tensors=tensors,
         values=values,
         nodes=[
             _node(name, node, nest) for name, node, nest in zip(names, kept, nests, strict=True)
         ],
-        parts=_parts(tensors, values, instance),
-        pieces=pieces,
+        parts=_parts(tensors, values, problem),
+        fusion_tiles=fusion_tiles,
     )
 
 
@@ -98,7 +100,7 @@ def _value(
 ) -> ValueMap:
     """Return how a value is seen, and where its axes stand in memory.
 
-    Of what has no layout no pieces are known, so that any are refused.
+    Of what has no layout no fusion tiles are known, so that any are refused.
     """
     tensor = tensor_of.get(index, -1)
     if tensor < 0:
@@ -119,7 +121,7 @@ def _tensors(graph: Graph, kept: Sequence[Node]) -> Mapping[int, int]:
 
 
 def _parts(
-    tensors: Sequence[tuple[str, int]], values: Sequence[ValueMap], instance: Instance
+    tensors: Sequence[tuple[str, int]], values: Sequence[ValueMap], problem: Problem
 ) -> list[PartMap]:
     """Tell the parts of tensors by their names: ``t``, or ``t[0]``, ``t[1]``, or ``t[0][3:5]``.
 
@@ -131,7 +133,7 @@ def _parts(
         for axis in value.axes[1:]
         if axis is not None
     }
-    given, at, found = instance.tensors, 0, list[PartMap]()
+    given, at, found = problem.tensors, 0, list[PartMap]()
     for tensor, (name, size) in enumerate(tensors):
         filled, mine = 0, list[tuple[int, int, tuple[int, int] | None]]()
         while at < len(given) and (filled < size or not mine):
@@ -142,8 +144,8 @@ def _parts(
             filled += given[at].size_bytes
             at += 1
         of = 1 + max((part for _, part, _ in mine), default=0)
-        for index, part, bands in mine:
-            share = Share() if bands is None else Share(*bands, rows[tensor])
+        for index, part, stripes in mine:
+            share = Share() if stripes is None else Share(*stripes, rows[tensor])
             found.append(
                 PartMap(
                     name=given[index].name,
@@ -159,11 +161,11 @@ def _parts(
 
 _RANGE = r"\[(\d{1,9}):(\d{1,9})\]"
 _PART = re.compile(rf"(?:\[(\d{{1,9}})\])?(?:{_RANGE})?")
-_BAND = re.compile(rf"(.*){_RANGE}", re.DOTALL)
+_STRIPE = re.compile(rf"(.*){_RANGE}", re.DOTALL)
 
 
 def _place(given: str, name: str, rows: bool) -> tuple[int, tuple[int, int] | None] | None:
-    """Return which piece of the batch, and which rows, a part of a tensor is by its name."""
+    """Return which micro-batch, and which rows, a part of a tensor is by its name."""
     match = _PART.fullmatch(given.removeprefix(name)) if given.startswith(name) else None
     if match is None or (match[2] and not rows):
         return None
@@ -171,18 +173,18 @@ def _place(given: str, name: str, rows: bool) -> tuple[int, tuple[int, int] | No
 
 
 _Origins = dict[tuple[str, bool], list[tuple[int, int, int]]]
-"""By the names of pieces, and whether the rows of a band follow: nodes, and pieces of how many."""
+"""By the names of tiles, and whether the rows of a stripe follow: nodes, and tiles of how many."""
 
 
-def _origins(names: Sequence[str], cover: Cover) -> _Origins:
-    """Return the nodes and pieces that go by each name."""
+def _origins(names: Sequence[str], fusion_plan: FusionPlan) -> _Origins:
+    """Return the nodes and fusion tiles that go by each name."""
     found: _Origins = {}
-    for segment in cover:
-        for piece in range(segment.pieces):
-            for at in range(segment.begin, segment.end):
-                name = f"{names[at]}[{piece}]" if segment.pieces > 1 else names[at]
-                known = found.setdefault((name, segment.bands > 1), [])
-                known += [(at, piece, segment.pieces)] * segment.bands
+    for fused_group in fusion_plan:
+        for fusion_tile in range(fused_group.micro_batches):
+            for at in range(fused_group.begin, fused_group.end):
+                name = f"{names[at]}[{fusion_tile}]" if fused_group.micro_batches > 1 else names[at]
+                known = found.setdefault((name, fused_group.stripes > 1), [])
+                known += [(at, fusion_tile, fused_group.micro_batches)] * fused_group.stripes
     return found
 
 
@@ -190,24 +192,24 @@ def _box(
     name: str, origin: _Origins, loops: Sequence[Sequence[str | None]], nests: Sequence[LoopNest]
 ) -> tuple[int, Box]:
     """Return the node of an operation, and the box of its loops, by its name."""
-    known, band = origin.get((name, False)), None
+    known, stripe = origin.get((name, False)), None
     if not known:
-        band = _BAND.fullmatch(name)
-        known = origin.get((band[1], True)) if band else None
+        stripe = _STRIPE.fullmatch(name)
+        known = origin.get((stripe[1], True)) if stripe else None
     if not known:
-        raise InputError(f"operation {name}: is no piece of a node by its name")
-    node, piece, count = known.pop(0) if len(known) > 1 else known[0]
+        raise InputError(f"operation {name}: is no fusion tile of a node by its name")
+    node, fusion_tile, count = known.pop(0) if len(known) > 1 else known[0]
     box = dict[str, tuple[int, int]]()
     batch, rows = loops[node]
     if count > 1:
         if batch is None:
             raise InputError(f"operation {name}: no loop of it runs along the batch")
         extent = nests[node].extents[batch]
-        box[batch] = (piece * extent // count, (piece + 1) * extent // count)
-    if band is not None:
+        box[batch] = (fusion_tile * extent // count, (fusion_tile + 1) * extent // count)
+    if stripe is not None:
         if rows is None:
             raise InputError(f"operation {name}: no loop of it runs along rows")
-        box[rows] = (int(band[2]), int(band[3]))
+        box[rows] = (int(stripe[2]), int(stripe[3]))
     return node, box
 
 

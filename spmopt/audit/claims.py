@@ -1,7 +1,7 @@
 """A result file is checked against itself: schedule, totals, objective, bound, status.
 
-Takes nothing on trust but the instance, in pieces nothing but the graph: no scheduler and no solver
-is involved.
+Takes nothing on trust but the problem, in fusion tiles nothing but the graph: no scheduler and no
+solver is involved.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from spmopt.audit.enumeration import enumeration_claim
-from spmopt.audit.pieces import from_graph, unfaithful, unlike
+from spmopt.audit.fusion import from_graph, unfaithful, unlike
 from spmopt.core.errors import Conflict, InputError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import unfit
+from spmopt.core.fusion.fusion_space import FUSION_SPACES
+from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
-from spmopt.core.pieces.family import FAMILIES
-from spmopt.core.pieces.listing import Listing, Pieces
+from spmopt.core.problem import Problem
 from spmopt.core.result import LARGEST_TOLERANCE, Result, Status, Totals, is_optimal, relative_gap
 from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, Violation, bound, verify
-from spmopt.verifier.cover_bound import cover_bound
+from spmopt.verifier.fusion_bound import fusion_bound
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)
 """How far, relatively, a bound of a solver in floating point may be above the exact value."""
@@ -44,8 +44,8 @@ class Audit:
         Why no legal schedule exists, where the result claims that and it is so.
     replay
         Its times, where the schedule got as far as the replay.
-    cover_bound
-        Over all covers, recomputed, exact; None of a result as a whole.
+    fusion_bound
+        Over all fusion plans, recomputed, exact; None of a result as a whole.
     repeated
         The enumeration that the result claims was repeated, and proves its optimum.
     """
@@ -56,58 +56,58 @@ class Audit:
     bound: Fraction | None
     infeasible: Conflict | None = None
     replay: Replay | None = None
-    cover_bound: Fraction | None = None
+    fusion_bound: Fraction | None = None
     repeated: bool = False
 
     @property
     def best_bound(self) -> Fraction | None:
-        """The larger of both bounds: one over all covers holds for each of them."""
-        known = [each for each in (self.bound, self.cover_bound) if each is not None]
+        """The larger of both bounds: one over the fusion space holds for each of them."""
+        known = [each for each in (self.bound, self.fusion_bound) if each is not None]
         return max(known, default=None)
 
 
-def audit(instance: Instance, result: Result) -> Audit:
-    """Recompute everything that ``result`` claims about ``instance``."""
-    complaints = _objective(instance, result.objective)
+def audit(problem: Problem, result: Result) -> Audit:
+    """Recompute everything that ``result`` claims about ``problem``."""
+    complaints = _objective(problem, result.objective)
     totals: Totals | None = None
     value: Fraction | None = None
     replay: Replay | None = None
     violations: tuple[Violation, ...] = ()
     if result.schedule is not None:
-        report = verify(instance, result.schedule, result.totals)
+        report = verify(problem, result.schedule, result.totals)
         violations, totals, replay = report.violations, report.totals, report.replay
         value = None if totals is None else totals.value(result.objective)
     proved: Fraction | None = None
     if result.certificate is not None:
         try:
-            proved = bound(instance, result.certificate)
+            proved = bound(problem, result.certificate)
         except InputError as error:
-            complaints.append(f"the prices prove no bound: {error}")
+            complaints.append(f"the dual values prove no bound: {error}")
         else:
             complaints += _proof(result, value, proved)
     elif result.bound is not None:
         complaints.append(
-            f"a bound of {result.bound} is claimed, but there are no prices to prove it"
+            f"a bound of {result.bound} is claimed, but there are no dual values to prove it"
         )
-    complaints += _class_proof(instance, result)
-    of_pieces, covered = _pieces(instance, result, value)
-    infeasible = unfit(instance)
-    status_bound = proved if result.pieces is None else covered
+    complaints += _class_proof(problem, result)
+    of_fusion, covered = _fusion(problem, result, value)
+    infeasible = unfit(problem)
+    status_bound = proved if result.fusion is None else covered
     complaints += _figures(result, value)
     repeated = False
     if result.claims_enumeration and value is not None and not (complaints or violations):
-        said, repeated = enumeration_claim(instance, result, value)
+        said, repeated = enumeration_claim(problem, result, value)
         complaints += said
     elif not result.claims_enumeration:
         complaints += _status(result, value, status_bound, infeasible)
     return Audit(
-        violations=(*violations, *of_pieces, *_claims(complaints)),
+        violations=(*violations, *of_fusion, *_claims(complaints)),
         totals=totals,
         value=value,
         bound=proved,
         infeasible=infeasible if result.status is Status.INFEASIBLE else None,
         replay=replay,
-        cover_bound=covered,
+        fusion_bound=covered,
         repeated=repeated,
     )
 
@@ -116,10 +116,10 @@ def _claims(complaints: Iterable[str]) -> Iterator[Violation]:
     return (Violation(rule="claim", step=None, tensor=None, message=each) for each in complaints)
 
 
-def _objective(instance: Instance, objective: Objective) -> list[str]:
+def _objective(problem: Problem, objective: Objective) -> list[str]:
     """A known name must mean what it means everywhere."""
     try:
-        known = objective_named(objective.name, instance.machine)
+        known = objective_named(objective.name, problem.machine)
     except InputError:
         return []  # a weighted sum of its own
     same = known == objective
@@ -134,7 +134,7 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
     elif result.schedule is None and result.verified:
         complaints.append("a verified schedule is claimed, but there is none")
     if value is not None and result.value != value:
-        complaints.append(f"the objective is {value}, but {_claimed(result.value)}")
+        complaints.append(f"the objective is {value}, but {_claim(result.value)}")
     known = result.class_bound
     if known is not None and value is not None:
         most = value if known.certified else value * (1 + _SOLVER_ROUNDING)
@@ -147,13 +147,13 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
 
 
 def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str]:
-    """What the prices prove, and whether it speaks of this schedule."""
+    """What the dual values prove, and whether it speaks of this schedule."""
     complaints = []
     # Less than they prove is true: so did earlier versions, without set-ups for example.
     if result.bound is None or result.bound > proved:
-        complaints.append(f"the prices prove a bound of {proved}, but {_claimed(result.bound)}")
+        complaints.append(f"the dual values prove a bound of {proved}, but {_claim(result.bound)}")
     if result.certificate is not None and result.certificate.objective != result.objective:
-        complaints.append("the prices are for another objective")
+        complaints.append("the dual values are for another objective")
     if value is None or result.schedule is None:
         return complaints
     certificate = result.certificate
@@ -164,74 +164,81 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
     return complaints
 
 
-def _pieces(
-    instance: Instance, result: Result, value: Fraction | None
+def _fusion(
+    problem: Problem, result: Result, value: Fraction | None
 ) -> tuple[tuple[Violation, ...], Fraction | None]:
-    """What is claimed of pieces, against the graph; and what is proved over all covers."""
-    pieces = result.pieces
-    if pieces is None:
-        said = f"a bound of {result.cover_bound} over all covers is claimed, but there is no cover"
-        return tuple(_claims([] if result.cover_bound is None else [said])), None
+    """What is claimed of tiles, against the graph; and what is proved over the fusion space."""
+    fusion = result.fusion
+    if fusion is None:
+        said = (
+            f"a bound of {result.fusion_bound} over the fusion space is claimed, but there "
+            "is no fusion plan"
+        )
+        return tuple(_claims([] if result.fusion_bound is None else [said])), None
     complaints = list[str]()
     try:
-        listing = from_graph(pieces, instance)
-        expected, _ = listing.instance(pieces.cover)
-        complaints += unlike(expected, instance)
-        wrong = unfaithful(listing, pieces.cover, instance)
+        tileable = from_graph(fusion, problem)
+        expected, _ = tileable.problem(fusion.fusion_plan)
+        complaints += unlike(expected, problem)
+        wrong = unfaithful(tileable, fusion.fusion_plan, problem)
     except InputError as error:
         return tuple(_claims([*complaints, str(error)])), None
-    proved, said_of_bound = _cover_proof(listing, pieces, result, value)
+    proved, said_of_bound = _fusion_plan_proof(tileable, fusion, result, value)
     return (*wrong, *_claims(complaints + said_of_bound)), proved
 
 
-def _cover_proof(
-    listing: Listing, pieces: Pieces, result: Result, value: Fraction | None
+def _fusion_plan_proof(
+    tileable: TileableGraph, fusion: FusionResult, result: Result, value: Fraction | None
 ) -> tuple[Fraction | None, list[str]]:
-    """What the prices of segments prove, and whether it is what is claimed."""
-    what = "over all covers"
-    if pieces.certificate is None:
-        said = f"a bound of {result.cover_bound} {what} is claimed, but there are no prices"
-        return None, [] if result.cover_bound is None else [f"{said} to prove it"]
+    """What the dual values of fused groups prove, and whether it is what is claimed."""
+    what = "over the fusion space"
+    if fusion.certificate is None:
+        said = f"a bound of {result.fusion_bound} {what} is claimed, but there are no dual values"
+        return None, [] if result.fusion_bound is None else [f"{said} to prove it"]
     try:
-        proved = cover_bound(listing, pieces.certificate)
+        proved = fusion_bound(tileable, fusion.certificate)
     except InputError as error:
-        return None, [f"the prices prove no bound {what}: {error}"]
+        return None, [f"the dual values prove no bound {what}: {error}"]
     complaints = []
-    if result.cover_bound != proved:
-        said = _claimed(result.cover_bound)
-        complaints.append(f"the prices prove a bound of {proved} {what}, but {said}")
-    family = pieces.certificate.family
-    if family.name not in FAMILIES:
-        complaints.append(f"no covers are called {family.name!r}, over which the bound is to be")
-    elif not family.includes(listing.family(family.name)):
-        complaints.append(f"the bound is over fewer covers than are called {family.name!r}")
-    outside = listing.outside(family, pieces.cover)
+    if result.fusion_bound != proved:
+        said = _claim(result.fusion_bound)
+        complaints.append(f"the dual values prove a bound of {proved} {what}, but {said}")
+    fusion_space = fusion.certificate.fusion_space
+    if fusion_space.name not in FUSION_SPACES:
+        complaints.append(
+            f"no fusion plans are called {fusion_space.name!r}, over which the bound is to be"
+        )
+    elif not fusion_space.includes(tileable.fusion_space(fusion_space.name)):
+        complaints.append(
+            f"the bound is over fewer fusion plans than are called {fusion_space.name!r}"
+        )
+    outside = tileable.outside(fusion_space, fusion.fusion_plan)
     if outside:
-        complaints.append(f"the bound is over other covers than the schedule's: {outside}")
-    if pieces.certificate.objective != result.objective:
-        complaints.append(f"the prices of the bound {what} are for another objective")
+        complaints.append(f"the bound is over other fusion plans than the schedule's: {outside}")
+    if fusion.certificate.objective != result.objective:
+        complaints.append(f"the dual values of the bound {what} are for another objective")
     if result.order is not None:
-        complaints.append(f"the bound {what} is for the order of the listing, no other")
+        complaints.append(f"the bound {what} is for the order of the tileable graph, no other")
     elif value is not None and proved > value:
         complaints.append(f"the bound {what}, {proved}, is above the schedule's {value}")
     return proved, complaints
 
 
-def _class_proof(instance: Instance, result: Result) -> list[str]:
-    """What the prices of a class prove against what is claimed."""
+def _class_proof(problem: Problem, result: Result) -> list[str]:
+    """What the dual values of a class prove against what is claimed."""
     known = result.class_bound
     if known is None or known.certificate is None:
         return []
     what = f"the bound for {known.holds_for}"
     try:
-        proved = bound(instance, known.certificate, known.holds_for)
+        proved = bound(problem, known.certificate, known.holds_for)
     except InputError as error:
-        return [f"{what}: the prices prove none: {error}"]
+        return [f"{what}: the dual values prove none: {error}"]
     complaints = []
     if known.value != float(proved):
-        complaints.append(f"{what}: the prices prove {proved}, but {known.value} is claimed")
+        complaints.append(f"{what}: the dual values prove {proved}, but {known.value} is claimed")
     if known.certificate.objective != result.objective:
-        complaints.append(f"{what}: the prices are for another objective")
+        complaints.append(f"{what}: the dual values are for another objective")
     if result.schedule is not None and not same_order(known.certificate.order, result.order):
         complaints.append(f"{what}: it holds for another order than the schedule's")
     return complaints
@@ -242,9 +249,9 @@ def _status(
 ) -> list[str]:
     """The status against what was recomputed; ``infeasible`` is the proof, if there is one.
 
-    In pieces ``proved`` is the bound over all covers.
+    In fusion tiles ``proved`` is the bound over the fusion space.
     """
-    bound_said = result.bound if result.pieces is None else result.cover_bound
+    bound_said = result.bound if result.fusion is None else result.fusion_bound
     match result.status:
         case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]
@@ -255,7 +262,7 @@ def _status(
         case Status.INFEASIBLE | Status.FAILED if result.schedule is not None:
             return [f"{result.status}, yet there is a schedule"]
         case Status.INFEASIBLE if infeasible is None:
-            return ["infeasible is not true: in some mode every operation fits the scratchpad"]
+            return ["infeasible is not true: in some mapping every operation fits the scratchpad"]
     return []
 
 
@@ -273,5 +280,5 @@ def _optimal(result: Result, gap: float | None) -> list[str]:
     return [f"optimal is not true: {distance}, {whose} is {tolerance:g}"]
 
 
-def _claimed(value: Fraction | None) -> str:
+def _claim(value: Fraction | None) -> str:
     return "none is claimed" if value is None else f"{value} is claimed"

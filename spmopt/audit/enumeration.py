@@ -1,4 +1,4 @@
-"""Optima that a result claims by enumeration: repeated where the instance is small."""
+"""Optima that a result claims by enumeration: repeated where the problem is small."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, relative_gap
-from spmopt.core.schedule import Command, Plan, Schedule, Stores
+from spmopt.core.schedule import Command, ResidencyPlan, Schedule, Stores
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 
@@ -21,20 +21,18 @@ _REPEAT = "formulations.residency.states.schedule", "least_value"
 _LIMIT_S = 30.0
 
 
-def enumeration_claim(
-    instance: Instance, result: Result, value: Fraction
-) -> tuple[list[str], bool]:
-    """Repeat an enumeration that proves a schedule optimal, as far as the instance is small.
+def enumeration_claim(problem: Problem, result: Result, value: Fraction) -> tuple[list[str], bool]:
+    """Repeat an enumeration that proves a schedule optimal, as far as the problem is small.
 
     Returns
     -------
     tuple
-        Violations, and whether the enumeration proves the claim. Neither where the instance is
+        Violations, and whether the enumeration proves the claim. Neither where the problem is
         too large: the claim is the scheduler's alone then.
     """
     if result.schedule is None or _proves_nothing(result.scheduler):
         return [f"optimal is not true: {result.scheduler} proves nothing by enumeration"], False
-    if instance.machine.bypass or instance.machine.banks:
+    if problem.machine.bypass or problem.machine.banks:
         return [], False
     repeat = cast(
         "Callable[..., tuple[Fraction, Fraction] | None]",
@@ -42,7 +40,7 @@ def enumeration_claim(
     )
     tolerance = result.tolerance or 0.0
     request = Request(objective=result.objective, tolerance=tolerance, time_limit_s=_LIMIT_S)
-    found = repeat(instance, request, _plan(result.schedule))
+    found = repeat(problem, request, _residency_plan(result.schedule))
     if found is None:
         return [], False
     best, least = found
@@ -62,14 +60,14 @@ def _proves_nothing(scheduler: str) -> bool:
     return entry.is_own and entry.kind is not Kind.FORMULATION
 
 
-def _plan(schedule: Schedule) -> Plan:
+def _residency_plan(schedule: Schedule) -> ResidencyPlan:
     """Return the decisions that a schedule follows from."""
     commands = schedule.commands
     stores = commands.take(commands.kind == Command.STORE)
     keys, place = np.unique(np.stack((stores.step, stores.tensor)), axis=1, return_inverse=True)
     sizes = np.zeros(keys.shape[1], np.int64)
     np.add.at(sizes, place.ravel(), stores.end - stores.begin)
-    return Plan(
+    return ResidencyPlan(
         steps=schedule.steps,
         residency=schedule.residency,
         stores=Stores(step=keys[0], tensor=keys[1], size_bytes=sizes),

@@ -1,7 +1,7 @@
 """Where elements of views stand in memory: lengths and strides of each axis, as CuTe has them.
 
 A view's axis may run over several stretches of memory, as tokens do that are joined with the
-queries of a group. Pieces of it are pieces of the first of these.
+queries of a group. Fusion tiles of it are fusion tiles of the first of these.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def layouts(graph: Graph) -> list[Layout | None]:
         if operators.lookup(node.operator).style is Style.VIEW:
             before = found[node.inputs[0]]
             after = graph.values[node.outputs[0]].shape
-            found[node.outputs[0]] = None if before is None else _viewed(node, before, after)
+            found[node.outputs[0]] = None if before is None else _view(node, before, after)
     return found
 
 
@@ -51,7 +51,7 @@ def first_run(factors: Sequence[Factor]) -> Factor:
     return length, stride
 
 
-def reshaped(layout: Layout, shape: Shape) -> Layout | None:
+def reshape(layout: Layout, shape: Shape) -> Layout | None:
     """Return the layout of the same elements in the same order under another shape.
 
     None where a factor would have to be taken apart unevenly, or the elements are not as many.
@@ -80,15 +80,15 @@ def reshaped(layout: Layout, shape: Shape) -> Layout | None:
     return None if rest else tuple(found)
 
 
-def _viewed(node: Node, layout: Layout, shape: Shape) -> Layout | None:
+def _view(node: Node, layout: Layout, shape: Shape) -> Layout | None:
     """Return the layout of a view."""
     if "perm" not in node.attributes:
-        return reshaped(layout, shape)
+        return reshape(layout, shape)
     split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
     if node.operator == "StridedView":
-        parts = reshaped(layout, split)
-        return None if parts is None else reshaped(tuple(parts[axis] for axis in perm), shape)
-    parts = reshaped(layout, tuple(split[axis] for axis in perm))
+        parts = reshape(layout, split)
+        return None if parts is None else reshape(tuple(parts[axis] for axis in perm), shape)
+    parts = reshape(layout, tuple(split[axis] for axis in perm))
     if parts is None:
         return None
-    return reshaped(tuple(parts[perm.index(axis)] for axis in range(len(perm))), shape)
+    return reshape(tuple(parts[perm.index(axis)] for axis in range(len(perm))), shape)

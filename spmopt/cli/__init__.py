@@ -14,17 +14,18 @@ _OBJECTS = 100_000
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
+    from spmopt.cli.former import replace_former
     from spmopt.cli.terminal.interrupt import Interrupted, leaving
     from spmopt.cli.terminal.streams import replace_closed, spell_out
     from spmopt.experiments.interrupts import ignore_endings
 
-    words = sys.argv[1:] if arguments is None else arguments
+    words, notes = replace_former(sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     replace_closed()
     spell_out()
     with leaving() as pressed:
         try:
-            code = _run(words)
+            code = _run(words, notes)
         except BaseException as error:
             ignore_endings()
             # A library may have made an error of its own of it.
@@ -36,19 +37,21 @@ def main(arguments: list[str] | None = None) -> int:
     return code
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], notes: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         # To import the parser for this took a quarter of a second.
         print_version()
         sys.stdout.flush()
         return Code.OK
     from spmopt.cli.app import application
-    from spmopt.cli.terminal.output import silenced
+    from spmopt.cli.terminal.output import print_message, silence
 
     app = application(words)
     command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     printing = bound.arguments.get("printing")
-    with silenced(printing is not None and printing.quiet):
+    with silence(printing is not None and printing.quiet):
+        for note in notes:
+            print_message(note)
         code = int(command(*bound.args, **bound.kwargs) or 0)
     sys.stdout.flush()
     return code
@@ -59,7 +62,7 @@ def _left(words: list[str], error: BaseException) -> Code:
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.streams import complain
 
-    schedules = words[:1] in (["solve"], ["compare"], ["story"])
+    schedules = words[:1] in (["solve"], ["compare"], ["ablate"])
     nothing = "interrupted before any schedule was found" if schedules else "interrupted"
     complain((isinstance(error, Interrupted) and str(error)) or nothing)
     return Code.INTERRUPTED
@@ -82,7 +85,6 @@ def _explain(error: BaseException) -> Code:
     from cyclopts import CycloptsError
 
     from spmopt.cli.terminal.streams import complain, discard
-    from spmopt.core.border import described, shortened
     from spmopt.core.errors import (
         ArgumentError,
         ContradictionError,
@@ -90,6 +92,7 @@ def _explain(error: BaseException) -> Code:
         InputError,
         ScheduleError,
     )
+    from spmopt.core.validation import describe, shorten
 
     message = str(error)
     match error:
@@ -115,14 +118,14 @@ def _explain(error: BaseException) -> Code:
             code = Code.NOT_VERIFIED
         case KeyboardInterrupt():
             message, code = "interrupted", Code.INTERRUPTED
-        case _ if (told := described(error)) is not None:
+        case _ if (told := describe(error)) is not None:
             message, code = told, Code.BAD_INPUT
         case _:
             complain("".join(traceback.format_exception(error)).rstrip())
             message, code = "this is an error of the program, please report it", Code.INTERNAL
-    complain("error: " + shortened(" ".join(message.split())))
+    complain("error: " + shorten(" ".join(message.split())))
     for row in _more(error):
-        complain(shortened(f"  {row}"))
+        complain(shorten(f"  {row}"))
     return code
 
 

@@ -22,7 +22,7 @@ _RARE = frozenset(
     (
         *("--optimizer", "--param", "--assume-pointwise", "--operators"),
         *("--page", "--dma-setup", "--duplex", "--technology", "--banks", "--bank", "--set"),
-        *("--lowering", "--fold", "--costs", "--threads", "--backend", "--shard", "--seed"),
+        *("--mapper", "--fold", "--costs", "--threads", "--backend", "--shard", "--seed"),
         *("--scheduler-address", "--wait-for-workers", "--timeout", "--keep-schedules"),
         *("--schedule-for", "--prune", "--worth", "--tile", "--partition", "--element-bytes"),
         *("--products-of-activations", "--all-input-gradients", "--im2col", "--add-early"),

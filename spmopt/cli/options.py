@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
-from spmopt.api import inputs, lowering, scheduling
-from spmopt.core.border import is_file
+from spmopt.api import inputs, mapper, scheduling
 from spmopt.core.errors import InputError
+from spmopt.core.validation import is_file
 
 if TYPE_CHECKING:  # they would load numpy, and help should not
     from cyclopts import Token
 
     from spmopt.api.callbacks import Callbacks
-    from spmopt.core.instance import Instance
     from spmopt.core.machine import Machine
+    from spmopt.core.problem import Problem
 
 HELP_ALL = "--help-all"
 HELP_FLAGS = ("--help", "-h", HELP_ALL)
@@ -34,7 +34,7 @@ MANY = Group("Many schedules", sort_key=4)
 _SEARCH = Group("Search", sort_key=1)
 _NETWORK = Group("Network", sort_key=2)
 _MACHINE = Group("Machine", sort_key=3)
-_LOWERING = Group("Lowering", sort_key=4)
+_MAPPER = Group("Mapper", sort_key=4)
 """Panels of the options of one command."""
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ Network = Annotated[
 ]
 Networks = Annotated[
     tuple[str, ...],
-    Parameter(help="Names, ONNX files, torch programs (.pt2), or instances as JSON."),
+    Parameter(help="Names, ONNX files, torch programs (.pt2), or problems as JSON."),
 ]
 Result = Annotated[Path, Parameter(help="Result file, written by 'spmopt solve -o'.")]
 Jobs = Annotated[int | None, Parameter(help="Number of processes; default: all processors.")]
@@ -201,24 +201,24 @@ class MachineOptions(MachineSettings):
         return inputs.machine(**changes, callbacks=callbacks)
 
 
-@option_record(lowering.lower, _LOWERING)
+@option_record(mapper.lower, _MAPPER)
 class MapperOptions:
-    """Options of ``lowering.lower``."""
+    """Options of ``mapper.lower``."""
 
-    lowering: str | None = None
+    mapper: str | None = None
     fold: Annotated[bool, Parameter(negative="--no-fold")] = True
 
 
-@option_record(lowering.lower, _LOWERING)
+@option_record(mapper.lower, _MAPPER)
 class CostOptions(MapperOptions):
-    """Options of ``lowering.lower``."""
+    """Options of ``mapper.lower``."""
 
     costs: Annotated[str | None, Parameter(metavar="FILE")] = None
 
 
-@option_record(lowering.lower, _LOWERING)
+@option_record(mapper.lower, _MAPPER)
 class LowerOptions(CostOptions):
-    """Options of ``lowering.lower``."""
+    """Options of ``mapper.lower``."""
 
     order: str = "listed"
 
@@ -237,49 +237,49 @@ class SearchOptions(Limits):
     """Options of ``scheduling.solve``."""
 
     objective: str = "time"
-    pieces: str | None = None
-    cover: Annotated[str | None, Parameter(metavar="FILE")] = None
+    fusion: str | None = None
+    fusion_plan: Annotated[str | None, Parameter(metavar="FILE")] = None
 
 
 @option_record()
-class ListedProblem:
+class ListedProblemOptions:
     """A network on a machine, in the order of the network."""
 
     load: LoadOptions = LoadOptions()
     on: MachineOptions = MachineOptions()
     lower: CostOptions = CostOptions()
 
-    def build(self, network: str, callbacks: Callbacks) -> Instance:
+    def build(self, network: str, callbacks: Callbacks) -> Problem:
         """Load and lower the network; a wrong machine does not wait for a large network."""
         if inputs.is_stored(network):
             return self._relowered(network, callbacks)
         machine = self.on.machine(inputs.DEFAULT_MACHINE, callbacks)
         workload = inputs.load(network, **vars(self.load), callbacks=callbacks)
-        return lowering.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
+        return mapper.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
 
-    def _relowered(self, network: str, callbacks: Callbacks) -> Instance:
-        """Return a stored instance on the machine, as far as its cycles stay the same."""
+    def _relowered(self, network: str, callbacks: Callbacks) -> Problem:
+        """Return a stored problem on the machine, as far as its cycles stay the same."""
         from dataclasses import replace
 
         workload = inputs.load(network, **vars(self.load), callbacks=callbacks)
         if self.on.base is not None:
             raise inputs.already_lowered("base", network)
-        assert workload.instance is not None
+        assert workload.problem is not None
         doubts = list[str]()
-        # A machine that the instance cannot follow is an error; warnings about it come after.
-        machine = self.on.machine(workload.instance.machine, replace(callbacks, warn=doubts.append))
-        lowered = lowering.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
+        # A machine that the problem cannot follow is an error; warnings about it come after.
+        machine = self.on.machine(workload.problem.machine, replace(callbacks, warn=doubts.append))
+        lowered = mapper.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
         for doubt in doubts:
             callbacks.warn(doubt)
         return lowered
 
     def given(self) -> list[str]:
         """Return the options that are not at their default."""
-        return [name for part in (self.load, self.on, self.lower) for name in given(part)]
+        return [name for part in (self.load, self.on, self.lower) for name in give(part)]
 
 
 @option_record()
-class Problem(ListedProblem):
+class ProblemOptions(ListedProblemOptions):
     """A network on a machine, in any order."""
 
     lower: LowerOptions = LowerOptions()
@@ -299,7 +299,7 @@ def flag(parameter: str) -> str:
     return "--" + _OTHERWISE.get(parameter, parameter).replace("_", "-")
 
 
-def given(options: Any) -> list[str]:
+def give(options: Any) -> list[str]:
     """Return the options of a record that are not at their default, as they are written."""
     return [
         flag(each.name) for each in fields(options) if getattr(options, each.name) != each.default

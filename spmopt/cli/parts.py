@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from spmopt.api import gradients, placing
+from spmopt.api import allocation, gradients
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
     Counts,
@@ -46,7 +46,7 @@ _COLUMNS = {
 }
 
 
-@option_record(placing.place)
+@option_record(allocation.place)
 class PlaceOptions:
     """Options of ``placing.place``."""
 
@@ -55,7 +55,7 @@ class PlaceOptions:
     time_limit: float = 60.0
 
 
-def place(
+def allocate(
     file: Annotated[Path, Parameter(help=choices(_FILE, _COLUMNS))],
     /,
     *,
@@ -81,7 +81,7 @@ def place(
     with interruptible() as stopped:
         with watching(live) as shown:
             callbacks = replace(shown, stop=stopped)
-            found = placing.place(file, **vars(options), callbacks=callbacks)
+            found = allocation.place(file, **vars(options), callbacks=callbacks)
         if found.is_infeasible and not printing.json:
             raise InfeasibleError(found.placed.conflict or f"{file}: infeasible")
         found.save(output)

@@ -10,15 +10,16 @@ from cyclopts.config import Dict
 
 from spmopt.api.inputs import is_stored
 from spmopt.cli.commands import COMMANDS
+from spmopt.cli.former import replace_former_settings
 from spmopt.cli.terminal.output import print_message
-from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.validation import is_file, read_toml
 
 if TYPE_CHECKING:
     from cyclopts import App, Argument, ArgumentCollection
 
 NAME = "spmopt.toml"
-_FILES = ("machine", "technology", "space", "cfg", "cover", "costs")
+_FILES = ("machine", "technology", "space", "cfg", "fusion_plan", "costs")
 """Options that may name a file, from the folder of the project file."""
 _SUFFIXES = (".toml", ".cfg", ".csv", ".json")
 
@@ -31,7 +32,7 @@ def apply_project(
 ) -> None:
     """Set options that are in the project file and not on the command line, and say which.
 
-    A stored instance or result as input fixes them: then the file is left out.
+    A stored problem or result as input fixes them: then the file is left out.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def apply_project(
     InputError
         The file is not TOML, or names an option that no command has.
     """
-    path = found_file()
+    path = find_file()
     given = {each.name.removeprefix("--"): each for each in arguments if each.tokens}
     if path is None or not commands or any(map(_is_stored, given.values())):
         return
@@ -55,7 +56,7 @@ def apply_project(
         allowed = set(map(_bare, options_of(names))) if odd else known
         for key in sorted(odd - allowed):
             raise InputError(f"{path}: {unknown('option', key, allowed)}")
-    placed = {key: _placed(key, value, path.parent) for key, value in {**every, **own}.items()}
+    placed = {key: _place(key, value, path.parent) for key, value in {**every, **own}.items()}
     apply = Dict(placed, source=str(path), use_commands_as_keys=False, allow_unknown=True)
     apply(app, commands, arguments)
     used = [_bare(each.name) for each in arguments if each.tokens and _bare(each.name) not in given]
@@ -63,7 +64,7 @@ def apply_project(
         print_message(f"note: {', '.join(used)} as in {path}")
 
 
-def found_file() -> Path | None:
+def find_file() -> Path | None:
     """Return the project file that holds here."""
     here = Path.cwd()
     return next((path for folder in (here, *here.parents) if is_file(path := folder / NAME)), None)
@@ -71,7 +72,9 @@ def found_file() -> Path | None:
 
 def _read(path: Path, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of all commands, and those of one."""
-    found = read_toml(path, str(path))
+    found, notes = replace_former_settings(read_toml(path, str(path)))
+    for note in notes:
+        print_message(f"{note} ({path})")
     tables = {name: found.pop(name) for name in COMMANDS if isinstance(found.get(name), dict)}
     return found, tables.get(command, {})
 
@@ -81,12 +84,12 @@ def _bare(option: str) -> str:
 
 
 def _is_stored(argument: Argument) -> bool:
-    """Return whether an argument names a stored instance or result as input."""
+    """Return whether an argument names a stored problem or result as input."""
     is_other = _bare(argument.name) in (*_FILES, "output", "keep", "csv")
     return not is_other and any(is_stored(token.value) for token in argument.tokens)
 
 
-def _placed(key: str, value: Any, folder: Path) -> Any:
+def _place(key: str, value: Any, folder: Path) -> Any:
     """Return a value, as seen from the working directory where it names a file."""
     is_path = key in _FILES and isinstance(value, str) and value.endswith(_SUFFIXES)
     return str(folder / value) if is_path else value

@@ -11,7 +11,7 @@ from spmopt.cli.codes import Code
 from spmopt.cli.options import LoadOptions, Printing, Result, option_record
 
 _NETWORK = (
-    "Scheduled network, with the options that it was loaded with; only a result in pieces has it. "
+    "Scheduled network, with the options that it was loaded with; only a fused result has it. "
     "Without it, kernels are hash."
 )
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from cyclopts import Parameter
 
 from spmopt.api import analyses, inputs, scheduling, verifying
-from spmopt.api.covers import LISTER, usual_pieces
+from spmopt.api.fusion import RESIDENCY, default_fusion
 from spmopt.api.in_order import first_of
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
-    ListedProblem,
+    ListedProblemOptions,
     Names,
     Network,
     Output,
     Printing,
-    Problem,
+    ProblemOptions,
     Result,
     SearchOptions,
     Target,
-    given,
+    give,
     option_record,
     require_output,
 )
@@ -36,7 +36,7 @@ from spmopt.core.errors import InfeasibleError, InputError
 if TYPE_CHECKING:  # they would load numpy, and help should not
     from spmopt.api.callbacks import Callbacks
     from spmopt.api.solutions import ComparisonTable, Solution
-    from spmopt.core.instance import Instance
+    from spmopt.core.problem import Problem
     from spmopt.core.result import Result as Scheduled
 
 _LARGE = 10_000
@@ -48,7 +48,7 @@ _Scheduler = Annotated[
     str | None,
     Parameter(
         name=("--scheduler", "-s"),
-        help="Name ('spmopt schedulers' lists them); default: pieces or page.",
+        help="Name ('spmopt schedulers' lists them); default: fusion or residency.",
     ),
 ]
 _Schedulers = Annotated[
@@ -64,21 +64,21 @@ _Schedulers = Annotated[
 class OneSchedule:
     """A problem, and how it is scheduled."""
 
-    problem: Problem = Problem()
+    problem_options: ProblemOptions = ProblemOptions()
     search: SearchOptions = SearchOptions()
     scheduler: _Scheduler = None
 
-    def solve(self, instance: Instance, callbacks: Callbacks) -> Solution:
-        """Schedule an instance; where nothing else is asked for, with fusion."""
+    def solve(self, problem: Problem, callbacks: Callbacks) -> Solution:
+        """Schedule a problem; where nothing else is asked for, with fusion."""
         search = self.search
-        if self.scheduler is None and search.pieces is None and search.cover is None:
-            search = replace(search, pieces=_usual_pieces(instance, search.objective))
-        return scheduling.solve(instance, self.scheduler, **vars(search), callbacks=callbacks)
+        if self.scheduler is None and search.fusion is None and search.fusion_plan is None:
+            search = replace(search, fusion=_default_fusion(problem, search.objective))
+        return scheduling.solve(problem, self.scheduler, **vars(search), callbacks=callbacks)
 
     def given(self) -> list[str]:
         """Return the options that are not at their default."""
         scheduler = ["--scheduler"] * (self.scheduler is not None)
-        return [*self.problem.given(), *given(self.search), *scheduler]
+        return [*self.problem_options.given(), *give(self.search), *scheduler]
 
 
 def solve(
@@ -103,9 +103,12 @@ def solve(
     if output is not None:
         require_output(output)
     if backend is not None:
-        options = replace(options, scheduler=f"{options.scheduler or LISTER}@{backend}")
+        options = replace(options, scheduler=f"{options.scheduler or RESIDENCY}@{backend}")
     objective = options.search.objective
-    with scheduled(options.problem, network, options.solve, objective) as (solution, stopped):
+    with schedule_all(options.problem_options, network, options.solve, objective) as (
+        solution,
+        stopped,
+    ):
         try:
             emit(solution, printing.json)
         finally:  # after a hang-up nobody reads the output; the file is written all the same
@@ -118,7 +121,7 @@ def compare(
     network: Network,
     /,
     *,
-    problem: Problem = Problem(),
+    problem_options: ProblemOptions = ProblemOptions(),
     schedulers: _Schedulers = None,
     search: SearchOptions = SearchOptions(),
     wide: bool = False,
@@ -139,19 +142,19 @@ def compare(
 
     asked = None if schedulers is None else [find(name).name for name in schedulers]
 
-    def run(instance: Instance, callbacks: Callbacks) -> ComparisonTable:
+    def run(problem: Problem, callbacks: Callbacks) -> ComparisonTable:
         names, options = asked, search
         if names is None:
-            names, note = scheduling.usual_schedulers(instance, search.objective)
+            names, note = scheduling.usual_schedulers(problem, search.objective)
             print_message(note) if note else None
-            if search.pieces is None:
-                options = replace(search, pieces=_usual_pieces(instance, search.objective))
+            if search.fusion is None:
+                options = replace(search, fusion=_default_fusion(problem, search.objective))
         if output is not None:
             for name in names:
                 require_output(output / f"{name}.json")
-        return scheduling.compare(instance, names, **vars(options), callbacks=callbacks)
+        return scheduling.compare(problem, names, **vars(options), callbacks=callbacks)
 
-    with scheduled(problem, network, run, search.objective) as (found, stopped):
+    with schedule_all(problem_options, network, run, search.objective) as (found, stopped):
         try:
             emit(replace(found, wide=wide), printing.json)
         finally:
@@ -194,7 +197,7 @@ def analyze(
     if per is not None and per not in analyses.PER:
         raise unknown("choice for --per", per, analyses.PER)
     if csv is not None:
-        require_output(csv, (network, options.problem.on.base), "--csv")
+        require_output(csv, (network, options.problem_options.on.base), "--csv")
     with legal(options, network) as (solution, code):
         if solution.result.schedule is not None:
             found = analyses.analyze(solution, per=per)
@@ -230,7 +233,7 @@ def explain(
     if top < 1:
         raise InputError(f"--top {top}: must be at least 1")
     if csv is not None:
-        require_output(csv, (network, options.problem.on.base), "--csv")
+        require_output(csv, (network, options.problem_options.on.base), "--csv")
     try:
         with legal(options, network) as (solution, code):
             if solution.result.schedule is not None:
@@ -248,39 +251,39 @@ def explain(
         return Code.INFEASIBLE
 
 
-def instance(
+def problem(
     network: Network,
     /,
     *,
-    problem: Problem = Problem(),
+    problem_options: ProblemOptions = ProblemOptions(),
     output: Output,
     printing: Printing = Printing(),
 ) -> None:
-    """Write the instance of a network as JSON."""
+    """Write the problem of a network as JSON."""
     from spmopt.cli.terminal.output import print_json, print_line
     from spmopt.cli.terminal.progress import watching
-    from spmopt.io.files import write_instance
-    from spmopt.reporting.results import instance_record
+    from spmopt.io.files import write_problem
+    from spmopt.reporting.results import problem_record
 
     require_output(output)
     with watching() as callbacks:
-        found = build(problem, network, callbacks)
-        write_instance(output, found)
+        found = build(problem_options, network, callbacks)
+        write_problem(output, found)
     if printing.json:
-        print_json(instance_record(found))
+        print_json(problem_record(found))
     else:
         size = f"{len(found.operations)} operations, {len(found.tensors)} tensors"
         print_line(f"{output}: {found.name}, {size}")
 
 
-def build(problem: ListedProblem, network: str, callbacks: Callbacks) -> Instance:
-    """Build an instance without garbage collection."""
+def build(problem_options: ListedProblemOptions, network: str, callbacks: Callbacks) -> Problem:
+    """Build a problem without garbage collection."""
     # A network is up to a million objects that stay to the end: of 100,000 operations, collection
     # took 4 % of the time of `stream`.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        found = problem.build(network, callbacks)
+        found = problem_options.build(network, callbacks)
         if len(found.operations) > _LARGE:
             gc.freeze()
         return found
@@ -289,21 +292,21 @@ def build(problem: ListedProblem, network: str, callbacks: Callbacks) -> Instanc
             gc.enable()
 
 
-def _usual_pieces(instance: Instance, objective: str) -> str:
+def _default_fusion(problem: Problem, objective: str) -> str:
     """Return the default fusion space; print a note where there is no fusion."""
     from spmopt.cli.terminal.output import print_message
 
-    pieces, note = usual_pieces(instance, first_of(objective))
+    fusion, note = default_fusion(problem, first_of(objective))
     if note:
         print_message(note)
-    return pieces
+    return fusion
 
 
 @contextmanager
-def scheduled(
-    problem: ListedProblem,
+def schedule_all(
+    problem_options: ListedProblemOptions,
     network: str,
-    run: Callable[[Instance, Callbacks], T],
+    run: Callable[[Problem, Callbacks], T],
     objective: str = "time",
 ) -> Iterator[tuple[T, Stop]]:
     """Schedule; yield the result, and a function that returns whether Ctrl-C was pressed.
@@ -321,17 +324,17 @@ def scheduled(
     with ExitStack() as display:
         live = Live()
         callbacks = display.enter_context(watching(live))
-        instance = build(problem, network, callbacks)
-        aim = objective_named(first_of(objective), instance.machine)
-        live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
+        problem = build(problem_options, network, callbacks)
+        aim = objective_named(first_of(objective), problem.machine)
+        live.show = lambda value: si(*in_unit(aim, problem.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)
             with losing(lambda: live.has_schedule):
-                found = run(instance, callbacks)
+                found = run(problem, callbacks)
                 display.close()
                 # Asked only if a bound was computed; to load the module for it takes 0.1 s.
                 if (kernel := sys.modules.get("formulations.residency.bound.compiled")) is not None:
-                    print_warning(told) if (told := kernel.problem()) else None
+                    print_warning(told) if (told := kernel.failure()) else None
                 yield found, stopped
 
 
@@ -345,16 +348,19 @@ def legal(options: OneSchedule, network: str) -> Iterator[tuple[Solution, Callab
     if _is_result(network):
         for name in options.given():
             raise InputError(f"{name}: {network} is scheduled already; name a network instead")
-        solution = verifying.unverified(network)
+        solution = verifying.find_unverified(network)
         verifying.require_feasible(solution)
-        require_legal(solution.instance, solution.schedule, solution.result.totals)
+        require_legal(solution.problem, solution.schedule, solution.result.totals)
         yield solution, lambda: Code.OK
         return
     scheduler = options.scheduler
     if scheduler is not None and find(scheduler).kind is Kind.RELAXATION:
         raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
     objective = options.search.objective
-    with scheduled(options.problem, network, options.solve, objective) as (solution, stopped):
+    with schedule_all(options.problem_options, network, options.solve, objective) as (
+        solution,
+        stopped,
+    ):
         verifying.require_feasible(solution)
         if solution.result.schedule is None:
             print_message(f"{solution.result.scheduler}: no schedule found within the limits")
@@ -377,7 +383,7 @@ def exit_code(found: Sequence[Scheduled], interrupted: bool) -> Code:
 
 
 def _is_result(network: str) -> bool:
-    from spmopt.core.border import is_file, read_json
+    from spmopt.core.validation import is_file, read_json
 
     if not inputs.is_stored(network) or not is_file(network):
         return False

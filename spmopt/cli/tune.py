@@ -123,7 +123,7 @@ def show(
     shadow_prices
         Show what more scratchpad, bandwidth and PEs save.
     worth
-        Former name of --shadow-prices.
+        Former name of --shadow-dual values.
     output
         CSV file for the front, or result file for the schedule of --trial; an existing one is
         replaced.
@@ -134,7 +134,7 @@ def show(
     from spmopt.cli.terminal.output import emit, print_message
 
     if worth:
-        print_message("note: --worth is deprecated; use --shadow-prices")
+        print_message("note: --worth is deprecated; use --shadow-dual values")
     _require_together(options, trial, network, worth or shadow_prices, output)
     if output is not None:
         require_output(output)
@@ -161,7 +161,7 @@ def _require_together(
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
     if trial is not None and (priced or options.top is not None):
-        option = "--shadow-prices" if priced else "--top"
+        option = "--shadow-dual values" if priced else "--top"
         raise InputError(f"{option}: is for the front; leave --trial out")
     if trial is not None and output is not None and output.suffix.lower() == ".csv":
         raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")

@@ -19,7 +19,7 @@ from spmopt.core.errors import nearest, unknown
 
 _KINDS = {int: "a whole number", float: "a number"}
 _COSTS = (
-    "no --costs here: they are of one machine; write 'spmopt instance NETWORK --costs FILE "
+    "no --costs here: they are of one machine; write 'spmopt problem NETWORK --costs FILE "
     "-o i.json' and name i.json in place of NETWORK, for other --spm and --bandwidth"
 )
 

@@ -12,15 +12,15 @@ from spmopt.cli.options import (
     Network,
     Output,
     Printing,
-    Problem,
+    ProblemOptions,
     Result,
     option_record,
     require_output,
 )
 from spmopt.cli.schedule import build
-from spmopt.core.border import is_file
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import SQLITE
+from spmopt.core.validation import is_file
 
 if TYPE_CHECKING:
     from spmopt.api.callbacks import Callbacks
@@ -29,7 +29,7 @@ _Schedule = Annotated[
     Path | None, Parameter(help="Result file, written by 'spmopt solve -o', or CSV of a sweep.")
 ]
 _Other = Annotated[
-    Path | None, Parameter(help="Another result of the same instance, to compare with.")
+    Path | None, Parameter(help="Another result of the same problem, to compare with.")
 ]
 _STEPS = "steps"
 
@@ -92,7 +92,7 @@ class _Subject:
             return sweep_tables.read_sweep(files[0])
         for path in files:
             _require_result(path)
-        return [verifying.unverified(path, callbacks) for path in files]
+        return [verifying.find_unverified(path, callbacks) for path in files]
 
 
 @option_record(views.plot)
@@ -131,7 +131,7 @@ def trace(
     with watching() as callbacks:
         for path in files:
             _require_result(path)
-        solutions = [verifying.unverified(path, callbacks) for path in files]
+        solutions = [verifying.find_unverified(path, callbacks) for path in files]
         found = views.trace(solutions, timing=timing, callbacks=callbacks)
         callbacks.progress(f"writing {output}", None)
         found.save(output)
@@ -148,7 +148,7 @@ def plot(
     subject: _Subject = _Subject(),
     printing: Printing = Printing(),
 ) -> None:
-    """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
+    """Draw a schedule, two of one problem, a sweep or a search, as .png, .svg or .pdf."""
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
     from spmopt.reporting.plots.style import require_format
@@ -176,10 +176,10 @@ def report(
     subject: _Subject = _Subject(),
     printing: Printing = Printing(),
 ) -> None:
-    """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
+    """Make a page (HTML) of a schedule, of two of one problem, of a sweep or of a search.
 
     One file for any browser, without a network: scratchpad and lanes over time, tables,
-    roofline; curves with bounds as bands; the front of a search.
+    roofline; curves with bounds as stripes; the front of a search.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def export(
     output: Output,
     objective: str = "time",
     format: str | None = None,
-    problem: Problem = Problem(),
+    problem_options: ProblemOptions = ProblemOptions(),
     printing: Printing = Printing(),
 ) -> None:
     """Write the program of the scheduler whole as MPS or LP, for any solver.
@@ -234,8 +234,8 @@ def export(
         raise InputError(f"{named}: no such format; give --format mps or --format lp")
     require_output(output)
     with watching() as callbacks:
-        instance = build(problem, network, callbacks)
-        found = views.export(instance, objective=objective, format=chosen, callbacks=callbacks)
+        problem = build(problem_options, network, callbacks)
+        found = views.export(problem, objective=objective, format=chosen, callbacks=callbacks)
         found.save(output)
     emit_file(found, output, printing.json)
 

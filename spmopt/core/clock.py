@@ -18,11 +18,11 @@ def own_cpu_s() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def heard(process: int, seconds: float) -> None:
-    """Note what a process that goes on has taken so far."""
+def listen(process: int, seconds: float) -> None:
+    """Record the work of a running process so far."""
     _alive[process] = seconds
 
 
-def ended(process: int) -> None:
+def end(process: int) -> None:
     """Forget a process that was waited for: the system counts it from then on."""
     _alive.pop(process, None)

@@ -1,4 +1,4 @@
-"""What operations cost by somebody else's figures, in place of those of lowering."""
+"""Costs of operations from a file, in place of the mapper's."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STATIONARY, Mode, Operand, Operation
+from spmopt.core.operation import REQUIRED_RESIDENT, Operand, Operation, OpMapping
+from spmopt.core.problem import Problem
 
 RESIDENT = "resident"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationCost:
-    """One mode of one operation; None is what lowering says.
+    """One mapping of one operation; None: the mapper's value.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class OperationCost:
     energy_pj
         Of all on chip: arithmetic, and reads and writes of the scratchpad; not of the DRAM.
     dram_bytes
-        By tensor, what crosses the DRAM boundary where nothing of it is resident, in whole passes
+        By tensor, bytes over the DRAM boundary where nothing of it is resident, in whole passes
         over the tensor; :data:`RESIDENT` for one that must be on chip in full.
     """
 
@@ -38,13 +38,13 @@ class OperationCost:
 
 
 Costs = Mapping[str, Sequence[OperationCost]]
-"""Modes by operation, in the order in which they are tried."""
+"""Mappings by operation, in the order in which they are tried."""
 
 
-def with_costs(instance: Instance, costs: Costs, source: str) -> tuple[Instance, tuple[str, ...]]:
-    """Return ``instance`` at ``costs``, and the operations that these lack and that keep theirs.
+def with_costs(problem: Problem, costs: Costs, source: str) -> tuple[Problem, tuple[str, ...]]:
+    """Return ``problem`` at ``costs``, and the operations that these lack and that keep theirs.
 
-    Covers are no longer known of it: what pieces of operations cost is in no such file.
+    Fusion plans are no longer known of it: such files have no costs of fusion tiles.
 
     Parameters
     ----------
@@ -56,69 +56,71 @@ def with_costs(instance: Instance, costs: Costs, source: str) -> tuple[Instance,
     InputError
         An unknown operation or tensor, or fewer bytes than the tensor has.
     """
-    names = [operation.name for operation in instance.operations]
+    names = [operation.name for operation in problem.operations]
     for name in costs:
         if name not in names:
             near = get_close_matches(name, names, n=1, cutoff=0)[0]
             raise InputError(f"costs {source}: no operation called {name!r}; nearest is {near}")
     # Of energies by element type operations say theirs already.
-    before = None if instance.machine.has_own_energies else instance.machine
+    before = None if problem.machine.has_own_energies else problem.machine
     found = replace(
-        instance,
-        machine=replace(instance.machine, costs=source),
+        problem,
+        machine=replace(problem.machine, costs=source),
         operations=tuple(
-            replace(operation, modes=_modes(instance, operation, costs, before, source))
-            for operation in instance.operations
+            replace(operation, mappings=_mappings(problem, operation, costs, before, source))
+            for operation in problem.operations
         ),
         listed=None,
     )
     return found, tuple(name for name in names if name not in costs)
 
 
-def _modes(
-    instance: Instance, operation: Operation, costs: Costs, before: Machine | None, source: str
-) -> tuple[Mode, ...]:
+def _mappings(
+    problem: Problem, operation: Operation, costs: Costs, before: Machine | None, source: str
+) -> tuple[OpMapping, ...]:
     own = [
-        mode if before is None else replace(mode, own_picojoules=_energy(mode, before))
-        for mode in operation.modes
+        mapping if before is None else replace(mapping, own_picojoules=_energy(mapping, before))
+        for mapping in operation.mappings
     ]
     where = f"costs {source}: operation {operation.name}"
     given = [
-        _mode(instance, operation, own[0], cost, where) for cost in costs.get(operation.name, ())
+        _mapping(problem, operation, own[0], cost, where) for cost in costs.get(operation.name, ())
     ]
     return tuple(given or own)
 
 
-def _energy(mode: Mode, machine: Machine) -> int:
-    return round(mode.macs * machine.energy.mac_pj)
+def _energy(mapping: OpMapping, machine: Machine) -> int:
+    return round(mapping.macs * machine.energy.mac_pj)
 
 
-def _mode(
-    instance: Instance, operation: Operation, own: Mode, cost: OperationCost, where: str
-) -> Mode:
-    """Return the mode ``own`` at a cost."""
-    names = {instance.tensors[tensor].name: k for k, tensor in enumerate(operation.tensors)}
+def _mapping(
+    problem: Problem, operation: Operation, own: OpMapping, cost: OperationCost, where: str
+) -> OpMapping:
+    """Return the mapping ``own`` at a cost."""
+    names = {problem.tensors[tensor].name: k for k, tensor in enumerate(operation.tensors)}
     operands = list(own.operands)
     for name, given in cost.dram_bytes.items():
         if name not in names:
             raise InputError(f"{where}: {unknown('operand', name, names)}")
         place = names[name]
-        size = instance.tensors[operation.tensors[place]].size_bytes
+        size = problem.tensors[operation.tensors[place]].size_bytes
         operands[place] = _operand(name, given, size, where)
-    mode = replace(own, compute_cycles=cost.cycles, operands=tuple(operands))
+    mapping = replace(own, compute_cycles=cost.cycles, operands=tuple(operands))
     if cost.scratch_bytes is not None:
-        mode = replace(mode, scratch_bytes=cost.scratch_bytes)
+        mapping = replace(mapping, scratch_bytes=cost.scratch_bytes)
     if cost.energy_pj is not None:
-        mode = replace(mode, own_picojoules=cost.energy_pj, spm_read_bytes=0, spm_write_bytes=0)
-    return mode
+        mapping = replace(
+            mapping, own_picojoules=cost.energy_pj, spm_read_bytes=0, spm_write_bytes=0
+        )
+    return mapping
 
 
 def _operand(name: str, given: int | str, size: int, where: str) -> Operand:
     if isinstance(given, str):
-        return STATIONARY
+        return REQUIRED_RESIDENT
     if given < size:
         raise InputError(
             f"{where}: {given} bytes of {name}, which has {size}: an operand crosses at least "
             "once; are its elements of another type (--dtype)?"
         )
-    return Operand(passes=-(-given // size))
+    return Operand(fetches=-(-given // size))

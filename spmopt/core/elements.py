@@ -1,4 +1,4 @@
-"""Element types of tensors: what they are called, how wide they are, and what their sums need."""
+"""Element types of tensors: their names, widths, and the widths of their sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spmopt.core.errors import unknown
 
 
 class ElementKind(StrEnum):
-    """What elements are; only floating-point numbers are trained."""
+    """Kinds of elements; only floating-point numbers are trained."""
 
     FLOAT = "floating point"
     INTEGER = "integer"

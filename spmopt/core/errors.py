@@ -15,7 +15,7 @@ class SpmoptError(Exception):
 
 
 class InputError(SpmoptError):
-    """Input that cannot be used: says what is wrong, where, and what to do."""
+    """Input that cannot be used: states the fault, its place, and the remedy."""
 
 
 class ArgumentError(InputError):
@@ -82,7 +82,7 @@ class Member:
     Attributes
     ----------
     size_bytes
-        What it takes up: of a tensor whole pages.
+        Its size: of a tensor whole pages.
     lifetime
         Times ``[lower, upper)`` of a buffer.
     offset_bytes
@@ -118,7 +118,7 @@ class Conflict:
     step, time
         Where that is a step, or times ``[lower, upper)``.
     advice
-        What to do, in the words of the command line.
+        Advice in the words of the command line.
     """
 
     where: str
@@ -169,7 +169,7 @@ def irreducible(
     members
         Do not fit together.
     fits
-        Whether some do; what fits must fit with members left out, too.
+        Whether some do; a set that fits must fit with members left out, too.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""What a file holds, in words, for errors about a file of another kind than what is asked for."""
+"""Kind of a file in words, for errors about files of another kind."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from spmopt.core.border import is_file, is_folder
+from spmopt.core.validation import is_file, is_folder
 
 SQLITE = b"SQLite format 3\0"
 """How a database begins."""
@@ -12,11 +12,11 @@ _BEGINS = {
     SQLITE: "is the storage of a search, which 'spmopt tune show --storage' shows",
     b'# {"format": "spmopt-sweep"': "holds rows of a sweep, which 'spmopt plot' and 'spmopt "
     "report' show",
-    b"id,lower,upper,size": "holds buffers, which 'spmopt place' places",
+    b"id,lower,upper,size": "holds buffers, which 'spmopt allocate' places",
 }
 _JSON = {
     b'"spmopt-result"': "is a result file, which 'spmopt verify' and 'spmopt analyze' take",
-    b'"spmopt-instance"': "is an instance, which 'spmopt solve' and 'spmopt compare' take",
+    b'"spmopt-instance"': "is a problem, which 'spmopt solve' and 'spmopt compare' take",
 }
 _SUFFIXES = {
     ".csv": "is a CSV file",
@@ -31,14 +31,14 @@ _HEAD = 4096
 
 
 def kind_of_file(path: Path, *, json: bool = True) -> str:
-    """Return what a file holds, as the end of a sentence that begins with its name.
+    """Return the kind of a file, as the end of a sentence that begins with its name.
 
     Parameters
     ----------
     path
         Of a file or a folder.
     json
-        Also look for what a JSON file is of; else that is unknown.
+        Also recognize the kind of a JSON file; else that is unknown.
 
     Returns
     -------

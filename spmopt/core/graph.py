@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from spmopt.core.elements import ElementType, element_type
 from spmopt.core.errors import InputError
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.core.quick_init import quick_init
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ it runs, and after the last one. The steps of a timeline become three each, and 
 * ``3 i + 2``: operation ``i`` is about to end;
 * ``3 n``: all operations have ended.
 
-All accesses are in the third: loads may bring what an operation reads while it runs, and what it
-writes is to be loaded from DRAM when it has ended, no sooner. But what it overwrites is its own
-from its start on, so that this is held in the second of its parts too (:func:`held_early`).
+All accesses are in the third: loads may bring an operation's inputs while it runs, and its results
+can be loaded from DRAM when it has ended, no sooner. But overwritten bytes belong to it from its
+start on, so that this is held in the second of its parts too (:func:`bytes_held_early`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PARTS = 3
 
 
 def by_instants(line: Timeline) -> Timeline:
-    """Return accesses at instants; figures of modes stay those of ``line``, a step each."""
+    """Return accesses at instants; figures of mappings stay those of ``line``, a step each."""
     count = PARTS * line.steps + 1
     return replace(
         line,
@@ -38,7 +38,7 @@ def by_instants(line: Timeline) -> Timeline:
     )
 
 
-def held_early(line: Timeline) -> Bools:
+def bytes_held_early(line: Timeline) -> Bools:
     """Return (a,) the accesses whose bytes are held in the part before theirs, too."""
     early: Bools = line.kind == Access.WRITE
     return early

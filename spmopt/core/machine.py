@@ -16,7 +16,9 @@ from spmopt.core.units import require_small
 MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
 FEATURES = {"bank": "banks", "bypass": "bypass"}
-"""What not every scheduler knows of a machine: keys of settings, and the fields they make up."""
+"""Features of a machine that only some schedulers support.
+
+Keys of settings, and the fields they make up."""
 RETENTION = "retention"
 """A feature that follows from a bank's technology: that contents last for some time only."""
 
@@ -52,15 +54,15 @@ class Bank:
     Attributes
     ----------
     spm_bytes
-        Size; what is left over of the last page is not used.
+        Size; the rest of the last page is not used.
     read_pj_per_byte, write_pj_per_byte
         Dynamic energy in picojoules, whoever reads or writes.
     leakage_w
         Power in watts, idle or not.
     read_bytes_per_s, write_bytes_per_s
-        What its port reads or writes, one after the other; None where it is never slow.
+        Rates of its port, which reads and writes one after the other; None where it is never slow.
     technology, source
-        What it is called, and where its figures are from; for people.
+        Its name, and the source of its figures; for people.
     area_mm2
         Square millimeters, if known.
     retention_ns
@@ -86,7 +88,7 @@ class Bank:
 
     @property
     def has_rates(self) -> bool:
-        """Whether its port can be what a step waits for."""
+        """Whether a step can wait for its port."""
         return self.read_bytes_per_s is not None or self.write_bytes_per_s is not None
 
 
@@ -155,7 +157,7 @@ class Energy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedFigures:
-    """What products of one element type take; None is what those of any type take.
+    """Costs of products of one element type; None: the costs of any type.
 
     Attributes
     ----------
@@ -189,7 +191,7 @@ class Area:
     Attributes
     ----------
     engine_mm2
-        What the engine takes whatever its size.
+        Area of the engine that does not depend on its size.
     mac_mm2
         Of each of its multiply-accumulate units, see :attr:`Machine.mac_units`.
     mm2_per_gbps
@@ -207,7 +209,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpmTechnology:
-    """What a technology says of a scratchpad; its energies and leakage are in :class:`Energy`.
+    """Figures of a scratchpad by technology; its energies and leakage are in :class:`Energy`.
 
     Attributes
     ----------
@@ -220,11 +222,11 @@ class SpmTechnology:
     area_mm2
         Of the whole scratchpad.
     dram_bytes_per_s
-        What the DRAM alone could move; the machine's channel is no faster than the banks.
+        Rate of the DRAM alone; the machine's channel is no faster than the banks.
     banks
         How many work side by side, an access at a time each; None: as many as it takes.
     read_bytes_per_s, write_bytes_per_s
-        What all banks deliver and accept; None as ``banks``.
+        Rates of all banks together; None as ``banks``.
     """
 
     technology: str
@@ -275,14 +277,13 @@ class Machine:
     ``operations_per_s`` counts multiplications and additions separately (the FLOP/s of
     a data sheet). With ``array`` set, matrix products are timed by the systolic array.
     ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
-    to read, write and leak each; what ``energy`` says of reads and writes is then 0, and its
-    leakage that of all else.
-    ``types``: rates and energies of products of some element types, see :meth:`rate` and
-    :meth:`mac_pj`; those of all others are ``operations_per_s`` and ``energy.mac_pj``.
-    ``costs``: the file that cycles and energies of operations are from, where one is given.
-    ``bypass``: kinds of tensors that are never in the scratchpad; each use streams all of them.
-    ``memory`` is the scratchpad's technology, where one is named; another ``spm_bytes`` needs
-    another, see :func:`spmopt.hardware.scratchpad.with_technology`.
+    to read, write and leak each; the reads and writes of ``energy`` are then 0, and its leakage is
+    of everything else. ``types``: rates and energies of products of some element types, see
+    :meth:`rate` and :meth:`mac_pj`; those of all others are ``operations_per_s`` and
+    ``energy.mac_pj``. ``costs``: the file that cycles and energies of operations are from, where
+    one is given. ``bypass``: kinds of tensors that are never in the scratchpad; each use streams
+    all of them. ``memory`` is the scratchpad's technology, where one is named; another
+    ``spm_bytes`` needs another, see :func:`spmopt.hardware.scratchpad.with_technology`.
     """
 
     name: str
@@ -361,17 +362,17 @@ class Machine:
 
     def rate(self, element_type: str | None) -> int:
         """Return the operations a second of products of a type; None: of no known one."""
-        found = self._typed(element_type, "operations_per_s")
+        found = self._assign_type(element_type, "operations_per_s")
         return self.operations_per_s if found is None else int(found)
 
     def mac_pj(self, element_type: str | None) -> float:
         """Return the energy of a multiply-accumulate of a type; None: of no known one."""
-        found = self._typed(element_type, "mac_pj")
+        found = self._assign_type(element_type, "mac_pj")
         return self.energy.mac_pj if found is None else found
 
     @property
     def has_own_energies(self) -> bool:
-        """Whether operations say what their arithmetic takes, as MACs alone do not tell."""
+        """Whether operations state the energy of their arithmetic, which MACs alone do not give."""
         return bool(self.costs) or any(typed.mac_pj is not None for typed in self.types)
 
     @property
@@ -380,7 +381,7 @@ class Machine:
         rates = (typed.operations_per_s or 0 for typed in self.types)
         return max((self.operations_per_s, *rates))
 
-    def _typed(self, element_type: str | None, figure: str) -> float | None:
+    def _assign_type(self, element_type: str | None, figure: str) -> float | None:
         """Return a figure of a type; of an unsigned integer that has none the signed one's."""
         own = {typed.element_type: getattr(typed, figure) for typed in self.types}
         found: float | None = own.get(element_type or "")

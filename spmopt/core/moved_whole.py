@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
 
 
-def moved_whole(instance: Instance, schedule: Schedule) -> bool:
+def move_whole(problem: Problem, schedule: Schedule) -> bool:
     """Return whether a legal schedule is of the class :data:`~spmopt.core.result.MOVED_WHOLE`.
 
     A tensor of which a part is resident in some step, or that is loaded or stored in parts, makes
     it none; so do pages of a tensor that lie apart.
     """
-    sizes = instance.size_bytes
+    sizes = problem.size_bytes
     rows, moves, places = schedule.residency, schedule.commands, schedule.placements
     if (rows.size_bytes != sizes[rows.tensor]).any():
         return False

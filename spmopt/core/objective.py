@@ -1,4 +1,7 @@
-"""Objectives: nonnegative weights on what a schedule spends, and the registry of named ones."""
+"""Objectives: nonnegative weights on the resources of a schedule.
+
+And the registry of named ones.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Objective:
     mac
         Of a multiply-accumulate.
     own_picojoule
-        Of a picojoule that an operation spends by itself, see :class:`~spmopt.core.Mode`.
+        Of a picojoule that an operation spends by itself, see :class:`~spmopt.core.OpMapping`.
     bank_read_byte, bank_write_byte
         Of a byte that each bank reads or writes, whoever asks for it; none for a uniform
         scratchpad.
@@ -85,15 +88,15 @@ class Objective:
         own = (getattr(self, name) for name in WEIGHTS)
         return (*own, *self.bank_read_byte, *self.bank_write_byte)
 
-    def of_modes(self, read: int, written: int, macs: int, own_picojoules: int) -> Fraction:
-        """Return what operations cost beside time and transfers, which no residency changes.
+    def of_mappings(self, read: int, written: int, macs: int, own_picojoules: int) -> Fraction:
+        """Return the costs of operations beside time and transfers, which no residency changes.
 
         Parameters
         ----------
         read, written
             Bytes that they read from the scratchpad and write to it.
         """
-        if not self.weighs_modes:  # nearly always: products of fractions take their time
+        if not self.weighs_mappings:  # nearly always: products of fractions take their time
             return Fraction()
         return (
             self.spm_read_byte * read
@@ -103,8 +106,8 @@ class Objective:
         )
 
     @property
-    def weighs_modes(self) -> bool:
-        """Whether :meth:`of_modes` can be more than 0."""
+    def weighs_mappings(self) -> bool:
+        """Whether :meth:`of_mappings` can be more than 0."""
         return any((self.spm_read_byte, self.spm_write_byte, self.mac, self.own_picojoule))
 
     @property
@@ -155,7 +158,8 @@ TRAFFIC = Objective(
 def energy_objective(machine: Machine) -> Objective:
     """Return joules on ``machine``: each DMA byte also writes (in) or reads (out) the SPM once.
 
-    With banks every byte that one of them reads or writes has its price, those of DMA among them.
+    With banks every byte that one of them reads or writes has its dual value, those of DMA among
+    them.
     """
     energy, banks = machine.energy, machine.banks
     read = _exact(energy.spm_read_pj_per_byte) * _PICO
@@ -186,7 +190,7 @@ class ObjectiveEntry:
     of
         The objective, or a function that gives it for a machine.
     summary
-        What is minimized, in a line.
+        Minimized quantity, in a line.
     """
 
     of: Objective | Callable[[Machine], Objective]
@@ -208,7 +212,7 @@ class ObjectiveEntry:
 
 
 def _entry(name: str, found: object) -> ObjectiveEntry:
-    """Record of what a package or a user gave as an objective."""
+    """Record of an objective that a package or a user gave."""
     if isinstance(found, ObjectiveEntry):
         return found
     if isinstance(found, Objective):
@@ -253,7 +257,7 @@ def register_objective(
     Parameters
     ----------
     name
-        What options call it.
+        Name in options.
     objective
         It, or a function that gives it for a machine; an entry says more of it.
 

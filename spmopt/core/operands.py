@@ -1,4 +1,4 @@
-"""The operands and modes of an instance as arrays, from which every timeline is taken."""
+"""The operands and mappings of a problem as arrays, from which every timeline is taken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from spmopt.core.operation import Mode, Operation
+from spmopt.core.operation import Operation, OpMapping
 from spmopt.core.table import Bools, Ints
 
 READ, WRITE, UPDATE = 0, 1, 2
@@ -18,46 +18,48 @@ FIGURES = (
     *("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes"),
     "own_picojoules",
 )
-"""Figures of a mode."""
+"""Figures of a mapping."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ModeTable:
-    """Modes of operations, in rows of their own.
+class MappingTable:
+    """Mappings of operations, in rows of their own.
 
     Attributes
     ----------
     figures : (6, k)
-        Of each mode, named by :data:`FIGURES`.
+        Of each mapping, named by :data:`FIGURES`.
     first : (k,)
-        Where the operands of each mode begin.
-    passes, stationary : (b,)
-        Operands of all modes, one after the other.
+        Where the operands of each mapping begin.
+    passes, required-resident : (b,)
+        Operands of all mappings, one after the other.
     """
 
     figures: Ints
     first: Ints
-    passes: Ints
-    stationary: Bools
+    fetches: Ints
+    required_resident: Bools
 
     @classmethod
-    def of(cls, modes: Sequence[Mode]) -> Self:
-        """Lay out ``modes``."""
-        operands = [mode.operands for mode in modes]
+    def of(cls, mappings: Sequence[OpMapping]) -> Self:
+        """Lay out ``mappings``."""
+        operands = [mapping.operands for mapping in mappings]
         counts = _ints(map(len, operands))
         return cls(
-            figures=np.stack([_ints(getattr(mode, name) for mode in modes) for name in FIGURES]),
+            figures=np.stack(
+                [_ints(getattr(mapping, name) for mapping in mappings) for name in FIGURES]
+            ),
             first=np.cumsum(counts) - counts,
-            passes=_ints(each.passes for each in chain.from_iterable(operands)),
-            stationary=np.fromiter(
-                (each.stationary for each in chain.from_iterable(operands)), bool
+            fetches=_ints(each.fetches for each in chain.from_iterable(operands)),
+            required_resident=np.fromiter(
+                (each.required_resident for each in chain.from_iterable(operands)), bool
             ),
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OperandTable:
-    """Operands of operations, and their modes.
+    """Operands of operations, and their mappings.
 
     Attributes
     ----------
@@ -66,18 +68,18 @@ class OperandTable:
     tensor : (a,)
     kind : (a,)
         Whether it is read, written or updated: the values of :class:`spmopt.core.timeline.Access`.
-    first_mode : (n + 1,)
-        Modes of operation ``k`` are ``mode[first_mode[k]:first_mode[k + 1]]``.
-    mode : (k,)
-        Rows of ``modes``, which has those that operations share once.
+    first_mapping : (n + 1,)
+        Mappings of operation ``k`` are ``mapping[first_mapping[k]:first_mapping[k + 1]]``.
+    mapping : (k,)
+        Rows of ``mappings``, which has those that operations share once.
     """
 
     first: Ints
     tensor: Ints
     kind: Ints
-    first_mode: Ints
-    mode: Ints
-    modes: ModeTable
+    first_mapping: Ints
+    mapping: Ints
+    mappings: MappingTable
 
     @classmethod
     def of(cls, operations: Sequence[Operation]) -> Self:
@@ -93,47 +95,52 @@ class OperandTable:
                     tensor.append(each)
                     kind.append(WRITE)
             first.append(len(tensor))
-        several = [len(operation.modes) for operation in operations]
-        modes = [mode for operation in operations for mode in operation.modes]
-        distinct = {id(mode): mode for mode in modes}
+        several = [len(operation.mappings) for operation in operations]
+        mappings = [mapping for operation in operations for mapping in operation.mappings]
+        distinct = {id(mapping): mapping for mapping in mappings}
         row = {key: place for place, key in enumerate(distinct)}
         return cls(
             first=_ints(first),
             tensor=_ints(tensor),
             kind=_ints(kind),
-            first_mode=np.concatenate(([0], np.cumsum(several))),
-            mode=_ints([row[id(mode)] for mode in modes]),
-            modes=ModeTable.of([*distinct.values()]),
+            first_mapping=np.concatenate(([0], np.cumsum(several))),
+            mapping=_ints([row[id(mapping)] for mapping in mappings]),
+            mappings=MappingTable.of([*distinct.values()]),
         )
 
     def most_figures(self) -> dict[str, int]:
-        """Return the sum over operations of the largest of each figure over its modes, exact."""
-        most = np.maximum.reduceat(self.modes.figures[:, self.mode], self.first_mode[:-1], axis=1)
+        """Return the sum over operations of the largest of each figure over its mappings, exact."""
+        most = np.maximum.reduceat(
+            self.mappings.figures[:, self.mapping], self.first_mapping[:-1], axis=1
+        )
         return {name: sum(row) for name, row in zip(FIGURES, most.tolist(), strict=True)}
 
-    def most_passes(self) -> Ints:
-        """Return (n,) the most passes of an operand of each operation in any mode; 1 of none."""
-        counts = np.diff(self.modes.first, append=self.modes.passes.size)
-        of_mode = np.ones(counts.size, np.int64)
-        np.maximum.at(of_mode, np.repeat(np.arange(counts.size), counts), self.modes.passes)
-        return np.maximum.reduceat(of_mode[self.mode], self.first_mode[:-1])
+    def most_fetches(self) -> Ints:
+        """Return (n,) the most fetches of an operand of each operation in any mapping.
+
+        1 of none.
+        """
+        counts = np.diff(self.mappings.first, append=self.mappings.fetches.size)
+        of_mapping = np.ones(counts.size, np.int64)
+        np.maximum.at(of_mapping, np.repeat(np.arange(counts.size), counts), self.mappings.fetches)
+        return np.maximum.reduceat(of_mapping[self.mapping], self.first_mapping[:-1])
 
     def most_moved(self, sizes: Sequence[int]) -> int:
-        """Return the bytes that cross in the modes with the most of them, exact.
+        """Return the bytes that cross in the mappings with the most of them, exact.
 
-        ``sizes`` are those of the tensors, in bytes; every operand crosses ``passes`` times.
+        ``sizes`` are those of the tensors, in bytes; every operand crosses ``fetches`` times.
         """
-        several = np.diff(self.first_mode)
+        several = np.diff(self.first_mapping)
         counts = np.repeat(np.diff(self.first), several)
         used = self.tensor[ranges(np.repeat(self.first[:-1], several), counts)]
-        passes = self.modes.passes[ranges(self.modes.first[self.mode], counts)]
-        crossing = map(mul, map(sizes.__getitem__, used.tolist()), passes.tolist())
-        if self.mode.size == several.size:  # one each, so that no mode has more than another
+        fetches = self.mappings.fetches[ranges(self.mappings.first[self.mapping], counts)]
+        crossing = map(mul, map(sizes.__getitem__, used.tolist()), fetches.tolist())
+        if self.mapping.size == several.size:  # one each, so that no mapping has more than another
             return sum(crossing)
         paid = list(accumulate(crossing, initial=0))
         ends = np.concatenate(([0], np.cumsum(counts))).tolist()
         moved = [paid[end] - paid[begin] for begin, end in pairwise(ends)]
-        edges = self.first_mode.tolist()
+        edges = self.first_mapping.tolist()
         return sum(max(moved[begin:end]) for begin, end in pairwise(edges))
 
 

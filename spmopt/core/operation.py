@@ -1,4 +1,4 @@
-"""Operations: what they read and write, and the modes in which they run."""
+"""Operations: their operands and mappings."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from spmopt.core.errors import InputError
 from spmopt.core.quick_init import quick_init
 from spmopt.core.units import require_small
 
-MOST_PASSES = 2**40
+MOST_FETCHES = 2**40
 """Of an operand: solvers refuse coefficients from 1e15 on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """How a mode uses one operand.
+    """How a mapping uses one operand.
 
-    ``passes``: how often its non-resident part crosses the DRAM boundary, up to
-    :data:`MOST_PASSES`. ``stationary``:
+    ``fetches``: how often its non-resident part crosses the DRAM boundary, up to
+    :data:`MOST_FETCHES`. ``required_resident``:
     resident in full while the operation runs, never streamed.
     """
 
-    passes: int = 1
-    stationary: bool = False
+    fetches: int = 1
+    required_resident: bool = False
 
     def __post_init__(self) -> None:
-        if self.passes < 1:
-            raise InputError("operand: passes must be at least 1")
-        if self.passes > MOST_PASSES:
-            most = f"{MOST_PASSES:,}"
-            raise InputError(f"operand: passes must be at most {most}, are {self.passes:,}")
+        if self.fetches < 1:
+            raise InputError("operand: fetches must be at least 1")
+        if self.fetches > MOST_FETCHES:
+            most = f"{MOST_FETCHES:,}"
+            raise InputError(f"operand: fetches must be at most {most}, are {self.fetches:,}")
 
 
 STREAMED = Operand()
-STATIONARY = Operand(stationary=True)
+REQUIRED_RESIDENT = Operand(required_resident=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
+class OpMapping:
     """One way to run an operation; ``operands`` follow ``Operation.tensors``.
 
     ``own_picojoules`` is energy that no count of bytes, cycles or ``macs`` gives.
@@ -53,21 +53,21 @@ class Mode:
 
     @property
     def unchanging(self) -> tuple[int, int, int, int]:
-        """What it spends whatever is resident: bytes read and written, macs, picojoules."""
+        """Costs that do not depend on residency: bytes read and written, macs, picojoules."""
         return self.spm_read_bytes, self.spm_write_bytes, self.macs, self.own_picojoules
 
     def __post_init__(self) -> None:
         counts = (self.compute_cycles, self.scratch_bytes, self.macs)
         spm = (self.spm_read_bytes, self.spm_write_bytes, self.own_picojoules)
         if min(*counts, *spm) < 0:
-            raise InputError("mode: cycles, bytes, macs and energy must not be negative")
-        require_small("mode", "a number of cycles, bytes or macs", max(*counts, *spm))
+            raise InputError("mapping: cycles, bytes, macs and energy must not be negative")
+        require_small("mapping", "a number of cycles, bytes or macs", max(*counts, *spm))
 
 
 @quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """An operation: tensors by index into ``Instance.tensors``, at least one mode.
+    """An operation: tensors by index into ``Problem.tensors``, at least one mapping.
 
     A tensor in both ``reads`` and ``writes`` is updated in place; one in ``writes`` only is
     overwritten (a blind write). ``predecessors`` are indices of operations.
@@ -76,7 +76,7 @@ class Operation:
     name: str
     reads: tuple[int, ...]
     writes: tuple[int, ...]
-    modes: tuple[Mode, ...]
+    mappings: tuple[OpMapping, ...]
     predecessors: tuple[int, ...] = ()
     kind: str = ""
 
@@ -91,9 +91,9 @@ class Operation:
             raise InputError(f"operation {self.name}: reads a tensor twice; name it once")
         if len(writes) > 1 and len(set(writes)) != len(writes):
             raise InputError(f"operation {self.name}: writes a tensor twice; name it once")
-        if not self.modes:
-            raise InputError(f"operation {self.name}: has no mode")
+        if not self.mappings:
+            raise InputError(f"operation {self.name}: has no mapping")
         operands = len({*reads, *writes})
-        for mode in self.modes:
-            if len(mode.operands) != operands:
-                raise InputError(f"operation {self.name}: a mode must list {operands} operands")
+        for mapping in self.mappings:
+            if len(mapping.operands) != operands:
+                raise InputError(f"operation {self.name}: a mapping must list {operands} operands")

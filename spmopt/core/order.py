@@ -1,4 +1,4 @@
-"""Orders of an instance's operations: the depth-first one, and the instance in another order."""
+"""Orders of a problem's operations: the depth-first one, and the problem in another order."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 
 
 def other_order(operation: Ints) -> Ints | None:
-    """Return ``operation``, what each step runs, or None if that is the listed order."""
+    """Return ``operation``, the operation of each step, or None in the listed order."""
     return None if np.array_equal(operation, np.arange(operation.size)) else operation
 
 
@@ -25,17 +25,16 @@ def same_order(one: Ints | None, other: Ints | None) -> bool:
     return bool(np.array_equal(one, other))
 
 
-def depth_first(instance: Instance) -> Ints:
+def depth_first(problem: Problem) -> Ints:
     """Return (n,) operations in depth-first order, waiting at joins.
 
     The recursive route of Tsai, section 4.2.2 (from Wang et al., SuperNeurons, PPoPP 2018): an
-    operation runs as soon as the walk reaches it for the last time, then the walk goes on to
-    what depends on it, one after the other as listed. It starts from the operations that depend
-    on nothing, as listed. Dependences are the predecessors and, so that the order keeps what
-    every operation reads, the hazards of the listed order: read after write, write after read
-    or write.
+    operation runs as soon as the walk reaches it for the last time, then the walk goes on to its
+    dependents, one after the other as listed. It starts from the operations that depend on nothing,
+    as listed. Dependences are the predecessors and, so that every operation reads the same values,
+    the hazards of the listed order: read after write, write after read or write.
     """
-    needed = dependences(instance)
+    needed = dependences(problem)
     waits = [len(before) for before in needed]
     successors: list[list[int]] = [[] for _ in waits]
     for index, before in enumerate(needed):
@@ -57,13 +56,13 @@ def depth_first(instance: Instance) -> Ints:
     return np.array(route, np.int64)
 
 
-def reordered(instance: Instance, order: Ints) -> Instance:
-    """Return ``instance`` with its operations listed as ``order`` runs them.
+def reorder(problem: Problem, order: Ints) -> Problem:
+    """Return ``problem`` with its operations listed as ``order`` runs them.
 
     Parameters
     ----------
-    instance
-        Any instance.
+    problem
+        Any problem.
     order : (n,)
         The operation that each step runs.
 
@@ -73,29 +72,29 @@ def reordered(instance: Instance, order: Ints) -> Instance:
         Not a permutation, an operation before its predecessor, or a tensor read before it is
         written.
     """
-    count = len(instance.operations)
+    count = len(problem.operations)
     if order.shape != (count,) or not np.array_equal(np.sort(order), np.arange(count)):
         raise InputError(f"order: must name each of the {count} operations once")
     place = np.argsort(order).tolist()
     operations = tuple(
         replace(
-            instance.operations[index],
+            problem.operations[index],
             predecessors=tuple(
-                sorted(place[before] for before in instance.operations[index].predecessors)
+                sorted(place[before] for before in problem.operations[index].predecessors)
             ),
         )
         for index in order.tolist()
     )
-    return replace(instance, operations=operations)
+    return replace(problem, operations=operations)
 
 
-def dependences(instance: Instance) -> Sequence[set[int]]:
+def dependences(problem: Problem) -> Sequence[set[int]]:
     """Return operations that each one must run after: predecessors and hazards of the listed order.
 
-    An order that keeps them lets every operation read what it reads in the listed order.
+    An order that keeps them lets every operation read the same values as in the listed order.
     """
-    operations = instance.operations
-    found = hazards([(op.reads, op.writes) for op in operations], len(instance.tensors))
+    operations = problem.operations
+    found = hazards([(op.reads, op.writes) for op in operations], len(problem.tensors))
     return [before.union(op.predecessors) for before, op in zip(found, operations, strict=True)]
 
 

@@ -90,7 +90,7 @@ class Buffer:
 
     @property
     def pieces(self) -> tuple[tuple[int, int, int, int], ...]:
-        """What it needs when: times ``[lower, upper)``, bytes ``[low, high)`` from its offset."""
+        """Its size over time: times ``[lower, upper)``, bytes ``[low, high)`` from its offset."""
         found, last = [], self.lower
         for gap in self.gaps:
             found.append((last, gap.lower, 0, self.size_bytes))
@@ -120,7 +120,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """What was found out about buffers.
+    """Result of a search for offsets.
 
     ``bound_bytes`` is proved: no placement is lower. ``status`` is about the height when that was
     to be least, else about the capacity: ``unknown`` when time ran out with no placement in it,

@@ -50,7 +50,7 @@ def package_of(point: EntryPoint) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Registry(Mapping[str, T]):
-    """What there is of one kind, by name; a mapping of the program's own records.
+    """Registry of one kind, by name; a mapping of the program's own records.
 
     Attributes
     ----------
@@ -92,7 +92,10 @@ class Registry(Mapping[str, T]):
         return {name: each for name, each in plugins(self.group).items() if name not in self.own}
 
     def register(self, name: str, found: object) -> T:
-        """Add a record, or what makes one; raises :class:`InputError` where the name is taken."""
+        """Add a record, or a function that makes one.
+
+        Raises :class:`InputError` where the name is taken.
+        """
         record = self.make(name, found)
         if name in self.names() and self.added.get(name) != record:
             raise InputError(f"{self.group}: {name} is taken; choose another name")

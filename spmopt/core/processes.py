@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 _DEAD = ("Z", "X")
-"""States of what has ended, and is only not yet waited for."""
+"""States of processes that have ended and are not yet waited for."""
 
 
 def own_name() -> str:
     """Name this process so that no other one, of any machine or time, has the same name."""
-    return _named(os.getpid())
+    return _with_name(os.getpid())
 
 
 def file_name() -> str:
@@ -23,7 +23,7 @@ def file_name() -> str:
 
 
 @cache
-def _named(number: int) -> str:
+def _with_name(number: int) -> str:
     found = _stat(number)
     return f"{machine()}:{number}" + (f".{found[1]}" if found else "")
 

@@ -1,4 +1,4 @@
-"""What comes back from a scheduler, and what the program reports of it."""
+"""Answer of a scheduler, and the report on it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, Objective
 from spmopt.core.order import other_order
-from spmopt.core.pieces.listing import Pieces
-from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.table import Ints
 
 _LARGEST_RATIO = 10**300  # of a double, nearly
@@ -33,7 +33,7 @@ MOVED_WHOLE = (
 """Class of schedules: a tensor is resident in full or not at all, in every step, in one range of
 addresses each time, and loads and stores move all of it; operations may run in any order."""
 EVERY_SCHEDULE = "all schedules in the listed order"
-"""Every schedule that the rules allow: of a bound that no prices prove, as one by enumeration."""
+"""Every schedule that the rules allow: of a bound that no duals prove, as one by enumeration."""
 LEFT_OUT = (
     "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
     "of whole@pulp:highs"
@@ -55,11 +55,11 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BankPrices:
-    """Prices of one bank, one per step, in the units of a :class:`Certificate`.
+class BankDuals:
+    """Dual values of one bank, one per step, in the units of a :class:`Certificate`.
 
-    ``spm``: of a byte held in it, on top of the price of a byte held anywhere. ``port``: of the
-    step's time spent on what its port reads and writes, per byte that DRAM moves in that time.
+    ``spm``: of a byte held in it, on top of the dual value of a byte held anywhere. ``port``: of
+    the step's time spent on accesses of its port, per byte that DRAM moves in that time.
     """
 
     spm: Ints
@@ -68,30 +68,30 @@ class BankPrices:
 
 @dataclass(frozen=True, kw_only=True)
 class Charges:
-    """Prices of a byte of a tensor that is resident in full in a step (PROBLEM.md, section 5).
+    """Dual values of a byte of a tensor that is resident in full in a step (PROBLEM.md, section 5).
 
-    Rows of ``step``, ``tensor`` and ``price``, in the units of a :class:`Certificate`: that is, in
+    Rows of ``step``, ``tensor`` and ``dual``, in the units of a :class:`Certificate`: that is, in
     a step that uses the tensor, or that it is kept through from one use to the next.
     """
 
     step: Ints
     tensor: Ints
-    price: Ints
+    dual: Ints
 
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """Prices that prove a lower bound (PROBLEM.md, section 5).
+    """Dual values that prove a lower bound (PROBLEM.md, section 5).
 
-    All prices are integers in units of ``2**-bits`` objective units per byte, one per step of
+    All dual values are integers in units of ``2**-bits`` objective units per byte, one per step of
     ``order``: ``spm`` for a byte of SPM held during the step, ``dram_in`` and ``dram_out`` for
     the step's DMA time spent on a byte (equal unless the machine is duplex). The bound holds for
-    every legal schedule of the instance in that order, and for no other: ``order[i]`` is the
-    operation of step ``i``, None stands for the instance's own order. ``banks``: prices of each
+    every legal schedule of the problem in that order, and for no other: ``order[i]`` is the
+    operation of step ``i``, None stands for the problem's own order. ``banks``: dual values of each
     bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
     of schedules, :data:`WHOLE_TENSORS` or :data:`KEPT_WHOLE`; empty for all. ``charges`` prove
-    something for the latter only. Of the replay, which has no steps, ``spm`` are prices of a byte
-    of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one held when it starts.
+    something for the latter only. Of the replay, which has no steps, ``spm`` are dual values of a
+    byte of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one held when it starts.
     """
 
     objective: Objective
@@ -100,7 +100,7 @@ class Certificate:
     dram_in: Ints
     dram_out: Ints
     order: Ints | None = None
-    banks: tuple[BankPrices, ...] = field(default=(), metadata={"group": "banks"})
+    banks: tuple[BankDuals, ...] = field(default=(), metadata={"group": "banks"})
     holds_for: str = field(default="", metadata={"group": "class"})
     charges: Charges | None = field(default=None, metadata={"group": "charges"})
     spm_at_start: Ints | None = field(default=None, metadata={"group": "replay"})
@@ -110,8 +110,8 @@ class Certificate:
 class ClassBound:
     """A bound for a narrower class of schedules.
 
-    With a ``certificate`` it is certified: ``value`` is, to the nearest float, what the verifier
-    finds that its prices prove for their class. Without, it is as a solver reported it.
+    With a ``certificate`` it is certified: ``value`` is, to the nearest float, the bound that the
+    verifier derives from its dual values for their class. Without, it is as a solver reported it.
     """
 
     value: float
@@ -127,9 +127,9 @@ class ClassBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectiveInOrder:
-    """One of two objectives in order, and what a schedule has of it.
+    """One of two objectives in order, and its value for a schedule.
 
-    ``bound``: of the second, what every schedule has at least whose first is within its ``limit``.
+    ``bound``: of the second, a bound on schedules with the first within its ``limit``.
     """
 
     objective: Objective
@@ -145,30 +145,30 @@ class ObjectiveInOrder:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a scheduler returns: a plan, and what it can prove about it.
+    """Answer of a scheduler: a residency plan, and its certificate.
 
-    ``cut_short`` says that the search for the certificate's prices ended by the time limit or an
-    interrupt: they prove what they prove, but better ones may be near. With ``schedule`` the
-    plan is not looked at: a plan says nothing of queue order and, mostly, of addresses. With
-    ``pieces`` all of these are of the instance of its cover.
+    ``cut_short`` says that the search for the certificate's dual values ended by the time limit or
+    an interrupt: they are valid, but better ones may be near. With ``schedule`` the plan is not
+    looked at: a residency plan says nothing of queue order and, mostly, of addresses. With
+    ``fusion`` all of these are of the problem of its fusion plan.
     """
 
-    plan: Plan | None
+    residency_plan: ResidencyPlan | None
     schedule: Schedule | None = None
     certificate: Certificate | None = None
     class_bound: ClassBound | None = None
     notes: tuple[str, ...] = ()
     cut_short: bool = False
-    pieces: Pieces | None = None
+    fusion: FusionResult | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
     """Exact totals of a schedule, recomputed by the verifier.
 
-    ``dma_descriptors`` counts contiguous pieces of SPM that the ``dma_commands`` move, a stream
-    as one. Files that were written before these two were counted lack them: None. What each bank
-    reads and writes, DMA and moves included, is exact and may be a fraction; ``spm_read_bytes``
+    ``dma_descriptors`` counts contiguous fusion tiles of SPM that the ``dma_commands`` move, a
+    stream as one. Files that were written before these two were counted lack them: None. Reads and
+    writes of each bank, DMA and moves included, are exact and may be a fraction; ``spm_read_bytes``
     and ``spm_write_bytes`` are of the operations alone, on any machine.
     """
 
@@ -232,11 +232,11 @@ class Result:
     by enumeration is (:attr:`enumerated`). A relaxation
     (``fluid``) has a bound but no schedule and no totals; its status is ``unknown``.
 
-    ``cover_bound`` holds for all schedules of all covers of the instance's listing. With ``pieces``
-    schedule and ``bound`` are of the instance of its cover, and the status follows the
-    ``cover_gap``; ``beside`` is what else was found: of the list as given, of the best cover.
-    ``in_order``: two objectives, where these were asked for; ``objective`` may be a weighted sum
-    of both then.
+    ``fusion_bound`` holds for all schedules of all fusion plans of the problem's listing. With
+    ``fusion`` schedule and ``bound`` are of the problem of its fusion plan, and the status follows
+    the ``fusion_gap``; ``beside`` are the other results: layer by layer, of the best fusion plan.
+    ``in_order``: two objectives, where these were asked for; ``objective`` may be a weighted sum of
+    both then.
     """
 
     scheduler: str
@@ -253,8 +253,8 @@ class Result:
     cpu_s: float = 0.0
     notes: tuple[str, ...] = field(default=())
     tolerance: float | None = None
-    pieces: Pieces | None = field(default=None, metadata={"stored": False})
-    cover_bound: Fraction | None = field(default=None, metadata={"group": "pieces"})
+    fusion: FusionResult | None = field(default=None, metadata={"stored": False})
+    fusion_bound: Fraction | None = field(default=None, metadata={"group": "fusion"})
     beside: tuple[Result, ...] = field(default=(), metadata={"stored": False})
     in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata={"stored": False})
 
@@ -264,8 +264,8 @@ class Result:
 
     @property
     def best_bound(self) -> Fraction | None:
-        """The larger of the certified bounds: one over all covers holds for each of them."""
-        known = [each for each in (self.bound, self.cover_bound) if each is not None]
+        """The larger of the certified bounds: one over the fusion space holds for each of them."""
+        known = [each for each in (self.bound, self.fusion_bound) if each is not None]
         return max(known, default=None)
 
     @property
@@ -276,11 +276,11 @@ class Result:
         return relative_gap(self.value, self.best_bound)
 
     @property
-    def cover_gap(self) -> float | None:
-        """Relative distance to the certified bound over all covers."""
-        if self.value is None or self.cover_bound is None:
+    def fusion_gap(self) -> float | None:
+        """Relative distance to the certified bound over the fusion space."""
+        if self.value is None or self.fusion_bound is None:
             return None
-        return relative_gap(self.value, self.cover_bound)
+        return relative_gap(self.value, self.fusion_bound)
 
     @property
     def class_gap(self) -> float | None:
@@ -292,23 +292,23 @@ class Result:
         return None if gap is None else max(0.0, gap)
 
     @property
-    def enumerated(self) -> bool:
-        """Whether an enumeration, and no prices, says that it is optimal."""
+    def is_enumerated(self) -> bool:
+        """Whether an enumeration, and no dual values, says that it is optimal."""
         known = self.class_bound
-        every = known is not None and known.holds_for == EVERY_SCHEDULE and self.pieces is None
+        every = known is not None and known.holds_for == EVERY_SCHEDULE and self.fusion is None
         tolerance = 0.0 if self.tolerance is None else self.tolerance
         return every and is_optimal(self.class_gap, tolerance)
 
     @property
     def claims_enumeration(self) -> bool:
         """Whether it is called optimal for no other reason."""
-        if self.status is not Status.OPTIMAL or not self.enumerated:
+        if self.status is not Status.OPTIMAL or not self.is_enumerated:
             return False
         return not is_optimal(self.gap, self.tolerance or 0.0)
 
     @property
     def order(self) -> Ints | None:
-        """What each step of the schedule runs; None for the instance's own order."""
+        """Operation of each step; None for the problem's own order."""
         return None if self.schedule is None else other_order(self.schedule.steps.operation)
 
 

@@ -1,4 +1,4 @@
-"""A plan, which is what a scheduler decides, and the schedule in full that follows from it."""
+"""A residency plan, the decisions of a scheduler, and the full schedule that follows from it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from spmopt.core.table import Ints, Table
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Steps(Table):
-    """What every step runs: ``operation`` in ``mode``."""
+    """Operation of every step: ``operation`` in ``mapping``."""
 
     operation: Ints
-    mode: Ints
+    mapping: Ints
 
     @classmethod
-    def listed(cls, mode: Ints) -> Self:
-        """Return all operations in the order that they are listed in, with their modes (n,)."""
-        return cls(operation=np.arange(mode.size), mode=mode)
+    def listed(cls, mapping: Ints) -> Self:
+        """Return all operations in the order that they are listed in, with their mappings (n,)."""
+        return cls(operation=np.arange(mapping.size), mapping=mapping)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +53,7 @@ class Stores(Table):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranges(Table):
-    """Rows "what is resident of ``tensor`` in steps [begin, end) lies from ``spm_page`` on".
+    """Rows "resident bytes of ``tensor`` in steps [begin, end) lie from ``spm_page`` on".
 
     Each residency row lies within one of them, so that every tensor has one range of addresses.
     """
@@ -81,8 +81,8 @@ class BankRows(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Order, modes, residency and stores; loads, streams and addresses are derived.
+class ResidencyPlan:
+    """Order, mappings, residency and stores; loads, streams and addresses are derived.
 
     With ``ranges`` the addresses are those (``contiguous``), the scratch at the top; with ``banks``
     pages go wherever there is room in their bank; without either, wherever there is room.
@@ -106,9 +106,9 @@ class Command(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Commands(Table):
-    """DMA commands in queue order: ``passes`` times the bytes [begin, end) of ``tensor``.
+    """DMA commands in queue order: ``fetches`` times the bytes [begin, end) of ``tensor``.
 
-    ``step`` never decreases. ``kind`` is a :class:`Command`. Loads and stores have one pass.
+    ``step`` never decreases. ``kind`` is a :class:`Command`. Loads and stores have one fetch.
     """
 
     step: Ints
@@ -116,7 +116,7 @@ class Commands(Table):
     tensor: Ints
     begin: Ints
     end: Ints
-    passes: Ints
+    fetches: Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""The one interface of every scheduler: an instance and a request in, an outcome out."""
+"""The one interface of every scheduler: a problem and a request in, an outcome out."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from math import inf, isfinite
 from time import monotonic
 from typing import Protocol
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan, Residency, Schedule
+from spmopt.core.schedule import Residency, ResidencyPlan, Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incumbent:
-    """News of a search; what is None has not changed. Nothing follows from it for the result.
+    """News of a search; fields that are None have not changed.
+
+    Nothing follows from it for the result.
 
     Attributes
     ----------
     value
         Objective of the best schedule so far, in units of the objective.
     bound
-        What every legal schedule costs at least; ``of_class``: every one of the scheduler's class.
-    of_covers
-        The schedule is of some cover of the listing, and the bound of all.
+        Lower bound on every legal schedule; ``of_class``: every one of the scheduler's class.
+    of_fusion_plans
+        The schedule is of some fusion plan of the tileable graph, and the bound of all.
     verified
-        The verifier has found ``value``; else it is what the search claims.
+        The verifier has found ``value``; else it is the claim of the search.
     certified
-        ``bound`` was evaluated in exact integers; else it is what the search claims.
+        ``bound`` was evaluated in exact integers; else it is the claim of the search.
     other_order
-        The schedule runs the operations in another order than the instance's, so that bounds of
+        The schedule runs the operations in another order than the problem's, so that bounds of
         that order say nothing about it.
     other_class
         The schedule is not of the class that bounds ``of_class`` hold for.
@@ -43,7 +45,7 @@ class Incumbent:
     value: Fraction | float | None = None
     bound: Fraction | float | None = None
     of_class: bool = False
-    of_covers: bool = False
+    of_fusion_plans: bool = False
     verified: bool = False
     certified: bool = False
     other_order: bool = False
@@ -69,7 +71,7 @@ def _silent(message: str, fraction: float | None) -> None:
 
 @dataclass(slots=True)
 class Work:
-    """What was counted of a search: ``seconds`` that it takes on an idle machine, about.
+    """Work counted of a search: ``seconds`` that it takes on an idle machine, about.
 
     The same on every machine and at any load, so that a phase that ends by it always ends at the
     same point.
@@ -83,22 +85,22 @@ _SLACK, _PHASE = 3.0, 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of a scheduler.
+    """Options of one scheduler run.
 
     Attributes
     ----------
     objective
-        What to minimize.
+        Minimized quantity.
     tolerance
         Stop at this relative gap.
     time_limit_s
         Wall seconds after which to return the best found.
     start
-        A legal plan to start from; an optimizer returns nothing worse.
+        A legal residency plan to start from; an optimizer returns nothing worse.
     others
-        More legal plans, worse ones, the best first.
-    prices
-        Prices to search from, those of the same instance at another capacity for one; whatever
+        More legal residency plans, worse ones, the best first.
+    duals
+        Dual values to search from, those of the same problem at another capacity for one; whatever
         they are, the result is legal and its bound true.
     threads
         Threads that a solver may use. Schedules do not depend on their number, where the search
@@ -110,7 +112,7 @@ class Request:
     on_incumbent
         Told of better schedules and bounds as they are found.
     work
-        What was counted so far, of all phases.
+        Work counted so far, of all phases.
     due, work_end
         End of the phase that this is for: a time of the monotonic clock, and of ``work``.
     """
@@ -118,9 +120,9 @@ class Request:
     objective: Objective = MAKESPAN
     tolerance: float = 1e-4
     time_limit_s: float = 60.0
-    start: Plan | None = None
-    others: tuple[Plan, ...] = ()
-    prices: Certificate | None = None
+    start: ResidencyPlan | None = None
+    others: tuple[ResidencyPlan, ...] = ()
+    duals: Certificate | None = None
     threads: int = 2
     stop: Callable[[], bool] = _never
     report: Callable[[str, float | None], None] = _silent
@@ -138,10 +140,10 @@ class Request:
         return max(0.0, min(self.due, self.started + slack * self.time_limit_s) - monotonic())
 
     def phase(self, seconds: float) -> Request:
-        """The request for a phase of the search, of so many seconds by what is counted.
+        """The request for a phase of the search, of so many counted seconds.
 
-        The clock ends it only where the machine takes three times as long, or at most of what is
-        left of the time: what it finds does not depend on the load else.
+        The clock ends it only where the machine takes three times as long, or at most of the time
+        left: otherwise its result does not depend on the load.
         """
         now = monotonic()
         return replace(
@@ -167,7 +169,7 @@ class Request:
         bound: Fraction | float | None = None,
         of_class: bool = False,
     ) -> None:
-        """Tell of a better schedule or bound, as the search has it; what is infinite is none."""
+        """Tell of a better schedule or bound, as the search has it; infinite values are none."""
         value = None if value is None or not isfinite(value) else value
         bound = None if bound is None or not isfinite(bound) else bound
         self.on_incumbent(Incumbent(value=value, bound=bound, of_class=of_class))
@@ -192,23 +194,23 @@ class Request:
 
 
 class Scheduler(Protocol):
-    """A callable that schedules an instance."""
+    """A callable that schedules a problem."""
 
-    def __call__(self, instance: Instance, request: Request) -> Outcome:
-        """Schedule ``instance`` as ``request`` asks."""
+    def __call__(self, problem: Problem, request: Request) -> Outcome:
+        """Schedule ``problem`` as ``request`` asks."""
         ...
 
 
-Decision = Outcome | Plan | Schedule | Residency | Iterable[tuple[int | str, int, int]]
-"""What a policy may return.
+Decision = Outcome | ResidencyPlan | Schedule | Residency | Iterable[tuple[int | str, int, int]]
+"""Return values that a policy may have.
 
 The least is an iterable of (tensor, first step, end): the whole tensor, by index or name, is in
-the scratchpad in the steps [first step, end) of the instance's own order. All else streams.
-Stationary operands come to it where they must, each operation runs in its first mode that fits,
-what DRAM lacks is stored when it leaves, and transfers are moved to steps whose DMA time is idle
-where that is faster. A ``Residency`` says the same by bytes, so that heads of tensors may stay. A
-``Plan`` says order, modes and stores itself, a ``Schedule`` every command and address; an
-``Outcome`` adds notes and a certificate. Whatever it is, the verifier checks it.
+the scratchpad in the steps [first step, end) of the problem's own order. All else streams.
+Required-resident operands come to it where they must, each operation runs in its first mapping that
+fits, bytes that DRAM lacks are stored when they leave, and transfers are moved to steps whose DMA
+time is idle where that is faster. A ``Residency`` says the same by bytes, so that heads of tensors
+may stay. A ``ResidencyPlan`` says order, mappings and stores itself, a ``Schedule`` every command
+and address; an ``Outcome`` adds notes and a certificate. Whatever it is, the verifier checks it.
 """
-Policy = Callable[[Instance], Decision] | Callable[[Instance, Request], Decision]
-"""A callable that decides how an instance is scheduled, with the request where it asks for it."""
+Policy = Callable[[Problem], Decision] | Callable[[Problem, Request], Decision]
+"""A callable that decides how a problem is scheduled, with the request where it asks for it."""

@@ -1,9 +1,9 @@
 """Which operand an operation's reads and writes of the scratchpad are of.
 
-A mode gives totals, ``spm_read_bytes`` and ``spm_write_bytes``. With banks it matters whose bytes
-they are, so they are shared out: reads over the tensors read by size times passes (lowering counts
-them so), writes over the tensors written by size. Of an operand the resident part is read and
-written where it lies; the rest passes by the stream buffer, which the first bank has.
+A mapping gives totals, ``spm_read_bytes`` and ``spm_write_bytes``. With banks it matters whose
+bytes they are, so they are shared out: reads over the tensors read by size times passes (lowering
+counts them so), writes over the tensors written by size. Of an operand the resident part is read
+and written where it lies; the rest passes by the stream buffer, which the first bank has.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
 _ZERO = Fraction(0)
 STREAM_BANK = 0
-"""The bank that streamed bytes pass through, and what no operand accounts for."""
+"""The bank that streamed bytes pass through, and accesses that no operand accounts for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +33,7 @@ class Shares:
     loose_read, loose_write
         Of every step: bytes of no operand; the stream bank's.
     any_read, any_write
-        Of every step: bytes of an operation with several modes, at least so many in whichever
+        Of every step: bytes of an operation with several mappings, at least so many in whichever
         bank; its accesses have no shares.
     """
 
@@ -46,19 +46,19 @@ class Shares:
 
     @staticmethod
     def of(line: Timeline) -> Shares:
-        """Return the shares of a timeline that says which mode each step runs."""
-        return _shared(line, np.zeros(line.steps, bool))
+        """Return the shares of a timeline that says which mapping each step runs."""
+        return _share(line, np.zeros(line.steps, bool))
 
     @staticmethod
-    def relaxed(instance: Instance, line: Timeline) -> Shares:
-        """Return the shares of the relaxed timeline of ``instance``, whichever modes are run."""
-        several = [len(operation.modes) > 1 for operation in instance.operations]
-        return _shared(line, np.array(several, bool))
+    def relax(problem: Problem, line: Timeline) -> Shares:
+        """Return the shares of the relaxed timeline of ``problem``, whichever mappings are run."""
+        several = [len(operation.mappings) > 1 for operation in problem.operations]
+        return _share(line, np.array(several, bool))
 
 
-def _shared(line: Timeline, several: Bools) -> Shares:
+def _share(line: Timeline, several: Bools) -> Shares:
     reads, writes = line.kind != Access.WRITE, line.kind != Access.READ
-    often = np.where(reads, line.passes, 0)
+    often = np.where(reads, line.fetches, 0)
     read, loose_read = _split(line, line.spm_read_bytes, often, several)
     write, loose_write = _split(line, line.spm_write_bytes, writes.astype(np.int64), several)
     return Shares(
@@ -74,7 +74,7 @@ def _shared(line: Timeline, several: Bools) -> Shares:
 def _split(
     line: Timeline, total: Ints, often: Ints, several: Bools
 ) -> tuple[tuple[Fraction, ...], tuple[int, ...]]:
-    """Per access a byte's share of the step's ``total``; per step what has no owner.
+    """Per access a byte's share of the step's ``total``; per step accesses without an owner.
 
     ``often`` (a,): how often an access touches a byte of its tensor.
     """

@@ -1,8 +1,8 @@
-"""An instance as arrays, in one order and with one mode per step.
+"""A problem as arrays, in one order and with one mapping per step.
 
 Every algorithm walks these arrays instead of the records. ``timeline`` gives the operations
-as a schedule runs them; ``relaxed_timeline`` takes, where an operation has several modes, the
-least of each figure, which is what a bound for all modes must assume.
+as a schedule runs them; ``relaxed_timeline`` takes, where an operation has several mappings, the
+least of each figure, as a bound for all mappings must assume.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
-from spmopt.core.operands import FIGURES, READ, UPDATE, WRITE, ModeTable, ranges
-from spmopt.core.operation import Mode, Operand, Operation
+from spmopt.core.mappings import fitting_mappings
+from spmopt.core.operands import FIGURES, READ, UPDATE, WRITE, MappingTable, ranges
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
 
@@ -35,14 +35,14 @@ class Timeline:
     Attributes
     ----------
     chosen : (n,)
-        What each step runs (mode -1 in a relaxed timeline).
+        Operation and mapping of each step (mapping -1 in a relaxed timeline).
     compute_cycles, scratch_bytes, macs, spm_read_bytes, spm_write_bytes, own_picojoules : (n,)
-        Of the step's mode.
+        Of the step's mapping.
     first : (n + 1,)
         Accesses of step ``i`` are ``first[i]:first[i + 1]``.
     step, tensor, kind, passes : (a,)
         One row an access, by step and then in operand order; ``kind`` is an :class:`Access`.
-    stationary : (a,) bool
+    required-resident : (a,) bool
     previous, next : (a,)
         The neighboring access of the same tensor, or -1.
     live_after : (a,) bool
@@ -65,8 +65,8 @@ class Timeline:
     step: Ints
     tensor: Ints
     kind: Ints
-    passes: Ints
-    stationary: Bools
+    fetches: Ints
+    required_resident: Bools
     previous: Ints
     next: Ints
     live_after: Bools
@@ -95,79 +95,85 @@ class Timeline:
         return result
 
 
-def timeline(instance: Instance, steps: Steps) -> Timeline:
-    """Return the arrays of ``instance`` as ``steps`` run it."""
-    table = instance.operands
-    mode = table.mode[table.first_mode[steps.operation] + steps.mode]
-    return _build(instance, steps, table.modes, mode)
+def timeline(problem: Problem, steps: Steps) -> Timeline:
+    """Return the arrays of ``problem`` as ``steps`` run it."""
+    table = problem.operands
+    mapping = table.mapping[table.first_mapping[steps.operation] + steps.mapping]
+    return _build(problem, steps, table.mappings, mapping)
 
 
-def listed_timeline(instance: Instance) -> Timeline:
-    """Return the arrays of ``instance`` in its own order, every operation in its first mode."""
-    return timeline(instance, Steps.listed(np.zeros(len(instance.operations), np.int64)))
+def timeline_in_order(problem: Problem) -> Timeline:
+    """Return the arrays of ``problem`` in its own order, every operation in its first mapping."""
+    return timeline(problem, Steps.listed(np.zeros(len(problem.operations), np.int64)))
 
 
-def fitting_timeline(instance: Instance) -> Timeline:
-    """Return arrays of ``instance`` in its own order, every operation in its first mode that fits.
+def fitting_timeline(problem: Problem) -> Timeline:
+    """Return arrays of ``problem`` in its own order.
+
+    Every operation in its first mapping that fits.
 
     Raises
     ------
     InfeasibleError
-        An operation's stationary operands and scratch do not fit the SPM in any mode.
+        An operation's required-resident operands and scratch do not fit the SPM in any mapping.
     """
-    return timeline(instance, Steps.listed(fitting_modes(instance)))
+    return timeline(problem, Steps.listed(fitting_mappings(problem)))
 
 
-def relaxed_timeline(instance: Instance) -> Timeline:
-    """Arrays of ``instance`` in its own order with the least of each figure over its modes."""
-    count = len(instance.operations)
+def relax_timeline(problem: Problem) -> Timeline:
+    """Arrays of ``problem`` in its own order with the least of each figure over its mappings."""
+    count = len(problem.operations)
     steps = Steps.listed(np.full(count, -1, np.int64))
-    if not instance.several_modes:
-        return _build(instance, steps, instance.operands.modes, instance.operands.mode)
-    modes = ModeTable.of([relaxed_mode(op) for op in instance.operations])
-    return _build(instance, steps, modes, np.arange(count))
+    if not problem.several_mappings:
+        return _build(problem, steps, problem.operands.mappings, problem.operands.mapping)
+    mappings = MappingTable.of([relax_mapping(op) for op in problem.operations])
+    return _build(problem, steps, mappings, np.arange(count))
 
 
-def relaxed_mode(operation: Operation) -> Mode:
-    """Return a mode at most as costly as any of ``operation``'s (PROBLEM.md, section 4)."""
-    modes = operation.modes
-    if len(modes) == 1:
-        return modes[0]
-    return Mode(
-        **{name: min(getattr(mode, name) for mode in modes) for name in FIGURES},
+def relax_mapping(operation: Operation) -> OpMapping:
+    """Return a mapping at most as costly as any of ``operation``'s (PROBLEM.md, section 4)."""
+    mappings = operation.mappings
+    if len(mappings) == 1:
+        return mappings[0]
+    return OpMapping(
+        **{name: min(getattr(mapping, name) for mapping in mappings) for name in FIGURES},
         operands=tuple(
             Operand(
-                passes=min(o.passes for o in column), stationary=all(o.stationary for o in column)
+                fetches=min(o.fetches for o in column),
+                required_resident=all(o.required_resident for o in column),
             )
-            for column in zip(*(mode.operands for mode in modes), strict=True)
+            for column in zip(*(mapping.operands for mapping in mappings), strict=True)
         ),
     )
 
 
-def _build(instance: Instance, steps: Steps, modes: ModeTable, mode: Ints) -> Timeline:
-    """Return the arrays of ``steps``, each in the row ``mode`` of ``modes``."""
-    table, operation = instance.operands, steps.operation
+def _build(problem: Problem, steps: Steps, mappings: MappingTable, mapping: Ints) -> Timeline:
+    """Return the arrays of ``steps``, each in the row ``mapping`` of ``mappings``."""
+    table, operation = problem.operands, steps.operation
     counts = np.diff(table.first)[operation]
-    rows, of_mode = ranges(table.first[operation], counts), ranges(modes.first[mode], counts)
+    rows, of_mapping = (
+        ranges(table.first[operation], counts),
+        ranges(mappings.first[mapping], counts),
+    )
     tensor, kind = table.tensor[rows], table.kind[rows]
-    count = len(instance.tensors)
+    count = len(problem.tensors)
     previous, following, first_access, last_access = links(tensor, count)
     followed = following >= 0
     return Timeline(
         chosen=steps,
-        **dict(zip(FIGURES, modes.figures[:, mode], strict=True)),
+        **dict(zip(FIGURES, mappings.figures[:, mapping], strict=True)),
         first=np.concatenate(([0], np.cumsum(counts))),
         step=np.repeat(np.arange(operation.size), counts),
         tensor=tensor,
         kind=kind,
-        passes=modes.passes[of_mode],
-        stationary=modes.stationary[of_mode],
+        fetches=mappings.fetches[of_mapping],
+        required_resident=mappings.required_resident[of_mapping],
         previous=previous,
         next=following,
-        live_after=np.where(followed, kind[following] != Access.WRITE, instance.keep[tensor]),
-        size_bytes=instance.size_bytes,
-        in_dram=instance.in_dram,
-        keep=instance.keep,
+        live_after=np.where(followed, kind[following] != Access.WRITE, problem.keep[tensor]),
+        size_bytes=problem.size_bytes,
+        in_dram=problem.in_dram,
+        keep=problem.keep,
         first_access=first_access,
         last_access=last_access,
     )

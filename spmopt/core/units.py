@@ -47,18 +47,18 @@ _UNITS = {
     "mm2": ("square_millimeter", Decimal(1)),
     "um2": ("square_millimeter", Decimal("1e-6")),
 }
-"""What each unit measures, and how many of the unit of that it is."""
+"""Dimension of each unit, and its multiple of the base unit."""
 _UNITS |= {f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 1}  # no MBs
 _QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*2?)")
 _LIMIT = Decimal(2**62)  # everything downstream is a 64-bit integer
 _DIGITS = 30  # more cannot be meant, and would overflow below
 
 LARGEST = 2**60
-"""Of any single figure and any total; three bits are left for what schedulers add to that."""
+"""Of any single figure and any total; three bits are left for additions of schedulers."""
 
 
 class Dimension(StrEnum):
-    """What a quantity measures; the value is the unit that a bare number is in."""
+    """Dimension of a quantity; the value is the unit that a bare number is in."""
 
     BYTES = "byte"
     BYTES_PER_S = "byte/second"
@@ -80,7 +80,7 @@ _WORDS = {
     Dimension.MILLIWATTS: ("milliwatts", "748mW or 0.748W"),
     Dimension.SQUARE_MILLIMETERS: ("square millimeters", "5.53mm2"),
 }
-"""Plural of the unit, and an example of what to write."""
+"""Plural of the unit, and an example of input."""
 
 
 def parse_quantity(
@@ -88,8 +88,8 @@ def parse_quantity(
 ) -> int:
     """Read a positive whole quantity: a text with a unit, or an integer in the dimension's own.
 
-    ``what`` names the field in the error; ``example`` is what that says to write, by default that
-    of the dimension. A text without a unit is refused: ``25`` may be meant as 25 GB/s.
+    ``what`` names the field in the error; ``example`` is its example of input, by default the
+    dimension's. A text without a unit is refused: ``25`` may be meant as 25 GB/s.
 
     Returns
     -------
@@ -127,7 +127,10 @@ def parse_measure(text: str, dimension: Dimension, what: str) -> float:
 def _read(
     text: str | int, dimension: Dimension, what: str, example: str | None
 ) -> tuple[Decimal, bool, str]:
-    """The number in ``dimension``'s unit, whether it bears a unit, and what errors say to write."""
+    """The number in ``dimension``'s unit, whether it bears a unit.
+
+    And the example that errors show.
+    """
     write = f"write for example {example or _WORDS[dimension][1]}"
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None:
@@ -158,7 +161,7 @@ def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
 
 
 def _unit(name: str) -> tuple[str, Decimal]:
-    """Return what a unit measures, perhaps with a prefix; nothing if it is none."""
+    """Return the dimension of a unit, perhaps with a prefix; nothing if it is none."""
     if name in _UNITS:
         return _UNITS[name]
     for prefix, times in _PREFIXES.items():
@@ -199,7 +202,7 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
 def size(value: int) -> str:
     """Bytes as they were most likely written: ``24 MB``, but ``8 MiB`` where that is shorter.
 
-    What neither prefix says in four digits is decimal, and rounded.
+    Values that neither prefix states in four digits are decimal, and rounded.
     """
     decimal = si(value, "B")
     most = len(decimal.split()[0]) if float(f"{value:.4g}") == value else len(decimal)

@@ -1,41 +1,41 @@
-"""A window of a schedule: a run of steps to decide anew, between what comes before and after.
+"""A window of a schedule: a run of steps to decide anew, between the steps before and after.
 
 Bytes are in whole pages, tensors and operations are numbered within the window. After its own
-steps a window has some more, the *tail*, whose decisions are fixed: so what is put off to later
-steps shows.
+steps a window has some more, the *tail*, whose decisions are fixed: so transfers put off to later
+steps show.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 
 MOST_USES = 300
-"""Uses of tensors up to which CP-SAT is asked about a whole instance, not about windows only."""
+"""Uses of tensors up to which CP-SAT is asked about a whole problem, not about windows only."""
 
 
-def decided_at_once(instance: Instance) -> bool:
-    """Whether an instance is small enough to be a window of its own."""
-    uses = sum(len({*each.reads, *each.writes}) for each in instance.operations)
+def decide_together(problem: Problem) -> bool:
+    """Whether a problem is small enough to be a window of its own."""
+    uses = sum(len({*each.reads, *each.writes}) for each in problem.operations)
     return uses <= MOST_USES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowOperand:
-    """How a mode uses a tensor; ``needed``: what it writes is, afterwards."""
+    """How a mapping uses a tensor; ``needed``: its results are, afterwards."""
 
     tensor: int
     reads: bool
     writes: bool
-    passes: int
-    stationary: bool
+    fetches: int
+    required_resident: bool
     needed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WindowMode:
-    """A mode of an operation."""
+class WindowMapping:
+    """A mapping of an operation."""
 
     cycles: int
     scratch_pages: int
@@ -76,14 +76,14 @@ class WindowTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepWindow:
-    """What a window decides: order, modes, residency, stores.
+    """Decisions in a window: order, mappings, residency, stores.
 
     Attributes
     ----------
     steps
         Of its own; the tail has those of ``operations`` beyond.
-    operations, mode
-        The modes of each step's operation, and which one it runs now.
+    operations, mapping
+        The mappings of each step's operation, and which one it runs now.
     before
         Pairs of the window's own operations, of which the first runs before the second.
     barriers
@@ -97,8 +97,8 @@ class StepWindow:
     """
 
     steps: int
-    operations: tuple[tuple[WindowMode, ...], ...]
-    mode: tuple[int, ...]
+    operations: tuple[tuple[WindowMapping, ...], ...]
+    mapping: tuple[int, ...]
     before: tuple[tuple[int, int], ...]
     tensors: tuple[WindowTensor, ...]
     spm_pages: int
@@ -112,12 +112,12 @@ class StepWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowDecision:
-    """What was decided.
+    """Decisions.
 
     Attributes
     ----------
-    operation, mode
-        The window's own operations in their new order, by their number, and their modes.
+    operation, mapping
+        The window's own operations in their new order, by their number, and their mappings.
     held, valid
         Of each tensor in each of the window's own steps: pages resident, and pages valid in
         DRAM after it.
@@ -126,11 +126,11 @@ class WindowDecision:
     cycles
         When all of window and tail has ended, about (:mod:`formulations.step_windows`).
     work_s
-        What was counted, in seconds.
+        Work counted, in seconds.
     """
 
     operation: tuple[int, ...]
-    mode: tuple[int, ...]
+    mapping: tuple[int, ...]
     held: tuple[tuple[int, ...], ...]
     valid: tuple[tuple[int, ...], ...]
     stored: tuple[tuple[bool, ...], ...]

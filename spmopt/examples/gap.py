@@ -1,6 +1,6 @@
 """Measure what a heuristic leaves on the table.
 
-Compilers decide by greedy rules what stays on chip. Belady's rule, evict what is used furthest
+Compilers decide by greedy rules the resident bytes. Belady's rule, evict what is used furthest
 ahead, is the best there is for caches whose blocks are all of one size; tensors are not. What does
 it cost against the optimum, when one step of MobileNetV2 is trained in 8 MB, and why?
 
@@ -22,9 +22,9 @@ folder.mkdir(parents=True, exist_ok=True)
 # row. `belady-size` weighs a tensor's bytes against its absence, `:granularity=page` keeps heads of
 # tensors where the whole does not fit.
 workload = spmopt.load("mobilenetv2", training=True, batch=4)
-instance = spmopt.lower(workload, spmopt.machine(spm="8MB"))
+problem = spmopt.lower(workload, spmopt.machine(spm="8MB"))
 rules = ["lru", "belady", "belady-size", "belady-size:granularity=page"]
-comparison = spmopt.compare(instance, [*rules, "page"], time_limit=12.0, tolerance=1e-3)
+comparison = spmopt.compare(problem, [*rules, "residency"], time_limit=12.0, tolerance=1e-3)
 spmopt.show(comparison)
 
 # %% How far from the optimum is a rule, at least and at most?
@@ -36,7 +36,7 @@ spmopt.show(f"belady takes {100 * least:.1f} to {100 * most:.1f} % more time tha
 # By causes of stalls, and by layers: `stream in` is an operand that crosses again because it was
 # given up, or because it never fitted.
 spmopt.show(spmopt.analyze(comparison["belady"]))
-spmopt.show(spmopt.analyze(comparison["page"]))
+spmopt.show(spmopt.analyze(comparison["residency"]))
 
 # %% What does the optimum keep that the rule evicts?
 # Strong colors in the maps: kept by this schedule, and not by the other one.

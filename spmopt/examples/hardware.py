@@ -1,7 +1,7 @@
 """Tune hardware: how much scratchpad, of which memory, at which bandwidth.
 
 SqueezeNet is trained with batch 4. Larger scratchpads save DRAM traffic and cost area; so does
-bandwidth, which has a price here. Which machines are worth building?
+bandwidth, which has a dual value here. Which machines are worth building?
 
 Run it as ``python -m spmopt.examples.hardware FOLDER``, or cell by cell in a notebook.
 """
@@ -17,8 +17,8 @@ folder = Path(sys.argv[1] if len(sys.argv) == 2 else "hardware")
 folder.mkdir(parents=True, exist_ok=True)
 
 # %% The space
-# Fields of a machine as lists or ranges; constraints on figures; prices for the objective `cost`,
-# here of area and of bandwidth. The same file is for `spmopt tune`.
+# Fields of a machine as lists or ranges; constraints on figures; dual values for the objective
+# `cost`, here of area and of bandwidth. The same file is for `spmopt tune`.
 space = folder / "space.toml"
 space.write_text(
     """machine = "rtx2080ti"

@@ -16,17 +16,17 @@ folder = Path(sys.argv[1] if len(sys.argv) == 2 else "optimum")
 folder.mkdir(parents=True, exist_ok=True)
 
 # %% What is scheduled
-# A network and a machine make an instance: operations in order, with cycles and bytes. `spm`
+# A network and a machine make a problem: operations in order, with cycles and bytes. `spm`
 # replaces the machine's own scratchpad; `help(spmopt.machine)` lists the other settings.
 workload = spmopt.load("resnet18", training=True, batch=4)
-instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="4MB"))
+problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="4MB"))
 
 # %% The optimum
 # `page` decides which pages of which tensor stay on chip, when. It starts from the greedy rules,
 # and ends when the gap between its schedule and the certified bound is at most one part in ten
 # thousand. The bound holds for every legal schedule in this order of operations: it comes from
-# prices for capacity and for transfers, and is evaluated in exact integers, without a solver.
-solution = spmopt.solve(instance, "page", time_limit=15.0, tolerance=1e-4)
+# dual values for capacity and for transfers, and is evaluated in exact integers, without a solver.
+solution = spmopt.solve(problem, "residency", time_limit=15.0, tolerance=1e-4)
 spmopt.show(solution)
 
 # %% Is it really legal?

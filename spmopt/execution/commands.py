@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Placements, Residency, Schedule
 from spmopt.core.table import Ints, Table
 
@@ -61,7 +61,7 @@ class MachineCommands(Table):
     """Commands in the order of execution.
 
     Those of DMA and moves are of the bytes [begin, end) of ``tensor`` (``operation`` -1), DMA
-    ``passes`` times; a ``COMPUTE`` is of ``operation`` (``tensor`` -1). ``kind``: :class:`Kind`.
+    ``fetches`` times; a ``COMPUTE`` is of ``operation`` (``tensor`` -1). ``kind``: :class:`Kind`.
     """
 
     step: Ints
@@ -70,7 +70,7 @@ class MachineCommands(Table):
     tensor: Ints
     begin: Ints
     end: Ints
-    passes: Ints
+    fetches: Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,7 +105,7 @@ class Program:
 
     Attributes
     ----------
-    instance
+    problem
         Whose operations and tensors commands name.
     commands, segments, releases
         In order.
@@ -115,7 +115,7 @@ class Program:
         Bytes of the pages in use, in the step with the most.
     """
 
-    instance: Instance
+    problem: Problem
     commands: MachineCommands
     segments: Segments
     releases: Releases
@@ -136,28 +136,28 @@ class Program:
     @property
     def dram_bytes(self) -> int:
         """Bytes of DRAM from the first tensor to the end of the last."""
-        sizes = [tensor.size_bytes for tensor in self.instance.tensors]
+        sizes = [tensor.size_bytes for tensor in self.problem.tensors]
         return int(self.dram_offset[-1]) + sizes[-1] if sizes else 0
 
 
-def machine_program(instance: Instance, schedule: Schedule) -> Program:
+def machine_program(problem: Problem, schedule: Schedule) -> Program:
     """Return the commands of a schedule, in the order of execution.
 
     Parameters
     ----------
-    instance
+    problem
         What it schedules.
     schedule
         A legal one. Of others whatever they say is taken as it is said: a page without an address
         has no segment.
     """
-    found = _Deriving(instance, schedule)
+    found = _Deriving(problem, schedule)
     for step in range(len(schedule.steps)):
         found.step(step)
-    sizes = instance.size_bytes
+    sizes = problem.size_bytes
     room = -(-sizes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return Program(
-        instance=instance,
+        problem=problem,
         commands=MachineCommands.of_rows(found.commands),
         segments=Segments.of_rows(found.segments),
         releases=Releases.of_rows(found.releases),
@@ -169,22 +169,22 @@ def machine_program(instance: Instance, schedule: Schedule) -> Program:
 class _Deriving:
     """The growing tables, step by step."""
 
-    def __init__(self, instance: Instance, schedule: Schedule) -> None:
+    def __init__(self, problem: Problem, schedule: Schedule) -> None:
         self.commands: list[tuple[int, ...]] = []
         self.segments: list[tuple[int, ...]] = []
         self.releases: list[tuple[int, ...]] = []
         self.peak_spm_bytes = 0
-        self._instance = instance
+        self._problem = problem
         self._operation = schedule.steps.operation.tolist()
-        self._mode = schedule.steps.mode.tolist()
-        self._places = _Places(schedule.placements, instance.machine.page_bytes)
+        self._mapping = schedule.steps.mapping.tolist()
+        self._places = _Places(schedule.placements, problem.machine.page_bytes)
         self._resident = _Resident(schedule.residency)
         self._moves = _by_step(schedule.moves, len(schedule.steps))
         self._queue = _by_step(schedule.commands, len(schedule.steps))
 
     def step(self, step: int) -> None:
         """Append everything of one step."""
-        operation = self._instance.operations[self._operation[step]]
+        operation = self._problem.operations[self._operation[step]]
         moves = [row[1:] for row in self._moves[step]]
         for tensor, begin, end in moves:
             self._transfer(step, Kind.LIFT, (tensor, begin, end, 1), Use.READ)
@@ -207,19 +207,19 @@ class _Deriving:
             self._transfer(step, kind, what, _USE.get(kind))
 
     def _transfer(self, step: int, kind: Kind, what: Sequence[int], use: Use | None) -> None:
-        tensor, begin, end, passes = what
+        tensor, begin, end, fetches = what
         if use is not None:
             self._add_segments(tensor, begin, end, use)
-        self.commands.append((step, int(kind), -1, tensor, begin, end, passes))
+        self.commands.append((step, int(kind), -1, tensor, begin, end, fetches))
 
     def _compute(self, step: int) -> None:
         index = self._operation[step]
-        operation = self._instance.operations[index]
+        operation = self._problem.operations[index]
         for tensor in operation.tensors:
             read, written = tensor in operation.reads, tensor in operation.writes
             use = Use.UPDATE if read and written else Use.READ if read else Use.WRITE
             self._add_segments(tensor, 0, self._resident.size_bytes(tensor), use)
-        scratch = operation.modes[self._mode[step]].scratch_bytes
+        scratch = operation.mappings[self._mapping[step]].scratch_bytes
         self._add_segments(SCRATCH, 0, scratch, Use.SCRATCH)
         self.commands.append((step, int(Kind.COMPUTE), index, -1, 0, 0, 1))
 
@@ -283,9 +283,9 @@ class _Places:
             tensor, page, pages, spm_page = self._rows[row]
             self.size_bytes += pages * self._page_bytes
             self._now.setdefault(tensor, {})[row] = (page, pages, spm_page)
-        return [given_up for row in ended for given_up in self._given_up(*self._rows[row])]
+        return [given_up for row in ended for given_up in self._give_up(*self._rows[row])]
 
-    def _given_up(
+    def _give_up(
         self, tensor: int, page: int, pages: int, spm_page: int
     ) -> Iterator[tuple[int, int]]:
         """Yield what of pages that end their row here is in no row of the same place any more."""

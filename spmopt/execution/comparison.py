@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.instance import Instance
 from spmopt.core.order import dependences
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.table import Ints
 from spmopt.execution.commands import Kind, Program
@@ -79,19 +79,19 @@ class Comparison:
         return not any(wrong)
 
 
-def plain_order(instance: Instance, operation: Ints) -> list[int]:
+def plain_order(problem: Problem, operation: Ints) -> list[int]:
     """Return the order of plain execution for steps that run ``operation`` (n,).
 
-    That is the listed one, if in the order of the steps every operation reads what it reads there.
-    Predecessors of an instance of one's own may leave that open; then it is the order of the steps.
+    That is the listed one, if in the order of the steps every operation reads its inputs there.
+    Predecessors of a problem of one's own may leave that open; then it is the order of the steps.
     """
     place = np.argsort(operation).tolist()
     kept = all(
         place[before] < place[index]
-        for index, earlier in enumerate(dependences(instance))
+        for index, earlier in enumerate(dependences(problem))
         for before in earlier
     )
-    return list(range(len(instance.operations))) if kept else operation.tolist()
+    return list(range(len(problem.operations))) if kept else operation.tolist()
 
 
 def compare(
@@ -120,18 +120,18 @@ def compare(
     totals
         What the verifier computed.
     """
-    instance = program.instance
-    chosen = _compared(instance)
-    types: Sequence[np.dtype | None] = dtypes or [None] * len(instance.tensors)
-    allowed = _allowed(expected, chosen, types, tolerance)
+    problem = program.problem
+    chosen = _compare(problem)
+    types: Sequence[np.dtype | None] = dtypes or [None] * len(problem.tensors)
+    allowed = _allow(expected, chosen, types, tolerance)
     measured = [
         _difference(found.contents[t], expected.contents[t], types[t], allowed[t]) for t in chosen
     ]
     differences = tuple(
         Difference(
-            tensor=instance.tensors[t].name,
+            tensor=problem.tensors[t].name,
             wrong_bytes=wrong,
-            size_bytes=instance.tensors[t].size_bytes,
+            size_bytes=problem.tensors[t].size_bytes,
             largest=largest,
         )
         for t, (wrong, largest, within) in zip(chosen, measured, strict=True)
@@ -149,7 +149,7 @@ def compare(
         stored_bytes=found.stored_bytes,
         peak_spm_bytes=program.peak_spm_bytes,
         tensors=len(chosen),
-        compared_bytes=sum(instance.tensors[t].size_bytes for t in chosen),
+        compared_bytes=sum(problem.tensors[t].size_bytes for t in chosen),
         differences=differences,
         largest=max((largest for _, largest, _ in measured if largest is not None), default=None),
         largest_part=max(parts, default=0.0),
@@ -158,17 +158,17 @@ def compare(
     )
 
 
-def _compared(instance: Instance) -> list[int]:
+def _compare(problem: Problem) -> list[int]:
     """Return what is kept, and what is in DRAM from the start and never written."""
-    written = {tensor for operation in instance.operations for tensor in operation.writes}
+    written = {tensor for operation in problem.operations for tensor in operation.writes}
     return [
         index
-        for index, tensor in enumerate(instance.tensors)
+        for index, tensor in enumerate(problem.tensors)
         if tensor.keep or (tensor.in_dram and index not in written)
     ]
 
 
-def _allowed(
+def _allow(
     expected: Trace, chosen: Sequence[int], types: Sequence[np.dtype | None], tolerance: float
 ) -> dict[int, float]:
     """Return by how much the numbers of each tensor may differ."""
@@ -213,7 +213,7 @@ def _wrong_operation(program: Program, found: Trace, expected: Trace) -> str | N
     run: list[int] = commands.operation[commands.kind == Kind.COMPUTE].tolist()
     for index in run:
         if found.read[index] != expected.read[index]:
-            return program.instance.operations[index].name
+            return program.problem.operations[index].name
     return None
 
 

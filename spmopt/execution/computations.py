@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.fusion.fused_groups import FusionPlan, TileableOperation, TileMappings
+from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph, whole
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.pieces.listing import Listing, Pieces, whole
-from spmopt.core.pieces.segments import Cover, ListedOperation, PieceModes
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.execution.comparison import plain_order
 from spmopt.execution.executor import Kernel, Trace, execute_plainly
@@ -22,9 +22,9 @@ from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.execution.hashing import hash_kernel, random_contents
 from spmopt.execution.memory import Bytes
 from spmopt.execution.values import DATA
-from spmopt.graph.listing import listing
-from spmopt.graph.lower import Lowering
+from spmopt.graph.lower import Mapper
 from spmopt.graph.relisting import in_order
+from spmopt.graph.tileable import tileable
 
 TOLERANCE, _NARROW_TOLERANCE = 1e-3, 0.05
 """Of sums of normal data in another order, in 32 bits or more, and in fewer."""
@@ -37,11 +37,11 @@ class Computation:
     Attributes
     ----------
     kernel
-        Computes operations of the schedule's instance.
+        Computes operations of the schedule's problem.
     contents
         Bytes of its tensors at the start.
     expected
-        Plain execution, by tensors of the instance.
+        Plain execution, by tensors of the problem.
     dtypes
         Of the elements of its tensors; None where bytes stand for no numbers.
     tolerance
@@ -59,41 +59,41 @@ class Computation:
 
 
 def by_bytes(
-    instance: Instance, operation: Ints, seed: int, kernel: Kernel | None = None
+    problem: Problem, operation: Ints, seed: int, kernel: Kernel | None = None
 ) -> Computation:
     """Return a computation of random bytes, by a kernel of one's own or by hashes.
 
     Parameters
     ----------
-    instance
+    problem
         What was scheduled.
     operation : (n,)
         What each step runs.
     """
-    used = hash_kernel(instance) if kernel is None else kernel
-    contents = random_contents(instance, seed)
-    order = plain_order(instance, operation)
+    used = hash_kernel(problem) if kernel is None else kernel
+    contents = random_contents(problem, seed)
+    order = plain_order(problem, operation)
     named = "hash, of every operand byte" if kernel is None else "a function"
     return Computation(
         kernel=used,
         contents=contents,
-        expected=execute_plainly(instance, order, contents, used),
+        expected=execute_plainly(problem, order, contents, used),
         words=f"{named}; seed {seed}",
     )
 
 
 def by_graph(
-    listing: Listing, cover: Cover | None, instance: Instance, data: str, seed: int
+    tileable: TileableGraph, fusion_plan: FusionPlan | None, problem: Problem, data: str, seed: int
 ) -> Computation:
     """Return the computation of a graph: expected is that of whole operations.
 
     Parameters
     ----------
-    listing
+    tileable
         Of the graph.
-    cover
-        What the instance is of; None: whole operations.
-    instance
+    fusion_plan
+        What the problem is of; None: whole operations.
+    problem
         What was scheduled.
     data
         ``integer`` or ``normal``.
@@ -101,23 +101,23 @@ def by_graph(
     Raises
     ------
     InputError
-        An operator has no kernel, or the graph is not what the instance was made of.
+        An operator has no kernel, or the graph is not what the problem was made of.
     """
     if data not in DATA:
         raise unknown("data", data, DATA)
-    plain = GraphKernel(listing, None, data)
+    plain = GraphKernel(tileable, None, data)
     contents = plain.contents(seed)
-    order = range(len(plain.instance.operations))
-    expected = execute_plainly(plain.instance, order, contents, plain)
+    order = range(len(plain.problem.operations))
+    expected = execute_plainly(plain.problem, order, contents, plain)
     kernel, tolerance = plain, 0.0
-    if cover is not None and cover != whole(listing):
-        kernel = GraphKernel(listing, cover, data)
+    if fusion_plan is not None and fusion_plan != whole(tileable):
+        kernel = GraphKernel(tileable, fusion_plan, data)
         contents = kernel.contents(seed)
         expected = Trace(contents=kernel.cut(expected.contents))
         narrow = any(each.itemsize < 4 and each.kind not in "iub" for each in kernel.dtypes if each)
         wide = _NARROW_TOLERANCE if narrow else TOLERANCE
         tolerance = 0.0 if data == "integer" else wide
-    _require_same(kernel.instance, instance)
+    _require_same(kernel.problem, problem)
     return Computation(
         kernel=kernel,
         contents=contents,
@@ -128,12 +128,14 @@ def by_graph(
     )
 
 
-def listing_for(instance: Instance, graph: Graph | None, pieces: Pieces | None) -> Listing | None:
-    """Return the listing of what an instance computes; None where nothing says so.
+def tileable_graph_for(
+    problem: Problem, graph: Graph | None, fusion: FusionResult | None
+) -> TileableGraph | None:
+    """Return the tileable graph of what a problem computes; None where nothing says so.
 
     Parameters
     ----------
-    instance
+    problem
         What was scheduled.
     graph
         Network that it was made of, if given.
@@ -143,52 +145,52 @@ def listing_for(instance: Instance, graph: Graph | None, pieces: Pieces | None) 
     Raises
     ------
     InputError
-        The graph cannot be lowered as the instance was.
+        The graph cannot be lowered as the problem was.
     """
-    if pieces is not None:
-        return pieces.listing if pieces.listing.graph is not None else None
+    if fusion is not None:
+        return fusion.tileable if fusion.tileable.graph is not None else None
     if graph is None:
-        made_by = instance.listed
+        made_by = problem.listed
         if isinstance(made_by, partial) and isinstance(made_by.args[0], Graph):
-            return _listed(made_by.args[0], instance.machine, instance.lowering)
+            return _list(made_by.args[0], problem.machine, problem.mapper)
         return None
-    found = _listed(graph, instance.machine, instance.lowering)
+    found = _list(graph, problem.machine, problem.mapper)
     place = {operation.name: at for at, operation in enumerate(found.operations)}
-    order = [place.get(operation.name, -1) for operation in instance.operations]
+    order = [place.get(operation.name, -1) for operation in problem.operations]
     if order != list(range(len(order))) and sorted(order) == list(range(len(place))):
-        graph = in_order(graph, instance.lowering, order)  # another order than the network's
-        found = _listed(graph, instance.machine, instance.lowering)
+        graph = in_order(graph, problem.mapper, order)  # another order than the network's
+        found = _list(graph, problem.machine, problem.mapper)
     return found
 
 
-def _listed(graph: Graph, machine: Machine, lowering: str) -> Listing:
-    """Return the listing of a graph, with whole operations alone if none can be cut."""
+def _list(graph: Graph, machine: Machine, mapper: str) -> TileableGraph:
+    """Return the tileable graph of a graph, with whole operations alone if none can be cut."""
     try:
-        return listing(graph, machine, lowering=lowering)
+        return tileable(graph, machine, mapper=mapper)
     except InputError:
-        low = Lowering(graph, machine, lowering)  # has its say where the graph cannot be lowered
+        low = Mapper(graph, machine, mapper)  # has its say where the graph cannot be lowered
     operations = tuple(
-        ListedOperation(
+        TileableOperation(
             name=each.name,
             reads=each.reads,
             writes=each.writes,
-            modes={1: PieceModes(each.modes[0], each.modes[0])},
+            mappings={1: TileMappings(each.mappings[0], each.mappings[0])},
             kind=each.kind,
         )
-        for each in low.instance().operations
+        for each in low.problem().operations
     )
-    return Listing(
+    return TileableGraph(
         name=graph.name,
         machine=machine,
         tensors=low.tensors,
         operations=operations,
         batch=1,
-        lowering=low.name,
+        mapper=low.name,
         graph=low.graph,
     )
 
 
-def _require_same(made: Instance, given: Instance) -> None:
+def _require_same(made: Problem, given: Problem) -> None:
     """Refuse a graph that lowers to other operations."""
     ours, theirs = (
         [(t.name, t.size_bytes, t.in_dram, t.keep) for t in each.tensors]

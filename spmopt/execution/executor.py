@@ -12,13 +12,13 @@ from hashlib import blake2b
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.execution.commands import Kind, Program, Use
 from spmopt.execution.memory import POISON, Bytes, Memory
 
 Kernel = Callable[[int, Sequence[Bytes]], Sequence[Bytes]]
-"""Computes an operation: from its index and the bytes of what it reads, in the order of
+"""Computes an operation: from its index and the bytes of its inputs, in the order of
 ``Operation.reads``, to the bytes of what it writes, in that of ``Operation.writes``. It must not
 change its operands."""
 
@@ -67,7 +67,7 @@ def execute(program: Program, contents: Sequence[Bytes | None], kernel: Kernel) 
 
 
 def execute_plainly(
-    instance: Instance,
+    problem: Problem,
     order: Sequence[int],
     contents: Sequence[Bytes | None],
     kernel: Kernel,
@@ -76,7 +76,7 @@ def execute_plainly(
 
     Parameters
     ----------
-    instance
+    problem
         Whose operations they are.
     order
         Operations by their index.
@@ -84,12 +84,12 @@ def execute_plainly(
         As for :func:`execute`.
     """
     now = [np.empty(0, np.uint8) if given is None else given for given in contents]
-    read, last = {}, _last_uses(instance, order)
+    read, last = {}, _last_uses(problem, order)
     for index in order:
-        operation = instance.operations[index]
+        operation = problem.operations[index]
         operands = [now[tensor] for tensor in operation.reads]
         read[index] = fingerprint(operands)
-        results = kernel(index, [_locked(each) for each in operands])
+        results = kernel(index, [_lock(each) for each in operands])
         for tensor, result in zip(operation.writes, results, strict=True):
             now[tensor] = result
         for tensor in operation.tensors:
@@ -98,15 +98,15 @@ def execute_plainly(
     return Trace(contents=now, read=read)
 
 
-def _last_uses(instance: Instance, order: Sequence[int]) -> dict[int, int]:
+def _last_uses(problem: Problem, order: Sequence[int]) -> dict[int, int]:
     """Return the last operation that uses each tensor that is written, and not kept."""
-    operations = instance.operations
+    operations = problem.operations
     written = {tensor for index in order for tensor in operations[index].writes}
     return {
         tensor: index
         for index in order
         for tensor in operations[index].tensors
-        if tensor in written and not instance.tensors[tensor].keep
+        if tensor in written and not problem.tensors[tensor].keep
     }
 
 
@@ -118,7 +118,7 @@ def fingerprint(operands: Sequence[Bytes]) -> bytes:
     return digest.digest()
 
 
-def _locked(array: Bytes) -> Bytes:
+def _lock(array: Bytes) -> Bytes:
     """Return a view that cannot be written."""
     found = array.view()
     found.setflags(write=False)
@@ -130,11 +130,11 @@ class _Machine:
 
     def __init__(self, program: Program, contents: Sequence[Bytes | None], kernel: Kernel) -> None:
         self._program, self._kernel = program, kernel
-        instance = program.instance
-        self._operations = instance.operations
-        self._sizes = [tensor.size_bytes for tensor in instance.tensors]
+        problem = program.problem
+        self._operations = problem.operations
+        self._sizes = [tensor.size_bytes for tensor in problem.tensors]
         self._memory = Memory(
-            instance.machine.spm_bytes,
+            problem.machine.spm_bytes,
             program.used_spm_bytes,
             program.dram_offset,
             contents,
@@ -143,7 +143,7 @@ class _Machine:
         self._commands = program.commands.rows()
         self._segments = program.segments.rows()
         self._first: list[int] = program.first_segment.tolist()
-        self._releases = _grouped(program.releases.command, program.releases.rows())
+        self._releases = _group(program.releases.command, program.releases.rows())
         self._streamed: dict[int, list[tuple[int, Bytes]]] = {}
         self._results: dict[int, Bytes] = {}
         self._lifted: list[tuple[int, int, Bytes]] = []
@@ -154,7 +154,7 @@ class _Machine:
         """Execute one command."""
         for _, address, size in self._releases.get(command, ()):
             self._memory.release(address, size)
-        step, kind, operation, tensor, begin, end, passes = self._commands[command]
+        step, kind, operation, tensor, begin, end, fetches = self._commands[command]
         del step
         segments = self._segments[self._first[command] : self._first[command + 1]]
         match kind:
@@ -163,18 +163,18 @@ class _Machine:
             case Kind.STREAM_IN:
                 arrived = self._memory.tensor(tensor)[begin:end].copy()
                 self._streamed.setdefault(tensor, []).append((begin, arrived))
-                self._moved[0] += (end - begin) * passes
+                self._moved[0] += (end - begin) * fetches
             case Kind.STREAM_OUT:
                 found = self._results.get(tensor)
                 self._memory.tensor(tensor)[begin:end] = (
                     POISON if found is None else found[begin:end]
                 )
-                self._moved[1] += (end - begin) * passes
+                self._moved[1] += (end - begin) * fetches
             case _:
                 self._copy(kind, segments)
 
     def trace(self) -> Trace:
-        """Return what is left."""
+        """Return the rest."""
         return Trace(
             contents=[self._memory.tensor(tensor) for tensor in range(len(self._sizes))],
             read=self._read,
@@ -196,9 +196,9 @@ class _Machine:
             elif kind == Kind.LIFT:
                 self._lifted.append((tensor, begin, spm[here].copy()))
             else:
-                spm[here] = self._carried(tensor, begin, size)
+                spm[here] = self._carry(tensor, begin, size)
 
-    def _carried(self, tensor: int, begin: int, size: int) -> Bytes:
+    def _carry(self, tensor: int, begin: int, size: int) -> Bytes:
         """Return bytes that were lifted; poison where none were."""
         found = np.full(size, POISON, np.uint8)
         for of, first, held in self._lifted:
@@ -212,7 +212,7 @@ class _Machine:
         for _, _, _, size, address, use in segments:
             if use == Use.SCRATCH:  # what it computes there destroys what lies there
                 self._memory.release(address, size)
-        operands = [self._gathered(tensor, segments) for tensor in operation.reads]
+        operands = [self._gather(tensor, segments) for tensor in operation.reads]
         self._read[index] = fingerprint(operands)
         results = self._kernel(index, operands)
         self._results = dict(zip(operation.writes, results, strict=True))
@@ -221,21 +221,21 @@ class _Machine:
                 spm[address : address + size] = self._results[tensor][begin : begin + size]
         self._streamed, self._lifted = {}, []
 
-    def _gathered(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:
+    def _gather(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:
         """Return an operand: pages from the scratchpad, and what was streamed in."""
         spm, size = self._memory.spm, self._sizes[tensor]
         own = [row for row in segments if row[1] == tensor]
         if len(own) == 1 and own[0][3] == size:  # contiguous: read where it lies
-            return _locked(spm[own[0][4] : own[0][4] + size])
+            return _lock(spm[own[0][4] : own[0][4] + size])
         found = np.full(size, POISON, np.uint8)
         for begin, arrived in self._streamed.get(tensor, ()):
             found[begin : begin + arrived.size] = arrived
         for _, _, begin, count, address, _ in own:
             found[begin : begin + count] = spm[address : address + count]
-        return _locked(found)
+        return _lock(found)
 
 
-def _grouped(key: Ints, rows: Sequence[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
+def _group(key: Ints, rows: Sequence[tuple[int, ...]]) -> dict[int, list[tuple[int, ...]]]:
     found: dict[int, list[tuple[int, ...]]] = {}
     for each, row in zip(key.tolist(), rows, strict=True):
         found.setdefault(each, []).append(row)

@@ -1,9 +1,9 @@
 """Operations of a lowered graph computed by kernels of their operators, whole or in pieces.
 
 A piece gets the parts of tensors that it names, each laid where it belongs in an array of the whole
-tensor that is poison elsewhere. Of that the kernel sees the piece's share of the batch; of a band
-of rows it computes all rows, most of them of poison, and the band is what is kept. So a row that a
-band needs and does not name shows.
+tensor that is poison elsewhere. Of that the kernel sees the piece's share of the batch; of a stripe
+of rows it computes all rows, most of them of poison, and the stripe is what is kept. So a row that
+a stripe needs and does not name shows.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusionPlan, Origin
+from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.graph import Node
-from spmopt.core.pieces.listing import Listing, whole
-from spmopt.core.pieces.segments import Cover, Origin
 from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import WRAP, Array, NodeKernel
-from spmopt.execution.kernels.folded import plain_operands, scaled
+from spmopt.execution.kernels.folded import plain_operands, scale
 from spmopt.execution.kernels.reductions import COMBINED, COMBINED_WHOLE
 from spmopt.execution.kernels.training import UPDATES
 from spmopt.execution.lineage import Lineage
 from spmopt.execution.memory import Bytes
 from spmopt.execution.part_layout import PartLayout
-from spmopt.execution.values import dtype_of, initial_values, is_view, seen, wrapped
+from spmopt.execution.values import dtype_of, initial_values, inspect, is_view, wrap
 from spmopt.graph.axes import LinkedAxes, NodeCut
-from spmopt.graph.lower import Lowering
+from spmopt.graph.lower import Mapper
 
 UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
 """What kernels raise of attributes and operands that they do not know."""
@@ -50,7 +50,7 @@ _BY_PLACE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What an operation of a cover computes.
+    """What an operation of a fusion plan computes.
 
     Attributes
     ----------
@@ -85,19 +85,19 @@ class Task:
         """Return its share of a whole array along an axis."""
         if axis is None:
             return array
-        size = array.shape[axis] // self.origin.pieces
-        inner = slice(self.origin.piece * size, (self.origin.piece + 1) * size)
+        size = array.shape[axis] // self.origin.micro_batches
+        inner = slice(self.origin.fusion_tile * size, (self.origin.fusion_tile + 1) * size)
         return array[(slice(None),) * axis + (inner,)]
 
 
 class GraphKernel:
-    """Computes the operations of a cover of a listing; see :data:`.executor.Kernel`.
+    """Computes the operations of a fusion plan of a tileable graph; see :data:`.executor.Kernel`.
 
     Parameters
     ----------
-    listing
+    tileable
         Of a graph.
-    cover
+    fusion_plan
         Its segments; by default whole operations.
     data
         ``integer`` or ``normal``.
@@ -108,21 +108,23 @@ class GraphKernel:
         An operator has no kernel: the line names it; or numbers of a type that numpy lacks.
     """
 
-    def __init__(self, listing: Listing, cover: Cover | None = None, data: str = "integer") -> None:
-        assert listing.graph is not None
-        low = Lowering(listing.graph, listing.machine, listing.lowering)
+    def __init__(
+        self, tileable: TileableGraph, fusion_plan: FusionPlan | None = None, data: str = "integer"
+    ) -> None:
+        assert tileable.graph is not None
+        low = Mapper(tileable.graph, tileable.machine, tileable.mapper)
         self.graph, self.whole_numbers, self._data, self._low = (
             low.graph,
             data == "integer",
             data,
             low,
         )
-        self.instance, self._origins = listing.instance(cover or whole(listing))
-        self._nodes = [_renamed(node, low) for node in low.nodes]
+        self.problem, self._origins = tileable.problem(fusion_plan or whole(tileable))
+        self._nodes = [_rename(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)
         self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self.views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
-        self.layout = PartLayout(low, listing, cover or whole(listing))
+        self.layout = PartLayout(low, tileable, fusion_plan or whole(tileable))
 
     @cached_property
     def _axes(self) -> LinkedAxes:
@@ -134,7 +136,7 @@ class GraphKernel:
 
     @property
     def dtypes(self) -> list[np.dtype[Any] | None]:
-        """Types of the elements of the instance's tensors; None of what is packed."""
+        """Types of the elements of the problem's tensors; None of what is packed."""
         return self.layout.dtypes
 
     @property
@@ -143,27 +145,27 @@ class GraphKernel:
         return self.layout.roots
 
     def contents(self, seed: int) -> list[Bytes | None]:
-        """Return bytes of each of the instance's tensors at the start, None of those not there."""
+        """Return bytes of each of the problem's tensors at the start, None of those not there."""
         values = initial_values(self.graph, self._data, seed)
         given: list[Array | None] = [values.get(root) for root in self.layout.roots]
         parts = self.layout.cut(given)
         return [
             each if tensor.in_dram else None
-            for each, tensor in zip(parts, self.instance.tensors, strict=True)
+            for each, tensor in zip(parts, self.problem.tensors, strict=True)
         ]
 
     def cut(self, tensors: Sequence[Bytes]) -> list[Bytes]:
-        """Return the parts of whole tensors, as those of the instance; nothing of what is gone."""
+        """Return the parts of whole tensors, as those of the problem; nothing of what is gone."""
         arrays = [
             self.layout.array(t, each) if each.size else None for t, each in enumerate(tensors)
         ]
         return [_GONE if each is None else each for each in self.layout.cut(arrays)]
 
     def task(self, index: int) -> Task:
-        """Return what an operation of the instance computes."""
-        operation, origin = self.instance.operations[index], self._origins[index]
+        """Return what an operation of the problem computes."""
+        operation, origin = self.problem.operations[index], self._origins[index]
         node, used = self._nodes[origin.operation], self._low.used[origin.operation]
-        cut = self._cuts[origin.operation] if origin.pieces > 1 else None
+        cut = self._cuts[origin.operation] if origin.micro_batches > 1 else None
         # What has parts of results of whole operands is told by its place alone.
         by_place = cut is not None and (node.operator in _BY_PLACE or not any_axis(cut.inputs))
         there = {*map(self.layout.tensor_of, operation.reads)}
@@ -183,21 +185,21 @@ class GraphKernel:
         )
 
     def __call__(self, index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
-        """Compute an operation of the instance."""
-        operation, task = self.instance.operations[index], self.task(index)
-        given = self.layout.joined(dict(zip(operation.reads, operands, strict=True)))
+        """Compute an operation of the problem."""
+        operation, task = self.problem.operations[index], self.task(index)
+        given = self.layout.join(dict(zip(operation.reads, operands, strict=True)))
         inputs, scales = plain_operands(
             task.node.operator, [self._operand(task, at, given) for at in task.operands]
         )
         call = self.call(task, inputs)
-        results = _computed(self._kernels[task.origin.operation], call, task.node)
+        results = _compute(self._kernels[task.origin.operation], call, task.node)
         made = {}
         for place, result in enumerate(results):
             tensor, axis = task.outputs[place], task.output_axes[place]
             before = None
             if task.node.outputs[place] in task.old:
-                before = self._widened(task.share(given[tensor], axis))
-            found = scaled(task.node.operator, result, scales)
+                before = self._widen(task.share(given[tensor], axis))
+            found = scale(task.node.operator, result, scales)
             if task.by_place:
                 found = task.share(found, axis)
             made[tensor] = self._result(task, call, place, found, before), axis
@@ -208,11 +210,11 @@ class GraphKernel:
 
     def _operand(self, task: Task, at: int, given: Mapping[int, Array]) -> Array:
         array = self._seen(task.node.inputs[at], given[task.inputs[at]])
-        return self._widened(task.share(array, task.input_axes[at]))
+        return self._widen(task.share(array, task.input_axes[at]))
 
     def call(self, task: Task, inputs: Sequence[Array]) -> Call:
         """Return what the kernel of a task is given."""
-        values, node, pieces = self.graph.values, task.node, task.origin.pieces
+        values, node, pieces = self.graph.values, task.node, task.origin.micro_batches
         line = self._origins_of[task.origin.operation]
         shapes = [values[v].shape for v in node.outputs]
         axes = (None,) * len(shapes) if task.by_place else task.output_axes
@@ -248,7 +250,7 @@ class GraphKernel:
             banded = task.origin.rows is not None and not task.by_place
             plain = banded and self._is_elementwise(task.origin.operation)
             scale = wrapping_scale(call)
-            found = wrapped(found, call.inputs, before, scale=scale, elementwise=plain)
+            found = wrap(found, call.inputs, before, scale=scale, elementwise=plain)
             return np.mod(found, 2 * WRAP) if call.dtypes[place].kind == "u" else found
         return found if before is None else before + found
 
@@ -262,7 +264,7 @@ class GraphKernel:
                     return False
         return True
 
-    def _widened(self, array: Array) -> Array:
+    def _widen(self, array: Array) -> Array:
         """Return whole numbers in fp64, others narrower than 32 bits in fp32, as sums are kept.
 
         So all sums of whole numbers are exact, and what is rounded to one (an exponential) is so
@@ -280,7 +282,7 @@ class GraphKernel:
         if node is None:
             return array
         source = self._seen(node.inputs[0], array)
-        return seen(node, source, self.graph.values[value].shape)
+        return inspect(node, source, self.graph.values[value].shape)
 
 
 def any_axis(axes: Sequence[int | None]) -> bool:
@@ -288,7 +290,7 @@ def any_axis(axes: Sequence[int | None]) -> bool:
     return any(axis is not None for axis in axes)
 
 
-def _renamed(node: Node, low: Lowering) -> Node:
+def _rename(node: Node, low: Mapper) -> Node:
     """Return a node under the name of its kernel: one of other operands goes by another."""
     if node.operator == "BatchNormalization":
         made = {v: each.operator for each in low.nodes for v in each.outputs}
@@ -313,7 +315,7 @@ def _kernels(nodes: Sequence[Node]) -> list[NodeKernel]:
     return found
 
 
-def _computed(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
+def _compute(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
     """Compute an operator; what its kernel cannot do is an error of the input."""
     try:
         with np.errstate(all="ignore"):

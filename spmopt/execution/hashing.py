@@ -1,6 +1,6 @@
 """Kernels that need no meaning: results are pseudo-random bytes made of every operand byte.
 
-Whatever an operation computes, a schedule must bring it the same bytes. So any instance can be
+Whatever an operation computes, a schedule must bring it the same bytes. So any problem can be
 executed: each result is filled with numbers that follow from a digest of the operation's name and
 of all bytes that it reads. One wrong bit in an operand makes all results others, and those of all
 operations after it.
@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.execution.executor import Kernel
 from spmopt.execution.memory import Bytes
 
@@ -23,11 +23,11 @@ _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-def hash_kernel(instance: Instance) -> Kernel:
-    """Return a kernel that computes any operation of an instance."""
+def hash_kernel(problem: Problem) -> Kernel:
+    """Return a kernel that computes any operation of a problem."""
 
     def kernel(index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
-        operation = instance.operations[index]
+        operation = problem.operations[index]
         digest = blake2b(operation.name.encode(), digest_size=8, person=b"operation")
         for each in operands:
             digest.update(each.data)
@@ -36,22 +36,22 @@ def hash_kernel(instance: Instance) -> Kernel:
             own = digest.copy()
             own.update(place.to_bytes(4, "little"))
             seed = int.from_bytes(own.digest(), "little")
-            results.append(_filled(seed, instance.tensors[tensor].size_bytes))
+            results.append(_fill(seed, problem.tensors[tensor].size_bytes))
         return results
 
     return kernel
 
 
-def random_contents(instance: Instance, seed: int) -> list[Bytes | None]:
+def random_contents(problem: Problem, seed: int) -> list[Bytes | None]:
     """Return random bytes of each tensor that is in DRAM at the start, None of the others."""
     chosen = np.random.default_rng(seed)
     return [
         np.frombuffer(chosen.bytes(tensor.size_bytes), np.uint8) if tensor.in_dram else None
-        for tensor in instance.tensors
+        for tensor in problem.tensors
     ]
 
 
-def _filled(seed: int, size_bytes: int) -> Bytes:
+def _fill(seed: int, size_bytes: int) -> Bytes:
     """Return bytes that follow from a seed: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)."""
     count = np.arange(1, -(-size_bytes // 8) + 1, dtype=np.uint64)
     state: NDArray[np.uint64] = count * _GOLDEN + np.uint64(seed)

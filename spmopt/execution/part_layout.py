@@ -9,14 +9,14 @@ from math import prod
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.pieces.listing import Listing
-from spmopt.core.pieces.parts import Parts
-from spmopt.core.pieces.segments import Cover, Origin
+from spmopt.core.fusion.fused_groups import FusionPlan, Origin
+from spmopt.core.fusion.parts import Parts
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.execution.kernels.call import Array
 from spmopt.execution.memory import POISON, Bytes
 from spmopt.execution.values import array_of, bytes_of, dtype_of, is_view
 from spmopt.graph.axes import LinkedAxes
-from spmopt.graph.lower import Lowering
+from spmopt.graph.lower import Mapper
 from spmopt.graph.rows import RowAxes
 
 _Place = tuple[slice, ...]
@@ -25,7 +25,7 @@ _View = tuple[tuple[int, ...], int | None, int | None]
 
 
 class PartLayout:
-    """The parts of the tensors of a cover.
+    """The parts of the tensors of a fusion plan.
 
     Attributes
     ----------
@@ -35,15 +35,17 @@ class PartLayout:
         Of the elements of each part; None of what is packed, less than a byte each.
     """
 
-    def __init__(self, low: Lowering, listing: Listing, cover: Cover) -> None:
-        bands = [listing.borders(each) if each.bands > 1 else [] for each in cover]
-        parts = Parts(listing.tensors, listing.operations, cover, bands, listing.band_mode)
-        values, count = low.graph.values, len(listing.tensors)
+    def __init__(self, low: Mapper, tileable: TileableGraph, fusion_plan: FusionPlan) -> None:
+        stripes = [tileable.boundaries(each) if each.stripes > 1 else [] for each in fusion_plan]
+        parts = Parts(
+            tileable.tensors, tileable.operations, fusion_plan, stripes, tileable.stripe_mapping
+        )
+        values, count = low.graph.values, len(tileable.tensors)
         views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}
         first = {tensor: v for v, tensor in low.tensor_of.items() if v not in views}
         if len(first) < count:
             missing = next(t for t in range(count) if t not in first)
-            name = listing.tensors[missing].name
+            name = tileable.tensors[missing].name
             raise InputError(f"kernels: tensor {name} is made by views alone")
         self.roots = [first[tensor] for tensor in range(count)]
         self._shapes = [values[root].shape for root in self.roots]
@@ -60,7 +62,7 @@ class PartLayout:
         types = [dtype_of(value) if value.type.bits >= 8 else None for value in self._values]
         self.dtypes = [types[tensor] for tensor in self._owner]
 
-    def _views(self, low: Lowering) -> dict[int, list[_View]]:
+    def _views(self, low: Mapper) -> dict[int, list[_View]]:
         """Return of each tensor how values that have its elements in their order see it."""
         axes = LinkedAxes(low.graph)
         rows = RowAxes(axes)
@@ -123,7 +125,7 @@ class PartLayout:
             found.append(None if laid is None else bytes_of(laid[place], value))
         return found
 
-    def joined(self, parts: Mapping[int, Bytes]) -> dict[int, Array]:
+    def join(self, parts: Mapping[int, Bytes]) -> dict[int, Array]:
         """Return arrays of whole tensors, poison where no part is given."""
         found: dict[int, Array] = {}
         for part, content in parts.items():
@@ -150,9 +152,9 @@ class PartLayout:
         tensor, place = self._owner[part], list(self._places[part])
         value, shape, batch = self._values[tensor], self._laid[tensor], self._batch[tensor]
         if axis is not None and batch is not None:
-            size = shape[batch] // origin.pieces
+            size = shape[batch] // origin.micro_batches
             low, high, _ = place[batch].indices(shape[batch])
-            place[batch] = slice(low - origin.piece * size, high - origin.piece * size)
+            place[batch] = slice(low - origin.fusion_tile * size, high - origin.fusion_tile * size)
             shape = (*shape[:batch], size, *shape[batch + 1 :])
         if result.size != prod(shape):
             raise InputError(

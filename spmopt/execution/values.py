@@ -11,7 +11,7 @@ import numpy as np
 from spmopt.core.elements import ElementKind
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.execution.kernels.call import Array, residue
 from spmopt.execution.memory import Bytes
 from spmopt.graph import operators
@@ -80,7 +80,7 @@ def array_of(content: Bytes, value: Value, elements: int) -> Array:
 def bytes_of(array: Array, value: Value) -> Bytes:
     """Return elements, of any type of numbers, as bytes of the type of a value."""
     bits = value.type.bits
-    found = np.ascontiguousarray(converted(array, value)).reshape(-1).view(np.uint8)
+    found = np.ascontiguousarray(convert(array, value)).reshape(-1).view(np.uint8)
     if bits >= 8:
         return found
     count = 8 // bits
@@ -91,7 +91,7 @@ def bytes_of(array: Array, value: Value) -> Bytes:
     return packed
 
 
-def converted(array: Array, value: Value) -> Array:
+def convert(array: Array, value: Value) -> Array:
     """Return numbers in the type of a value: rounded to integers, the nearest that it has.
 
     What is no number has the same bits, whatever instruction has made it.
@@ -199,7 +199,7 @@ def is_view(node: Node) -> bool:
     return operators.lookup(node.operator).style is Style.VIEW
 
 
-def seen(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
+def inspect(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
     """Return what a view makes of its operand."""
     if node.operator == "StridedView":
         split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
@@ -211,7 +211,7 @@ def seen(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
     return array.reshape(shape)
 
 
-def wrapped(
+def wrap(
     array: Array,
     operands: Sequence[Array],
     before: Array | None = None,

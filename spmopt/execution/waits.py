@@ -62,7 +62,7 @@ def engines(program: Program) -> Ints:
     """Return (commands,) the :class:`Engine` of each command."""
     table = np.array([_ENGINES[kind] for kind in Kind], np.int64)
     found: Ints = table[program.commands.kind]
-    if not program.instance.machine.duplex:
+    if not program.problem.machine.duplex:
         found[found == Engine.DMA_OUT] = Engine.DMA_IN
     return found
 
@@ -78,14 +78,14 @@ def waits(program: Program) -> Waits:
 class _Touched:
     """For each granule of a memory and each engine, who wrote and who read it last.
 
-    Granules are the pages between two borders of what is ``touched`` at all: few, however large
+    Granules are the pages between two boundaries of what is ``touched`` at all: few, however large
     the memory is.
     """
 
     def __init__(self, touched: Iterable[slice]) -> None:
-        borders = {border for pages in touched for border in (pages.start, pages.stop)}
-        self._place = {border: place for place, border in enumerate(sorted(borders))}
-        self.written = np.full((len(Engine), len(borders)), NOBODY, np.int64)
+        boundaries = {boundary for pages in touched for boundary in (pages.start, pages.stop)}
+        self._place = {boundary: place for place, boundary in enumerate(sorted(boundaries))}
+        self.written = np.full((len(Engine), len(boundaries)), NOBODY, np.int64)
         self.read = self.written.copy()
 
     def before(self, pages: slice, *, writes: bool) -> Ints:
@@ -117,12 +117,12 @@ class _Walk:
 
     def __init__(self, program: Program) -> None:
         self.rows: list[tuple[int, int]] = []
-        self._page = program.instance.machine.page_bytes
+        self._page = program.problem.machine.page_bytes
         self._commands = program.commands.rows()
         self._segments = program.segments.rows()
         self._first: list[int] = program.first_segment.tolist()
         self._engine: list[int] = engines(program).tolist()
-        pages = [-(-tensor.size_bytes // self._page) for tensor in program.instance.tensors]
+        pages = [-(-tensor.size_bytes // self._page) for tensor in program.problem.tensors]
         self._dram_first = np.cumsum([0, *pages]).tolist()
         self._scratch = self._scratch_by_step()
         self._pieces = [self._pieces_of(command) for command in range(len(self._commands))]

@@ -13,7 +13,7 @@ from time import sleep
 from types import TracebackType
 from typing import Any
 
-from spmopt.experiments.interrupts import unbroken, undisturbed
+from spmopt.experiments.interrupts import defer_interrupts, unbroken
 
 _FOLLOW_S = 0.2
 _HEED_S = 0.1
@@ -67,7 +67,7 @@ class Processes(Executor):
         trace: TracebackType | None,
     ) -> None:
         """End them: at once where an error, an interrupt too, ends all that they still run."""
-        with undisturbed():
+        with defer_interrupts():
             self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _started(self) -> ProcessPoolExecutor:

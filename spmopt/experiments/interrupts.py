@@ -35,7 +35,7 @@ def endings_as_interrupt() -> Iterator[None]:
             raise KeyboardInterrupt
 
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
-    with handled(own, forward):
+    with handle_signals(own, forward):
         yield
 
 
@@ -47,9 +47,9 @@ def ignore_endings() -> None:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
-    with handled([signal.SIGINT], lambda number, frame: None):
+    with handle_signals([signal.SIGINT], lambda number, frame: None):
         yield
 
 
@@ -58,7 +58,7 @@ def unbroken() -> Iterator[None]:
     """Let a Ctrl-C wait for the end of what must not be left half done."""
     waiting: list[tuple[int, FrameType | None]] = []
     before = signal.getsignal(signal.SIGINT)
-    with handled([signal.SIGINT], lambda number, frame: waiting.append((number, frame))):
+    with handle_signals([signal.SIGINT], lambda number, frame: waiting.append((number, frame))):
         yield
     if waiting and callable(before):
         before(*waiting[0])
@@ -67,7 +67,7 @@ def unbroken() -> Iterator[None]:
 
 
 @contextmanager
-def handled(numbers: list[Any], handle: _Handler) -> Iterator[None]:
+def handle_signals(numbers: list[Any], handle: _Handler) -> Iterator[None]:
     """Handle signals so; only the main thread may say it."""
     if current_thread() is not main_thread():
         yield

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.executors import Processes, first_done
-from spmopt.experiments.interrupts import endings_as_interrupt, undisturbed
+from spmopt.experiments.interrupts import defer_interrupts, endings_as_interrupt
 
 T = TypeVar("T")
 _LIVES = 3
@@ -85,7 +85,7 @@ class TaskQueue:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with undisturbed():
+        with defer_interrupts():
             for future in self._running:
                 future.cancel()
             self._stack.__exit__(kind, error, trace)

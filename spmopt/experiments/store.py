@@ -16,12 +16,12 @@ from pathlib import Path
 from time import sleep
 from typing import IO, Any, Generic, TypeVar
 
-from spmopt.core.border import cell, exists, is_file, plain, read_text
 from spmopt.core.errors import InputError
+from spmopt.core.validation import cell, exists, is_file, plain, read_text
 from spmopt.experiments.claims import Claims
 from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.io.document import require_writable, write_text
-from spmopt.io.locks import append, is_current, locked
+from spmopt.io.locks import append, is_current, lock_file
 
 T = TypeVar("T")
 Key = TypeVar("Key", str, Texts)
@@ -67,7 +67,7 @@ class Store(ABC, Generic[Key, Item]):
             self._claims = Claims(path, report)
             if exists(path):
                 self._remove_other(path)
-            self._locked(lambda file: None)
+            self._lock(lambda file: None)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -94,7 +94,7 @@ class Store(ABC, Generic[Key, Item]):
                 self._claims.add(missing)
             return bool(missing)
 
-        return self._locked(take)
+        return self._lock(take)
 
     def rounds(self, keys: Sequence[Key], report: Report) -> Iterator[list[Key]]:
         """Yield the keys that are missing, until none is.
@@ -105,7 +105,7 @@ class Store(ABC, Generic[Key, Item]):
         said = 0
         while missing := [key for key in keys if key not in self._items]:
             yield missing
-            self._locked(lambda file: None)
+            self._lock(lambda file: None)
             left = sum(key not in self._items for key in keys)
             if left and left != said:
                 report(f"waiting for {left} cases of other processes", 1 - left / len(keys))
@@ -123,24 +123,24 @@ class Store(ABC, Generic[Key, Item]):
             if order and all(key in self._items for key in order):
                 self._items = {key: self._items[key] for key in order}
                 if self.path is not None:
-                    write_text(self.path, self._start + self._encoded(self._items))
+                    write_text(self.path, self._start + self._encode(self._items))
             if self.path is not None and self._claims is not None:
                 if not self._items and not self._claims.of_others():
                     self.path.unlink(missing_ok=True)
                 self._claims.close()
 
-        self._locked(finish)
+        self._lock(finish)
         if self._known is not None:
             self._known.close()
             self._known = None
 
     @abstractmethod
-    def _encoded(self, items: Mapping[Key, Item]) -> str:
+    def _encode(self, items: Mapping[Key, Item]) -> str:
         """Write items as whole lines."""
 
     @abstractmethod
-    def _decoded(self, text: str) -> Iterator[tuple[Key, Item]]:
-        """Read what :meth:`_encoded` gave; raises :class:`InputError`."""
+    def _decode(self, text: str) -> Iterator[tuple[Key, Item]]:
+        """Read what :meth:`_encode` gave; raises :class:`InputError`."""
 
     @abstractmethod
     def _difference(self, first: str) -> str:
@@ -153,7 +153,7 @@ class Store(ABC, Generic[Key, Item]):
     def _remove_other(self, path: Path) -> None:
         """Remove a file of another run, unless it holds rows or a process is at its first ones."""
         start = self._start.encode()
-        with suppress(OSError, UnicodeDecodeError), locked(path) as file:
+        with suppress(OSError, UnicodeDecodeError), lock_file(path) as file:
             file.seek(0)
             content = file.read()
             is_own = content.startswith(start) or start.startswith(content)
@@ -165,19 +165,19 @@ class Store(ABC, Generic[Key, Item]):
         def write(file: IO[Any] | None) -> None:
             new = {key: item for key, item in items.items() if key not in self._items}
             if file is not None and new:
-                append(file, self._encoded(new).encode())
+                append(file, self._encode(new).encode())
                 self._read_up_to = file.tell()
             self._items |= new
 
         if items:
-            self._locked(write)
+            self._lock(write)
 
-    def _locked(self, act: Callable[[IO[Any] | None], T]) -> T:
+    def _lock(self, act: Callable[[IO[Any] | None], T]) -> T:
         """Let ``act`` see the file as all have left it, and nobody else meanwhile."""
         if self.path is None:
             return act(None)
         try:
-            with locked(self.path) as file:
+            with lock_file(self.path) as file:
                 self._read(self.path, file)
                 return act(file)
         except (OSError, UnicodeDecodeError) as error:
@@ -190,14 +190,14 @@ class Store(ABC, Generic[Key, Item]):
             if self._known is not None:
                 self._known.close()
             self._known = path.open("rb")
-            self._read_up_to = self._begun(path, file)
+            self._read_up_to = self._begin(path, file)
         file.seek(self._read_up_to)
         added = file.read()
         whole = added[: added.rfind(b"\n") + 1]
         if len(whole) < len(added):
             file.truncate(self._read_up_to + len(whole))
         try:
-            for key, item in self._decoded(whole.decode()):
+            for key, item in self._decode(whole.decode()):
                 self._items[key] = item
         except InputError as error:
             line = len(self._items) + self._start.count("\n") + 1
@@ -207,7 +207,7 @@ class Store(ABC, Generic[Key, Item]):
             ) from None
         self._read_up_to += len(whole)
 
-    def _begun(self, path: Path, file: IO[Any]) -> int:
+    def _begin(self, path: Path, file: IO[Any]) -> int:
         """Begin a file that is new, or cut off in its beginning; give the length of that.
 
         Raises :class:`InputError` where the file is of another run.
@@ -285,10 +285,10 @@ class RowTable(Store[Texts, Texts]):
         """Give the table as CSV, without the comment."""
         return _csv([tuple(self.columns.types), *self._items.values()])
 
-    def _encoded(self, items: Mapping[Texts, Texts]) -> str:
+    def _encode(self, items: Mapping[Texts, Texts]) -> str:
         return _csv(items.values())
 
-    def _decoded(self, text: str) -> Iterator[tuple[Texts, Texts]]:
+    def _decode(self, text: str) -> Iterator[tuple[Texts, Texts]]:
         for texts in read_rows(text):
             self.columns.row(texts)
             yield self.columns.key(texts), tuple(texts)
@@ -333,11 +333,11 @@ class Journal(Store[str, Any]):
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
-    def _encoded(self, items: Mapping[str, Any]) -> str:
+    def _encode(self, items: Mapping[str, Any]) -> str:
         lines = [json.dumps({"key": key, "value": value}) for key, value in items.items()]
         return "".join(f"{line}\n" for line in lines)
 
-    def _decoded(self, text: str) -> Iterator[tuple[str, Any]]:
+    def _decode(self, text: str) -> Iterator[tuple[str, Any]]:
         for line in text.splitlines():
             try:
                 found = json.loads(line)

@@ -109,8 +109,8 @@ def require_network(name: str) -> None:
         if kind:
             raise InputError(
                 f"{name}: {kind}; where a network is asked for, give its name, an ONNX file "
-                "(.onnx), a program of torch (.pt2) or a stored instance (.json)"
+                "(.onnx), a program of torch (.pt2) or a stored problem (.json)"
             ) from None
         raise InputError(
-            f"{error} (a file must end in .onnx or .pt2, a stored instance in .json)"
+            f"{error} (a file must end in .onnx or .pt2, a stored problem in .json)"
         ) from None

@@ -10,7 +10,7 @@ from spmopt.core.errors import InputError, require_package
 _PREFIX = "light_"
 
 
-def shipped() -> dict[str, Path]:
+def ship() -> dict[str, Path]:
     """Return the files by name; found without importing the package.
 
     Raises

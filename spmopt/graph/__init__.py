@@ -1,1 +1,1 @@
-"""From networks to instances: graph, operators, training, lowering."""
+"""From networks to problems: graph, operators, training, lowering."""

@@ -1,4 +1,4 @@
-"""What a systolic array reads from the scratchpad and writes to it.
+"""Scratchpad reads and writes of a systolic array.
 
 A product goes through the array in folds. An array of R rows and C columns has in each fold, by
 its dataflow (the mapping of SCALE-Sim, Samajdar et al., ISPASS 2020, whose counts of SRAM accesses
@@ -11,9 +11,9 @@ these are, but for partial sums that are read back),
 * input stationary: R columns and C rows of A, which it reads once. Each fold along m reads all of
   B; partial sums as before.
 
-So operands are read from the scratchpad once for each fold that needs them, not once; within a
-fold the array reuses what it has read. Elements of A count as often as they stand in the matrix: of
-a convolution, those of overlapping windows several times (im2col).
+So operands are read from the scratchpad once for each fold that needs them, not once; within a fold
+the array reuses its inputs. Elements of A count as often as they stand in the matrix: of a
+convolution, those of overlapping windows several times (im2col).
 """
 
 from __future__ import annotations

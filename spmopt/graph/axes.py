@@ -1,8 +1,8 @@
-"""Axes that run together through a graph: where its operators can be computed in pieces.
+"""Axes that run together through a graph: where its operators can be fused.
 
 A loop of an operator that runs along an axis of several operands links these axes; so does a view
 whose leading axes hold the same elements in the same order. Axes that are linked, directly or by
-others, are cut together, each in as many equal pieces.
+others, are cut together, each in as many equal fusion tiles.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integers
-from spmopt.graph.operators.gathering import gathered
+from spmopt.graph.operators.gathering import gather
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Style
 
@@ -43,9 +43,9 @@ def no_links() -> UnionFind[Axis]:
 
 @dataclass(frozen=True, slots=True)
 class NodeCut:
-    """How a node is cut: the axis of each input and of each output, None of what stays whole.
+    """How a node is cut: the axis of each input and of each output, None of untiled values.
 
-    An output without an axis is a sum over the pieces.
+    An output without an axis is a sum over the fusion tiles.
     """
 
     inputs: tuple[int | None, ...]
@@ -55,7 +55,7 @@ class NodeCut:
 class LinkedAxes:
     """Classes of axes of a graph that are cut together.
 
-    ``classes``: what stands for the class of each axis of each value.
+    ``classes``: the symbol for the class of each axis of each value.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -65,7 +65,7 @@ class LinkedAxes:
         self._members: dict[Axis, list[tuple[int, ...]]] = {}
         links = no_links()
         for node in graph.nodes:
-            for axes in self._linked(node):
+            for axes in self._link(node):
                 links.union(*axes)
         self.classes = classes(links, graph)
 
@@ -86,8 +86,8 @@ class LinkedAxes:
 
         Of the first axes of inputs, that along which most nodes can be cut, if these are half of
         all; else the class along which most can be, as where an input holds all time steps. A class
-        that has but one piece, of lengths without a common divisor, is none: of one image, the
-        first axis stays, beside which there are rows.
+        that has but one fusion tile, of lengths without a common divisor, is none: of one image,
+        the first axis stays, beside which there are rows.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class LinkedAxes:
             likely,
             key=lambda each: (
                 each in first and cuts[each] >= half,
-                each in first or self.pieces(each) > 1,
+                each in first or self.micro_batches(each) > 1,
                 cuts[each],
             ),
             default=None,
@@ -121,7 +121,7 @@ class LinkedAxes:
 
     @property
     def name(self) -> str:
-        """What the class of the batch is to a reader: the batch, or an axis of a tensor."""
+        """Name of the class of the batch for a reader: the batch, or an axis of a tensor."""
         graph = self.graph
         kinds = (TensorKind.INPUT, TensorKind.ACTIVATION, TensorKind.WEIGHT)
         for kind in kinds:
@@ -137,8 +137,8 @@ class LinkedAxes:
         found = self.members(of)[value]
         return found[0] if len(found) == 1 else None
 
-    def pieces(self, of: Axis) -> int:
-        """Return the most equal pieces that all axes of a class can be cut into."""
+    def micro_batches(self, of: Axis) -> int:
+        """Return the most equal fusion tiles that all axes of a class can be cut into."""
         pairs = zip(self.graph.values, self.members(of), strict=True)
         return gcd(*{value.shape[axis] for value, axes in pairs for axis in axes})
 
@@ -157,7 +157,7 @@ class LinkedAxes:
         return self._cuts[key]
 
     def nest(self, node: Node) -> LoopNest:
-        """Return what a node computes; nothing where that is not known."""
+        """Return the computation of a node; nothing where that is not known."""
         shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
         key = (node.operator, shapes, tuple(node.attributes.items()))
         if key not in self._known:
@@ -170,21 +170,21 @@ class LinkedAxes:
                     nest = loop_nest(source, *shapes, node.attributes)
                 except InputError as error:
                     raise InputError(f"node {node.name} ({node.operator}): {error}") from None
-                # A gradient is in no segment of bands: that of weights, beside it, sums over rows.
-                # Of an output_shape the text does not say how it is padded.
+                # A gradient is in no fused group of stripes: that of weights, beside it, sums over
+                # rows. Of an output_shape the text does not say how it is padded.
                 if spec.shapes is not None and "output_shape" not in node.attributes:
                     operands = (*node.inputs, *node.outputs)
                     named = zip(names_of(node), self.graph.shapes(operands), strict=True)
-                    nest = gathered(nest, dict(named))
+                    nest = gather(nest, dict(named))
                 self._known[key] = nest
         return self._known[key]
 
-    def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:
+    def _link(self, node: Node) -> Iterator[Sequence[Axis]]:
         """Return axes that a node links, one set after another."""
         values = self.graph.values
         if operators.lookup(node.operator).style is Style.VIEW:
             source, result = node.inputs[0], node.outputs[0]
-            for one, other in seen(node, values[source].shape, values[result].shape):
+            for one, other in inspect(node, values[source].shape, values[result].shape):
                 yield (source, one), (result, other)
             return
         for value in {*node.inputs} & {*node.outputs}:
@@ -194,7 +194,8 @@ class LinkedAxes:
         for name, value in zip(names_of(node), (*node.inputs, *node.outputs), strict=True):
             for access in nest.accesses(name):
                 for axis, index in enumerate(access.axes):
-                    # A loop over the first of more elements (a slice) has other pieces than they.
+                    # A loop over the first of more elements (a slice) has other fusion tiles than
+                    # they.
                     if (
                         index is not None
                         and index.loop is not None
@@ -205,7 +206,7 @@ class LinkedAxes:
 
 
 def classes(links: UnionFind[Axis], graph: Graph) -> list[tuple[Axis, ...]]:
-    """Return what stands for the class of each axis of each value."""
+    """Return the symbol for the class of each axis of each value."""
     return [
         tuple([links[value, axis] for axis in range(len(each.shape))])
         for value, each in enumerate(graph.values)
@@ -247,21 +248,21 @@ def _cut(
 
 
 def names_of(node: Node) -> list[str]:
-    """Return what its operands are called in statements: inputs, then outputs."""
+    """Return the names of its operands in statements: inputs, then outputs."""
     inputs = [f"x{k}" for k in range(len(node.inputs))]
     return inputs + [f"y{k}" for k in range(len(node.outputs))]
 
 
-def seen(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
-    """Return pairs of axes whose equal pieces hold the same elements, of a view."""
+def inspect(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
+    """Return pairs of axes whose equal fusion tiles hold the same elements, of a view."""
     if node.operator == "StridedView":
-        return _strided(node, source, result)
+        return _stride(node, source, result)
     if node.operator == "StridedViewGradient":
-        return [(one, other) for other, one in _strided(node, result, source)]
+        return [(one, other) for other, one in _stride(node, result, source)]
     return same_leading(source, result)
 
 
-def _strided(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
+def _stride(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
     """Follow axes through a view in another order: split, then in order, then joined."""
     split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
     joined = dict(same_leading(tuple(split[axis] for axis in perm), result))
@@ -269,13 +270,13 @@ def _strided(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
         (one, joined[perm.index(part)])
         for one, part in same_leading(source, split)
         if perm.index(part) in joined
-        # Both ends in more pieces than the part between them has would be of two other parts.
+        # Both ends in more fusion tiles than the part between them has would be of two other parts.
         and split[part] % gcd(source[one], result[joined[perm.index(part)]]) == 0
     ]
 
 
 def same_leading(source: Shape, result: Shape) -> list[tuple[int, int]]:
-    """Return pairs of axes whose equal pieces hold the same elements, of a tensor and its view.
+    """Return pairs of axes whose equal tiles hold the same elements, of a tensor and its view.
 
     Axes are taken in groups of equal size; the first of each group that is longer than 1 will do.
     """

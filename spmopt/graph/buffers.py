@@ -1,4 +1,4 @@
-"""Room that streams need on chip, from what an operator computes.
+"""Room that streams need on chip, from an operator's computation.
 
 An operand that streams has a buffer in the scratchpad, so that the next part of it arrives while
 one is used. How large a part is depends on how the operator goes through it:
@@ -6,8 +6,8 @@ one is used. How large a part is depends on how the operator goes through it:
 * Windows (convolutions, pooling, their gradients) go over an image line by line. Of the operand
   that they slide over the lines of one window are held and those of the next step, ``(kernel - 1)
   dilation + 1 + stride`` lines of one image; of the feature map on the other side two lines.
-* What is read again once a sum or maximum of it is known (softmax, normalization of rows, their
-  gradients) is held from the first reading to the last: two rows.
+* Operands read again once a sum or maximum of them is known (softmax, normalization of rows, their
+  gradients) are held from the first reading to the last: two rows.
 * All else goes by pages: two of them, or the operand where that is less.
 """
 
@@ -71,7 +71,8 @@ def _of_lines(count: int, shape: Shape, size: int) -> int:
 def row_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> dict[str, int]:
     """Return the bytes of two rows of each operand that is read again.
 
-    A row is what a statement combines before another reads the result and the operand once more.
+    A row is the part that a statement combines before another reads the result and the operand once
+    more.
     """
     combined: dict[str, frozenset[str]] = {}
     sources: dict[str, set[str]] = {}

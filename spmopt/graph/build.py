@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.naming import Names, unused
+from spmopt.graph.naming import Names, find_unused
 from spmopt.graph.operators.spec import Shape
 
 
@@ -49,12 +49,12 @@ class GraphBuilder:
         return self.values[value].shape
 
     def set_type(self, value: int, element_type: str) -> None:
-        """Say of what element type a value is, where its operator's rule does not."""
+        """Return the element type of a value, where its operator's rule does not."""
         if self.values[value].element_type != element_type:
             self.values[value] = replace(self.values[value], element_type=element_type)
 
     def set_kind(self, value: int, kind: TensorKind) -> None:
-        """Say what kind of tensor a value is, where that is no activation."""
+        """Return the kind of tensor of a value, where it is no activation."""
         self.values[value] = replace(self.values[value], kind=kind)
 
     def add(
@@ -76,7 +76,7 @@ class GraphBuilder:
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> tuple[int, ...]:
         """Add a node and return the indices of all its results, as :meth:`add` does for one."""
-        name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
+        name = find_unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         spec = operators.lookup(operator)
         operands = [self.values[index] for index in inputs]
         shapes = tuple(value.shape for value in operands)
@@ -108,7 +108,7 @@ class GraphBuilder:
             An unknown operator.
         """
         operators.lookup(operator)
-        name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
+        name = find_unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         return self._results(name, operator, inputs, results, attributes)
 
     def assume_pointwise(
@@ -120,7 +120,7 @@ class GraphBuilder:
         operator: str = "",
     ) -> tuple[int, ...]:
         """Add a node of an ``operator`` without a rule, with results of the given ``shapes``."""
-        name = unused(name or f"assumed_{len(self.nodes)}", self.node_names)
+        name = find_unused(name or f"assumed_{len(self.nodes)}", self.node_names)
         first = self.values[inputs[0]].element_type if inputs else self.element_type
         of: Mapping[str, Attribute] = {"operator": operator} if operator else {}
         return self._results(name, "AssumedPointwise", inputs, [(s, first) for s in shapes], of)
@@ -136,7 +136,7 @@ class GraphBuilder:
 
     def add_value(self, value: Value) -> int:
         """Add a value, under another name where its own is taken; return its index."""
-        name = unused(value.name, self.value_names)
+        name = find_unused(value.name, self.value_names)
         self.values.append(value if name == value.name else replace(value, name=name))
         return len(self.values) - 1
 
@@ -148,7 +148,7 @@ class GraphBuilder:
         outputs: Sequence[int],
         attributes: Mapping[str, Attribute],
     ) -> None:
-        """Add a node whose results are there; ``name`` is one that :func:`unused` gave."""
+        """Add a node whose results are there; ``name`` is one that :func:`find_unused` gave."""
         self.nodes.append(
             Node(
                 name=name,

@@ -40,8 +40,8 @@ def compute_cycles(
 def product_type(gemm: Gemm, input_types: Sequence[str]) -> str:
     """Return the element type of a product, that of its widest factor.
 
-    Of factors that are as wide a floating-point one decides, then the first. What is added to the
-    product (a bias) does not count: it is of the type of sums.
+    Of factors that are as wide a floating-point one decides, then the first. Addends of the product
+    (a bias) do not count: it is of the type of sums.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:
 
     ``read_bytes f / r + write_bytes f / w`` with the clock f, and the rates r and w of all banks
     together: a bank does one access at a time, so that reads and writes add up. Bytes are taken
-    to be spread evenly over the banks. What the DMA channel moves meanwhile is not added: its
+    to be spread evenly over the banks. Concurrent transfers of the DMA channel are not added: its
     rate is that of the banks where these are slower than the DRAM. 0 where no banks are counted.
     """
     rates = None if machine.memory is None else machine.memory.rates
@@ -75,9 +75,9 @@ def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:
     output stationary ``cd(M, R) cd(N, C) (K + R + C - 2)``,
     weight stationary ``cd(K, R) cd(N, C) (M + 2 R + C - 2)``,
     input stationary ``cd(K, R) cd(M, C) (N + 2 R + C - 2)``; each for every product of a batch.
-    What is in brackets is the length of a fold and :func:`fill_cycles`. On a pipelined array this
+    The bracket is the length of a fold and :func:`fill_cycles`. On a pipelined array this
     is added once, and a fold takes its length, or R where that is more: so long it takes to move
-    results out of R rows, or what is stationary into them.
+    results out of R rows, or required-resident operands into them.
     """
     rows, columns = array.rows, array.columns
     match array.dataflow:

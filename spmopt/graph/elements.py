@@ -14,8 +14,8 @@ from spmopt.graph import operators
 def with_element_type(graph: Graph, name: str) -> Graph:
     """Return a forward graph whose floating-point tensors are all of the type ``name``.
 
-    Integers stay (tokens, indices), and so does what a machine could not compute with: where the
-    type is an integer one, a bias of a product is of the type of its sums. Conversions between
+    Integers stay (tokens, indices), and so do types that a machine could not compute with: where
+    the type is an integer one, a bias of a product is of the type of its sums. Conversions between
     floating-point types become conversions to this one.
 
     Raises
@@ -33,7 +33,7 @@ def with_element_type(graph: Graph, name: str) -> Graph:
         else value
         for index, value in enumerate(graph.values)
     )
-    return replace(graph, values=values, nodes=tuple(_retyped(n, name) for n in graph.nodes))
+    return replace(graph, values=values, nodes=tuple(_retype(n, name) for n in graph.nodes))
 
 
 def _biases(graph: Graph) -> Iterator[int]:
@@ -49,7 +49,7 @@ def _biases(graph: Graph) -> Iterator[int]:
                     yield value
 
 
-def _retyped(node: Node, name: str) -> Node:
+def _retype(node: Node, name: str) -> Node:
     target = node.attributes.get("to")
     if not isinstance(target, str) or element_type(target).kind is not ElementKind.FLOAT:
         return node

@@ -1,10 +1,10 @@
-"""An inference graph as it is run: what is known before the first input comes is computed once.
+"""An inference graph as it is run: values known before the first input are computed once.
 
-Four things fall away, as in any runtime. Dropout and identities do nothing. What follows from
-constants alone is a constant. Conversions between integers and floating point are part of the
-operations around them (:mod:`spmopt.graph.quantization`). Batch normalization multiplies each
-channel by a number and adds another: where it alone reads what a convolution or matrix product made
-with weights of its own, the factors go into these weights and the rest into a bias:
+Four things fall away, as in any runtime. Dropout and identities do nothing. Results of constants
+alone are constants. Conversions between integers and floating point are part of the operations
+around them (:mod:`spmopt.graph.quantization`). Batch normalization multiplies each channel by a
+number and adds another: where it alone reads the result of a convolution or matrix product with
+weights of its own, the factors go into these weights and the rest into a bias:
 
     W' = W scale / sqrt(variance + epsilon)
     b' = (b - mean) scale / sqrt(variance + epsilon) + shift
@@ -20,11 +20,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Style
-from spmopt.graph.quantization import quantized
+from spmopt.graph.quantization import quantize
 
 _NOTHING = ("Dropout", "Identity")
 _NORMALIZATION = "BatchNormalization"
@@ -33,7 +33,7 @@ _LOOKUP = "Lookup"
 """A view of a table, of rows that come with the input."""
 
 
-def folded(graph: Graph) -> Graph:
+def fold(graph: Graph) -> Graph:
     """Return an inference graph in which nothing is computed that is known before.
 
     Values are named as before, by the operation that is left; a bias that a normalization makes is
@@ -50,7 +50,7 @@ class _Folding(GraphBuilder):
         super().__init__(graph.name)
         self.values.extend(graph.values)
         self.value_names.update(value.name for value in graph.values)
-        self.nodes.extend(quantized(list(_without_nothing(graph)), self.values))
+        self.nodes.extend(quantize(list(_without_nothing(graph)), self.values))
         self._fold_constants()
         self._fold_normalizations()
         self.changed = self.nodes != list(graph.nodes)
@@ -131,7 +131,7 @@ class _Folding(GraphBuilder):
     def _can_fold(
         self, node: Node, product: Node, uses: Counter[int], written: dict[int, Node]
     ) -> bool:
-        """Return whether ``node`` alone reads what ``product`` makes with weights of its own."""
+        """Return whether ``node`` alone reads the result of ``product`` with weights of its own."""
         spec, (result, *of_channel) = operators.lookup(product.operator), node.inputs
         if spec.gemm is None or spec.shapes is None or len(node.outputs) != 1:
             return False
@@ -147,7 +147,7 @@ class _Folding(GraphBuilder):
         return fits and alone and not self.values[result].keep
 
     def _with_bias(self, product: Node, normalization: Node) -> Node:
-        """Return the product that writes what the normalization wrote."""
+        """Return the product that writes the result of the normalization."""
         inputs, shift = product.inputs[:2], self.values[normalization.inputs[2]]
         if self.values[product.inputs[-1]].shape == shift.shape and len(product.inputs) == 3:
             inputs = product.inputs
@@ -158,7 +158,7 @@ class _Folding(GraphBuilder):
 
 
 def _without_nothing(graph: Graph) -> Iterator[Node]:
-    """Yield all nodes but those that do nothing; what read their results reads their operands."""
+    """Yield all nodes but those that do nothing; readers of their results read their operands."""
     same: dict[int, int] = {}
     for node in graph.nodes:
         if node.operator in _NOTHING and not _is_kept(graph.values, node.outputs):

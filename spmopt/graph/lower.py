@@ -1,4 +1,4 @@
-"""Lowering: a graph and a machine make an instance."""
+"""Lowering: a graph and a machine make a problem."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import ASSUMED, Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine, SystolicArray
-from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operand, Operation
+from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation, OpMapping
 from spmopt.core.order import hazards
+from spmopt.core.problem import ASSUMED, Problem, Tensor, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
@@ -22,11 +22,11 @@ from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, Shape, Style
-from spmopt.graph.preparation import LOWERINGS, TILED, named, prepared
+from spmopt.graph.preparation import LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.tiles import budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling, tile
 
-_TWICE = Operand(passes=2)
+_TWICE = Operand(fetches=2)
 _IDEAL = Tiling(operands={})
 _NEEDS_ROOM = (*TILED, "panel")
 """Lowerings under which some operand or tile of a matrix product must stay."""
@@ -36,23 +36,24 @@ _FEW = 32
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def lower(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> Instance:
+def lower(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> Problem:
     """Fix sizes, cycles, residency needs and order (PROBLEM.md, section 1).
 
-    Every node of the graph, :func:`prepared` first, becomes an operation of one mode, in the
+    Every node of the graph, :func:`prepare` first, becomes an operation of one mapping, in the
     graph's order, except views: a view and its operand are one tensor, named after the operand,
     and kept if either is. A value that no operation touches is left out. Predecessors are all
-    earlier operations that wrote what an operation reads or writes, or read what it writes, since
-    the write before.
+    earlier operations that wrote an operand of an operation, or read one of its results, since the
+    write before.
 
-    ``ideal``: every operand crosses the DRAM boundary once, nothing is stationary, no scratch.
-    ``weights``: the same, but in matrix products weights and their gradients are stationary.
-    ``panel``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`.
-    ``tiled``: products go in the tiles that move least (:mod:`spmopt.graph.tiles`), and streams
-    have buffers, which are scratch (:mod:`spmopt.graph.buffers`). What is read again once a sum of
-    it is known streams once where two rows of it fit in the room of an operation's buffers, else
-    twice: for the statistics, which one reading gives, and for what follows from them.
-    Stationary operands and scratch of an operation always fit in the SPM, whatever its size.
+    ``ideal``: every operand crosses the DRAM boundary once, nothing is required-resident, no
+    scratch. ``weights``: the same, but in matrix products weights and their gradients are
+    required-resident. ``panel``: matrix products keep an operand or need scratch, see
+    :mod:`spmopt.graph.tiling`. ``tiled``: products go in the tiles that move least
+    (:mod:`spmopt.graph.tiles`), and streams have buffers, which are scratch
+    (:mod:`spmopt.graph.buffers`). Operands read again once a sum of them is known stream once where
+    two rows of them fit in the room of an operation's buffers, else twice: for the statistics,
+    which one reading gives, and for their users. Required-resident operands and scratch of an
+    operation always fit in the SPM, whatever its size.
 
     Compute cycles: see :mod:`spmopt.graph.cycles`; where the machine names the banks of its
     scratchpad, no fewer than these need to deliver ``spm_read_bytes`` and to accept
@@ -68,7 +69,7 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = LOWERINGS[0]) -> In
     InputError
         An unknown lowering or operator, or a graph that computes nothing.
     """
-    return Lowering(graph, machine, lowering).instance()
+    return Mapper(graph, machine, mapper).problem()
 
 
 class Used(NamedTuple):
@@ -88,13 +89,13 @@ class Used(NamedTuple):
         return tuple(dict.fromkeys(self.outputs)) if len(self.outputs) > 1 else self.outputs
 
 
-class Lowering:
-    """A graph on a machine: its tensors, its operations, and the mode of each.
+class Mapper:
+    """A graph on a machine: its tensors, its operations, and the mapping of each.
 
     Attributes
     ----------
     graph
-        The graph, :func:`prepared`.
+        The graph, :func:`prepare`.
     nodes
         Those that become operations, in order: all but views.
     tensors
@@ -105,9 +106,9 @@ class Lowering:
         Bytes of each.
     """
 
-    def __init__(self, graph: Graph, machine: Machine, lowering: str) -> None:
-        self.name = named(lowering)
-        graph = prepared(graph, self.name)
+    def __init__(self, graph: Graph, machine: Machine, mapper: str) -> None:
+        self.name = with_name(mapper)
+        graph = prepare(graph, self.name)
         self.graph, self.machine = graph, machine
         rules = {name: operators.lookup(name) for name in _operators_of(graph)}
         views = {name for name, spec in rules.items() if spec.style is Style.VIEW}
@@ -123,12 +124,12 @@ class Lowering:
             Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
             for node in self.nodes
         ]
-        self._modes: dict[object, Mode] = {}
-        self._wholes: dict[object, tuple[tuple[Mode], str]] = {}
+        self._mappings: dict[object, OpMapping] = {}
+        self._wholes: dict[object, tuple[tuple[OpMapping], str]] = {}
         self._product_types = self._types_of_products()
 
-    def instance(self) -> Instance:
-        """Return the instance."""
+    def problem(self) -> Problem:
+        """Return the problem."""
         names = all_unused([node.name for node in self.nodes])
         accesses = [(used.reads, used.writes) for used in self.used]
         before = hazards(accesses, len(self.tensors))
@@ -137,24 +138,24 @@ class Lowering:
                 name=name,
                 reads=reads,
                 writes=writes,
-                modes=modes,
+                mappings=mappings,
                 predecessors=tuple(sorted(earlier)),
                 kind=kind,
             )
-            for name, (reads, writes), earlier, (modes, kind) in zip(
+            for name, (reads, writes), earlier, (mappings, kind) in zip(
                 names, accesses, before, map(self._whole, range(len(names))), strict=True
             )
         )
-        return Instance(
+        return Problem(
             name=self.graph.name,
             machine=self.machine,
             tensors=self.tensors,
             operations=operations,
-            lowering=self.name,
+            mapper=self.name,
         )
 
     def kind(self, at: int) -> str:
-        """Return what results call the operator of a node; one of an assumed rule is marked."""
+        """Return the name of a node's operator in results; one of an assumed rule is marked."""
         node = self.nodes[at]
         if node.operator.startswith("AssumedPointwise") and "operator" in node.attributes:
             back = node.operator.removeprefix("AssumedPointwise")
@@ -177,8 +178,8 @@ class Lowering:
                 found[at] = product_type(gemm, types)
         return found
 
-    def _whole(self, at: int) -> tuple[tuple[Mode], str]:
-        """Return the :meth:`mode` of an operation that is not cut, and its :meth:`kind`.
+    def _whole(self, at: int) -> tuple[tuple[OpMapping], str]:
+        """Return the :meth:`mapping` of an operation that is not cut, and its :meth:`kind`.
 
         Of networks of many nodes most are alike: they are told by the forms of their operands, for
         which no shapes and sizes need be put together.
@@ -188,11 +189,11 @@ class Lowering:
         key = (self._likeness(at, used.inputs + used.outputs), len(node.inputs), of_operands)
         found = self._wholes.get(key)
         if found is None:
-            mode = self.mode(at, used, self.shapes(node), self.sizes)
-            found = self._wholes[key] = (mode,), self.kind(at)
+            mapping = self.mapping(at, used, self.shapes(node), self.sizes)
+            found = self._wholes[key] = (mapping,), self.kind(at)
         return found
 
-    def mode(
+    def mapping(
         self,
         at: int,
         used: Used,
@@ -200,23 +201,23 @@ class Lowering:
         sizes: Sequence[int] | Mapping[int, int],
         *,
         worked: tuple[Shapes, Shapes] | None = None,
-    ) -> Mode:
-        """Return the one mode of the operation ``at``, of operands of these shapes and sizes.
+    ) -> OpMapping:
+        """Return the one mapping of the operation ``at``, of operands of these shapes and sizes.
 
         Operations that are alike share theirs. ``worked``: shapes by which its work counts, where
-        some of what it reads is another's as well.
+        some of its inputs are another's as well.
         """
         tensors = used.inputs + used.outputs
         bytes_of = tuple([sizes[tensor] for tensor in tensors])
         worked = worked or shapes
         key = (self._likeness(at, tensors), shapes, worked, bytes_of)
-        mode = self._modes.get(key)
-        if mode is None:
-            mode = self._modes[key] = self._new_mode(at, used, shapes, sizes, worked)
-        return mode
+        mapping = self._mappings.get(key)
+        if mapping is None:
+            mapping = self._mappings[key] = self._new_mapping(at, used, shapes, sizes, worked)
+        return mapping
 
     def _likeness(self, at: int, tensors: tuple[int, ...]) -> tuple[object, ...]:
-        """Return what modes depend on but shapes and sizes; ``tensors`` are the operands."""
+        """Return the key of mappings beside shapes and sizes; ``tensors`` are the operands."""
         node, bypassing, weights = self.nodes[at], self.bypassing, self._weights
         places = tensors
         if len(tensors) <= _FEW:  # most often all different, which needs no list of places
@@ -227,14 +228,14 @@ class Lowering:
         attributes = tuple(node.attributes.items()) if node.attributes else ()
         return node.operator, attributes, self._product_types[at], places, barred, kept
 
-    def _new_mode(
+    def _new_mapping(
         self,
         at: int,
         used: Used,
         shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
         worked: tuple[Shapes, Shapes],
-    ) -> Mode:
+    ) -> OpMapping:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
         gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
         work = spec.operations(*worked, node.attributes)
@@ -242,7 +243,7 @@ class Lowering:
             self._require_one_to_stay(node, used, gemm)
         tiling = _IDEAL
         if self.name in TILED:
-            tiling = self._tiled(at, used, shapes, sizes, gemm)
+            tiling = self._tile(at, used, shapes, sizes, gemm)
         elif self.name == "panel" and gemm is not None:
             tiling = tile(
                 *(gemm, used.inputs, used.outputs, sizes, machine), bypassing=self.bypassing
@@ -253,19 +254,19 @@ class Lowering:
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
         once = {
-            t: 0 if t in self.bypassing else sizes[t] * o.passes
+            t: 0 if t in self.bypassing else sizes[t] * o.fetches
             for t, o in zip(reads, operands, strict=False)
         }
         read = sum(once.values())
         written = sum(sizes[t] for t in writes if t not in self.bypassing)
         if gemm is not None and machine.array is not None and machine.array.reuse:
-            again, partial = self._accessed_again(at, used, gemm, machine.array, once)
+            again, partial = self._is_accessed_again(at, used, gemm, machine.array, once)
             read, written = read + again + partial, written + partial
         of_type = self._product_types[at]
         macs = 0 if gemm is None else gemm.macs
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
         cycles = compute_cycles(machine, work, gemm, of_type)
-        return Mode(
+        return OpMapping(
             compute_cycles=max(cycles, access_cycles(machine, read, written)),
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
@@ -284,7 +285,7 @@ class Lowering:
         pages = sum(-(-sizes[t] // self.machine.page_bytes) for t in whole)
         if pages > self.machine.spm_pages // 2:
             return _IDEAL
-        return Tiling(operands=dict.fromkeys(whole, STATIONARY))
+        return Tiling(operands=dict.fromkeys(whole, REQUIRED_RESIDENT))
 
     def _require_one_to_stay(self, node: Node, used: Used, gemm: Gemm) -> None:
         roles = gemm.roles(used.inputs, used.outputs)
@@ -292,10 +293,10 @@ class Lowering:
             raise InputError(
                 f"node {node.name} ({node.operator}): both factors and the result bypass the "
                 f"scratchpad of {self.machine.name}, so that no tile of them can stay; leave a "
-                "kind out of bypass, or take lowering ideal"
+                "kind out of bypass, or take mapper ideal"
             )
 
-    def _tiled(
+    def _tile(
         self,
         at: int,
         used: Used,
@@ -332,7 +333,7 @@ class Lowering:
         buffers = min(sum({**pages, **lines}.values()), budget)
         return Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
 
-    def _accessed_again(
+    def _is_accessed_again(
         self, at: int, used: Used, gemm: Gemm, array: SystolicArray, once: Mapping[int, int]
     ) -> tuple[int, int]:
         """Return bytes of factors that the array reads beyond ``once``, and of partial sums.
@@ -357,7 +358,7 @@ class Lowering:
         return again, summed.bytes_of(accesses.partial) if on_chip else 0
 
     def _nest(self, at: int, shapes: tuple[Shapes, Shapes]) -> LoopNest:
-        """Return what an operation computes; nothing where that is not known."""
+        """Return the computation of an operation; nothing where that is not known."""
         node, rule = self.nodes[at], self.specs[at].computes
         if rule is None:
             return LoopNest(extents={}, statements=())
@@ -368,7 +369,7 @@ class Lowering:
 
 
 def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int, Shape]]:
-    """Return tensor and shape of each operand, by its name in what the operator computes."""
+    """Return tensor and shape of each operand, by its name in the operator's computation."""
     places = (("x", used.inputs, shapes[0]), ("y", used.outputs, shapes[1]))
     return {
         f"{letter}{k}": operand

@@ -13,7 +13,7 @@ class Names(set[str]):
         self.asked: dict[str, int] = {}
 
 
-def unused(name: str, taken: Names) -> str:
+def find_unused(name: str, taken: Names) -> str:
     """Return ``name``, or with a number where it is taken; marks the result taken.
 
     Numbers go on from the last one: of 10,000 nodes of one name each looked at those before it.
@@ -30,8 +30,8 @@ def unused(name: str, taken: Names) -> str:
 
 
 def all_unused(names: Sequence[str]) -> list[str]:
-    """Return what :func:`unused` makes of each of ``names``, one after the other."""
+    """Apply :func:`find_unused` to each of ``names``, one after the other."""
     if len(set(names)) == len(names):  # as nearly always, and then none gets a number
         return list(names)
     taken = Names()
-    return [unused(name, taken) for name in names]
+    return [find_unused(name, taken) for name in names]

@@ -1,4 +1,4 @@
-"""Training normalizations in two operations each: what is summed over the batch, and what uses it.
+"""Training normalizations in two operations each: sums over the batch, and their users.
 
 The statistics of a channel are known after its last element has been read, so that normalizing
 reads X once more; a machine does it in one go only where all of X stays on chip. The gradient
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import find_unused
 
 _FORWARD, _BACKWARD = "BatchNormalizationTraining", "NormalizationGradient"
 
@@ -48,7 +48,7 @@ class _Split(GraphBuilder):
         self.forward = {node.outputs[1]: node for node in graph.nodes if node.operator == _FORWARD}
 
     def parts(self, node: Node) -> Iterator[Node]:
-        """Yield what takes the place of ``node``."""
+        """Yield the replacement of ``node``."""
         if node.operator == _FORWARD:
             statistics = node.outputs[1:3]
             yield self._part(node, "Statistics", node.inputs[:1], statistics)
@@ -99,7 +99,7 @@ class _Split(GraphBuilder):
         operator = _BACKWARD if node.operator == _BACKWARD else "BatchNormalization"
         return replace(
             node,
-            name=unused(f"{node.name}.{part.lower()}", self.node_names),
+            name=find_unused(f"{node.name}.{part.lower()}", self.node_names),
             operator=f"{operator}{part}",
             inputs=inputs,
             outputs=outputs,

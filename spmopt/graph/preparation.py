@@ -1,44 +1,44 @@
-"""Rules of lowering by name, and the graph that each of them takes."""
+"""Rules of mapper by name, and the graph that each of them takes."""
 
 from __future__ import annotations
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
-from spmopt.graph.folding import folded
+from spmopt.core.problem import TensorKind
+from spmopt.graph.folding import fold
 from spmopt.graph.normalization import split_normalizations
 
 LOWERINGS = ("tiled", "panel", "weights", "ideal")
-"""Rules that make an instance of a graph; the first is the default."""
+"""Rules that make a problem of a graph; the first is the default."""
 UNFOLDED = "tiled-unfolded"
-"""What ``tiled`` is called where an inference graph is taken as it stands."""
+"""Name of ``tiled`` where an inference graph is taken as it stands."""
 TILED = (LOWERINGS[0], UNFOLDED)
 _BACKWARD = TensorKind.GRADIENT, TensorKind.WEIGHT_GRADIENT
 
 
-def named(lowering: str | None = None, *, fold: bool = True) -> str:
-    """Return what results call a lowering, by default the first.
+def with_name(mapper: str | None = None, *, fold: bool = True) -> str:
+    """Return the name of a mapper in results, by default the first.
 
     Raises
     ------
     InputError
         There is none of that name.
     """
-    if lowering not in (None, *LOWERINGS, UNFOLDED):
+    if mapper not in (None, *LOWERINGS, UNFOLDED):
         known = f"{', '.join(LOWERINGS[:-1])} or {LOWERINGS[-1]}"
-        raise InputError(f"lowering {lowering!r} is unknown; use {known}")
-    found = lowering or LOWERINGS[0]
+        raise InputError(f"lowering {mapper!r} is unknown; use {known}")
+    found = mapper or LOWERINGS[0]
     return found if fold or found != LOWERINGS[0] else UNFOLDED
 
 
-def prepared(graph: Graph, lowering: str) -> Graph:
+def prepare(graph: Graph, mapper: str) -> Graph:
     """Return the graph whose nodes become operations; of a prepared one, itself.
 
     ``tiled`` folds an inference graph (:mod:`spmopt.graph.folding`), and splits the normalizations
     of a training graph (:mod:`spmopt.graph.normalization`).
     """
-    if lowering not in TILED:
+    if mapper not in TILED:
         return graph
     if any(value.kind in _BACKWARD for value in graph.values):
         return split_normalizations(graph)
-    return graph if lowering == UNFOLDED else folded(graph)
+    return graph if mapper == UNFOLDED else fold(graph)

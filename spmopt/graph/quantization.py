@@ -1,13 +1,13 @@
 """Quantized graphs at their true widths.
 
-A file states what a network computes in integers by pairs: ``DequantizeLinear`` before an operator
+A file states integer computations of a network by pairs: ``DequantizeLinear`` before an operator
 that is said to compute in floating point, ``QuantizeLinear`` after it. No machine runs it so: the
 operator reads the integers that the first of them reads, and writes those that the second writes;
 scaling and rounding are part of it. Here pairs become that. A quantization of a network's input,
-or of what others read unquantized too, stays an operation of its own, element by element.
+or of a tensor that others read unquantized too, stays an operation of its own, element by element.
 
-Operations that only move elements move integers. What has a scale for each channel or block of
-weights is read with them.
+Operations that only move elements move integers. Scales for each channel or block of weights are
+read with them.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _MOVES = ("Transpose", "Slice", "Split", "Expand", "Tile", "Gather")
 """Operators whose results hold elements of input 0, and nothing else; views do so as well."""
 
 
-def quantized(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
+def quantize(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
     """Return the nodes without conversions that are part of others; ``values`` get other types."""
     if not any(node.operator in (QUANTIZE, DEQUANTIZE) for node in nodes):
         return list(nodes)
-    return _written(_read(nodes, values), values)
+    return _write(_read(nodes, values), values)
 
 
 def _read(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
-    """Let operators read what is dequantized for them."""
-    wanted = _wanted(nodes, values)
+    """Let operators read their dequantized operands."""
+    wanted = _want(nodes, values)
     stored: dict[int, int] = {}
     scales: dict[int, tuple[int, ...]] = {}
     found = []
@@ -56,7 +56,7 @@ def _read(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
     return found
 
 
-def _wanted(nodes: Sequence[Node], values: Sequence[Value]) -> set[int]:
+def _want(nodes: Sequence[Node], values: Sequence[Value]) -> set[int]:
     """Return the values that the network gives back, and those that they are moved from."""
     found = {index for index, value in enumerate(values) if value.keep}
     for node in reversed(nodes):
@@ -65,8 +65,8 @@ def _wanted(nodes: Sequence[Node], values: Sequence[Value]) -> set[int]:
     return found
 
 
-def _written(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
-    """Let operators write what is quantized after them."""
+def _write(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
+    """Let operators write their quantized results."""
     uses = Counter(v for node in nodes for v in node.inputs)
     place = {v: k for k, node in enumerate(nodes) for v in node.outputs}
     found: list[Node | None] = list(nodes)

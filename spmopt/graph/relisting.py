@@ -7,21 +7,21 @@ from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node
 from spmopt.graph import operators
-from spmopt.graph.naming import Names, unused
+from spmopt.graph.naming import Names, find_unused
 from spmopt.graph.operators.spec import Style
-from spmopt.graph.preparation import prepared
+from spmopt.graph.preparation import prepare
 
 
-def in_order(graph: Graph, lowering: str, order: Iterable[int]) -> Graph:
+def in_order(graph: Graph, mapper: str, order: Iterable[int]) -> Graph:
     """Return the graph that lowering makes operations of, with these in another order.
 
-    Views are listed as soon as something uses them, what nothing uses at the end.
+    Views are listed as soon as something uses them, unused ones at the end.
 
     Parameters
     ----------
     graph
         Any graph.
-    lowering
+    mapper
         Its name, as :func:`spmopt.graph.lower.lower` takes it.
     order : (n,)
         The operation that each step runs, in an order that keeps dependences.
@@ -29,16 +29,16 @@ def in_order(graph: Graph, lowering: str, order: Iterable[int]) -> Graph:
     Raises
     ------
     InputError
-        A node comes before what it needs.
+        A node comes before its inputs.
     """
-    graph = prepared(graph, lowering)
+    graph = prepare(graph, mapper)
     style = [operators.lookup(node.operator).style for node in graph.nodes]
     nodes = list(zip(graph.nodes, style, strict=True))
     # An operation may update a value in place that a view gives.
     views = {node.outputs[0]: node for node, each in nodes if each is Style.VIEW}
-    names = Names()  # numbered in the order as listed, as the instance's are
+    names = Names()  # numbered in the order as listed, as the problem's are
     computing = [
-        replace(node, name=unused(node.name, names))
+        replace(node, name=find_unused(node.name, names))
         for node, each in nodes
         if each is not Style.VIEW
     ]

@@ -1,6 +1,6 @@
-"""Rows of feature maps: the axis along which operators on one piece of the batch are cut once more.
+"""Rows of feature maps: the axis along which operators on one micro-batch are cut once more.
 
-An axis of what a node writes that is a loop of it is linked to the axes of its operands whose index
+An axis of a node's result that is a loop of it is linked to the axes of its operands whose index
 has this loop in it, alone (the same rows) or with others (a window that slides over the rows). Of
 the axes that are linked so, those are rows along which windows slide in most nodes; of several
 equal ones the first, which of images is the height.
@@ -15,8 +15,8 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
+from spmopt.core.fusion.row_windows import Window
 from spmopt.core.graph import Node
-from spmopt.core.pieces.row_windows import Window
 from spmopt.graph import operators
 from spmopt.graph.axes import Axis, LinkedAxes, classes, names_of, no_links
 from spmopt.graph.operators.loops import Access, Index, LoopNest
@@ -25,10 +25,10 @@ from spmopt.graph.operators.spec import Style
 
 @dataclass(frozen=True, slots=True)
 class RowCut:
-    """How a node is cut into bands of rows.
+    """How a node is cut into stripes.
 
-    ``axes`` and ``windows`` are of its inputs, then of its outputs; None of what is whole to each
-    band.
+    ``axes`` and ``windows`` are of its inputs, then of its outputs; None of tensors that are whole
+    to each stripe.
     """
 
     loop: str
@@ -48,7 +48,7 @@ class _Indexed(NamedTuple):
 class RowAxes:
     """The axes of a graph's values that are rows, beside those of the batch.
 
-    ``classes``: what stands for the class of each axis of each value.
+    ``classes``: the symbol for the class of each axis of each value.
     """
 
     def __init__(self, axes: LinkedAxes) -> None:
@@ -57,17 +57,17 @@ class RowAxes:
         self._known: dict[object, dict[str, list[_Indexed]]] = {}
         links = no_links()
         for node in self.graph.nodes:
-            for linked in self._linked(node):
+            for linked in self._link(node):
                 links.union(*linked)
         self.classes = classes(links, self.graph)
 
     @cached_property
     def rows(self) -> Axis | None:
-        """What stands for the axes that are rows; None where no windows slide."""
+        """Symbols of the axes that are rows; None where no windows slide."""
         slides = Counter[Axis]()
         first: dict[Axis, int] = {}
         for node in self.graph.nodes:
-            for axis in {self.classes[value][each] for value, each in self._slid(node)}:
+            for axis in {self.classes[value][each] for value, each in self._slide(node)}:
                 cut = self._cut(node, axis)
                 slides[axis] += cut is not None
                 if cut is not None:
@@ -85,14 +85,14 @@ class RowAxes:
         return None if axis is None else (prod(shape[:axis]), shape[axis])
 
     def cut(self, node: Node) -> RowCut | None:
-        """Return how a node is cut into bands of rows; None where it cannot be."""
+        """Return how a node is cut into stripes; None where it cannot be."""
         return None if self.rows is None else self._cut(node, self.rows)
 
     def _axis(self, value: int, of: Axis) -> int | None:
         found = [axis for axis, each in enumerate(self.classes[value]) if each == of]
         return found[0] if len(found) == 1 and self._batch[value] not in (None, found[0]) else None
 
-    def _linked(self, node: Node) -> Iterator[Sequence[Axis]]:
+    def _link(self, node: Node) -> Iterator[Sequence[Axis]]:
         """Return axes that a node links, one set after another."""
         values = self.graph.values
         if operators.lookup(node.operator).style is Style.VIEW:
@@ -118,7 +118,7 @@ class RowAxes:
             self._known[id(nest), batches] = found
         return found
 
-    def _slid(self, node: Node) -> Iterator[Axis]:
+    def _slide(self, node: Node) -> Iterator[Axis]:
         """Yield the axes over which windows of a node slide."""
         if operators.lookup(node.operator).style is Style.VIEW:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integer
 

@@ -1,27 +1,28 @@
 """Which tiles of a matrix product cross the DRAM boundary least.
 
-The rule of PROBLEM.md, section 1, ``tiled``, with what it leaves open decided here:
+The rule of PROBLEM.md, section 1, ``tiled``, with its open choices decided here:
 
 * A (m, k) and B (k, n) are the inputs of the product, C (m, n) its result. Sizes are those of the
   tensors, so a convolution counts its feature map and not its im2col matrix.
-* Either one of the three is stationary and the others stream once, by rows of what they share; or
-  the product goes in tiles ``tm x tk x tn``, and the innermost loop keeps a tile of one operand
-  while tiles of the other two stream past. An operand is read once for each tile along the
+* Either one of the three is required-resident and the others stream once, by rows of what they
+  share; or the product goes in tiles ``tm x tk x tn``, and the innermost loop keeps a tile of one
+  operand while tiles of the other two stream past. An operand is read once for each tile along the
   dimension that it lacks, the kept one once: with C kept, A goes ``n / tn`` times and B ``m / tm``
   times. C in p passes moves ``2 p - 1`` times, partial sums included (``2 p`` where it is added
   to). Along the innermost loop tiles are one row thick, which leaves most for the kept one.
-* Buffers are two rows, or two tiles, of each operand that is not stationary (of feature maps no
-  less than the lines that windows need, see :mod:`.buffers`). A product in slices (batched, or the
-  groups of a convolution) goes slice by slice, and none of its operands that has slices is
-  stationary.
-* What bypasses the scratchpad is neither stationary nor kept, and has no buffer: the registers of
+* Buffers are two rows, or two tiles, of each operand that is not required-resident (of feature maps
+  no less than the lines that windows need, see :mod:`.buffers`). A product in slices (batched, or
+  the groups of a convolution) goes slice by slice, and none of its operands that has slices is
+  required-resident.
+* Bypassing tensors are neither required-resident nor kept, and have no buffer: the registers of
   the array take it as it streams.
 * Of all that fits the least traffic is taken, then the least room, then B kept before C before A.
-  What is stationary, in whole pages, and all buffers take no more than ``SHARE`` of the pages,
-  rounded down, but no less than one. Buffers of what is no part of the product (a bias) shrink to
-  a quarter of that; where not even tiles of one element fit, their buffers shrink to what is there.
+  Required-resident operands, in whole pages, and all buffers take no more than ``SHARE`` of the
+  pages, rounded down, but no less than one. Buffers of other operands than the product's (a bias)
+  shrink to a quarter of that; where not even tiles of one element fit, their buffers shrink to the
+  room there.
 
-So traffic never rises with the scratchpad: what fits a smaller one fits a larger one.
+So traffic never rises with the scratchpad: mappings for a smaller one fit a larger one.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from functools import lru_cache
 from math import isqrt
 
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STATIONARY, Operand
+from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling
 
 SHARE = Fraction(1, 2)
-"""Of the pages. With 1/4, 1/2 and 3/4 ``page`` takes these times (ms), and the best of pieces of
+"""Of the pages. With 1/4, 1/2 and 3/4 ``page`` takes these times (ms), and the best of tiles of
 1, 2 or 4 images (training: 2 or 4) those in brackets; on rtx2080ti BERT-large, sequence 512, batch
 8, 24 MB: 216.5, 216.9, 218.6 (204.1 each); ResNet-50 training, 4 MB: 91.8, 91.9, 92.0 (77.4, 79.4,
 79.9); inference, 4 MB: 26.7, 26.7, 26.8 (21.4 each). ResNet-50, batch 4, small-npu, 1 MB: 50.5,
-47.8, 47.6 (49.7, 46.1, 46.2). What a larger share saves in passes it takes from what could be kept.
+47.8, 47.6 (49.7, 46.1, 46.2). A larger share saves passes, and takes room from resident tensors.
 """
 _DIMENSIONS = ((0, 1), (1, 2), (0, 2))
 """Of A, B and C, among m, k and n."""
@@ -52,11 +53,11 @@ _BEFORE = (1, 2, 0)
 """B before C before A."""
 _Tile = tuple[int, ...]
 _Found = tuple[int, int, int, tuple[int, int, int]]
-"""Traffic, bytes of buffers, the operand that is kept, and passes."""
+"""Traffic, bytes of buffers, the operand that is kept, and fetches."""
 
 
 def budget_bytes(machine: Machine) -> int:
-    """Return what stationary operands and buffers of one operation may take, in whole pages."""
+    """Return the room for resident operands and buffers of one operation, in whole pages."""
     share = machine.spm_pages * SHARE.numerator // SHARE.denominator
     return max(share, 1) * machine.page_bytes
 
@@ -72,7 +73,7 @@ def least_traffic(
     others: int = 0,
     bypassing: Collection[int] = (),
 ) -> Tiling:
-    """Choose what stays, how often the rest is moved, and the buffers (see the module).
+    """Choose the resident operand, the fetches of the rest, and the buffers (see the module).
 
     Parameters
     ----------
@@ -100,30 +101,30 @@ def least_traffic(
     )
     budget = budget_bytes(machine)
     others = min(others, budget // 4)
-    stationary = [
+    required_resident = [
         (product.row_buffers(kept) + others, kept) for kept in may_stay if gemm.slices[kept] == 1
     ]
     fitting = [
         (pages, place, buffers, kept)
-        for place, (buffers, kept) in enumerate(stationary)
+        for place, (buffers, kept) in enumerate(required_resident)
         for pages in [sum(map(machine.pages, (*(sizes[t] for t in roles[kept]), buffers)))]
         if pages * machine.page_bytes <= budget
     ]
     if fitting:
         _, _, buffers, kept = min(fitting)
-        return Tiling(operands=dict.fromkeys(roles[kept], STATIONARY), scratch_bytes=buffers)
-    _, buffers, _, passes = _best_tiles(product, budget - others)
+        return Tiling(operands=dict.fromkeys(roles[kept], REQUIRED_RESIDENT), scratch_bytes=buffers)
+    _, buffers, _, fetches = _best_tiles(product, budget - others)
     operands: dict[int, Operand] = {}
-    for role, count in zip(roles, passes, strict=True):
+    for role, count in zip(roles, fetches, strict=True):
         for tensor in role:
-            most = max(count, operands[tensor].passes if tensor in operands else 1)
-            operands[tensor] = Operand(passes=most)
+            most = max(count, operands[tensor].fetches if tensor in operands else 1)
+            operands[tensor] = Operand(fetches=most)
     return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Product:
-    """Sizes of a product: ``lines`` of feature maps are 0 for what is none.
+    """Sizes of a product: ``lines`` are 0 of other tensors than feature maps.
 
     ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
     """
@@ -144,7 +145,7 @@ class _Product:
         return next(iter(shared), -1)
 
     def row_buffers(self, kept: int) -> int:
-        """Return the buffers of the other two, which stream by rows of what they share."""
+        """Return the buffers of the other two, which stream by rows of the shared axis."""
         shared = _LACKS[kept]
         rows = (
             max(-(-2 * self.whole[k] // self.dimensions[shared]), self._lines(k, shared))
@@ -177,8 +178,8 @@ class _Product:
         found = (best for kept in self.may_stay for best in self._with_kept(kept, room))
         least = min(found, default=None)
         if least is not None:
-            traffic, buffers, place, passes = least
-            return traffic, buffers, place, passes
+            traffic, buffers, place, fetches = least
+            return traffic, buffers, place, fetches
         return min(self._of(kept, (1, 1, 1)) for kept in self.may_stay)
 
     def _with_kept(self, kept: int, room: int) -> Iterator[_Found]:
@@ -199,7 +200,7 @@ class _Product:
                 yield self._of(kept, tuple(tile))
 
     def _of(self, kept: int, tile: _Tile) -> _Found:
-        """Return what tiles cost that pass one of the operand ``kept``."""
+        """Return the cost of tiles that pass one of the operand ``kept``."""
         trips = [-(-size // each) for size, each in zip(self.dimensions, tile, strict=True)]
         a, b, c = (1 if k == kept else trips[_LACKS[k]] for k in range(3))
         moved = (a, b, 2 * c if self.added else 2 * c - 1)

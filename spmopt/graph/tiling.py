@@ -1,10 +1,10 @@
-"""Which operand of a matrix product stays in the SPM, and what the others pay for it.
+"""Choice of the operand of a matrix product that stays in the SPM, and the cost for the others.
 
-The rule of PROBLEM.md, section 1, ``panel``, with what it leaves open decided here:
+The rule of PROBLEM.md, section 1, ``panel``, with its open choices decided here:
 
 * A and B are the inputs of the product, C its result (:class:`~.operators.spec.Gemm`). The
   smallest of the three is kept; of equals B before C before A. The other two are streamed once,
-  by rows of what they share with it: rows of A and C past B, of B and C past A, of A and B past C.
+  by rows of the axis shared with it: rows of A and C past B, of B and C past A, of A and B past C.
 * Sizes are those of the tensors, so a convolution counts its feature map and not its im2col
   matrix. A role made up of several tensors (x and h of an LSTM gate) is kept as a whole.
 * A role in several slices (a batched product) keeps one slice in scratch, the largest share if
@@ -14,9 +14,9 @@ The rule of PROBLEM.md, section 1, ``panel``, with what it leaves open decided h
   through a scratch panel instead: ``p = ceil(size / half)`` panels of ``ceil(size / p)`` bytes.
   It is streamed once and the other input p times. With C in panels that may be either input (by
   rows or by columns): the smaller one.
-* What bypasses the SPM is not kept: the smallest of the others is.
-* On an SPM of one page half is that page, for panels, and nothing is kept stationary. So what is
-  stationary and the scratch always fit.
+* Bypassing tensors are not kept: the smallest of the others is.
+* On an SPM of one page half is that page, for panels, and nothing is kept required-resident. So the
+  required-resident operand and the scratch always fit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STATIONARY, Operand
+from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
 
 
@@ -46,7 +46,7 @@ def tile(
     *,
     bypassing: Collection[int] = (),
 ) -> Tiling:
-    """Choose what stays (see the module).
+    """Choose the required-resident operand (see the module).
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def tile(
     if gemm.slices[kept] == 1:
         pages = sum(-(-sizes[t] // machine.page_bytes) for t in roles[kept])
         if pages <= half_pages:
-            return Tiling(operands=dict.fromkeys(roles[kept], STATIONARY))
-    passes = -(-units[kept] // (max(half_pages, 1) * machine.page_bytes))
-    scratch_bytes = -(-units[kept] // passes)
-    if passes == 1:
+            return Tiling(operands=dict.fromkeys(roles[kept], REQUIRED_RESIDENT))
+    fetches = -(-units[kept] // (max(half_pages, 1) * machine.page_bytes))
+    scratch_bytes = -(-units[kept] // fetches)
+    if fetches == 1:
         return Tiling(operands={}, scratch_bytes=scratch_bytes)
     other = {0: 1, 1: 0, 2: min((0, 1), key=whole.__getitem__)}[kept]
-    again = Operand(passes=passes)
+    again = Operand(fetches=fetches)
     return Tiling(operands=dict.fromkeys(roles[other], again), scratch_bytes=scratch_bytes)

@@ -9,10 +9,10 @@ from dataclasses import replace
 from spmopt.core.elements import ElementKind, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import find_unused
 from spmopt.graph.operators.spec import GradientRule, OperatorSpec, Style
 
 _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -39,7 +39,7 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
       a ``LossGradient`` node for each output gives dY from the output and from labels (a new
       input of the output's shape without its last axis).
     * Gradient nodes follow in reverse order: for each node those of its weights, then that of
-      its input. Only what leads to a weight gets a gradient: no dX for network inputs, nor for
+      its input. Only nodes that lead to a weight get a gradient: no dX for network inputs, nor for
       anything that is computed from inputs alone.
     * A tensor with several readers gets the sum of their gradients, as one ``Sum`` node when
       the last one is there. Instead, gradients of a shared weight, and those that the gates of
@@ -49,7 +49,7 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
       its gradient is complete and its last reader is through. States of weights narrower than
       32 bits are in fp32, and a master copy of the weight is one of them (Micikevicius et al.,
       Mixed Precision Training, ICLR 2018): the update reads and writes both.
-    * Of the forward pass only losses stay outputs; what then leads to nothing is left out.
+    * Of the forward pass only losses stay outputs; nodes that then lead to nothing are left out.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class _TrainingStep(GraphBuilder):
                 result = total
                 inputs.append(result)
             outputs.append(result)
-        name = unused(f"{node.name}.d{rule.of[0]}", self.node_names)
+        name = find_unused(f"{node.name}.d{rule.of[0]}", self.node_names)
         self.add_node(name, rule.operator, inputs, outputs, node.attributes)
 
     def _contribute(self, value: int) -> int:
@@ -201,7 +201,7 @@ class _TrainingStep(GraphBuilder):
         self._append(f"{value.name}.loss", "LossGradient", [output, labels], [gradient])
 
     def _training_form(self, node: Node) -> Node:
-        """Return the node with what training needs: masks, saved statistics."""
+        """Return the node with the additions for training: masks, saved statistics."""
         form = operators.lookup(node.operator).training
         if form is None:
             return node
@@ -235,7 +235,7 @@ class _TrainingStep(GraphBuilder):
     def _append(
         self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]
     ) -> None:
-        self.add_node(unused(name, self.node_names), operator, inputs, outputs, {})
+        self.add_node(find_unused(name, self.node_names), operator, inputs, outputs, {})
 
 
 def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) -> None:
@@ -251,7 +251,7 @@ def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) 
         name = f"{value.name}.{state}"
         like = replace(value, name=name, element_type=wide, kind=TensorKind.STATE)
         updated.append(step.add_value(like))
-    name = unused(f"{value.name}.update", step.node_names)
+    name = find_unused(f"{value.name}.update", step.node_names)
     step.add_node(name, operator, [weight, gradient, *updated[1:]], updated, {})
 
 

@@ -1,4 +1,7 @@
-"""Area of a machine, and what a schedule takes on it: energy by its parts, power, EDP, EDAP."""
+"""Area of a machine, and the energy and time of a schedule on it.
+
+Energy by its parts, power, EDP, EDAP.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def _of_banks(banks: Sequence[Bank]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnergyReport:
-    """What a schedule takes (joules, seconds), and on what area.
+    """Joules, seconds and area of a schedule.
 
     Attributes
     ----------
@@ -60,8 +63,8 @@ class EnergyReport:
     energy_j
         All of it: the objective ``energy`` of the PROBLEM.md, section 3.
     dram_j, spm_read_j, spm_write_j, mac_j, leakage_j
-        Its parts. The scratchpad is read by operations and by what goes to the DRAM, written by
-        operations and by what comes from there.
+        Its parts. The scratchpad is read by operations and by stores to DRAM, written by operations
+        and by loads from it.
     area
         Of the machine.
     """
@@ -103,7 +106,10 @@ class EnergyReport:
 
 
 def energy_report(totals: Totals, machine: Machine) -> EnergyReport:
-    """What a schedule with these ``totals`` takes on ``machine``; each part is rounded once."""
+    """Energy and time of a schedule with these ``totals`` on ``machine``.
+
+    Each part is rounded once.
+    """
     weight = energy_objective(machine)
     # A DMA byte is weighed with the access to the scratchpad that it makes.
     from_dram = weight.dram_in_byte - weight.spm_write_byte

@@ -1,9 +1,9 @@
 """A curve through the figures of a memory at several capacities.
 
-``y(C) = constant + factor * C**exponent`` with C in MB and all three at least 0: what a cell and
-its sense amplifier take whatever the capacity, and what wires and periphery add. So no figure
-falls with the capacity, between and beyond the points, and a power law is the case without
-constant.
+``y(C) = constant + factor * C**exponent`` with C in MB and all three at least 0: the share of a
+cell and its sense amplifier, which does not depend on capacity, and the share of wires and
+periphery. So no figure falls with the capacity, between and beyond the points, and a power law is
+the case without constant.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CapacityCurve:
 
     def at(self, capacity_bytes: int) -> float:
         """Return the value at a capacity, to six digits: alike on every computer."""
-        return _rounded(self.constant + self.factor * (capacity_bytes / _MB) ** self.exponent)
+        return _round(self.constant + self.factor * (capacity_bytes / _MB) ** self.exponent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def fit(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
 
 
 def through(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
-    """Return the power law through two points: what cells of one kind do, if nothing else is known.
+    """Return the power law through two points: the usual values of cells of one kind.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> CapacityCurve:
         constant, factor = 0.0, _alone(columns[:, 1])
     elif factor < 0:
         constant, factor = _alone(columns[:, 0]), 0.0
-    return CapacityCurve(constant=_rounded(constant), factor=_rounded(factor), exponent=exponent)
+    return CapacityCurve(constant=_round(constant), factor=_round(factor), exponent=exponent)
 
 
 def _alone(column: _Floats) -> float:
@@ -122,5 +122,5 @@ def _against(curve: CapacityCurve, capacities_bytes: Sequence[int], values: Sequ
     return Fit(curve=curve, residuals=tuple(curve.at(size) / value - 1 for size, value in pairs))
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")

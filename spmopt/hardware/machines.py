@@ -8,11 +8,11 @@ from importlib.resources.abc import Traversable
 from os import PathLike
 from pathlib import Path
 
-from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension, parse_quantity, si
+from spmopt.core.validation import is_file, read_toml
 from spmopt.hardware.reader import FOLDER, no_toml, preset_files
 from spmopt.hardware.settings import (
     BANK,
@@ -38,12 +38,12 @@ _SOURCED = ("energy", "area")
 
 
 def _machine(name: str, found: object) -> Machine:
-    """Machine of what a package or a user gave as one: it, a TOML file, settings, a function."""
+    """Machine that a package or a user gave: it, a TOML file, settings, a function."""
     given = found() if callable(found) else found
     if isinstance(given, Machine):
         return given if given.name == name else replace(given, name=name)
     if isinstance(given, Mapping):
-        own = _untyped(_flat(dict(given), "", name))
+        own = _find_untyped(_flat(dict(given), "", name))
     elif isinstance(given, str | PathLike):
         own = _own(str(given))
     else:
@@ -56,7 +56,7 @@ MACHINES: Registry[Machine] = Registry(group="spmopt.machines", make=_machine, o
 
 
 def left_out(name_or_path: str) -> str | None:
-    """Say what of a hardware file has no counterpart in a machine; None where it is none."""
+    """List fields of a hardware file without a counterpart in a machine; None where it is none."""
     if not name_or_path.endswith(SUFFIXES):
         return None
     said = "; ".join(read_hardware(Path(name_or_path)).left_out)
@@ -105,7 +105,7 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
 def _read(own: dict[str, Setting], name: str) -> Machine:
     """Return the machine of its own settings, and of defaults for the others."""
     _require_apart(own, own, f"machine {name}")
-    settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
+    settings = _merge(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
     if "throughput" in own:
         return _require_one_rate(from_settings(settings, f"machine {name}"), f"machine {name}")
     if {"array.rows", "array.columns", "clock"} <= own.keys():
@@ -149,7 +149,7 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     if BANK in overrides:
         gone = SCRATCHPAD if machine.banks else (*SCRATCHPAD, "energy.leakage_w")
         base = {key: value for key, value in base.items() if key not in gone}
-    settings = _merged(base, overrides)
+    settings = _merge(base, overrides)
     _require_apart(overrides, settings, "machine option")
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
@@ -163,7 +163,7 @@ def override(machine: Machine, overrides: Settings) -> Machine:
 
 
 class RateError(InputError):
-    """A machine whose throughput is not what its array does."""
+    """A machine with another throughput than its array's."""
 
 
 def _require_one_rate(machine: Machine, where: str) -> Machine:
@@ -189,7 +189,7 @@ def _at_rate_of_array(machine: Machine) -> Machine:
     return machine if rate is None else replace(machine, operations_per_s=rate)
 
 
-def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
+def _merge(settings: Settings, given: Settings) -> dict[str, Setting]:
     """Return ``settings`` with those ``given`` in their place; sources say which figures were."""
     merged = {**settings, **given}
     for table in _SOURCED:
@@ -236,7 +236,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
 
 def _settings(source: Traversable, where: str) -> dict[str, Setting]:
     """Return a TOML file as flat settings; a bare number is no quantity: 25 may mean 25 GB/s."""
-    found = _untyped(_flat(read_toml(source, f"machine {where}"), "", where))
+    found = _find_untyped(_flat(read_toml(source, f"machine {where}"), "", where))
     for key, value in found.items():
         kind, bare = KINDS.get(key), type(value) in (int, float)
         if isinstance(kind, Dimension) and bare:
@@ -244,7 +244,7 @@ def _settings(source: Traversable, where: str) -> dict[str, Setting]:
     return found
 
 
-def _untyped(settings: dict[str, Setting]) -> dict[str, Setting]:
+def _find_untyped(settings: dict[str, Setting]) -> dict[str, Setting]:
     """Return settings in which ``default`` of a table of types, or else fp32, is that of all."""
     for key in TYPED:
         for name in ("default", "fp32"):

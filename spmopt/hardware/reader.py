@@ -33,13 +33,13 @@ class Reader:
     where: str
 
     def require_known(self, known: Collection[str], what: str) -> None:
-        """Refuse a key that is not ``known``; ``what`` is what a key stands for."""
+        """Refuse a key that is not ``known``; ``what`` is the meaning of a key."""
         for key in self.table:
             if key not in known:
                 raise InputError(f"{self.where}: {unknown(what, key, known)}")
 
     def setting(self, key: str, kind: Dimension | type) -> object:
-        """Return what ``kind`` says: a quantity, or a text, count, number or switch."""
+        """Return the value by ``kind``: a quantity, or a text, count, number or switch."""
         if isinstance(kind, Dimension):
             return self.quantity(key, kind, _EXAMPLES.get(key))
         read = {str: self.text, int: self.count, float: self.number, bool: self.switch}[kind]

@@ -25,8 +25,8 @@ def with_technology(
     Parameters
     ----------
     machine
-        Its leakage is taken for the scratchpad's, and replaced. What an earlier technology made
-        of it is forgotten.
+        Its leakage is taken for the scratchpad's, and replaced. Values of an earlier technology are
+        dropped.
     technology
         With figures for ``machine.spm_bytes``.
     banks
@@ -36,7 +36,7 @@ def with_technology(
         hold back the engine is up to lowering, see :func:`spmopt.graph.cycles.access_cycles`.
         None: as many as it takes, nothing is slowed.
     named
-        What the machine calls the technology, to find it again: a path; default: its name.
+        Name of the technology in the machine, to find it again: a path; default: its name.
 
     Raises
     ------
@@ -78,8 +78,8 @@ def with_technology(
 class BankOf:
     """A bank to be: its size, its technology, and ports side by side, one access at a time each.
 
-    ``ports`` None: as many as it takes, so that nothing waits for the bank. ``named``: what the
-    machine calls the technology, to find it again: a path; None: its name.
+    ``ports`` None: as many as it takes, so that nothing waits for the bank. ``named``: the name of
+    the technology in the machine, to find it again: a path; None: its name.
     """
 
     spm_bytes: int
@@ -139,7 +139,7 @@ def _bank(wanted: BankOf) -> Bank:
 
 
 _APART = ("DeepNVM++", "NVSim")
-"""How the sources begin of ``deepnvm-*`` and what is made of it, and of ``nvsim-*``."""
+"""How the sources begin of ``deepnvm-*`` and of figures derived from it, and of ``nvsim-*``."""
 
 
 def sources_of(machine: Machine) -> tuple[str, ...]:
@@ -149,9 +149,9 @@ def sources_of(machine: Machine) -> tuple[str, ...]:
 
 
 def bases_of(machine: Machine) -> tuple[tuple[str, Basis], ...]:
-    """Return the technologies of the scratchpad, of each bank, and what their figures rest on.
+    """Return the technologies of the scratchpad, of each bank, and the basis of their figures.
 
-    Of a bank it is what its source ends in (:func:`spmopt.hardware.scratchpad.with_banks`).
+    Of a bank it is the end of its source (:func:`spmopt.hardware.scratchpad.with_banks`).
     """
     found = [(bank.technology, bank.source.rpartition("; ")[2]) for bank in machine.banks]
     if machine.memory is not None:
@@ -161,7 +161,7 @@ def bases_of(machine: Machine) -> tuple[tuple[str, Basis], ...]:
 
 
 def least_sure(machine: Machine) -> Basis | None:
-    """Return what the figures of the scratchpad rest on, of several banks the least sure.
+    """Return the basis of the figures of the scratchpad, of several banks the least sure.
 
     None where no technology is known.
     """
@@ -169,7 +169,7 @@ def least_sure(machine: Machine) -> Basis | None:
 
 
 def disagreement(sources: Iterable[str]) -> str | None:
-    """What is to be warned of where figures are of two sources that disagree; None where not.
+    """Warnings where figures are of two sources that disagree; None where not.
 
     At 3 MB the leakage of DeepNVM++ (table II) and of the runs of NVSim differ by a factor of
     about 100 for SRAM, STT-MRAM and SOT-MRAM alike.

@@ -2,8 +2,8 @@
 
 Tables nest with dots (``array.rows``, ``energy.mac_pj``); sizes and rates bear units. ``bank`` is
 one text, with commas between banks. They make up the scratchpad, so that ``spm`` and ``technology``
-are left out then, and ``energy.leakage_w`` is that of all else. What :func:`to_settings` gives,
-:func:`from_settings` reads back to the same machine.
+are left out then, and ``energy.leakage_w`` is that of all else. :func:`from_settings` inverts
+:func:`to_settings`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any, get_type_hints
 
 from spmopt.core.elements import ELEMENT_TYPES, ElementKind
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.instance import TensorKind
 from spmopt.core.machine import (
     Area,
     Bank,
@@ -26,6 +25,7 @@ from spmopt.core.machine import (
     SystolicArray,
     TypedFigures,
 )
+from spmopt.core.problem import TensorKind
 from spmopt.core.units import Dimension, parse_quantity, si, size
 from spmopt.hardware.reader import Reader
 from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
@@ -113,7 +113,7 @@ def _read(text: str, where: str) -> BankOf:
 
 
 def _text(machine: Machine, bank: Bank) -> str:
-    """Return the text, if what it says is the bank."""
+    """Return the text, if it states the bank."""
     parts = [str(bank.spm_bytes), bank.technology]
     if bank.read_bytes_per_s is not None and bank.technology:
         alone = load_technology(bank.technology).at(bank.spm_bytes).read_bytes_per_s
@@ -149,11 +149,11 @@ _TABLES = {table: get_type_hints(record) for table, record in _RECORDS.items()}
 _OPTIONAL = ("reuse", "pipelined")
 """Fields of tables that are said only where they are not the default."""
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
-"""What a technology says, and a machine that names one does not."""
+"""Settings of a technology, absent from a machine that names one."""
 OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
-"""What banks say, and a machine that has some does not."""
+"""Settings of banks, absent from a machine that has some."""
 SCRATCHPAD = ("spm", "technology", "banks")
-"""What makes up a scratchpad without banks."""
+"""Settings of a scratchpad without banks."""
 _DOTTED: Mapping[str, Kind] = {
     f"{table}.{field}": kind for table, kinds in _TABLES.items() for field, kind in kinds.items()
 }
@@ -177,11 +177,11 @@ KINDS: Mapping[str, Kind] = {
         if each.kind in (ElementKind.FLOAT, ElementKind.INTEGER)
     },
 }
-"""The same, and what products of each element type may have of their own."""
+"""The same, and settings of products by element type."""
 
 
 def require_setting(key: str, where: str = "") -> None:
-    """Refuse what is no setting of a machine; ``where`` begins the error.
+    """Refuse unknown settings of a machine; ``where`` begins the error.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def _with_banks(settings: Settings, where: str) -> Machine:
 
 
 def _bare(read: Reader) -> Machine:
-    """Return the machine with its scratchpad as it is; what a technology says is left at 0."""
+    """Return the machine with its scratchpad as it is; settings of a technology are left at 0."""
     said = OF_TECHNOLOGY if "technology" in read.table else ()
     records: dict[str, Any] = {
         table: _record(read, table, [field for field in kinds if f"{table}.{field}" not in said])
@@ -243,7 +243,7 @@ def _bare(read: Reader) -> Machine:
 
 
 def read_bypass(names: Iterable[str], where: str) -> tuple[str, ...]:
-    """Return kinds of tensors in their order; ``where`` names what gives them.
+    """Return kinds of tensors in their order; ``where`` names their source.
 
     Raises
     ------
@@ -330,7 +330,7 @@ _FLOATS = 10**300
 """Numbers up to which they are shown as floats."""
 
 
-def shown_setting(key: str, value: Setting) -> str:
+def show_setting(key: str, value: Setting) -> str:
     """A value of the setting ``key``, in base units, with its unit: ``616 GB/s``, ``8 MiB``."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -9,8 +9,8 @@ has one run a line: NVSim (SEAL-UCSB, commit 6334d00), 22 nm LOP, 350 K, words o
 optimized for the energy-delay product of reads: one configuration of each capacity, where algorithm
 1 of DeepNVM++ chooses among 8 targets and 3 kinds of access. Its cell of SOT-MRAM is an assumption,
 those of SRAM and STT-MRAM come with NVSim. Columns that are not read here: NVSim's own bandwidths,
-of banks that overlap their accesses where they can. What NVSim and the file call a megabyte is a
-MiB: the area of 1 "MB" of SRAM times its efficiency is that of 2**23 cells of 146 F^2.
+of banks that overlap their accesses where they can. A megabyte of NVSim and of the file is a MiB:
+the area of 1 "MB" of SRAM times its efficiency is that of 2**23 cells of 146 F^2.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from functools import cache
 from os import PathLike
 from pathlib import Path
 
-from spmopt.core.border import is_file, read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension
+from spmopt.core.validation import is_file, read_toml
 from spmopt.hardware.reader import FOLDER, Reader, no_toml, preset_files
 from spmopt.hardware.technology import FIGURES, Interpolation, Point, Technology
 
@@ -53,7 +53,7 @@ _MIB = 2**20
 
 
 def _technology(name: str, found: object) -> Technology:
-    """Technology of what a package or a user gave: it, a TOML file, its tables, a function."""
+    """Technology that a package or a user gave: it, a TOML file, its tables, a function."""
     given = found() if callable(found) else found
     if isinstance(given, Technology):
         return given if given.name == name else replace(given, name=name)
@@ -96,7 +96,7 @@ def load_technology(name_or_path: str) -> Technology:
         No such technology or file, not TOML, or a setting that cannot be used.
     """
     if name_or_path in (*preset_files("technology"), *_NVSIM_CELLS):
-        return _shipped(name_or_path)
+        return _ship(name_or_path)
     known = TECHNOLOGIES.find(name_or_path)
     if known is not None:
         return known
@@ -110,7 +110,7 @@ def load_technology(name_or_path: str) -> Technology:
 
 
 @cache
-def _shipped(name: str) -> Technology:
+def _ship(name: str) -> Technology:
     if name in _NVSIM_CELLS:
         return _nvsim(name)
     where = f"technology {name}"

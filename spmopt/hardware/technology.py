@@ -1,4 +1,4 @@
-"""A memory technology: points of one source, and what may be asked between them."""
+"""A memory technology: points of one source, and interpolation between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spmopt.hardware.fit import Fit, fit, through
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What a source says of one capacity; latencies and energies are of one access.
+    """Figures of a source for one capacity; latencies and energies are of one access.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Point:
     area_mm2
         Of the whole memory, periphery included.
     configuration
-        What the memory was designed for, where a source has several designs of a capacity.
+        Design goal of the memory, where a source has several designs of a capacity.
     """
 
     capacity_bytes: int
@@ -51,8 +51,8 @@ class Point:
     def edap(self) -> float:
         """Energy-delay-area product (pJ ns mm2) by which configurations are chosen.
 
-        Energy and delay are those of a read and a write together. DeepNVM++ (algorithm 1) does
-        not say what it takes; leakage, which is no energy of an access, is left out here.
+        Energy and delay are those of a read and a write together. DeepNVM++ (algorithm 1) does not
+        state its costs; leakage, which is no energy of an access, is left out here.
         """
         energy = self.read_energy_pj + self.write_energy_pj
         return energy * (self.read_latency_ns + self.write_latency_ns) * self.area_mm2
@@ -100,16 +100,16 @@ class ScratchpadFigures:
 
     @property
     def read_bytes_per_s(self) -> float:
-        """What one bank reads."""
+        """Read rate of one bank."""
         return self.access_bytes / self.point.read_latency_ns * 1e9
 
     @property
     def write_bytes_per_s(self) -> float:
-        """What one bank writes."""
+        """Write rate of one bank."""
         return self.access_bytes / self.point.write_latency_ns * 1e9
 
     def rates(self, banks: int | None) -> tuple[int, int] | tuple[None, None]:
-        """Return what so many banks read and write in a second; None where they are not counted."""
+        """Return the read and write rates of so many banks; None where they are not counted."""
         if banks is None:
             return None, None
         alone = (self.read_bytes_per_s, self.write_bytes_per_s)
@@ -122,7 +122,7 @@ FURTHEST = 8
 
 
 class Interpolation(StrEnum):
-    """What is known between and beyond the points."""
+    """Interpolation between and beyond the points."""
 
     NOTHING = "nothing"
     FIT = "fit"
@@ -136,7 +136,7 @@ class Technology:
     Attributes
     ----------
     name, cell, source
-        What it is called, the kind of its cells, and where its figures are from.
+        Its name, the kind of its cells, and the source of its figures.
     access_bytes
         Bytes that one access reads or writes: latency and energy are of so many.
     between
@@ -147,7 +147,7 @@ class Technology:
         How long contents last since they were written; None: as long as anybody needs.
     points
         By capacity, and of one capacity by their energy-delay-area product: configurations, of
-        which the first is what there is of the capacity (algorithm 1 of DeepNVM++).
+        which the first is the one of the capacity (algorithm 1 of DeepNVM++).
     """
 
     name: str
@@ -227,7 +227,7 @@ class Technology:
         if capacity_bytes < 1:
             raise InputError(f"technology {self.name}: capacity must be at least 1 byte")
         if self.between is Interpolation.NOTHING:
-            return self._scratchpad(Basis.PUBLISHED, self._published(capacity_bytes))
+            return self._scratchpad(Basis.PUBLISHED, self._publish(capacity_bytes))
         first, *_, last = self.capacities_bytes
         if capacity_bytes > self.most_bytes:
             raise InputError(
@@ -241,7 +241,7 @@ class Technology:
             basis, Point(capacity_bytes=capacity_bytes, configuration="", **values)
         )
 
-    def _published(self, capacity_bytes: int) -> Point:
+    def _publish(self, capacity_bytes: int) -> Point:
         for point in self.best:
             if point.capacity_bytes == capacity_bytes:
                 return point

@@ -1,10 +1,10 @@
 """Hardware files of ZigZag and Stream as machines.
 
 Both (KU Leuven, github.com/KULeuven-MICAS) describe a core by its memories and its operational
-array in YAML; a file of Stream names the files of several cores. What they say goes by their
+array in YAML; a file of Stream names the files of several cores. They are interpreted by their
 documentation: sizes are in bits, bandwidths in bits a cycle, ``r_cost`` and ``w_cost`` in
 picojoules of all bits of a cycle. A machine here has one scratchpad below the DRAM: the largest
-memory on chip. What has no counterpart is listed, never dropped without a word.
+memory on chip. Fields without a counterpart are listed, never dropped silently.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.border import is_file, read_yaml
 from spmopt.core.errors import InputError, require_package
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
+from spmopt.core.validation import is_file, read_yaml
 
 SUFFIXES = (".yaml", ".yml")
 CLOCK_HZ = 10**9
@@ -27,14 +27,14 @@ _OPERANDS = {"I1": "activations", "O": "results"}
 
 @dataclass(frozen=True, kw_only=True)
 class HardwareFile:
-    """What a file comes to.
+    """Machine of a file.
 
     Attributes
     ----------
     settings
         Those of a machine.
     left_out
-        What has no counterpart, in words.
+        Fields without a counterpart, in words.
     """
 
     settings: Mapping[str, str | int | float | bool]

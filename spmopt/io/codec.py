@@ -2,8 +2,8 @@
 
 The fields of a record are those of its JSON object. Those whose metadata name a ``group`` are left
 out where all of the group are empty or false, as those of ``banks`` without banks; those that are
-not ``stored`` always. ``msgspec`` checks types and makes the records, which check themselves; what
-it passes over, an unknown field or one left out, is refused here.
+not ``stored`` always. ``msgspec`` checks types and makes the records, which check themselves;
+unknown and missing fields, which it ignores, are refused here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.core.result import Status
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def encode(record: Any) -> Json:
         for field in fields(record)
         if field.metadata.get("stored", True)
     }
-    shown = {None, *(group for name, group in names.items() if _given(getattr(record, name)))}
+    shown = {None, *(group for name, group in names.items() if _is_given(getattr(record, name)))}
     return {name: _plain(getattr(record, name)) for name in names if names[name] in shown}
 
 
@@ -69,10 +69,10 @@ def decode(value: object, kind: type[T], where: str) -> T:
     try:
         return msgspec.convert(value, kind, dec_hook=_decode_value)
     except msgspec.ValidationError as error:
-        raise InputError(_reworded(str(error), where)) from None
+        raise InputError(_reword(str(error), where)) from None
 
 
-def joined(where: str, name: str) -> str:
+def join(where: str, name: str) -> str:
     """Return the path of field ``name`` of the object at ``where``."""
     return f"{where}.{name}" if where else name
 
@@ -86,7 +86,7 @@ def require_fields(
             raise InputError(f"{where or 'document'}: {unknown('field', name, names)}")
     for name in names:
         if name not in value and name not in optional:
-            raise InputError(f"{joined(where, name)}: is missing")
+            raise InputError(f"{join(where, name)}: is missing")
 
 
 def record_schema(kind: type) -> tuple[Json, Json]:
@@ -95,7 +95,7 @@ def record_schema(kind: type) -> tuple[Json, Json]:
     return _schema(kind, within), within
 
 
-def _given(value: object) -> bool:
+def _is_given(value: object) -> bool:
     """Return whether a field is neither empty nor false."""
     return bool(value.size) if isinstance(value, np.ndarray) else bool(value)
 
@@ -135,13 +135,13 @@ def _fraction(value: object) -> Fraction:
     return number
 
 
-def _reworded(message: str, where: str) -> str:
+def _reword(message: str, where: str) -> str:
     """Return one line that begins with the path: ``machine.spm_bytes: must be a whole number``."""
     text, _, path = message.partition(" - at `$")
     place = (where + path.removesuffix("`")).removeprefix(".")
     missing, expected = _MISSING.fullmatch(text), _EXPECTED.fullmatch(text)
     if missing:
-        return f"{joined(place, missing[1])}: is missing"
+        return f"{join(place, missing[1])}: is missing"
     if expected:
         wanted, got = (
             " or ".join(_WORDS.get(name, name) for name in names.split(" | "))
@@ -185,7 +185,7 @@ def _check_fields(value: object, hint: Any, where: str) -> None:
         hints = _hints(hint)
         require_fields(value, list(hints), where, _optional(hint))
         for name, one in value.items():
-            _check_fields(one, hints[name], joined(where, name))
+            _check_fields(one, hints[name], join(where, name))
 
 
 _NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}

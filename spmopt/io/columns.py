@@ -26,9 +26,9 @@ def columns_of(record: type, *, without: str = "") -> dict[str, Any]:
 
 
 def document_of(title: str, /, **types: Any) -> Any:
-    """Make a record of what an object of a file has, by the types of its fields.
+    """Make a record of an object of a file, by the types of its fields.
 
-    A pair is a type and a field with a default, as of what may be left out.
+    A pair is a type and a field with a default, for optional fields.
     """
     named = [
         (name, *(kind if isinstance(kind, tuple) else (kind,))) for name, kind in types.items()

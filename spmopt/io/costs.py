@@ -1,15 +1,15 @@
-"""Files of what operations cost: CSV, JSON, and what ZigZag writes of each layer.
+"""Files of costs of operations: CSV, JSON, and ZigZag's output for each layer.
 
-A CSV file has columns ``operation`` and ``cycles``, and may have ``mode``, ``scratch_bytes``,
+A CSV file has columns ``operation`` and ``cycles``, and may have ``mapping``, ``scratch_bytes``,
 ``energy_pj`` and ``dram_bytes`` (``weight=9408;x=resident``); a JSON file is a list of objects of
-the same fields, with ``dram_bytes`` an object. An empty field is what lowering says. Several rows
-of an operation are modes of it, in their order.
+the same fields, with ``dram_bytes`` an object. An empty field keeps the mapper's value. Several
+rows of an operation are mappings of it, in their order.
 
 Of ZigZag (github.com/KULeuven-MICAS/zigzag) a folder of ``*_complete.json``, or one of these:
 cycles are ``latency.computation``, without loading and storing data, which schedules decide here;
 energy is the operational one and that of all memories but the last of each operand, which is its
 DRAM. It counts stalls for its DRAM as computation; :func:`read_costs` says how much stalls at all,
-for what of it is DRAM is then counted twice.
+because the DRAM part is then counted twice.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.border import guarded, is_folder, read_json, read_text
 from spmopt.core.costs import RESIDENT, Costs, OperationCost
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.validation import guard, is_folder, read_json, read_text
 
-COLUMNS = ("operation", "mode", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
+COLUMNS = ("operation", "mapping", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
 _OF_ZIGZAG = "_complete.json"
 
 
 def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
-    """Read a file of costs, or a folder of ZigZag's; ``warn`` is told of what is doubtful.
+    """Read a file of costs, or a folder of ZigZag's; ``warn`` receives doubtful values.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
             raise InputError(f"{where}: a folder without *{_OF_ZIGZAG}, as ZigZag writes them")
         return _of_layers([(read_json(file), f"costs {file}") for file in files], warn)
     if path.suffix.lower() == ".csv":
-        return _gathered(_of_csv(path, where))
+        return _gather(_of_csv(path, where))
     if path.suffix.lower() != ".json":
         raise InputError(f"{where}: must end in .csv or .json, or be a folder of ZigZag's results")
     document = read_json(path)
@@ -53,12 +53,12 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
         return _of_layers([(document, where)], warn)
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
         raise InputError(f"{where}: must be a list of objects with {', '.join(COLUMNS)}")
-    return _gathered((f"{where}: row {n}", row) for n, row in enumerate(document, start=1))
+    return _gather((f"{where}: row {n}", row) for n, row in enumerate(document, start=1))
 
 
 def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     text = StringIO(read_text(path, where, kind="CSV"), newline="")
-    with guarded(where, "CSV", "", csv.Error):
+    with guard(where, "CSV", "", csv.Error):
         reader = csv.DictReader(text, strict=True)
         for row in reader:
             if None in row or None in row.values():
@@ -66,10 +66,10 @@ def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]
             yield f"{where}: line {reader.line_num}", {**row}
 
 
-def _gathered(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
+def _gather(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
     """Return the costs of rows, each named by where it stands."""
     found: dict[str, list[OperationCost]] = {}
-    modes: set[tuple[str, str]] = set()
+    mappings: set[tuple[str, str]] = set()
     for where, row in rows:
         for key in row:
             if key not in COLUMNS:
@@ -77,10 +77,10 @@ def _gathered(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
         name = row.get("operation")
         if not isinstance(name, str) or not name:
             raise InputError(f"{where}: operation is missing")
-        mode = (name, str(row.get("mode") or ""))
-        if mode in modes:
-            raise InputError(f"{where}: {name} stands twice; name modes in the column mode")
-        modes.add(mode)
+        mapping = (name, str(row.get("mapping") or ""))
+        if mapping in mappings:
+            raise InputError(f"{where}: {name} stands twice; name mappings in the column mapping")
+        mappings.add(mapping)
         cycles = _count(row, "cycles", where)
         if cycles is None:
             raise InputError(f"{where}: cycles is missing")

@@ -1,6 +1,6 @@
 """Files of JSON and other text, written whole or not at all, and not over a stream in use.
 
-What is read passes :mod:`spmopt.core.border`.
+Input passes :mod:`spmopt.core.validation`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from time import monotonic, sleep
 
 import msgspec
 
-from spmopt.core.border import exists, is_file, is_folder, reason
 from spmopt.core.errors import InputError
-from spmopt.io.locks import append, locked, remove_dead
+from spmopt.core.validation import exists, is_file, is_folder, reason
+from spmopt.io.locks import append, lock_file, remove_dead
 
 _PART = ".new"
 """How names of files end that are being written, after the number of the process."""
@@ -54,8 +54,8 @@ def write_packed(path: Path, text: str) -> None:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write through a file beside ``path``, then rename it over ``path``.
 
-    A link stays a link, and a file that is replaced keeps its mode; what is no file (a pipe, a
-    device) is written to as it is.
+    A link stays a link, and a file that is replaced keeps its mode; a pipe or a device is written
+    to as it is.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def require_folder(folder: Path) -> None:
 
 
 def _pour(path: Path, content: bytes) -> None:
-    """Write to what is no file; who reads a pipe must come soon."""
+    """Write to a pipe or a device; who reads a pipe must come soon."""
     stop = monotonic() + PIPE_S
     while True:
         try:
@@ -149,9 +149,9 @@ def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
         It cannot be written.
     """
     part = _part(path)
-    with locked(part) as file:
+    with lock_file(part) as file:
         try:
-            with suppress(OSError):  # there is none, or the file system has no modes
+            with suppress(OSError):  # there is none, or the file system has no mappings
                 part.chmod(stat.S_IMODE(path.stat().st_mode))
             file.truncate(0)
             append(file, content)
@@ -166,7 +166,7 @@ def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what processes that were killed have left of files in a folder."""
+    """Remove partial files that killed processes left in a folder."""
     remove_dead(folder, ".", _PART)
 
 
@@ -177,7 +177,7 @@ def _part(path: Path) -> Path:
 def _require_no_stream(path: Path) -> None:
     """Refuse a name of standard output, and one of a file that a stream of ours is open on.
 
-    Such a file would be replaced, and what the stream says besides would go into the old one. A
+    Such a file would be replaced, and later output of the stream would go into the old one. A
     pipe under another name (``/dev/fd/63``) holds nothing that could be lost.
 
     Raises

@@ -1,6 +1,6 @@
-"""Instances, schedules and results as versioned, lossless JSON documents and files.
+"""Problems, schedules and results as versioned, lossless JSON documents and files.
 
-An instance has one array per column, so that 20,000 operations stay small and quick. A result
+A problem has one array per column, so that 20,000 operations stay small and quick. A result
 stands alone: the verifier needs nothing else to check schedule and bound.
 """
 
@@ -16,53 +16,54 @@ from types import GenericAlias
 from typing import Any, Self, TypeVar
 
 from spmopt import __version__
-from spmopt.core.border import read_json
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import kind_of_file
-from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Area, Machine
 from spmopt.core.objective import REPLAY
-from spmopt.core.operation import Mode, Operand, Operation
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
-from spmopt.io.codec import Json, decode, encode, joined, record_schema, require_fields
+from spmopt.core.validation import read_json
+from spmopt.io.codec import Json, decode, encode, join, record_schema, require_fields
 from spmopt.io.columns import columns, columns_of, document_of, rows
 from spmopt.io.document import write_json
-from spmopt.io.pieces import PiecesDocument, StoredPieces, decode_pieces, encode_pieces
+from spmopt.io.fusion import FusionDocument, StoredFusion, decode_fusion, encode_fusion
+from spmopt.io.renames import FORMATS, rename_fields
 
 T = TypeVar("T")
-VERSION = 3
+VERSION = 4
 """Version of every format that is written; older files are read as well."""
-KINDS = ("instance", "schedule", "result")
+KINDS = ("problem", "schedule", "result")
 _TAKEN_BY = {
-    "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
+    "spmopt-problem": "; a problem is for 'spmopt solve' and 'spmopt compare'",
     "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt analyze'",
 }
 
 _WANTED = {
-    "instance": "an instance (.json), as 'spmopt instance -o' writes it",
+    "problem": "a problem (.json), as 'spmopt problem -o' writes it",
     "schedule": "a schedule (.json)",
     "result": "a result file (.json), as 'spmopt solve -o' writes it",
 }
 
 
 _Tensors = document_of("Tensors", **columns_of(Tensor))
-_Operations = document_of("Operations", **columns_of(Operation, without="modes"))
+_Operations = document_of("Operations", **columns_of(Operation, without="mappings"))
 _Operands = {name: GenericAlias(list, kind) for name, kind in columns_of(Operand).items()}
-_Modes = document_of(
-    "Modes", operation=list[int], **columns_of(Mode, without="operands"), **_Operands
+_OpMappings = document_of(
+    "OpMappings", operation=list[int], **columns_of(OpMapping, without="operands"), **_Operands
 )
-_Instance = document_of(
-    "Instance",
-    **{"name": str, "lowering": str, "source": str, "machine": Machine},
+_Problem = document_of(
+    "Problem",
+    **{"name": str, "mapper": str, "source": str, "machine": Machine},
     tensors=_Tensors,
     operations=_Operations,
-    modes=_Modes,
+    mappings=_OpMappings,
 )
-"""What a file says of an instance: one list for each field of its records."""
+"""Layout of a problem in a file: one list for each field of its records."""
 _RESULT = tuple(f.name for f in fields(Result) if f.metadata.get("stored", True))
-_OF_PIECES = ("cover_bound", "pieces")
-"""Fields of results in pieces only."""
+_OF_FUSION = ("fusion_bound", "fusion")
+"""Fields of fused results only."""
 
 
 OLD_LOWERINGS: Mapping[str, str] = {"tiled": "panel"}
@@ -74,7 +75,7 @@ def _objective_lacks(old: Json) -> Json:
 
 
 _LACKING: Mapping[str, Mapping[str, Callable[[Json], Json]]] = {
-    "instance": {
+    "problem": {
         "machine": lambda _: {"area": encode(Area()), "memory": None},
         "machine.energy": lambda _: {"source": ""},
     },
@@ -87,59 +88,60 @@ _LACKING: Mapping[str, Mapping[str, Callable[[Json], Json]]] = {
         "totals": lambda _: {"dma_commands": None, "dma_descriptors": None},
     },
 }
-"""What files of version 1 may lack, by the path of its object, and what that means."""
+"""Fields that files of version 1 may lack, by the path of the object, and their meaning."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredResult:
-    """A result together with the instance that it solves and the versions that made it.
+    """A result together with the problem that it solves and the versions that made it.
 
-    ``pieces`` are those of a file: ``result`` gets its own when their listing has been made again
-    (:func:`spmopt.audit.restored`), and then there are none here.
+    ``fusion`` are those of a file: ``result`` gets its own when their listing has been made again
+    (:func:`spmopt.audit.restore`), and then there are none here.
     """
 
-    instance: Instance
+    problem: Problem
     result: Result
     versions: Mapping[str, str] = field(default_factory=dict)
-    pieces: StoredPieces | None = None
+    fusion: StoredFusion | None = None
 
     @property
-    def is_in_pieces(self) -> bool:
-        """Whether its schedule is of a cover."""
-        return self.pieces is not None or self.result.pieces is not None
+    def is_fused(self) -> bool:
+        """Whether its schedule is of a fusion plan."""
+        return self.fusion is not None or self.result.fusion is not None
 
     @classmethod
-    def made_here(cls, instance: Instance, result: Result) -> Self:
-        """Return one that this program has made; of a result in pieces, with their instance.
+    def is_made_here(cls, problem: Problem, result: Result) -> Self:
+        """Return one that this program has made; of a fused result, with their problem.
 
-        A bound over all covers is proved by what is known of pieces: without them it is left out.
+        A bound over the fusion space is proved by the certificate of the fusion tiles: without them
+        it is left out.
         """
         versions = {"spmopt": __version__, "python": platform.python_version()}
-        on = instance if result.pieces is None else result.pieces.instance
-        if result.pieces is None:
-            result = replace(result, cover_bound=None)
-        return cls(instance=on, result=result, versions=versions)
+        on = problem if result.fusion is None else result.fusion.problem
+        if result.fusion is None:
+            result = replace(result, fusion_bound=None)
+        return cls(problem=on, result=result, versions=versions)
 
 
-def encode_instance(instance: Instance) -> Json:
-    """Return ``instance`` as a JSON document."""
-    operations = instance.operations
-    modes = [(index, mode) for index, op in enumerate(operations) for mode in op.modes]
+def encode_problem(problem: Problem) -> Json:
+    """Return ``problem`` as a JSON document."""
+    operations = problem.operations
+    mappings = [(index, mapping) for index, op in enumerate(operations) for mapping in op.mappings]
     operands = {
-        name: [list(map(attrgetter(name), mode.operands)) for _, mode in modes]
+        name: [list(map(attrgetter(name), mapping.operands)) for _, mapping in mappings]
         for name in _Operands
     }
     return {
-        **_header("instance"),
-        "name": instance.name,
-        "lowering": instance.lowering,
-        "source": instance.source,
-        "machine": encode(instance.machine),
-        "tensors": columns(_Tensors, instance.tensors),
+        **_header("problem"),
+        "name": problem.name,
+        "mapper": problem.mapper,
+        "source": problem.source,
+        "machine": encode(problem.machine),
+        "tensors": columns(_Tensors, problem.tensors),
         "operations": columns(_Operations, operations),
-        "modes": {
-            **columns(_Modes, [mode for _, mode in modes], {"operation", *operands}),
-            "operation": [index for index, _ in modes],
+        "mappings": {
+            **columns(_OpMappings, [mapping for _, mapping in mappings], {"operation", *operands}),
+            "operation": [index for index, _ in mappings],
             **operands,
         },
     }
@@ -156,47 +158,50 @@ def encode_result(stored: StoredResult) -> Json:
     Raises
     ------
     InputError
-        Its pieces are of a listing without a graph.
+        Its fusion tiles are of a tileable graph without a graph.
     """
-    result, pieces = stored.result, stored.pieces
-    if result.pieces is not None:
-        pieces = StoredPieces.of(result.pieces)
-    cover = {"cover_bound": None if result.cover_bound is None else str(result.cover_bound)}
+    result, fusion = stored.result, stored.fusion
+    if result.fusion is not None:
+        fusion = StoredFusion.of(result.fusion)
+    fusion_plan = {
+        "fusion_bound": None if result.fusion_bound is None else str(result.fusion_bound)
+    }
     return {
         **_header("result"),
         "versions": dict(stored.versions),
         **encode(replace(result, schedule=None)),
-        **({} if pieces is None else {**cover, "pieces": encode_pieces(pieces)}),
-        "instance": encode_instance(stored.instance),
+        **({} if fusion is None else {**fusion_plan, "fusion": encode_fusion(fusion)}),
+        "problem": encode_problem(stored.problem),
         "schedule": None if result.schedule is None else encode_schedule(result.schedule),
     }
 
 
-def decode_instance(value: object, where: str = "") -> Instance:
-    """Read what :func:`encode_instance` wrote; ``where`` is its path in a larger document.
+def decode_problem(value: object, where: str = "") -> Problem:
+    """Read the output of :func:`encode_problem`; ``where`` is its path in a larger document.
 
     Raises
     ------
     InputError
-        Not an instance of a known version, or one that contradicts itself.
+        Not a problem of a known version, or one that contradicts itself.
     """
-    document = decode(_body(value, where, "instance"), _Instance, where)
-    modes = _modes(document, where)
-    operations = rows(document.operations, joined(where, "operations"))
-    return Instance(
+    document = decode(_body(value, where, "problem"), _Problem, where)
+    mappings = _mappings(document, where)
+    operations = rows(document.operations, join(where, "operations"))
+    return Problem(
         name=document.name,
-        lowering=document.lowering,
+        mapper=document.mapper,
         source=document.source,
         machine=document.machine,
-        tensors=tuple(Tensor(**row) for row in rows(document.tensors, joined(where, "tensors"))),
+        tensors=tuple(Tensor(**row) for row in rows(document.tensors, join(where, "tensors"))),
         operations=tuple(
-            Operation(**row, modes=tuple(own)) for row, own in zip(operations, modes, strict=True)
+            Operation(**row, mappings=tuple(own))
+            for row, own in zip(operations, mappings, strict=True)
         ),
     )
 
 
 def decode_schedule(value: object, where: str = "") -> Schedule:
-    """Read what :func:`encode_schedule` wrote; whether it is legal, the verifier says.
+    """Read the output of :func:`encode_schedule`; whether it is legal, the verifier says.
 
     Raises
     ------
@@ -207,7 +212,7 @@ def decode_schedule(value: object, where: str = "") -> Schedule:
 
 
 def decode_result(value: object, where: str = "") -> StoredResult:
-    """Read what :func:`encode_result` wrote; whether it is true, the verifier says.
+    """Read the output of :func:`encode_result`; whether it is true, the verifier says.
 
     Raises
     ------
@@ -215,27 +220,27 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         Not a result of a known version, or one with a field of the wrong type.
     """
     document = _body(value, where, "result")
-    optional = () if "pieces" in document else _OF_PIECES
-    require_fields(document, (*_RESULT, "instance", "versions", "pieces"), where, optional)
+    optional = () if "fusion" in document else _OF_FUSION
+    require_fields(document, (*_RESULT, "problem", "versions", "fusion"), where, optional)
     own = {name: document[name] for name in _RESULT if name in document}
     result = decode({**own, "schedule": None}, Result, where)
     if own["schedule"] is not None:
-        schedule = decode_schedule(own["schedule"], joined(where, "schedule"))
+        schedule = decode_schedule(own["schedule"], join(where, "schedule"))
         result = replace(result, schedule=schedule)
     return StoredResult(
-        instance=decode_instance(document["instance"], joined(where, "instance")),
+        problem=decode_problem(document["problem"], join(where, "problem")),
         result=result,
-        versions=decode(document["versions"], dict[str, str], joined(where, "versions")),
-        pieces=decode_pieces(document["pieces"], joined(where, "pieces"))
-        if "pieces" in document
+        versions=decode(document["versions"], dict[str, str], join(where, "versions")),
+        fusion=decode_fusion(document["fusion"], join(where, "fusion"))
+        if "fusion" in document
         else None,
     )
 
 
 def schema(kind: str) -> Json:
-    """Return the JSON Schema of ``kind``: ``instance``, ``schedule`` or ``result``."""
+    """Return the JSON Schema of ``kind``: ``problem``, ``schedule`` or ``result``."""
     body, within = record_schema(
-        {"instance": _Instance, "schedule": Schedule, "result": Result}[kind]
+        {"problem": _Problem, "schedule": Schedule, "result": Result}[kind]
     )
     own = within.pop(body["$ref"].rpartition("/")[2])
     properties, required = own["properties"], own["required"]
@@ -243,12 +248,12 @@ def schema(kind: str) -> Json:
         strings = {"type": "object", "additionalProperties": {"type": "string"}}
         versions = {"description": "of the programs that made it", **strings}
         schedule = {"anyOf": [{"$ref": f"urn:spmopt:schedule:{VERSION}"}, {"type": "null"}]}
-        instance = {"$ref": f"urn:spmopt:instance:{VERSION}"}
-        properties |= {"versions": versions, "instance": instance, "schedule": schedule}
-        required = [*required, "versions", "instance"]
-        pieces, of_pieces = record_schema(PiecesDocument)
-        properties["pieces"], own["dependentRequired"] = pieces, {"pieces": ["cover_bound"]}
-        within |= of_pieces
+        problem = {"$ref": f"urn:spmopt:problem:{VERSION}"}
+        properties |= {"versions": versions, "problem": problem, "schedule": schedule}
+        required = [*required, "versions", "problem"]
+        fusion, of_fusion = record_schema(FusionDocument)
+        properties["fusion"], own["dependentRequired"] = fusion, {"fusion": ["fusion_bound"]}
+        within |= of_fusion
     header = {name: {"const": value} for name, value in _header(kind).items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -261,14 +266,14 @@ def schema(kind: str) -> Json:
     }
 
 
-def write_instance(path: Path, instance: Instance) -> None:
-    """Write ``instance``; raises :class:`InputError` when ``path`` cannot be written."""
-    write_json(path, encode_instance(instance))
+def write_problem(path: Path, problem: Problem) -> None:
+    """Write ``problem``; raises :class:`InputError` when ``path`` cannot be written."""
+    write_json(path, encode_problem(problem))
 
 
-def read_instance(path: Path) -> Instance:
-    """Read an instance; raises :class:`InputError` when it cannot be used."""
-    return _read(path, decode_instance)
+def read_problem(path: Path) -> Problem:
+    """Read a problem; raises :class:`InputError` when it cannot be used."""
+    return _read(path, decode_problem)
 
 
 def write_schedule(path: Path, schedule: Schedule) -> None:
@@ -312,7 +317,8 @@ def _body(value: object, where: str, kind: str) -> Json:
     place = where or "document"
     if not isinstance(value, dict):
         raise InputError(f"{place}: must be an object")
-    found, version = value.get("format"), value.get("version")
+    version, found = value.get("version"), value.get("format")
+    found = FORMATS.get(str(found), found)
     if found != f"spmopt-{kind}":
         hint = "" if where else _TAKEN_BY.get(str(found), "")
         raise InputError(f"{place}: format is {found!r}, not 'spmopt-{kind}'{hint}")
@@ -322,36 +328,47 @@ def _body(value: object, where: str, kind: str) -> Json:
             "write the file again, or use the version of spmopt that wrote it"
         )
     body: Any = {name: inner for name, inner in value.items() if name not in _header(kind)}
+    if version < 4:
+        body = rename_fields(body)
     if version == 1:
         for path, lacking in _LACKING[kind].items():
-            body = _filled(body, path.split("."), lacking)
-    named = body.get("lowering")
+            body = _fill(body, path.split("."), lacking)
+    named = body.get("mapper")
     if version < 3 and isinstance(named, str):
-        body["lowering"] = OLD_LOWERINGS.get(named, named)
+        body["mapper"] = OLD_LOWERINGS.get(named, named)
     return dict(body)
 
 
-def _filled(value: Any, path: Sequence[str], lacking: Callable[[Json], Json]) -> Any:
-    """Return ``value`` with what is ``lacking`` in its object at ``path``, where there is one."""
+def _fill(value: Any, path: Sequence[str], lacking: Callable[[Json], Json]) -> Any:
+    """Return ``value`` with the fields ``lacking`` in its object at ``path``.
+
+    Where there is one.
+    """
     if not isinstance(value, dict):
         return value
     name, *rest = path or [""]
     if not name:
         return {**lacking(value), **value}
-    return {**value, name: _filled(value[name], rest, lacking)} if name in value else value
+    return {**value, name: _fill(value[name], rest, lacking)} if name in value else value
 
 
-def _modes(document: Any, where: str) -> list[list[Mode]]:
-    """Return the modes of each operation, in the order of the file."""
-    place, operations = joined(where, "modes"), len(document.operations.name)
-    modes: list[list[Mode]] = [[] for _ in range(operations)]
-    operand = cache(lambda passes, stationary: Operand(passes=passes, stationary=stationary))
-    for row in rows(document.modes, place):
-        operation, passes, stationary = (row.pop(name) for name in ("operation", *_Operands))
+def _mappings(document: Any, where: str) -> list[list[OpMapping]]:
+    """Return the mappings of each operation, in the order of the file."""
+    place, operations = join(where, "mappings"), len(document.operations.name)
+    mappings: list[list[OpMapping]] = [[] for _ in range(operations)]
+    operand = cache(
+        lambda fetches, required_resident: Operand(
+            fetches=fetches, required_resident=required_resident
+        )
+    )
+    for row in rows(document.mappings, place):
+        operation, fetches, required_resident = (
+            row.pop(name) for name in ("operation", *_Operands)
+        )
         if not 0 <= operation < operations:
             raise InputError(f"{place}.operation: must be 0 to {operations - 1}, not {operation}")
-        if len(passes) != len(stationary):
-            raise InputError(f"{place}.stationary: must be as long as passes in every row")
-        operands = tuple(map(operand, passes, stationary))
-        modes[operation].append(Mode(**row, operands=operands))
-    return modes
+        if len(fetches) != len(required_resident):
+            raise InputError(f"{place}.required-resident: must be as long as passes in every row")
+        operands = tuple(map(operand, fetches, required_resident))
+        mappings[operation].append(OpMapping(**row, operands=operands))
+    return mappings

@@ -18,7 +18,7 @@ if sys.platform != "win32":
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[IO[Any]]:
+def lock_file(path: Path) -> Iterator[IO[Any]]:
     """Open a file to read and append, for this process alone; made if there is none."""
     while True:
         file = path.open("a+b", buffering=0)

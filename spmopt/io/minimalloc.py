@@ -18,9 +18,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from spmopt.core.border import cell, plain, read_text
 from spmopt.core.errors import InputError
 from spmopt.core.placement import Buffer, Gap
+from spmopt.core.validation import cell, plain, read_text
 from spmopt.io.document import write_text
 
 _ALIASES = {
@@ -43,7 +43,7 @@ _GAP = re.compile(r"([0-9]+)-([0-9]+)(?:@([0-9]+):([0-9]+))?")
 
 
 def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple[Buffer, ...]:
-    """Read a file; ``warn`` is told of what is odd in it but no mistake.
+    """Read a file; ``warn`` receives oddities that are no mistakes.
 
     Raises
     ------
@@ -172,21 +172,21 @@ def _require_commas(header: str, where: str) -> None:
 
 
 def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:
-    hint = _given(fields, "hint")
+    hint = _give(fields, "hint")
     return Buffer(
         name=plain(fields["id"]),
         lower=_integer(fields, "lower"),
         upper=_integer(fields, "upper") + inclusive,
         size_bytes=_integer(fields, "size"),
-        alignment_bytes=1 if (alignment := _given(fields, "alignment")) is None else alignment,
+        alignment_bytes=1 if (alignment := _give(fields, "alignment")) is None else alignment,
         gaps=tuple(_gap(text, inclusive) for text in fields.get("gaps", "").split(" ") if text),
         hint_bytes=None if hint is None or hint < 0 else hint,
-        fixed_bytes=_given(fields, "offset"),
+        fixed_bytes=_give(fields, "offset"),
     )
 
 
-def _given(fields: Mapping[str, str], column: str) -> int | None:
-    """Return what a column that need not be there says; None where it says nothing."""
+def _give(fields: Mapping[str, str], column: str) -> int | None:
+    """Return the value of an optional column; None where it says nothing."""
     return _integer(fields, column) if fields.get(column, "").strip() else None
 
 

@@ -17,22 +17,22 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.assemble.cost import transfer_cycles
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.belady import distance
-from spmopt.policies.outcome import in_first_modes
+from spmopt.policies.outcome import in_first_mappings
 from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.policies.transfers.gaps import (
     Gaps,
     Parts,
     earliest_loads,
     latest_stores,
-    moved_plan,
+    move_residency_plan,
     residency_of,
     whole_gaps,
 )
@@ -42,24 +42,29 @@ from spmopt.policies.transfers.rows import whole_rows
 _SPAN = 512
 
 
-def autotm(instance: Instance, request: Request) -> Outcome:
-    """Schedule in the instance's own order; the modes are the first that fit.
+def autotm(problem: Problem, request: Request) -> Outcome:
+    """Schedule in the problem's own order; the mappings are the first that fit.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
     del request
-    arrays = fitting_timeline(instance)
-    plan = keep_by_rank(instance, arrays, distance(arrays))
-    moved = under_kernels(instance.machine, arrays, plan)
-    return in_first_modes(instance, moved)
+    arrays = fitting_timeline(problem)
+    residency_plan = keep_by_rank(problem, arrays, distance(arrays))
+    moved = under_kernels(problem.machine, arrays, residency_plan)
+    return in_first_mappings(problem, moved)
 
 
-def under_kernels(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
-    """Return ``plan``, with the same residency at uses, each move whole and within one step."""
-    gaps = whole_gaps(timeline, whole_rows(machine, timeline, plan.residency))
+def under_kernels(
+    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan
+) -> ResidencyPlan:
+    """Return ``residency_plan``, with the same residency at uses.
+
+    Each move whole and within one step.
+    """
+    gaps = whole_gaps(timeline, whole_rows(machine, timeline, residency_plan.residency))
     none = Parts.empty()
     inward, outward = idle_beside_streams(machine, timeline, gaps.held)
     room = free_pages(machine, timeline, residency_of(gaps, none, none))
@@ -67,7 +72,7 @@ def under_kernels(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
     # On one channel the stores have taken their time from the loads.
     idle = inward if machine.duplex else outward
     loads = _loads_under_one(machine, gaps, earliest_loads(gaps, stores), idle, room)
-    return moved_plan(gaps, stores, loads)
+    return move_residency_plan(gaps, stores, loads)
 
 
 def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> Parts:
@@ -80,7 +85,7 @@ def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> P
     access = _by_step(timeline, gaps.saved > 0)
     size, use, write = gaps.saved[access], timeline.step[access], gaps.last_write[access]
     cycles, pages, at = transfer_cycles(machine, size), machine.pages(size), use.copy()
-    serial = timeline.stationary[write] & (timeline.step[write] == use)
+    serial = timeline.required_resident[write] & (timeline.step[write] == use)
     ends = np.minimum(gaps.trimmed, latest_stores(timeline) + 1)[access]
     for k, (begin, end) in enumerate(zip((use + 1).tolist(), ends.tolist(), strict=True)):
         ahead = _first(idle[begin:end], cycles[k], room[begin:end], pages[k])
@@ -101,7 +106,11 @@ def _loads_under_one(machine: Machine, gaps: Gaps, earliest: Ints, idle: Ints, r
     """
     timeline = gaps.timeline
     access = _by_step(timeline, gaps.grown > 0)
-    size, use, serial = gaps.grown[access], timeline.step[access], timeline.stationary[access]
+    size, use, serial = (
+        gaps.grown[access],
+        timeline.step[access],
+        timeline.required_resident[access],
+    )
     cycles, pages, at = transfer_cycles(machine, size), machine.pages(size), use.copy()
     # What the uses must load anyway takes its time first; a load that is hidden gives it back.
     np.subtract.at(idle, use[~serial], cycles[~serial])

@@ -2,7 +2,7 @@
 
 L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
 Journal 5(2), 1966 (the rule MIN). It is optimal for clean pages of one size, used one a step,
-and only there: here tensors have unequal sizes, write-backs and passes. Departures: an operand
+and only there: here tensors have unequal sizes, write-backs and fetches. Departures: an operand
 whose next use is farther than that of everything evictable is streamed and not kept (bypass);
 one that crosses several times within its step counts as used again at once; transfers are
 hidden afterwards where DMA time is idle, with part of the scratchpad left free for that where
@@ -13,26 +13,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import ranked_outcome
+from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.ranked import Ranking, next_use
 
 
-def belady(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
+def belady(problem: Problem, request: Request, *, granularity: str = "whole") -> Outcome:
     """Bring in an operand only at the cost of tensors that are used later than it.
 
-    The order is the instance's, the modes are the first that fit. ``granularity`` is ``whole``,
-    or ``page``: heads of tensors, a victim trimmed from its tail by just what is needed.
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
+    or ``page``: heads of tensors, a victim trimmed from its tail by exactly the pages needed.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
-    return ranked_outcome(instance, request, distance, granularity)
+    return rank_outcomes(problem, request, distance, granularity)
 
 
 def distance(timeline: Timeline) -> Ranking:
@@ -41,5 +41,5 @@ def distance(timeline: Timeline) -> Ranking:
     return Ranking(
         now=np.arange(timeline.steps),
         after=after,
-        admit_above=np.where(timeline.passes > 1, timeline.step, after),
+        admit_above=np.where(timeline.fetches > 1, timeline.step, after),
     )

@@ -4,15 +4,15 @@ Tabbassum, Issani and Khahro, "Revolutionizing Scratchpad Memory Utilization in 
 Accelerators for Optimal Performance": "dynamic allocation adjusts memory distribution in response
 to real-time workload demands", while "data locality optimization places data into scratchpad
 memory based on its access frequency". The paper gives no algorithm. The reading here: every operand
-is allocated when an operation demands it; what is accessed least often goes first, of equals the
+is allocated when an operation demands it; the tensor accessed least often goes first, of equals the
 one used longest ago. ``counts`` says which accesses count, on which the paper is silent:
 
 * ``past``: those since the start of the run, also those that were streamed, all alike. Nothing is
   known of the future.
-* ``recent``: the same, but each counts half as much after every ``HALF_LIFE`` steps, so that what
-  an earlier layer used often goes in time ("adapts to workload changes in real-time"). This is the
-  order of LRFU (Lee et al., "LRFU: a spectrum of policies that subsumes the least recently used
-  and least frequently used policies", IEEE Transactions on Computers 50(12), 2001).
+* ``recent``: the same, but each counts half as much after every ``HALF_LIFE`` steps, so that
+  tensors that an earlier layer used often go in time ("adapts to workload changes in real-time").
+  This is the order of LRFU (Lee et al., "LRFU: a spectrum of policies that subsumes the least
+  recently used and least frequently used policies", IEEE Transactions on Computers 50(12), 2001).
 * ``run``: those of the whole run, known beforehand ("data most frequently accessed by deep
   learning models"). An operand is placed only at the cost of tensors that are used less often.
 
@@ -29,12 +29,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import ranked_outcome
+from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.ranked import Ranking
 
 Reals = NDArray[np.float64]
@@ -44,35 +44,35 @@ HALF_LIFE = 8
 
 
 def frequency(
-    instance: Instance, request: Request, *, granularity: str = "whole", counts: str = "past"
+    problem: Problem, request: Request, *, granularity: str = "whole", counts: str = "past"
 ) -> Outcome:
     """Bring in every operand that fits; evict the tensor with the fewest accesses.
 
-    The order is the instance's, the modes are the first that fit. ``granularity`` is ``whole``,
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
     or ``page`` to keep heads of tensors; ``counts`` is ``past``, ``recent`` or ``run``.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
-    return ranked_outcome(instance, request, COUNTS[counts], granularity)
+    return rank_outcomes(problem, request, COUNTS[counts], granularity)
 
 
 def rarity(timeline: Timeline) -> Ranking:
     """Rank by the number of accesses so far, then by recency; all not used now may go."""
-    return _ranked(timeline, accesses_so_far(timeline))
+    return _rank(timeline, accesses_so_far(timeline))
 
 
 def fading(timeline: Timeline) -> Ranking:
     """Rank by accesses so far, each worth half after ``HALF_LIFE`` steps; all not used may go."""
-    return _ranked(timeline, fading_accesses(timeline))
+    return _rank(timeline, fading_accesses(timeline))
 
 
-def planned(timeline: Timeline) -> Ranking:
-    """Rank by the accesses of the whole run, then by recency; only what is rarer may go."""
+def residency_plan_residency(timeline: Timeline) -> Ranking:
+    """Rank by the accesses of the whole run, then by recency; only rarer tensors may go."""
     total = accesses_in_all(timeline)
-    ranking = _ranked(timeline, total)
+    ranking = _rank(timeline, total)
     # The highest rank of any access to a tensor that is used so often: above are rarer ones.
     highest = np.zeros(int(total.max(initial=0)) + 1, np.int64)
     np.maximum.at(highest, total, ranking.after)
@@ -82,7 +82,7 @@ def planned(timeline: Timeline) -> Ranking:
 COUNTS: Mapping[str, Callable[[Timeline], Ranking]] = {
     "past": rarity,
     "recent": fading,
-    "run": planned,
+    "run": residency_plan_residency,
 }
 
 
@@ -114,7 +114,7 @@ def fading_accesses(timeline: Timeline) -> Reals:
     return np.array(found)
 
 
-def _ranked(timeline: Timeline, counts: Ints | Reals) -> Ranking:
+def _rank(timeline: Timeline, counts: Ints | Reals) -> Ranking:
     """Rank by ``counts`` (a,) of accesses, the highest first to stay, then by recency."""
     accesses = timeline.tensor.size
     often_first = np.lexsort((-timeline.step, -counts))

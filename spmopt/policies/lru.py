@@ -12,26 +12,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import ranked_outcome
+from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.ranked import Ranking
 
 
-def lru(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
+def lru(problem: Problem, request: Request, *, granularity: str = "whole") -> Outcome:
     """Bring in every operand that fits; evict the tensor whose last use is longest ago.
 
-    The order is the instance's, the modes are the first that fit. ``granularity`` is ``whole``,
+    The order is the problem's, the mappings are the first that fit. ``granularity`` is ``whole``,
     or ``page`` to keep heads of tensors.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
-    return ranked_outcome(instance, request, recency, granularity)
+    return rank_outcomes(problem, request, recency, granularity)
 
 
 def recency(timeline: Timeline) -> Ranking:

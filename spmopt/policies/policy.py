@@ -1,6 +1,6 @@
 """The door of every policy, own or foreign: whatever it decides becomes an outcome.
 
-See :data:`spmopt.core.scheduler.Policy` for what a policy may return.
+See :data:`spmopt.core.scheduler.Policy` for the return values of a policy.
 """
 
 from __future__ import annotations
@@ -11,98 +11,99 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.assemble.index import row_at
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan, Residency, Schedule, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Stores
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, fitting_timeline
-from spmopt.policies.outcome import in_first_modes
+from spmopt.policies.outcome import in_first_mappings
 from spmopt.policies.transfers.hide import hide_transfers
-from spmopt.policies.transfers.rows import joined
+from spmopt.policies.transfers.rows import join
 
 
 def scheduler_of(policy: Callable[..., Any]) -> Scheduler:
     """Return the scheduler that asks ``policy`` for its decisions."""
     asks = _takes_request(policy)
 
-    def scheduler(instance: Instance, request: Request) -> Outcome:
-        return outcome_of(instance, policy(instance, request) if asks else policy(instance))
+    def scheduler(problem: Problem, request: Request) -> Outcome:
+        return outcome_of(problem, policy(problem, request) if asks else policy(problem))
 
     return scheduler
 
 
-def outcome_of(instance: Instance, decision: object) -> Outcome:
-    """Return the outcome of what a policy decided.
+def outcome_of(problem: Problem, decision: object) -> Outcome:
+    """Return the outcome of a policy's decisions.
 
     Raises
     ------
     InputError
         It is nothing that a policy may return.
     InfeasibleError
-        It left the modes to the program, and an operation fits in none of its own.
+        It left the mappings to the program, and an operation fits in none of its own.
     """
     if isinstance(decision, Outcome):
         return decision
     if isinstance(decision, Schedule):
-        return Outcome(plan=None, schedule=decision)
-    if isinstance(decision, Plan):
-        return Outcome(plan=decision)
+        return Outcome(residency_plan=None, schedule=decision)
+    if isinstance(decision, ResidencyPlan):
+        return Outcome(residency_plan=decision)
     if not isinstance(decision, Residency):
-        decision = _residency(instance, decision)
-    arrays = fitting_timeline(instance)
-    plan = completed(arrays, decision)
-    residency = plan.residency
+        decision = _residency(problem, decision)
+    arrays = fitting_timeline(problem)
+    residency_plan = complete(arrays, decision)
+    residency = residency_plan.residency
     if (residency.size_bytes == arrays.size_bytes[residency.tensor]).all():
-        plan = hide_transfers(instance.machine, arrays, plan)
-    return in_first_modes(instance, plan)
+        residency_plan = hide_transfers(problem.machine, arrays, residency_plan)
+    return in_first_mappings(problem, residency_plan)
 
 
-def free_bytes(instance: Instance) -> Ints:
-    """Return what may stay on chip in each step, beside what its operation needs there.
+def free_bytes(problem: Problem) -> Ints:
+    """Return the free bytes of each step, beside the needs of its operation.
 
     Parameters
     ----------
-    instance
+    problem
         As a policy is given it.
 
     Returns
     -------
     (n,)
         Bytes in whole pages, of each operation in the listed order: the scratchpad without the
-        operation's scratch and stationary operands, in its first mode that fits. Tensors that
-        stay from a use to a later one and take no more of it, each in whole pages, fit together.
+        operation's scratch and required-resident operands, in its first mapping that fits. Tensors
+        that stay from a use to a later one and take no more of it, each in whole pages, fit
+        together.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
-    arrays, machine = fitting_timeline(instance), instance.machine
-    pages = machine.pages(arrays.size_bytes)[arrays.tensor] * arrays.stationary
-    fixed = summed(arrays.steps, arrays.step, pages)
+    arrays, machine = fitting_timeline(problem), problem.machine
+    pages = machine.pages(arrays.size_bytes)[arrays.tensor] * arrays.required_resident
+    fixed = sum_up(arrays.steps, arrays.step, pages)
     left = machine.spm_pages - machine.pages(arrays.scratch_bytes) - fixed
     return left * machine.page_bytes
 
 
-def completed(arrays: Timeline, residency: Residency) -> Plan:
-    """Plan of ``residency``, with stationary operands in their steps, and the stores it needs.
+def complete(arrays: Timeline, residency: Residency) -> ResidencyPlan:
+    """Plan of ``residency``, with resident operands in their steps, and the stores it needs.
 
-    What leaves the scratchpad is stored in its last step, as far as DRAM lacks it and something
-    needs it.
+    Departing bytes are stored in their last step, as far as DRAM lacks them and something needs
+    them.
     """
-    found = joined(residency)
-    pinned = np.flatnonzero(arrays.stationary)
+    found = join(residency)
+    pinned = np.flatnonzero(arrays.required_resident)
     pinned = pinned[row_at(found, arrays.step[pinned], arrays.tensor[pinned]) < 0]
     step, tensor = arrays.step[pinned], arrays.tensor[pinned]
     lacking = Residency(
         tensor=tensor, begin=step, end=step + 1, size_bytes=arrays.size_bytes[tensor]
     )
-    residency = joined(found, lacking)
-    return Plan(
+    residency = join(found, lacking)
+    return ResidencyPlan(
         steps=arrays.chosen,
         residency=residency,
         stores=_stores(arrays, residency),
@@ -110,7 +111,7 @@ def completed(arrays: Timeline, residency: Residency) -> Plan:
 
 
 def _stores(arrays: Timeline, residency: Residency) -> Stores:
-    """Stores of what DRAM lacks when it leaves."""
+    """Stores of departing bytes that DRAM lacks."""
     accesses: dict[int, list[int]] = {}
     for access, tensor in enumerate(arrays.tensor.tolist()):
         accesses.setdefault(tensor, []).append(access)
@@ -129,10 +130,10 @@ def _stores(arrays: Timeline, residency: Residency) -> Stores:
     return Stores.of_rows(sorted(stores))
 
 
-def _residency(instance: Instance, decision: object) -> Residency:
+def _residency(problem: Problem, decision: object) -> Residency:
     """Rows of whole tensors from (tensor, first step, step after the last one)."""
-    names = {tensor.name: index for index, tensor in enumerate(instance.tensors)}
-    count, steps = len(instance.tensors), len(instance.operations)
+    names = {tensor.name: index for index, tensor in enumerate(problem.tensors)}
+    count, steps = len(problem.tensors), len(problem.operations)
     rows: list[tuple[int, int, int, int]] = []
     if not isinstance(decision, Iterable):
         raise InputError(
@@ -153,7 +154,7 @@ def _residency(instance: Instance, decision: object) -> Residency:
             raise InputError(
                 f"a policy returned {given!r}; there are {count} tensors and {steps} steps"
             )
-        rows.append((index, begin, end, instance.tensors[index].size_bytes))
+        rows.append((index, begin, end, problem.tensors[index].size_bytes))
     return Residency.of_rows(_union(sorted(rows)))
 
 

@@ -6,10 +6,10 @@ gives no rule of choice; here it is greedy for the knapsack, by density: bytes t
 often when the tensor is always resident, per page that it takes.
 
 Every chosen tensor owns its room for the whole run, also before its first and after its last
-use: no two of them share a page, however far apart their uses are. What is left must hold, in
-every step, the scratch and those stationary operands that were not chosen. All else is streamed
-in every step that uses it. Departures: the room of a tensor that is not yet or no longer in use
-serves as a buffer for transfers, which are hidden afterwards where DMA time is idle.
+use: no two of them share a page, however far apart their uses are. The rest must hold, in every
+step, the scratch and those required-resident operands that were not chosen. All else is streamed in
+every step that uses it. Departures: the room of a tensor that is not yet or no longer in use serves
+as a buffer for transfers, which are hidden afterwards where DMA time is idle.
 """
 
 from __future__ import annotations
@@ -18,79 +18,79 @@ from dataclasses import replace
 
 import numpy as np
 
-from spmopt.assemble.commands import stream_passes
-from spmopt.assemble.cost import summed
-from spmopt.core.instance import Instance
+from spmopt.assemble.commands import stream_fetches
+from spmopt.assemble.cost import sum_up
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.outcome import policy_outcome
 
 
-def static(instance: Instance, request: Request) -> Outcome:
+def static(problem: Problem, request: Request) -> Outcome:
     """Keep the tensors that save the most bytes per byte of room, from first to last use.
 
-    The order is the instance's, the modes are the first that fit.
+    The order is the problem's, the mappings are the first that fit.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
 
-    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        page, capacity = instance.machine.page_bytes, instance.machine.spm_pages
-        return kept(timeline, chosen(timeline, page, capacity - reserve_pages))
+    def rule(timeline: Timeline, reserve_pages: int) -> ResidencyPlan:
+        page, capacity = problem.machine.page_bytes, problem.machine.spm_pages
+        return keep_all(timeline, choose(timeline, page, capacity - reserve_pages))
 
-    return policy_outcome(instance, request, rule)
+    return policy_outcome(problem, request, rule)
 
 
-def stream(instance: Instance, request: Request) -> Outcome:
-    """Stream all but the stationary operands.
+def stream(problem: Problem, request: Request) -> Outcome:
+    """Stream all but the required-resident operands.
 
-    The order is the instance's, the modes are the first that fit.
+    The order is the problem's, the mappings are the first that fit.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
-    return policy_outcome(instance, request, lambda line, _: nothing_kept(line), shares=())
+    return policy_outcome(problem, request, lambda line, _: nothing_kept(line), shares=())
 
 
 def crossings(timeline: Timeline) -> tuple[Ints, Ints]:
     """(a,) How often an operand crosses in and out if it comes from DRAM in every step."""
-    return stream_passes(
-        replace(timeline, passes=np.where(timeline.stationary, 1, timeline.passes))
+    return stream_fetches(
+        replace(timeline, fetches=np.where(timeline.required_resident, 1, timeline.fetches))
     )
 
 
-def saved_bytes(timeline: Timeline) -> Ints:
+def bytes_saved(timeline: Timeline) -> Ints:
     """(m,) Bytes that cross less when the tensor is resident from its first use to its last.
 
-    Against streaming it in every step, or, where stationary, loading and storing it there
-    (PROBLEM.md, section 3, R3 and R4). That is too much for an operand that is stationary
+    Against streaming it in every step, or, where required-resident, loading and storing it there
+    (PROBLEM.md, section 3, R3 and R4). That is too much for an operand that is required-resident
     in one step and in the next: it stays between them in any case, yet counts as loaded in each.
     """
     inward, outward = crossings(timeline)
-    always = summed(timeline.size_bytes.size, timeline.tensor, inward + outward)
+    always = sum_up(timeline.size_bytes.size, timeline.tensor, inward + outward)
     used = timeline.first_access >= 0
     first, last = timeline.first_access[used], timeline.last_access[used]
     once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
-    once += _written(timeline)[used] & timeline.live_after[last]
+    once += _write(timeline)[used] & timeline.live_after[last]
     always[used] -= once
     saved: Ints = always * timeline.size_bytes
     return saved
 
 
-def chosen(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:
+def choose(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:
     """(m,) The tensors to keep: by bytes saved per page, each if it still fits."""
     pages = -(-timeline.size_bytes // page_bytes)
-    saved = saved_bytes(timeline)
+    saved = bytes_saved(timeline)
     needed = -(-timeline.scratch_bytes // page_bytes)
-    pinned = np.flatnonzero(timeline.stationary)
+    pinned = np.flatnonzero(timeline.required_resident)
     np.add.at(needed, timeline.step[pinned], pages[timeline.tensor[pinned]])
     pinned_steps: dict[int, list[int]] = {}
     for access in pinned.tolist():
@@ -112,11 +112,11 @@ def chosen(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:
     return keep
 
 
-def kept(timeline: Timeline, keep: Bools) -> Plan:
+def keep_all(timeline: Timeline, keep: Bools) -> ResidencyPlan:
     """Plan that holds the tensors ``keep`` from first to last use, and streams the others."""
     final = np.flatnonzero(keep)
     first, last = timeline.first_access[final], timeline.last_access[final]
-    passing = np.flatnonzero(timeline.stationary & ~keep[timeline.tensor])
+    passing = np.flatnonzero(timeline.required_resident & ~keep[timeline.tensor])
     step, tensor, size = timeline.step, timeline.tensor, timeline.size_bytes
     rows = Residency(
         tensor=np.concatenate((final, tensor[passing])),
@@ -124,23 +124,23 @@ def kept(timeline: Timeline, keep: Bools) -> Plan:
         end=np.concatenate((step[last], step[passing])) + 1,
         size_bytes=np.concatenate((size[final], size[tensor[passing]])),
     )
-    owed = _written(timeline)[final] & timeline.live_after[last]
+    owed = _write(timeline)[final] & timeline.live_after[last]
     result = passing[timeline.live_after[passing] & (timeline.kind[passing] != Access.READ)]
     left = np.concatenate((last[owed], result))
     left = left[np.lexsort((tensor[left], step[left]))]
-    return Plan(
+    return ResidencyPlan(
         steps=timeline.chosen,
         residency=rows.take(np.lexsort((rows.begin, rows.tensor))),
         stores=Stores(step=step[left], tensor=tensor[left], size_bytes=size[tensor[left]]),
     )
 
 
-def nothing_kept(timeline: Timeline) -> Plan:
-    """Plan that streams all that it may, and stores what stationary results leave."""
-    return kept(timeline, np.zeros(timeline.size_bytes.size, bool))
+def nothing_kept(timeline: Timeline) -> ResidencyPlan:
+    """Plan that streams all that it may, and stores required-resident results."""
+    return keep_all(timeline, np.zeros(timeline.size_bytes.size, bool))
 
 
-def _written(timeline: Timeline) -> Bools:
+def _write(timeline: Timeline) -> Bools:
     """(m,) Some operation writes the tensor."""
     written = np.zeros(timeline.size_bytes.size, bool)
     written[timeline.tensor[timeline.kind != Access.READ]] = True

@@ -5,22 +5,22 @@ master thesis, National Taiwan University, 2021, chapter 4, Listing 1. Its parts
 which each can be switched off:
 
 * ``order``: operations run depth first and wait at joins (section 4.2.2).
-* Belady's replacement on whole tensors: what a layer uses is brought in, and the tensors used
+* Belady's replacement on whole tensors: tensors of a layer are brought in, and the tensors used
   furthest ahead make room for it.
 * ``prefetch``: a tensor needed by layer i is put on the list of layer i - k, with the least k
   for which the layers i - k to i - 1 compute at least as long as it loads (``latency``); the
   naive list is that of layer i - 1 (``next``). While there is no room for the whole tensor until
-  its use, it goes on the list of the next layer. What has not come is loaded at its use.
+  its use, it goes on the list of the next layer. Missing tensors are loaded at their use.
 * ``offload``: a tensor that will be evicted before its next use leaves right after its current
   one (``ahead``); the naive way is when the room is needed (``full``).
 
 Departures. The paper's channel runs freely beside the computation; here its bytes belong to
 steps: in each step it moves, first in first out, as much as costs no time there (rule R6), and
-what cannot wait before that (:mod:`spmopt.policies.transfers.channel`). That is the paper's
-channel cut at the layers' borders; shares in proportion to the layers' time would let transfers
-pass each other. A load at a use overlaps with its layer, row by row, where the paper stalls.
-With ``full`` a victim is stored in the step before it makes room, because room must be free when
-a step begins. What does not fit the scratchpad beside the rest of its layer is streamed; the
+urgent transfers before that (:mod:`spmopt.policies.transfers.channel`). That is the paper's channel
+cut at the layers' boundaries; shares in proportion to the layers' time would let transfers pass
+each other. A load at a use overlaps with its layer, row by row, where the paper stalls. With
+``full`` a victim is stored in the step before it makes room, because room must be free when a step
+begins. Tensors that do not fit the scratchpad beside the rest of their layer are streamed; the
 paper's caches hold all that a layer uses. Which tensors stay is decided by Belady's rule before
 prefetches are listed, so a prefetch evicts nothing.
 """
@@ -30,35 +30,35 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.assemble.cost import transfer_cycles
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import fitting_modes
+from spmopt.core.mappings import fitting_mappings
 from spmopt.core.order import depth_first
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan, Residency, Steps
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.policies.outcome import in_first_modes
+from spmopt.policies.outcome import in_first_mappings
 from spmopt.policies.residency.ranked import Ranking, keep_by_rank, next_use
 from spmopt.policies.transfers.channel import RequestedTimes, run_channel
-from spmopt.policies.transfers.gaps import latest_stores, moved_plan, parts_of, whole_gaps
+from spmopt.policies.transfers.gaps import latest_stores, move_residency_plan, parts_of, whole_gaps
 from spmopt.policies.transfers.idle import free_pages, idle_beside_streams
 from spmopt.policies.transfers.rows import WholeRows, whole_rows
 
 
 def tsai(
-    instance: Instance,
+    problem: Problem,
     request: Request,
     order: str = "depth-first",
     prefetch: str = "latency",
     offload: str = "ahead",
 ) -> Outcome:
-    """Schedule by the rules above; each operation runs in its first mode that fits.
+    """Schedule by the rules above; each operation runs in its first mapping that fits.
 
     Parameters
     ----------
-    instance, request
+    problem, request
         The objective is not heeded.
     order
         ``depth-first`` or ``listed``.
@@ -70,37 +70,40 @@ def tsai(
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
     del request
-    steps = Steps.listed(fitting_modes(instance))
+    steps = Steps.listed(fitting_mappings(problem))
     if order == "depth-first":
-        steps = steps.take(depth_first(instance))
-    arrays = timeline(instance, steps)
-    plan = keep_by_rank(instance, arrays, brought_in(arrays))
-    moved = through_channel(instance.machine, arrays, plan, prefetch, offload)
-    return in_first_modes(instance, moved)
+        steps = steps.take(depth_first(problem))
+    arrays = timeline(problem, steps)
+    residency_plan = keep_by_rank(problem, arrays, bring_in(arrays))
+    moved = through_channel(problem.machine, arrays, residency_plan, prefetch, offload)
+    return in_first_mappings(problem, moved)
 
 
-def brought_in(timeline: Timeline) -> Ranking:
-    """Belady's rule as published: for what a step uses, anything that it does not use may go."""
+def bring_in(timeline: Timeline) -> Ranking:
+    """Belady's rule as published: for operands of a step, all other tensors may go."""
     return Ranking(
         now=np.arange(timeline.steps), after=next_use(timeline), admit_above=timeline.step
     )
 
 
 def through_channel(
-    machine: Machine, timeline: Timeline, plan: Plan, prefetch: str, offload: str
-) -> Plan:
-    """Return ``plan``, with the same residency at uses, moved by ``prefetch`` and ``offload``."""
-    rows = whole_rows(machine, timeline, plan.residency)
+    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, prefetch: str, offload: str
+) -> ResidencyPlan:
+    """Return ``residency_plan``, with the same residency at uses.
+
+    Moved by ``prefetch`` and ``offload``.
+    """
+    rows = whole_rows(machine, timeline, residency_plan.residency)
     ahead = offload == "ahead"
     gone = rows.last_use + 1 if ahead else rows.end
     held = Residency(tensor=rows.tensor, begin=rows.first_use, end=gone, size_bytes=rows.size_bytes)
     gaps = whole_gaps(timeline, rows)
     latest = latest_stores(timeline)[rows.last]
     asked = RequestedTimes(
-        load=np.maximum(_listed(machine, timeline, rows, prefetch), rows.previous_use + 1),
+        load=np.maximum(_list(machine, timeline, rows, prefetch), rows.previous_use + 1),
         store=gone - 1,
         needed=np.maximum(gone - 1, latest) if ahead else gone - 1,
         gone=gone,
@@ -110,7 +113,7 @@ def through_channel(
     loads, stores = run_channel(machine, rows, asked, idle, room)
     left = timeline.step + 1
     left[rows.last] = gone
-    return moved_plan(
+    return move_residency_plan(
         gaps,
         parts_of(machine.page_bytes, rows.last, rows.size_bytes, stores, short_first=True),
         parts_of(machine.page_bytes, rows.first, rows.size_bytes, loads, short_first=False),
@@ -118,7 +121,7 @@ def through_channel(
     )
 
 
-def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) -> Ints:
+def _list(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) -> Ints:
     """(k,) The step on whose list each row's load is."""
     use = rows.first_use
     if prefetch == "none":
@@ -130,7 +133,7 @@ def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)
 
 
-def next_layer(instance: Instance, request: Request) -> Outcome:
+def next_layer(problem: Problem, request: Request) -> Outcome:
     """Schedule as the thesis' naive baseline: prefetch for the next layer, offload when full.
 
     Figures 4.1a and 4.2a: Belady's replacement with the same departures; a tensor is asked for
@@ -139,6 +142,6 @@ def next_layer(instance: Instance, request: Request) -> Outcome:
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
-    return tsai(instance, request, order="listed", prefetch="next", offload="full")
+    return tsai(problem, request, order="listed", prefetch="next", offload="full")

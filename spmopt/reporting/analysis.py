@@ -15,7 +15,7 @@ from spmopt.core.result import Result
 from spmopt.reporting.headings import account_heading
 from spmopt.reporting.plain import plain
 from spmopt.reporting.quantities import share, shares_text, si
-from spmopt.reporting.results import PART, Record, instance_record, result_record
+from spmopt.reporting.results import PART, Record, problem_record, result_record
 from spmopt.reporting.tables import Grid, NamedValues, Part
 
 Columns = dict[str, list[object]]
@@ -40,17 +40,17 @@ def detail(analysis: Analysis, per: str) -> Columns:
     """Return columns of each ``operation``, ``layer`` (and pass), ``tensor`` or ``use``."""
     if per in _UNGROUPED:
         return as_lists(_UNGROUPED[per](analysis))
-    return _groups(*_grouped(analysis, per))
+    return _groups(*_group(analysis, per))
 
 
 def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Record:
     """Return what ``--json`` prints; rows of ``per`` stand under its plural."""
-    machine, network = analysis.instance.machine, analysis.network()
+    machine, network = analysis.problem.machine, analysis.network()
     (whole,) = records(_groups(network, ""))
     del whole[""]  # all of the network has no label
     stalls = network.stall_by_cause[:, 0] / machine.clock_hz
     record: Record = {
-        "instance": instance_record(analysis.instance),
+        "problem": problem_record(analysis.problem),
         "result": result_record(machine, result),
         "ridge_point_flop_per_byte": ridge_point(machine),
         "network": {**whole, "loaded_in_vain_bytes": analysis.vain_bytes},
@@ -65,7 +65,7 @@ def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Reco
 
 def analysis_parts(analysis: Analysis, result: Result, per: str | None) -> Iterator[Part]:
     """Yield what is printed, from top to bottom; ``per`` adds a table of :func:`detail`."""
-    yield from account_heading(analysis.instance, result)
+    yield from account_heading(analysis.problem, result)
     yield NamedValues(rows=list(_summary(analysis)))
     yield ""
     yield _group_grid("type", analysis.types(), "kind")
@@ -79,7 +79,7 @@ def analysis_parts(analysis: Analysis, result: Result, per: str | None) -> Itera
     if per in _UNGROUPED:
         yield _grid(per, detail(analysis, per))
     else:
-        yield _group_grid(per, *_grouped(analysis, per))
+        yield _group_grid(per, *_group(analysis, per))
 
 
 def unit_of(name: str) -> str:
@@ -99,7 +99,7 @@ def as_lists(columns: Mapping[str, object]) -> Columns:
     return dict(found)
 
 
-def _grouped(analysis: Analysis, per: str) -> tuple[Breakdown, str]:
+def _group(analysis: Analysis, per: str) -> tuple[Breakdown, str]:
     """Return figures of each layer or operation, and what their labels are."""
     return (analysis.by_layer(), "pass") if per == "layer" else (analysis.by_operation(), "kind")
 
@@ -126,13 +126,13 @@ def _grid(table: str, columns: Columns, first: Mapping[str, str] | None = None) 
     """Return a table for people; ``first`` are heads before those of the table."""
     how = _TABLES[table]
     heads = {**(first or {}), **how["heads"]}
-    cells = [[_shown(unit_of(key), value) for value in columns[key]] for key in heads]
+    cells = [[_show(unit_of(key), value) for value in columns[key]] for key in heads]
     rows, names = list(zip(*cells, strict=True)), list(heads.values())
     dispensable = [name for name in how["dispensable"] if name in names]
     return Grid(columns=names, rows=rows, left=names[: how["left"]], dispensable=dispensable)
 
 
-def _shown(unit: str, value: object) -> str:
+def _show(unit: str, value: object) -> str:
     """Write a figure in a column; its head bears FLOP/B."""
     if value is None or value == "":
         return "-"
@@ -146,7 +146,7 @@ def _shown(unit: str, value: object) -> str:
 
 
 def _summary(analysis: Analysis) -> Iterator[tuple[str, str]]:
-    machine, network, layers = analysis.instance.machine, analysis.network(), analysis.by_layer()
+    machine, network, layers = analysis.problem.machine, analysis.network(), analysis.by_layer()
     cycles, causes = max(1, int(network.cycles[0])), network.stall_by_cause[:, 0]
     parts = shares_text({cause.words: int(causes[cause]) for cause in Cause}, cycles)
     stall = share(int(network.stall_cycles[0]) / cycles)

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import unfit
+from spmopt.core.mappings import unfit
+from spmopt.core.problem import Problem
 from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics
-from spmopt.reporting.covers import (
+from spmopt.reporting.fusion_plans import (
     BEST,
     GIVEN,
     LISTED,
-    over_covers,
+    over_fusion_plans,
     place,
     places,
-    plan_words,
+    residency_plan_words,
     space_words,
 )
-from spmopt.reporting.headings import heading, order_notes, remarks, spoken, standing
+from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import conflict_rows
 from spmopt.reporting.tables import Grid, Part
@@ -70,13 +70,13 @@ class Comparison:
 
 
 def compare_view(
-    instance: Instance,
+    problem: Problem,
     results: Sequence[Result],
     not_run: Sequence[str] = (),
     *,
     wide: bool = False,
 ) -> Comparison:
-    """Return the comparison of ``results``, all of one instance and objective.
+    """Return the comparison of ``results``, all of one problem and objective.
 
     Parameters
     ----------
@@ -86,32 +86,32 @@ def compare_view(
         Show all figures, and all sentences.
     """
     best = min((result.value for result in results if result.value is not None), default=None)
-    where, machine = places(results), instance.machine
-    rows = list(_placed([_row(machine, result, best) for result in results], where))
+    where, machine = places(results), problem.machine
+    rows = list(_place([_row(machine, result, best) for result in results], where))
     rows += [{"scheduler": name, "status": "not run"} for name in not_run]
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     objective = results[0].objective
-    minimized, time = spoken(objective), "replay" if objective.replayed else "time"
+    minimized, time = speak(objective), "replay" if objective.replayed else "time"
     shown = [name for name in WIDE_COLUMNS if wide or name in (*COLUMNS, minimized)]
     unused = {_CLASS: not any(_CLASS in row for row in rows), _OWN_GAP: not where}
     shown = [name for name in shown if not unused.get(name)]
     others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
     return Comparison(
-        heading=heading(instance, results[0]),
+        heading=heading(problem, results[0]),
         columns=tuple(time if name == "time" else name for name in shown),
         rows=tuple(tuple(row.get(name, row.get("", _NONE)) for name in shown) for row in rows),
         dispensable=(_CLASS, _OWN_GAP, "seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
-            *(conflict_rows(unfit(instance)) if infeasible else ()),
-            *order_notes(instance, results),
+            *(conflict_rows(unfit(problem)) if infeasible else ()),
+            *order_notes(problem, results),
             *verdict(machine, results, wide=wide),
-            *cover_verdict(machine, results, wide=wide),
+            *fusion_plan_verdict(machine, results, wide=wide),
         ),
     )
 
 
-def _placed(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:
+def _place(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:
     """Yield rows below what they are of; a heading has the text of all other columns in ``""``."""
     above = ""
     for row, of in zip(rows, where or [""] * len(rows), strict=True):
@@ -147,14 +147,14 @@ def verdict(
 ) -> list[str]:
     """Return sentences on the optimum, and on the distance of ``subject`` and the best heuristic.
 
-    Schedules in another order than the instance's have another optimum and are left out; then the
+    Schedules in another order than the problem's have another optimum and are left out; then the
     sentences name the given order. Beside fusion plans the heuristics are left to the wide table.
     """
     known = [
         result
         for result in results
         if result.value is not None and result.bound is not None and result.order is None
-        if result.pieces is None
+        if result.fusion is None
     ]
     if not known:
         return []
@@ -177,17 +177,17 @@ def verdict(
     return lines
 
 
-def cover_verdict(
+def fusion_plan_verdict(
     machine: Machine, results: Sequence[Result], subject: str = "belady", *, wide: bool = False
 ) -> list[str]:
     """Return sentences on the best fusion plan, and on the distance of others to the optimum."""
     known = [
-        over_covers(result)
+        over_fusion_plans(result)
         for result in results
-        if result.value is not None and result.cover_bound is not None and result.order is None
+        if result.value is not None and result.fusion_bound is not None and result.order is None
     ]
-    pieces = next((each.pieces for each in known if place(each) == BEST), None)
-    if pieces is None:
+    fusion = next((each.fusion for each in known if place(each) == BEST), None)
+    if fusion is None:
         return []
     best = min(known, key=_value)
     lines = [_optimum(machine, best, "With fusion")]
@@ -201,8 +201,8 @@ def cover_verdict(
         if tested is not None and (wide or where != BEST):
             name = f"{subject.capitalize()}, {where}"
             lines.append(_distance(tested, best, name, "fused optimum"))
-    plan = [f"Best fusion plan: {plan_words(pieces)}."] if wide else []
-    return [*lines, *plan, space_words(pieces)]
+    residency_plan = [f"Best fusion plan: {residency_plan_words(fusion)}."] if wide else []
+    return [*lines, *residency_plan, space_words(fusion)]
 
 
 def _value(result: Result) -> Fraction:
@@ -215,7 +215,7 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     head = f"{where}: optimum" if where else "Optimum:"
     if value == bound:
         return f"{head} {shown} ({best.scheduler}), proved."
-    if best.enumerated:
+    if best.is_enumerated:
         return f"{head} {shown} ({best.scheduler}), by enumeration."
     gap = "" if best.gap is None else f" (gap {percent(best.gap).removeprefix('+')})"
     if best.status is Status.OPTIMAL and gap:
@@ -228,7 +228,7 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
 
 def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     """Return how far a schedule is above the optimum: at least, and at most."""
-    bound = (best.value if best.enumerated else tested.best_bound) or Fraction(0)
+    bound = (best.value if best.is_enumerated else tested.best_bound) or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
     least = float(_value(tested) / best.value - 1) if best.value else 0.0
@@ -260,8 +260,8 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
         found["vs best"] = "best" if is_best else percent(float(result.value / best - 1), fill=True)
     if result.gap is not None:
         found[_GAP] = found[_OWN_GAP] = percent(result.gap, fill=True)
-    if result.cover_gap is not None:
-        found[_GAP] = percent(result.cover_gap, fill=True)
+    if result.fusion_gap is not None:
+        found[_GAP] = percent(result.fusion_gap, fill=True)
     if result.class_bound is not None and result.class_gap is not None:
         claimed = "" if result.class_bound.certified else "~"
         found[_CLASS] = f"{claimed}{percent(result.class_gap, fill=True)}"

@@ -1,4 +1,4 @@
-"""Two schedules of one instance: what differs between them."""
+"""Two schedules of one problem: what differs between them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints, Table
 from spmopt.reporting.phases import layer_groups
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.residencies import Residencies
 from spmopt.reporting.schedule_view.times import expand
 
-_ADVICE = "name two schedules of one instance"
+_ADVICE = "name two schedules of one problem"
 
 
 def require_comparable(first: ScheduleView, second: ScheduleView) -> None:
-    """Raise :class:`InputError` unless both show one instance, in times of one kind."""
-    require_same(first.instance, second.instance)
+    """Raise :class:`InputError` unless both show one problem, in times of one kind."""
+    require_same(first.problem, second.problem)
     timings = first.times.timing, second.times.timing
     if timings[0] != timings[1]:
         raise InputError(f"timing {timings[0]} and {timings[1]}: lay out both schedules by one")
 
 
-def require_same(first: Instance, second: Instance) -> None:
+def require_same(first: Problem, second: Problem) -> None:
     """Raise :class:`InputError` unless both have the same machine, tensors and operations."""
     if [op.name for op in first.operations] != [op.name for op in second.operations]:
         counts = len(first.operations), len(second.operations)
@@ -112,13 +112,13 @@ def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str],
     return names, group[layers.layer[found.to_step]]
 
 
-def kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
+def bytes_kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
     """Return what ``picture`` keeps between two uses and ``other`` does not, as rectangles.
 
     Raises
     ------
     InputError
-        They are not of one instance, or not in the same times.
+        They are not of one problem, or not in the same times.
     """
     require_comparable(other, picture)
     found, rows = gaps(other, picture), picture.residencies

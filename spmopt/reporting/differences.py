@@ -1,4 +1,4 @@
-"""What differs between two schedules of one instance, as plain data for a page."""
+"""What differs between two schedules of one problem, as plain data for a page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from spmopt.core.table import Ints
 from spmopt.reporting.analysis import as_lists
 from spmopt.reporting.contrast import (
     KeptOtherwise,
+    bytes_kept_more,
     gaps,
-    kept_more,
     next_groups,
     require_comparable,
 )
-from spmopt.reporting.headings import spoken
+from spmopt.reporting.headings import speak
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain, table
 from spmopt.reporting.results import PART, Figure
@@ -53,7 +53,7 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
     Raises
     ------
     InputError
-        The pictures are of different instances, or in different times.
+        The pictures are of different problems, or in different times.
     """
     require_comparable(first, second)
     found = gaps(first, second)
@@ -61,7 +61,7 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
         "names": list(names([first, second])),
         "subtitle": conditions([first, second]),
         "figures": _figures(first, second),
-        "gained_cycles": gained(first, second).tolist(),
+        "gained_cycles": gain(first, second).tolist(),
         "same_order": bool((first.view.timeline.order == second.view.timeline.order).all()),
         "gaps": plain(found),
         "only": [_only(first, second), _only(second, first)],
@@ -69,7 +69,7 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
     }
 
 
-def gained(first: ScheduleView, second: ScheduleView) -> Ints:
+def gain(first: ScheduleView, second: ScheduleView) -> Ints:
     """Return (n + 1,) cycles that B is ahead by when A has run so many of its steps."""
     of_second = second.times.duration[_order(second)][first.view.timeline.order]
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(first.times.duration - of_second)))
@@ -78,7 +78,7 @@ def gained(first: ScheduleView, second: ScheduleView) -> Ints:
 def _figures(first: ScheduleView, second: ScheduleView) -> list[Json]:
     others = {figure.key: figure for figure in second.figures}
     pairs = [(a, others[a.key]) for a in first.figures if a.key in others]
-    goals = [spoken(each.result.objective) for each in (first, second)]
+    goals = [speak(each.result.objective) for each in (first, second)]
     found: list[Json] = []
     for a, b in pairs:
         apart = a.key in _OF_OBJECTIVE and goals[0] != goals[1]
@@ -111,44 +111,44 @@ def _change(a: Figure, b: Figure) -> float | None:
 
 
 def _only(picture: ScheduleView, other: ScheduleView) -> Json:
-    found = kept_more(picture, other)
+    found = bytes_kept_more(picture, other)
     names = ("tensor", "start", "stop", "page", "pages")
     return {name: getattr(found, name).tolist() for name in names}
 
 
 def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
     """Return tables by what they are of; rows of the first are ``found``."""
-    names = [operation.name for operation in first.instance.operations]
+    names = [operation.name for operation in first.problem.operations]
     layers = first.analysis.layers
     return {
-        "kept between uses": _kept(first, found),
-        "kept by layers": _kept_by_layers(first, found),
+        "kept between uses": _keep(first, found),
+        "kept by layers": _bytes_kept_by_layers(first, found),
         "layers": _times("layer", layers.names, layers.layer[_order(first)], (first, second)),
         "operations": _times("operation", names, np.arange(len(names)), (first, second)),
         "tensors": _tensors(first, second),
     }
 
 
-def _kept(first: ScheduleView, found: KeptOtherwise) -> Json:
-    names = [operation.name for operation in first.instance.operations]
+def _keep(first: ScheduleView, found: KeptOtherwise) -> Json:
+    names = [operation.name for operation in first.problem.operations]
     runs = [names[operation] for operation in first.view.timeline.order.tolist()]
     columns = {
-        **_named(first, found.tensor),
+        **_with_name(first, found.tensor),
         "after": [runs[at] for at in found.from_step.tolist()],
         "until": [runs[at] for at in found.to_step.tolist()],
         "kept_a_bytes": found.kept_a,
         "kept_b_bytes": found.kept_b,
         "b_less_a_bytes": found.bytes_saved,
-        "channel_s": found.bytes_saved / float(first.instance.machine.dram_bytes_per_s),
+        "channel_s": found.bytes_saved / float(first.problem.machine.dram_bytes_per_s),
     }
     caption = "What one keeps between two uses and the other does not"
     return _table(caption, "kept.csv", columns, "B")
 
 
-def _kept_by_layers(first: ScheduleView, found: KeptOtherwise) -> Json:
+def _bytes_kept_by_layers(first: ScheduleView, found: KeptOtherwise) -> Json:
     """Sum up what is kept otherwise, by layers and phase of the next use, and by kind."""
     groups, group = next_groups(found, first)
-    kinds = [tensor.kind.replace("_", " ") for tensor in first.instance.tensors]
+    kinds = [tensor.kind.replace("_", " ") for tensor in first.problem.tensors]
     phase, saved = phases(first.analysis)[found.to_step].tolist(), found.bytes_saved.tolist()
     rows: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
     for at, tensor in enumerate(found.tensor.tolist()):
@@ -157,7 +157,7 @@ def _kept_by_layers(first: ScheduleView, found: KeptOtherwise) -> Json:
     sums_of = {key: sum(size for _, size in own) for key, own in rows.items()}
     order = sorted(rows, key=lambda key: -abs(sums_of[key]))
     sides = [sum(max(0, size) for _, size in rows[key]) for key in order]
-    rate = float(first.instance.machine.dram_bytes_per_s)
+    rate = float(first.problem.machine.dram_bytes_per_s)
     columns: dict[str, object] = {
         **{name: [key[at] for key in order] for at, name in enumerate(("group", "phase", "kind"))},
         "tensors": np.array([len({tensor for tensor, _ in rows[key]}) for key in order], np.int64),
@@ -180,15 +180,15 @@ def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) ->
     return table(caption, file, heads, list(zip(*values, strict=True)))
 
 
-def _named(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
+def _with_name(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
     """Return names and kinds of tensors."""
-    found = [picture.instance.tensors[tensor] for tensor in tensors.tolist()]
+    found = [picture.problem.tensors[tensor] for tensor in tensors.tolist()]
     kinds = [tensor.kind.replace("_", " ") for tensor in found]
     return {"tensor": [tensor.name for tensor in found], "kind": kinds}
 
 
 def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
-    (traffic_a, kept_a), (traffic_b, kept_b) = _moved(first), _moved(second)
+    (traffic_a, kept_a), (traffic_b, kept_b) = _move(first), _move(second)
     order = np.lexsort((-abs(kept_b - kept_a), -abs(traffic_b - traffic_a)))
     order = order[(traffic_a != traffic_b)[order] | (kept_a != kept_b)[order]]
     sides = {
@@ -198,16 +198,16 @@ def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
         "kept_a_byte_s": kept_a,
         "kept_b_byte_s": kept_b,
     }
-    columns = _named(first, order) | {name: side[order] for name, side in sides.items()}
+    columns = _with_name(first, order) | {name: side[order] for name, side in sides.items()}
     return _table("Traffic and residency of tensors", "tensors.csv", columns, "B")
 
 
-def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
+def _move(picture: ScheduleView) -> tuple[Ints, Reals]:
     """Return (m,) bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
     tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
-    edge = np.append(picture.times.start, picture.times.cycles) / picture.instance.machine.clock_hz
+    edge = np.append(picture.times.start, picture.times.cycles) / picture.problem.machine.clock_hz
     held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
-    kept = sums(held, residency.tensor, len(picture.instance.tensors))
+    kept = sums(held, residency.tensor, len(picture.problem.tensors))
     return tensors["dram_in_bytes"] + tensors["dram_out_bytes"], kept
 
 
@@ -215,7 +215,7 @@ def _times(
     what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
 ) -> Json:
     """Return time and stall of operations, by groups of them; largest differences first."""
-    clock, sides = pictures[0].instance.machine.clock_hz, {}
+    clock, sides = pictures[0].problem.machine.clock_hz, {}
     for mark, each in zip("ab", pictures, strict=True):
         for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
             spent = cycles[_order(each)] / clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.execution.commands import Kind
 from spmopt.execution.comparison import Comparison, Difference
@@ -26,19 +26,19 @@ _KINDS = {
 
 
 def execution_parts(
-    instance: Instance, result: Result, found: Comparison, *, kernels: str, tolerance: float
+    problem: Problem, result: Result, found: Comparison, *, kernels: str, tolerance: float
 ) -> Iterator[Part]:
     """Yield heading, measured figures and the verdict; a table of what differs."""
-    yield f"{heading(instance, result)}; scheduler {result.scheduler}"
+    yield f"{heading(problem, result)}; scheduler {result.scheduler}"
     yield ""
-    yield NamedValues(rows=list(_rows(instance, found, kernels, tolerance)))
+    yield NamedValues(rows=list(_rows(problem, found, kernels, tolerance)))
     if found.differences:
         yield ""
         yield _table(found.differences)
 
 
 def _rows(
-    instance: Instance, found: Comparison, kernels: str, tolerance: float
+    problem: Problem, found: Comparison, kernels: str, tolerance: float
 ) -> Iterator[tuple[str, str]]:
     counts = [f"{found.counts[kind]:,} {name}" for kind, name in _KINDS.items()]
     total = sum(found.counts.values()) - found.counts[Kind.LIFT]  # a move is two commands
@@ -48,7 +48,7 @@ def _rows(
     verified = "" if found.wrong_figures else ", as verified"
     yield "loaded", si(found.loaded_bytes, "B") + verified
     yield "stored", si(found.stored_bytes, "B") + verified
-    yield "peak", usage(found.peak_spm_bytes, instance.machine.spm_bytes)
+    yield "peak", usage(found.peak_spm_bytes, problem.machine.spm_bytes)
     yield "compared", f"{found.tensors:,} tensors, {si(found.compared_bytes, 'B')}"
     if found.largest is not None:
         limit = "" if not tolerance else f" (up to {tolerance:.2g} of the largest number allowed)"
@@ -85,11 +85,11 @@ def _table(differences: tuple[Difference, ...]) -> Grid:
 
 
 def execution_record(
-    instance: Instance, result: Result, found: Comparison, *, kernels: str, tolerance: float
+    problem: Problem, result: Result, found: Comparison, *, kernels: str, tolerance: float
 ) -> dict[str, object]:
     """Return the same for programs."""
     return {
-        "instance": instance.name,
+        "problem": problem.name,
         "scheduler": result.scheduler,
         "kernels": kernels,
         "tolerance": tolerance,

@@ -14,8 +14,8 @@ from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.shadow_prices import (
     BankWorth,
     ShadowPrices,
-    SpacePrices,
-    held_by_banks,
+    SpaceDuals,
+    bytes_held_by_banks,
     little_bandwidth,
 )
 from spmopt.analysis.stalls import Cause
@@ -23,10 +23,10 @@ from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit
 from spmopt.reporting import tables
-from spmopt.reporting.headings import account_heading, spoken
+from spmopt.reporting.fused_groups import fused_groups_parts, fused_groups_record
+from spmopt.reporting.headings import account_heading, speak
 from spmopt.reporting.quantities import capacity, share, shares_text, si
-from spmopt.reporting.results import Record, instance_record, result_record
-from spmopt.reporting.segments import segments_parts, segments_record
+from spmopt.reporting.results import Record, problem_record, result_record
 from spmopt.reporting.tables import Grid, Line, NamedValues, Part
 
 KB, GB = 1000, 10**9
@@ -44,9 +44,9 @@ _NEGLIGIBLE = 0.01
 _NAMED = 3
 """Transfers of a step, holders of a full step and moves of a busy one that are named."""
 _STRETCHES, _BAR = 10, 30
-"""Parts of the steps whose prices are shown, and characters of the longest bar."""
+"""Parts of the steps whose shadow prices are shown, and characters of the longest bar."""
 _TIGHT = 0.01
-"""How near a price of the channel is to all or nothing of a cycle."""
+"""How near a shadow price of the channel is to all or nothing of a cycle."""
 _SMALL = 100
 """What is added is at most such a part of what the machine has."""
 _NOISE = 1e-6
@@ -56,13 +56,13 @@ _LOWERS = "lowers the bound by at most"
 
 
 def explanation_record(
-    found: Explanation, prices: ShadowPrices | None, result: Result, steps: Sequence[int]
+    found: Explanation, duals: ShadowPrices | None, result: Result, steps: Sequence[int]
 ) -> Record:
     """Return what ``--json`` prints; ``steps`` are those in detail."""
-    machine, stall = found.instance.machine, found.figures.stall_cycles
+    machine, stall = found.problem.machine, found.figures.stall_cycles
     causes = [cause for cause in Cause if cause is not Cause.NONE]
     return {
-        "instance": instance_record(found.instance),
+        "problem": problem_record(found.problem),
         "result": result_record(machine, result),
         "stall_cycles": int(stall.sum()),
         "stall_s": int(stall.sum()) / machine.clock_hz,
@@ -70,20 +70,23 @@ def explanation_record(
         "stall_cycles_by_obstacle": _by_obstacle(found),
         "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
         "stalls": [_stall_record(found, step) for step in steps],
-        **({"segments": segments_record(found.segments)} if found.segments else {}),
-        "shadow_prices": None if prices is None else prices_record(prices),
+        **({"fused_groups": fused_groups_record(found.fused_groups)} if found.fused_groups else {}),
+        "shadow_prices": None if duals is None else duals_record(duals),
     }
 
 
-def prices_record(prices: ShadowPrices) -> Record:
-    """Return slopes of the bound in units of the objective, and which steps price the SPM."""
+def duals_record(duals: ShadowPrices) -> Record:
+    """Return slopes of the bound in units of the objective.
+
+    And which steps shadow price the SPM.
+    """
     return {
-        "unit": prices.certificate.objective.unit,
-        "bound": float(prices.bound),
-        "per_spm_kb": float(prices.spm.per_byte * KB),
-        "per_gb_per_s": float(prices.per_byte_per_s * GB),
-        "spm_stretches": _stretches(prices.spm),
-        **({"banks": [_bank_record(bank) for bank in prices.banks]} if prices.banks else {}),
+        "unit": duals.certificate.objective.unit,
+        "bound": float(duals.bound),
+        "per_spm_kb": float(duals.spm.per_byte * KB),
+        "per_gb_per_s": float(duals.per_byte_per_s * GB),
+        "spm_stretches": _stretches(duals.spm),
+        **({"banks": [_bank_record(bank) for bank in duals.banks]} if duals.banks else {}),
     }
 
 
@@ -95,14 +98,14 @@ def _bank_record(bank: BankWorth) -> Record:
     }
 
 
-def _stretches(prices: SpacePrices) -> list[Record]:
+def _stretches(duals: SpaceDuals) -> list[Record]:
     return [
         {
             "begin": stretch.begin,
             "end": stretch.end,
             "per_spm_kb": float(stretch.per_byte * KB),
         }
-        for stretch in prices.stretches()
+        for stretch in duals.stretches()
     ]
 
 
@@ -124,7 +127,7 @@ def csv_text(found: Explanation, steps: Sequence[int] | None = None) -> str:
             "transfer": [Cause(cause).words for cause in stalls.cause[command].tolist()],
             "tensor": [found.figures.view.name(one) for one in commands.tensor[command].tolist()],
             "size_bytes": (commands.end - commands.begin)[command].tolist(),
-            "passes": commands.passes[command].tolist(),
+            "fetches": commands.fetches[command].tolist(),
             "cycles": stalls.cycles[command].tolist(),
             "stall_cycles": stalls.stall_cycles[command].tolist(),
             **{f"{kind.words}_cycles": of.by_obstacle[kind][wanted].tolist() for kind in Obstacle},
@@ -136,60 +139,60 @@ def csv_text(found: Explanation, steps: Sequence[int] | None = None) -> str:
 
 def explanation_parts(
     found: Explanation,
-    prices: ShadowPrices | None,
+    duals: ShadowPrices | None,
     result: Result,
     steps: Sequence[int],
     *,
     in_full: bool,
 ) -> Iterator[Part]:
     """Yield what is printed; ``steps`` in detail, with all of their transfers if ``in_full``."""
-    yield from account_heading(found.instance, result)
+    yield from account_heading(found.problem, result)
     yield NamedValues(rows=list(_summary(found)))
-    yield from segments_parts(found.segments, found.instance.machine, result)
+    yield from fused_groups_parts(found.fused_groups, found.problem.machine, result)
     if steps:
         yield ""
         if not in_full:
             stall = found.figures.stall_cycles
-            shown = [piece for step in steps for piece in found.pieces(step)]
+            shown = [piece for step in steps for piece in found.fusion(step)]
             part = share(int(stall[shown].sum()) / int(stall.sum()))
             count = np.count_nonzero(stall)
-            pieces = "" if len(shown) == len(steps) else ", the longest of each operation's pieces"
+            micro_batches = (
+                "" if len(shown) == len(steps) else ", the longest of each operation's fusion tiles"
+            )
             what = f"{len(shown)} of {count} steps"
-            yield f"Largest stalls: {what}, {part} of all stall{pieces}"
+            yield f"Largest stalls: {what}, {part} of all stall{micro_batches}"
         rows = [row for step in steps for row in stall_rows(found, step, in_full)]
         left = [name for name in _STALLS if name not in ("stall", "size")]
         yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
         if any(row[_BLOCKED] == Obstacle.AVOIDABLE.words for row in rows):
             yield _ALONE
     yield ""
-    yield from prices_parts(found.instance.machine, prices)
+    yield from duals_parts(found.problem.machine, duals)
 
 
-def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part]:
+def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     """Yield by how much a little more scratchpad and bandwidth lower the bound, and where."""
-    if prices is None:
+    if duals is None:
         yield "Shadow prices: none, the result has no certificate for its order."
         return
-    yield f"Shadow prices (bound {_shown(machine, prices, prices.bound)}):"
-    if prices.banks:
-        rows = [
-            row for index in range(len(prices.banks)) for row in _of_bank(machine, prices, index)
-        ]
+    yield f"Shadow prices (bound {_show(machine, duals, duals.bound)}):"
+    if duals.banks:
+        rows = [row for index in range(len(duals.banks)) for row in _of_bank(machine, duals, index)]
     else:
-        rows = [("SPM", _of_space(machine, prices, prices.spm, machine.spm_bytes))]
-    if prices.certificate.objective.cycle:
-        rows.append(("DRAM", _of_dram(machine, prices)))
+        rows = [("SPM", _of_space(machine, duals, duals.spm, machine.spm_bytes))]
+    if duals.certificate.objective.cycle:
+        rows.append(("DRAM", _of_dram(machine, duals)))
     yield NamedValues(rows=rows)
-    names, columns = ["SPM"], [prices.spm]
-    if prices.banks:
-        names = [f"bank {index}" for index in range(len(prices.banks))]
-        columns = [bank.space for bank in prices.banks]
+    names, columns = ["SPM"], [duals.spm]
+    if duals.banks:
+        names = [f"bank {index}" for index in range(len(duals.banks))]
+        columns = [bank.space for bank in duals.banks]
     yield from _profile(names, columns)
-    page, where = capacity(machine.page_bytes), "a bank" if prices.banks else "SPM"
-    value = spoken(prices.certificate.objective)
+    page, where = capacity(machine.page_bytes), "a bank" if duals.banks else "SPM"
+    value = speak(duals.certificate.objective)
     yield (
         f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x shadow "
-        f"price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
+        f"shadow price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
     )
     if machine.memory is not None:
         yield "Speed, energy and leakage of the SPM stay as they are."
@@ -204,22 +207,22 @@ def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[s
     ``in_full`` little is left out.
     """
     clock, transfers, figures = (
-        found.instance.machine.clock_hz,
+        found.problem.machine.clock_hz,
         found.transfers(step),
         found.figures,
     )
     shown = transfers if in_full else transfers[:_NAMED]
     least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
-    more = len(found.pieces(step)) - 1
+    more = len(found.fusion(step)) - 1
     operation = found.operation(step)
-    alike = f" and {more} pieces more" if more > 0 and not in_full else ""
+    alike = f" and {more} fusion tiles more" if more > 0 and not in_full else ""
     where = (str(step), f"{operation}{alike}")
     for of in shown:
-        passes = f" x {of.passes}" if of.passes > 1 else ""
+        fetches = f" x {of.fetches}" if of.fetches > 1 else ""
         for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
             if of.by_obstacle[kind] > least:
                 stall = si(of.by_obstacle[kind] / clock, "s", fill=True)
-                size = si(of.size_bytes, "B") + passes
+                size = si(of.size_bytes, "B") + fetches
                 detail = _detail(found, of, kind)
                 yield *where, stall, of.cause.words, of.name, size, kind.words, detail
     port = int(figures.stalls.by_cause[Cause.PORT, step])
@@ -236,7 +239,7 @@ def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[s
 
 
 def _stall_record(found: Explanation, step: int) -> Record:
-    figures, clock = found.figures, found.instance.machine.clock_hz
+    figures, clock = found.figures, found.problem.machine.clock_hz
     cycles, stall = int(figures.cycles[step]), int(figures.stall_cycles[step])
     port = int(figures.stalls.by_cause[Cause.PORT, step])
     return {
@@ -245,7 +248,7 @@ def _stall_record(found: Explanation, step: int) -> Record:
         "cycles": cycles,
         "stall_cycles": stall,
         "stall_s": stall / clock,
-        **({"port_stall_cycles": port} if found.instance.machine.banks else {}),
+        **({"port_stall_cycles": port} if found.problem.machine.banks else {}),
         "transfers": [_transfer_record(found, transfer) for transfer in found.transfers(step)],
     }
 
@@ -255,7 +258,7 @@ def _transfer_record(found: Explanation, of: Transfer) -> Record:
         "transfer": of.cause.words,
         "tensor": of.name,
         "size_bytes": of.size_bytes,
-        "passes": of.passes,
+        "fetches": of.fetches,
         "cycles": of.cycles,
         "stall_cycles": of.stall_cycles,
         "could_be": "later" if of.later else "earlier",
@@ -272,13 +275,13 @@ def _transfer_record(found: Explanation, of: Transfer) -> Record:
 def _by_obstacle(found: Explanation) -> dict[str, int]:
     """Return cycles of all stall, by what is in the way; ports where banks could have some."""
     cycles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
-    if found.instance.machine.banks:
+    if found.problem.machine.banks:
         cycles[Cause.PORT.words] = int(found.by_cause[Cause.PORT])
     return cycles
 
 
 def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
-    figures, clock = found.figures, found.instance.machine.clock_hz
+    figures, clock = found.figures, found.problem.machine.clock_hz
     stall, time = int(figures.stall_cycles.sum()), int(figures.cycles.sum())
     stalled, steps = np.count_nonzero(figures.stall_cycles), figures.cycles.size
     yield "time", si(time / clock, "s")
@@ -309,7 +312,7 @@ def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:
 
 
 def _full(found: Explanation, of: Transfer) -> str:
-    step, machine = of.full_step, found.instance.machine
+    step, machine = of.full_step, found.problem.machine
     if step is None:
         return ""
     holders = found.holders(step)
@@ -320,70 +323,70 @@ def _full(found: Explanation, of: Transfer) -> str:
     names = [f"{h.name} ({si(h.size_bytes, 'B')} until step {h.until_step})" for h in holders]
     rest = si(sum(holder.size_bytes for holder in holders[_NAMED:]), "B")
     free = si(capacity - int(found.figures.occupied_bytes[step]), "B")
-    text = f"{free} free in step {step}, held by {_listed(names, rest)}"
+    text = f"{free} free in step {step}, held by {_list(names, rest)}"
     return f"{large}; {text}" if of.size_bytes > capacity else text
 
 
 def _busy(found: Explanation, step: int | None) -> str:
     if step is None:
         return ""
-    clock, moves = found.instance.machine.clock_hz, found.moved(step)
+    clock, moves = found.problem.machine.clock_hz, found.moved(step)
     if not moves:
         lasts = si(int(found.figures.cycles[step]) / clock, "s")
         return f"step {step} moves nothing, but is too short ({lasts})"
     names = [f"{m.transfer} {m.tensor} ({si(m.cycles / clock, 's')})" for m in moves]
     rest = si(sum(moved.cycles for moved in moves[_NAMED:]) / clock, "s")
-    return f"channel busy in step {step}: {_listed(names, rest)}"
+    return f"channel busy in step {step}: {_list(names, rest)}"
 
 
-def _listed(names: Sequence[str], rest: str) -> str:
+def _list(names: Sequence[str], rest: str) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more ({rest})" if more > 0 else "")
 
 
-def _of_bank(machine: Machine, prices: ShadowPrices, index: int) -> Iterator[tuple[str, str]]:
+def _of_bank(machine: Machine, duals: ShadowPrices, index: int) -> Iterator[tuple[str, str]]:
     """Yield by how much more of one bank, and a faster port of it, lower the bound."""
-    bank, worth = machine.banks[index], prices.banks[index]
+    bank, worth = machine.banks[index], duals.banks[index]
     name = f"bank {index}"
-    yield name, _of_space(machine, prices, worth.space, bank.spm_bytes)
+    yield name, _of_space(machine, duals, worth.space, bank.spm_bytes)
     if worth.faster_port is None:
         return
-    saved = _at_most(machine, prices, worth.faster_port)
-    priced = np.count_nonzero(worth.port_price > _TIGHT)
-    text = f"1 % faster {_LOWERS} {saved}; a cycle of it has a price in {priced} steps"
-    if worth.faster_port <= _NOISE * prices.certificate.objective.cycle:
-        text = "a faster one does not lower the bound: no step has a price"
+    saved = _at_most(machine, duals, worth.faster_port)
+    priced = np.count_nonzero(worth.port_dual > _TIGHT)
+    text = f"1 % faster {_LOWERS} {saved}; a cycle of it has a shadow price in {priced} steps"
+    if worth.faster_port <= _NOISE * duals.certificate.objective.cycle:
+        text = "a faster one does not lower the bound: no step has a shadow price"
     yield f"{name}, port", text
 
 
-def _of_space(machine: Machine, prices: ShadowPrices, space: SpacePrices, size_bytes: int) -> str:
+def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_bytes: int) -> str:
     """Say by how much more of a memory of ``size_bytes`` lowers the bound."""
     page, amount, label = machine.page_bytes, KB, "kB"
     if size_bytes < _SMALL * KB:
         amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
-    priced, steps = int(np.count_nonzero(space.counted)), space.price.size
+    priced, steps = int(np.count_nonzero(space.counted)), space.dual.size
     if not priced:
-        return "more does not lower the bound: no step has a price"
-    saved = _at_most(machine, prices, space.per_byte * amount)
+        return "more does not lower the bound: no step has a shadow price"
+    saved = _at_most(machine, duals, space.per_byte * amount)
     if page > amount:
-        one = _at_most(machine, prices, space.per_byte * page)
+        one = _at_most(machine, duals, space.per_byte * page)
         saved += f" (a page of {si(page, 'B')}: {one})"
-    where = f"the price is above zero in {priced} of {steps} steps"
+    where = f"the shadow price is above zero in {priced} of {steps} steps"
     return f"each extra {label} {_LOWERS} {saved}; {where}"
 
 
-def _of_dram(machine: Machine, prices: ShadowPrices) -> str:
-    if held_by_banks(machine):
+def _of_dram(machine: Machine, duals: ShadowPrices) -> str:
+    if bytes_held_by_banks(machine):
         return "more saves nothing: the SPM banks limit the channel"
     amount = little_bandwidth(machine)
     label = "GB/s" if amount == GB else si(amount, "B/s")
-    saved = _at_most(machine, prices, prices.per_byte_per_s * amount)
-    price, port = prices.channel_price, np.zeros_like(prices.channel_price)
-    for bank in prices.banks:
-        port += bank.port_price
-    channel, ports = (np.count_nonzero(each >= 1 - _TIGHT) for each in (price, port))
-    engine = np.count_nonzero(price + port <= _TIGHT)
+    saved = _at_most(machine, duals, duals.per_byte_per_s * amount)
+    dual, port = duals.channel_dual, np.zeros_like(duals.channel_dual)
+    for bank in duals.banks:
+        port += bank.port_dual
+    channel, ports = (np.count_nonzero(each >= 1 - _TIGHT) for each in (dual, port))
+    engine = np.count_nonzero(dual + port <= _TIGHT)
     by_ports = (
         f"{ports} by ports of banks, " if any(bank.has_rates for bank in machine.banks) else ""
     )
@@ -393,32 +396,35 @@ def _of_dram(machine: Machine, prices: ShadowPrices) -> str:
     )
 
 
-def _at_most(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
+def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
     """Show by how much the bound falls: by no more than all of it."""
-    return _shown(machine, prices, max(Fraction(0), min(value, prices.bound)))
+    return _show(machine, duals, max(Fraction(0), min(value, duals.bound)))
 
 
-def _shown(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
-    return si(*in_unit(prices.certificate.objective, machine, value))
+def _show(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
+    return si(*in_unit(duals.certificate.objective, machine, value))
 
 
-def _profile(names: Sequence[str], columns: Sequence[SpacePrices]) -> Iterator[Part]:
-    """Yield the prices of memories along the steps, of each that has some, as parts of its sum."""
+def _profile(names: Sequence[str], columns: Sequence[SpaceDuals]) -> Iterator[Part]:
+    """Yield the shadow prices of memories along the steps, of each that has some.
+
+    As parts of its sum.
+    """
     alike: dict[bytes, list[str]] = {}
     for name, space in zip(names, columns, strict=True):
         alike.setdefault(space.exact.tobytes(), []).append(name)
     for space in columns:
         name = " and ".join(alike.pop(space.exact.tobytes(), []))
-        price = np.where(space.counted, space.price, 0.0)
-        steps, total = price.size, float(price.sum())
+        dual = np.where(space.counted, space.dual, 0.0)
+        steps, total = dual.size, float(dual.sum())
         if not total or not name:
             continue
         edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()
         parts = [
-            (begin, end, float(price[begin:end].sum()) / total) for begin, end in pairwise(edges)
+            (begin, end, float(dual[begin:end].sum()) / total) for begin, end in pairwise(edges)
         ]
         most, digits = max(part for _, _, part in parts), len(str(steps - 1))
-        yield f"{name[:1].upper()}{name[1:]} price by step:"
+        yield f"{name[:1].upper()}{name[1:]} shadow price by step:"
         for begin, end, part in parts:
             bar = "█" * round(_BAR * part / most)
             span = f"{begin:>{digits}} to {end - 1:>{digits}}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import unfit
+from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, option_name
 from spmopt.core.order import depth_first, same_order
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Schedule
 from spmopt.hardware.scratchpad import bases_of
@@ -17,25 +17,25 @@ from spmopt.metrics import in_unit, tensor_bytes
 from spmopt.reporting.quantities import capacities, capacity, percent, si
 
 
-def heading(instance: Instance, result: Result) -> str:
-    """Return instance, machine, lowering and objective in one line."""
-    listed, inner = len(instance.operations), ""
-    if result.pieces is not None:
-        listed, cover = len(result.pieces.listing.operations), result.pieces.cover
-        cut = [each for each in cover if each.count > 1]
+def heading(problem: Problem, result: Result) -> str:
+    """Return problem, machine, lowering and objective in one line."""
+    listed, inner = len(problem.operations), ""
+    if result.fusion is not None:
+        listed, fusion_plan = len(result.fusion.tileable.operations), result.fusion.fusion_plan
+        cut = [each for each in fusion_plan if each.count > 1]
         several = sum(each.end - each.begin for each in cut)
         if cut:
-            pieces = sum((each.end - each.begin) * each.count for each in cut)
+            micro_batches = sum((each.end - each.begin) * each.count for each in cut)
             of_them = "" if several == listed else f", {several:,} of them"
-            inner = f"{of_them} in {pieces:,} pieces"
-    size = f"{listed:,} operations{inner}, {si(tensor_bytes(instance), 'B')} of tensors"
+            inner = f"{of_them} in {micro_batches:,} fusion tiles"
+    size = f"{listed:,} operations{inner}, {si(tensor_bytes(problem), 'B')} of tensors"
     return (
-        f"{instance.name} ({size}) on {describe(instance.machine)}; "
-        f"lowering {instance.lowering}; objective {spoken(result.objective)}"
+        f"{problem.name} ({size}) on {describe(problem.machine)}; "
+        f"lowering {problem.mapper}; objective {speak(result.objective)}"
     )
 
 
-def spoken(objective: Objective) -> str:
+def speak(objective: Objective) -> str:
     """Return the name of an objective as the command line has it."""
     return option_name(objective.name)
 
@@ -46,7 +46,7 @@ def describe(machine: Machine) -> str:
         f"SPM {_scratchpad(machine)}",
         _bandwidth(machine),
         si(machine.operations_per_s, "FLOP/s"),
-        *typed_rates(machine),
+        *rates_by_type(machine),
         si(machine.clock_hz, "Hz"),
     ]
     if machine.array is not None:
@@ -59,7 +59,7 @@ def describe(machine: Machine) -> str:
     return f"{machine.name}: {', '.join(parts)}"
 
 
-def typed_rates(machine: Machine) -> list[str]:
+def rates_by_type(machine: Machine) -> list[str]:
     """Return the rates of element types that have their own."""
     rated = ((each.element_type, each.operations_per_s) for each in machine.types)
     return [f"{name} {si(rate, 'OP/s')}" for name, rate in rated if rate is not None]
@@ -122,23 +122,23 @@ def barrier_notes(result: Result) -> list[str]:
     return [f"{made}times and stalls here include the barriers."]
 
 
-def account_heading(instance: Instance, result: Result) -> list[str]:
+def account_heading(problem: Problem, result: Result) -> list[str]:
     """Return what stands above an account of the steps of a schedule, with a blank line below."""
     return [
-        f"{heading(instance, result)}; scheduler {result.scheduler}",
+        f"{heading(problem, result)}; scheduler {result.scheduler}",
         *barrier_notes(result),
         "",
     ]
 
 
-def order_notes(instance: Instance, results: Sequence[Result]) -> list[str]:
-    """Say which schedules run the operations in another order than the instance's."""
+def order_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
+    """Say which schedules run the operations in another order than the problem's."""
     schedulers: dict[str, list[str]] = {}
     listed_so = None
     for result in results:
         if result.order is None:
             continue
-        listed_so = depth_first(instance) if listed_so is None else listed_so
+        listed_so = depth_first(problem) if listed_so is None else listed_so
         name = "depth-first" if same_order(result.order, listed_so) else "its own"
         against = "; gap against the bound of that order" if result.bound is not None else ""
         schedulers.setdefault(f"order: {name}{against}", []).append(result.scheduler)
@@ -152,7 +152,7 @@ def transfer_counts(totals: Totals | None) -> list[str]:
     return [f"{totals.dma_commands:,}, in {totals.dma_descriptors:,} DMA descriptors"]
 
 
-def require_schedule(where: str, instance: Instance, result: Result) -> Schedule:
+def require_schedule(where: str, problem: Problem, result: Result) -> Schedule:
     """Return the schedule of ``result``.
 
     Raises
@@ -162,16 +162,16 @@ def require_schedule(where: str, instance: Instance, result: Result) -> Schedule
     """
     if result.schedule is not None:
         return result.schedule
-    again = "name a result that has one, as 'spmopt solve --scheduler page -o' writes it"
+    again = "name a result that has one, as 'spmopt solve --scheduler residency -o' writes it"
     if result.status is Status.INFEASIBLE:
-        reasons = [str(unfit(instance) or ""), *result.notes]
+        reasons = [str(unfit(problem) or ""), *result.notes]
         why = next(filter(None, reasons), "no reason is given")
         held = f" (infeasible: {why}); name a result that has one, as of a larger scratchpad"
     elif result.status is Status.FAILED:
         held = f" (its scheduler failed: {'; '.join(result.notes)}); {again}"
     elif result.bound is not None:
-        least = si(*in_unit(result.objective, instance.machine, result.bound))
-        name = spoken(result.objective)
+        least = si(*in_unit(result.objective, problem.machine, result.bound))
+        name = speak(result.objective)
         held = f", but a bound on {name}, {least}, which 'spmopt verify' checks; {again}"
     else:
         held = ": none was found within the limits; solve it again with a longer --time-limit"

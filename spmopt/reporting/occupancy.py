@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 from spmopt.reporting.quantities import capacity, capacity_unit, si
@@ -16,17 +16,17 @@ KINDS = (*(kind.replace("_", " ") for kind in TensorKind), SCRATCH)
 """As people read them; what an operation needs for itself comes last."""
 
 
-def kind_numbers(instance: Instance) -> Ints:
+def kind_numbers(problem: Problem) -> Ints:
     """Return (m,) the place of each tensor's kind in :data:`KINDS`."""
     number = {kind: place for place, kind in enumerate(TensorKind)}
-    return np.array([number[tensor.kind] for tensor in instance.tensors], np.int64)
+    return np.array([number[tensor.kind] for tensor in problem.tensors], np.int64)
 
 
-def occupied_bytes(view: ScheduleArrays) -> Ints:
+def bytes_occupied(view: ScheduleArrays) -> Ints:
     """Return (kinds, n) bytes of the pages in use; their sums are those of rule R1."""
     table, kind = (
         view.schedule.residency,
-        kind_numbers(view.instance)[view.schedule.residency.tensor],
+        kind_numbers(view.problem)[view.schedule.residency.tensor],
     )
     pages = view.pages(table.size_bytes)
     change = np.zeros((len(KINDS), view.timeline.steps + 1), np.int64)
@@ -42,16 +42,16 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 """From nearly empty to full; a blank is empty."""
 
 
-def occupancy_lines(instance: Instance, schedule: Schedule, width: int) -> tuple[str, str]:
+def occupancy_lines(problem: Problem, schedule: Schedule, width: int) -> tuple[str, str]:
     """Return a bar of ``width`` characters, and what it shows.
 
     From left to right the bar is the makespan, a character for each equal part of it: the most
     bytes of pages that are in use in that part (rule R1, scratch included), against the capacity.
     """
-    view = ScheduleArrays.of(instance, schedule)
-    occupied = occupied_bytes(view).sum(axis=0)
+    view = ScheduleArrays.of(problem, schedule)
+    occupied = bytes_occupied(view).sum(axis=0)
     cycles = durations(view).step
-    machine = instance.machine
+    machine = problem.machine
     bar = sparkline(fullest(occupied, cycles, max(1, width - 2)), machine.spm_bytes)
     unit = capacity_unit([machine.spm_bytes])
     peak, full = (

@@ -23,7 +23,7 @@ KIND_COLORS = tuple(_OF_KIND[kind] for kind in KINDS)
 """By the number of a kind of tensors."""
 _OF_CAUSE = {
     Cause.NONE: "#cccccc",
-    Cause.STATIONARY: "#807dba",
+    Cause.REQUIRED_RESIDENT: "#807dba",
     Cause.PREFETCH: "#c6dbef",
     Cause.LOAD: "#6baed6",
     Cause.STREAM_IN: "#2171b5",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spmopt.analysis import Analysis
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
@@ -23,7 +23,7 @@ def phases(analysis: Analysis) -> Ints:
 
     The other steps are of the pass that :mod:`spmopt.analysis.layers` says.
     """
-    line, tensors = analysis.steps.view.timeline, analysis.instance.tensors
+    line, tensors = analysis.steps.view.timeline, analysis.problem.tensors
     is_weight = np.array([tensor.kind == TensorKind.WEIGHT for tensor in tensors], bool)
     found = analysis.steps.layers.backward.astype(np.int64) * BACKWARD
     found[line.step[is_weight[line.tensor] & (line.kind != Access.READ)]] = UPDATE

@@ -24,11 +24,11 @@ HEADS: Mapping[str, str] = {name: text for part in _PARTS.values() for name, tex
 
 def plain(value: object) -> object:
     """Return plain data: fields of a record by name, numbers of Python; None where not finite."""
-    # Most of what there is is plain, and pages have millions.
-    return value if type(value) in _PLAIN else _made_plain(value)
+    # Most of the existing ones is plain, and pages have millions.
+    return value if type(value) in _PLAIN else _make_plain(value)
 
 
-def _made_plain(value: object) -> object:
+def _make_plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         is_plain = value.dtype != object and np.isfinite(value).all()
         return value.tolist() if is_plain else [plain(each) for each in value.tolist()]

@@ -20,7 +20,7 @@ __all__ = [
     "seconds",
     "share",
     "shares_text",
-    "shown_bandwidth",
+    "show_bandwidth",
     "si",
     "size",
     "usage",
@@ -106,7 +106,7 @@ def duration(value: float) -> str:
     return f"{value:.0f} s" if value >= 100 else si(float(f"{value:.3g}"), "s")
 
 
-def shown_bandwidth(dram_bytes_per_s: int, channel_bytes_per_s: int) -> str:
+def show_bandwidth(dram_bytes_per_s: int, channel_bytes_per_s: int) -> str:
     """Write what the DRAM could move, and what its channel moves where banks hold it back."""
     nominal = si(dram_bytes_per_s, "B/s")
     if channel_bytes_per_s == dram_bytes_per_s:

@@ -1,4 +1,4 @@
-"""Why one schedule of an instance is faster than another, in three to six sentences."""
+"""Why one schedule of a problem is faster than another, in three to six sentences."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def reasons(first: ScheduleView, second: ScheduleView) -> list[str]:
     Raises
     ------
     InputError
-        They are not of one instance, or not in the same times.
+        They are not of one problem, or not in the same times.
     """
     require_comparable(first, second)
     found = [_time(first, second), _where(first, second), _waits(first, second)]
-    found += [_traffic(first, second), _kept(first, second), _room(first, second)]
+    found += [_traffic(first, second), _keep(first, second), _room(first, second)]
     return [text for text in found if text]
 
 
 def _time(first: ScheduleView, second: ScheduleView) -> str:
     """Say which is faster, and how near the bound both are."""
-    seconds = [each.times.cycles / each.instance.machine.clock_hz for each in (first, second)]
+    seconds = [each.times.cycles / each.problem.machine.clock_hz for each in (first, second)]
     one, other = (si(each, "s") for each in seconds)
     if abs(seconds[1] - seconds[0]) <= _SAME * seconds[0]:
         head = f"A and B take the same time, {one}"
@@ -55,13 +55,13 @@ def _time(first: ScheduleView, second: ScheduleView) -> str:
 
 def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
     results = first.result, second.result
-    one, other = (each.cover_gap if each.pieces is not None else each.gap for each in results)
+    one, other = (each.fusion_gap if each.fusion is not None else each.gap for each in results)
     if one is None or other is None or results[0].objective != results[1].objective:
         return ""
-    bounds = {each.cover_bound if each.pieces is not None else each.bound for each in results}
+    bounds = {each.fusion_bound if each.fusion is not None else each.bound for each in results}
     least = ""
     if len(bounds) == 1 and (bound := bounds.pop()) is not None:
-        machine = first.instance.machine
+        machine = first.problem.machine
         least = f" of {si(*in_unit(results[0].objective, machine, bound))}"
     one_text, other_text = (percent(each).removeprefix("+") for each in (one, other))
     return f"; A is {one_text} above the certified bound{least}, B {other_text}"
@@ -69,7 +69,7 @@ def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
 
 def _where(first: ScheduleView, second: ScheduleView) -> str:
     """Say in which operations the time is saved: by kind and phase, and by layers."""
-    order, clock = _order(first), first.instance.machine.clock_hz
+    order, clock = _order(first), first.problem.machine.clock_hz
     saved = (first.times.duration[order] - second.times.duration[_order(second)]) / clock
     if abs(saved.sum()) <= _SAME * first.times.cycles / clock:
         return ""
@@ -89,7 +89,7 @@ def _where(first: ScheduleView, second: ScheduleView) -> str:
 
 def _waits(first: ScheduleView, second: ScheduleView) -> str:
     """Say what the engine waits for less, and how much of A's waiting nothing is in the way of."""
-    clock = first.instance.machine.clock_hz
+    clock = first.problem.machine.clock_hz
     stalls = [each.times.stall_by_cause.sum(axis=1) / clock for each in (first, second)]
     one, other = (float(each.stall.sum()) / clock for each in (first, second))
     if abs(one - other) <= _SAME * max(one, other):
@@ -104,7 +104,7 @@ def _waits(first: ScheduleView, second: ScheduleView) -> str:
 
 _AWAITED = {
     Cause.NONE: "nothing",
-    Cause.STATIONARY: "stationary operands and results",
+    Cause.REQUIRED_RESIDENT: "required-resident operands and results",
     Cause.PREFETCH: "loads for later steps",
     Cause.LOAD: "loads for the step",
     Cause.STREAM_IN: "operands that pass through",
@@ -133,10 +133,10 @@ def _traffic(first: ScheduleView, second: ScheduleView) -> str:
     )
 
 
-def _kept(first: ScheduleView, second: ScheduleView) -> str:
+def _keep(first: ScheduleView, second: ScheduleView) -> str:
     """Name what one keeps between two uses and the other does not, and what the channel saves."""
     found = gaps(first, second)
-    rate = first.instance.machine.dram_bytes_per_s
+    rate = first.problem.machine.dram_bytes_per_s
     said = []
     for name, other, sign, most in (("B", "A", 1, _NAMED), ("A", "B", -1, 2)):
         saved = np.maximum(sign * found.bytes_saved, 0).astype(float)
@@ -154,7 +154,7 @@ def _largest(found: KeptOtherwise, saved: Reals, picture: ScheduleView, most: in
     """Name kinds of tensors by the layers that use them next, each with its largest tensor."""
     kinds, kind = _kinds(picture)
     groups, group = next_groups(found, picture)
-    time = saved / picture.instance.machine.dram_bytes_per_s
+    time = saved / picture.problem.machine.dram_bytes_per_s
     both = group * len(kinds) + kind[found.tensor]
     amount = sums(time, both, len(groups) * len(kinds))
     if amount.max() < _LARGE * time.sum():  # spread over many layers
@@ -174,7 +174,7 @@ def _largest(found: KeptOtherwise, saved: Reals, picture: ScheduleView, most: in
 
 def _first(found: KeptOtherwise, time: Reals, picture: ScheduleView) -> str:
     """Name the tensor that saves most, and say how many more there are."""
-    by_tensor = sums(time, found.tensor, len(picture.instance.tensors))
+    by_tensor = sums(time, found.tensor, len(picture.problem.tensors))
     more, largest = int(np.count_nonzero(by_tensor)) - 1, int(by_tensor.argmax())
     own = f"{picture.view.name(largest)} {si(float(by_tensor[largest]), 's')}"
     return f"{own}, {more} more" if more else own
@@ -182,7 +182,7 @@ def _first(found: KeptOtherwise, time: Reals, picture: ScheduleView) -> str:
 
 def _room(first: ScheduleView, second: ScheduleView) -> str:
     """Say how full the scratchpad is, on average over time."""
-    size = first.instance.machine.spm_bytes
+    size = first.problem.machine.spm_bytes
     one, other = (
         float(each.analysis.steps.occupied_bytes @ each.times.duration) / max(1, each.times.cycles)
         for each in (first, second)
@@ -195,7 +195,7 @@ def _room(first: ScheduleView, second: ScheduleView) -> str:
 
 def _kinds(picture: ScheduleView) -> tuple[list[str], Ints]:
     """Return names of kinds of tensors, and (m,) the kind of each tensor."""
-    kinds = [tensor.kind.replace("_", " ") + "s" for tensor in picture.instance.tensors]
+    kinds = [tensor.kind.replace("_", " ") + "s" for tensor in picture.problem.tensors]
     names = sorted(set(kinds))
     return names, np.array([names.index(kind) for kind in kinds], np.int64)
 

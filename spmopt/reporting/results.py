@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from spmopt.core.errors import NAMED, Conflict
-from spmopt.core.instance import ASSUMED, Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import unfit
+from spmopt.core.mappings import unfit
+from spmopt.core.problem import ASSUMED, Problem
 from spmopt.core.result import ObjectiveInOrder, Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
-from spmopt.reporting.covers import cover_words, cut_words, places, segments_words
+from spmopt.reporting.fusion_plans import cut_words, fused_groups_words, fusion_plan_words, places
 from spmopt.reporting.headings import (
     bank_names,
     heading,
     optimal_of_class,
     order_notes,
     remarks,
-    spoken,
+    speak,
     standing,
 )
 from spmopt.reporting.occupancy import occupancy_lines
@@ -63,48 +63,48 @@ class Figure:
     note: str = ""
 
 
-def figures(instance: Instance, result: Result, totals: Totals | None) -> tuple[Figure, ...]:
-    """Return what a schedule costs, how good it is known to be and how busy the machine is.
+def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Figure, ...]:
+    """Return whatever a schedule costs, how good it is known to be and how busy the machine is.
 
     ``totals`` are the verifier's; None: there is no schedule.
     """
-    machine, quality = instance.machine, _quality(instance, result)
+    machine, quality = problem.machine, _quality(problem, result)
     if totals is None:
         return (*quality, _seconds(result))
     return (
         *_costs(machine, totals),
         *quality,
         *_use(machine, result, totals),
-        *_checked(result, totals),
+        *_check(result, totals),
         _seconds(result),
     )
 
 
-def result_parts(instance: Instance, result: Result, width: int = 80) -> Iterator[Part]:
+def result_parts(problem: Problem, result: Result, width: int = 80) -> Iterator[Part]:
     """Yield what is printed of a result; a bar of ``width`` characters shows the occupancy."""
-    yield heading(instance, result)
+    yield heading(problem, result)
     yield ""
-    found = figures(instance, result, result.totals)
+    found = figures(problem, result, result.totals)
     rows = [("scheduler", result.scheduler)]
     rows += [
         (each.label, f"{each.text} ({each.note})" if each.note else each.text) for each in found
     ]
     if result.schedule is not None:
         beside = max(LABEL_WIDTH, *(len(name) for name, _ in rows)) + 1
-        bar, legend = occupancy_lines(instance, result.schedule, width - beside)
+        bar, legend = occupancy_lines(problem, result.schedule, width - beside)
         rows += [("on chip", bar), ("", legend)]
-    assumed = assumed_shares(instance, result)
+    assumed = shares_assumed(problem, result)
     if assumed:
         shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
         rows += [("assumed", f"{shares} of the time, by classes in place of rules")]
-    rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
+    rows += [("note", text) for text in (*remarks(result), *order_notes(problem, [result]))]
     if result.status is Status.INFEASIBLE:
-        rows += [("", row) for row in conflict_rows(unfit(instance))]
+        rows += [("", row) for row in conflict_rows(unfit(problem))]
     yield NamedValues(rows=rows)
 
 
 def results_record(
-    instance: Instance, results: Sequence[Result], not_run: Sequence[str] = ()
+    problem: Problem, results: Sequence[Result], not_run: Sequence[str] = ()
 ) -> Record:
     """Return what ``--json`` prints for ``solve`` and ``compare``.
 
@@ -113,29 +113,29 @@ def results_record(
     """
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     return {
-        "instance": instance_record(instance),
-        "results": comparison_rows(instance, results),
+        "problem": problem_record(problem),
+        "results": comparison_rows(problem, results),
         "not_run": list(not_run),
-        "conflict": conflict_record(unfit(instance) if infeasible else None),
+        "conflict": conflict_record(unfit(problem) if infeasible else None),
     }
 
 
-def comparison_rows(instance: Instance, results: Sequence[Result]) -> list[Record]:
-    """Return the figures of results; ``of`` says whether they are of the list as given."""
-    rows = [result_record(instance.machine, result) for result in results]
+def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]:
+    """Return the figures of results; ``of`` says whether they are layer by layer."""
+    rows = [result_record(problem.machine, result) for result in results]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
-        if result.pieces is None:
-            row["any_order_bound"] = as_number(any_order_bound(instance, result.objective))
-        assumed = assumed_shares(instance, result)
+        if result.fusion is None:
+            row["any_order_bound"] = as_number(any_order_bound(problem, result.objective))
+        assumed = shares_assumed(problem, result)
         if assumed:
             row["assumed"] = assumed
     return rows
 
 
-def assumed_shares(instance: Instance, result: Result) -> dict[str, float]:
+def shares_assumed(problem: Problem, result: Result) -> dict[str, float]:
     """Return the operators whose costs are assumed, and the share of the steps' time of each."""
-    owner = instance if result.pieces is None else result.pieces.instance
+    owner = problem if result.fusion is None else result.fusion.problem
     kinds = [operation.kind for operation in owner.operations]
     marked = {kind for kind in kinds if kind.endswith(ASSUMED) or kind in _ASSUMED_ALL}
     if not marked or result.schedule is None:
@@ -149,15 +149,15 @@ def assumed_shares(instance: Instance, result: Result) -> dict[str, float]:
     return {kind.removesuffix(ASSUMED): time / whole for kind, time in found.items()}
 
 
-def instance_record(instance: Instance) -> Record:
-    """Return the name and size of an instance, its lowering and its machine."""
-    area = area_report(instance.machine)
+def problem_record(problem: Problem) -> Record:
+    """Return the name and size of a problem, its lowering and its machine."""
+    area = area_report(problem.machine)
     return {
-        **named_fields(instance, "name", "source", "lowering"),
-        "operations": len(instance.operations),
-        "tensors": len(instance.tensors),
-        "tensor_bytes": tensor_bytes(instance),
-        "machine": encode(instance.machine),
+        **fields_by_name(problem, "name", "source", "mapper"),
+        "operations": len(problem.operations),
+        "tensors": len(problem.tensors),
+        "tensor_bytes": tensor_bytes(problem),
+        "machine": encode(problem.machine),
         "area": {**asdict(area), "total_mm2": area.total_mm2},
     }
 
@@ -174,7 +174,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         inward, outward = directions_busy(machine, result.schedule, totals)
     record: Record = {
         "scheduler": result.scheduler,
-        "objective": spoken(result.objective),
+        "objective": speak(result.objective),
         "unit": result.objective.unit,
         "value": as_number(result.value),
         "bound": as_number(result.best_bound),
@@ -182,32 +182,32 @@ def result_record(machine: Machine, result: Result) -> Record:
         "own_order": result.order is None,
         "status": str(result.status),
         "verified": result.verified,
-        **named_fields(totals, "makespan_cycles", "replay_cycles"),
-        **named_fields(found, "time_s", "replay_s"),
-        **named_fields(totals, "traffic_bytes", "dram_in_bytes", "dram_out_bytes"),
-        **named_fields(None if found is None else found.energy, *_ENERGY),
-        **named_fields(found, "compute_busy", "dma_busy"),
+        **fields_by_name(totals, "makespan_cycles", "replay_cycles"),
+        **fields_by_name(found, "time_s", "replay_s"),
+        **fields_by_name(totals, "traffic_bytes", "dram_in_bytes", "dram_out_bytes"),
+        **fields_by_name(None if found is None else found.energy, *_ENERGY),
+        **fields_by_name(found, "compute_busy", "dma_busy"),
         "dma_in_busy": inward,
         "dma_out_busy": outward,
-        **named_fields(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
-        **named_fields(result, "solve_s", "cpu_s"),
+        **fields_by_name(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
+        **fields_by_name(result, "solve_s", "cpu_s"),
         "class_bound": _class_bound(result),
         "notes": list(result.notes),
     }
-    if result.cover_bound is not None:
-        record |= {"cover_bound": as_number(result.cover_bound), "cover_gap": result.cover_gap}
-    if result.pieces is not None:
-        record["cover"] = [asdict(segment) for segment in result.pieces.cover]
+    if result.fusion_bound is not None:
+        record |= {"fusion_bound": as_number(result.fusion_bound), "fusion_gap": result.fusion_gap}
+    if result.fusion is not None:
+        record["fusion_plan"] = [asdict(fused_group) for fused_group in result.fusion.fusion_plan]
     for other in result.beside:
-        record["listed" if other.pieces is None else "best_cover"] = {
-            **named_fields(other, "scheduler", "status", "gap"),
+        record["listed" if other.fusion is None else "best_fusion_plan"] = {
+            **fields_by_name(other, "scheduler", "status", "gap"),
             "value": as_number(other.value),
             "bound": as_number(other.best_bound),
         }
     if result.in_order:
         record["objectives"] = [_in_order(each) for each in result.in_order]
     if machine.banks:
-        record |= named_fields(totals, "moved_bytes")
+        record |= fields_by_name(totals, "moved_bytes")
         for name in ("bank_read_bytes", "bank_write_bytes"):
             record[name] = [float(size) for size in getattr(totals, name, ())]
     return record
@@ -215,7 +215,7 @@ def result_record(machine: Machine, result: Result) -> Record:
 
 def _in_order(one: ObjectiveInOrder) -> Record:
     return {
-        "objective": spoken(one.objective),
+        "objective": speak(one.objective),
         "unit": one.objective.unit,
         "value": as_number(one.value),
         "limit": as_number(one.limit),
@@ -225,12 +225,12 @@ def _in_order(one: ObjectiveInOrder) -> Record:
 
 
 def _class_bound(result: Result) -> Record | None:
-    """Return the bound of a class, without its prices, and the distance to it."""
+    """Return the bound of a class, without its shadow prices, and the distance to it."""
     known = result.class_bound
     if known is None:
         return None
     return {
-        **named_fields(known, "value", "holds_for", "proved_by", "certified"),
+        **fields_by_name(known, "value", "holds_for", "proved_by", "certified"),
         "gap": result.class_gap,
     }
 
@@ -240,7 +240,7 @@ def conflict_record(conflict: Conflict | None) -> Record | None:
     if conflict is None:
         return None
     members = [asdict(member) for member in conflict.members]
-    return {"line": str(conflict), **named_fields(conflict, *_CONFLICT), "members": members}
+    return {"line": str(conflict), **fields_by_name(conflict, *_CONFLICT), "members": members}
 
 
 def conflict_rows(conflict: Conflict | None) -> list[str]:
@@ -271,7 +271,7 @@ def as_number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def named_fields(source: object, *names: str) -> Record:
+def fields_by_name(source: object, *names: str) -> Record:
     """Return attributes of a record by name; all null without one."""
     return {name: getattr(source, name, None) for name in names}
 
@@ -318,62 +318,71 @@ def _area_note(report: EnergyReport) -> str:
     return f"{split}; EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
 
 
-def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
-    machine, name = instance.machine, spoken(result.objective)
+def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
+    machine, name = problem.machine, speak(result.objective)
     if result.value is not None:
         value, unit = in_unit(result.objective, machine, result.value)
         yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
     if result.best_bound is not None:
         value, unit = in_unit(result.objective, machine, result.best_bound)
-        where = "in this order of operations" if result.pieces is None else "of this cover"
+        where = "in this order of operations" if result.fusion is None else "of this fusion plan"
         note = f"on {name} {where}, certified"
         yield Figure("bound", "bound", value, si(value, unit), unit, note)
     else:
         yield Figure("bound", "bound", None, "none")
     gap = "none" if result.gap is None else percent(result.gap)
     yield Figure("gap", "gap to bound", result.gap, gap, PART)
-    if result.pieces is None:
-        yield _of_any_order(instance, result)
-    yield from _of_covers(machine, result)
+    if result.fusion is None:
+        yield _of_any_order(problem, result)
+    yield from _of_fusion_plans(machine, result)
     yield Figure("status", "status", None, standing(result), note=optimal_of_class(result))
 
 
-def _of_any_order(instance: Instance, result: Result) -> Figure:
+def _of_any_order(problem: Problem, result: Result) -> Figure:
     """Return what the operations cost at least in any order, and how far above it this is."""
-    least = any_order_bound(instance, result.objective)
-    value, unit = in_unit(result.objective, instance.machine, least)
+    least = any_order_bound(problem, result.objective)
+    value, unit = in_unit(result.objective, problem.machine, least)
     above = None if result.value is None else relative_gap(result.value, least)
     over = "" if above is None else f"; this schedule {percent(above)}"
-    note = f"bound on {spoken(result.objective)} whatever the order, certified{over}"
+    note = f"bound on {speak(result.objective)} whatever the order, certified{over}"
     return Figure("any_order_bound", "any order", value, si(value, unit), unit, note)
 
 
-def _of_covers(machine: Machine, result: Result) -> Iterator[Figure]:
-    """Yield the cover, the bound over all covers, and what the list as given costs."""
-    name = spoken(result.objective)
-    if result.cover_bound is not None:
-        value, unit = in_unit(result.objective, machine, result.cover_bound)
-        note = f"on {name} of any cover, certified"
-        yield Figure("cover_bound", "bound, all covers", value, si(value, unit), unit, note)
-        gap = "none" if result.cover_gap is None else percent(result.cover_gap)
-        yield Figure("cover_gap", "gap, all covers", result.cover_gap, gap, PART)
-    if result.pieces is not None:
-        cover, note = result.pieces.cover, cut_words(result.pieces)
-        yield Figure("segments", "cover", len(cover), segments_words(cover), note=note)
+def _of_fusion_plans(machine: Machine, result: Result) -> Iterator[Figure]:
+    """Yield the fusion plan, the bound over the fusion space.
+
+    And what the layer-by-layer plan costs.
+    """
+    name = speak(result.objective)
+    if result.fusion_bound is not None:
+        value, unit = in_unit(result.objective, machine, result.fusion_bound)
+        note = f"on {name} of any fusion plan, certified"
+        yield Figure("fusion_bound", "bound, all fusion plans", value, si(value, unit), unit, note)
+        gap = "none" if result.fusion_gap is None else percent(result.fusion_gap)
+        yield Figure("fusion_gap", "gap, fusion space", result.fusion_gap, gap, PART)
+    if result.fusion is not None:
+        fusion_plan, note = result.fusion.fusion_plan, cut_words(result.fusion)
+        yield Figure(
+            "fused_groups",
+            "fusion_plan",
+            len(fusion_plan),
+            fused_groups_words(fusion_plan),
+            note=note,
+        )
     yield from _beside(machine, result)
 
 
 def _beside(machine: Machine, result: Result) -> Iterator[Figure]:
-    """Yield what the list as given costs, and the best cover found."""
+    """Yield what the layer-by-layer plan costs, and the best fusion plan found."""
     for other in result.beside:
         if other.value is None:
             continue
         value, unit = in_unit(result.objective, machine, other.value)
         over = "" if other.gap is None else f", {percent(other.gap)} over its bound"
-        key, label, what = "listed", "as listed", f"{other.scheduler} on the list as given{over}"
-        if other.pieces is not None:
-            key, label = "best_cover", "best cover"
-            what = f"{other.scheduler}: {cover_words(other.pieces)}"
+        key, label, what = "listed", "as listed", f"{other.scheduler} layer by layer{over}"
+        if other.fusion is not None:
+            key, label = "best_fusion_plan", "best fusion plan"
+            what = f"{other.scheduler}: {fusion_plan_words(other.fusion)}"
         if result.value is not None and other.value:
             what += f"; this schedule {percent(float(result.value / other.value - 1))}"
         yield Figure(key, label, value, si(value, unit), unit, what)
@@ -401,12 +410,12 @@ def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
         yield Figure("moved", "moved", totals.moved_bytes, si(totals.moved_bytes, "B"), "B", note)
 
 
-def _checked(result: Result, totals: Totals) -> Iterator[Figure]:
+def _check(result: Result, totals: Totals) -> Iterator[Figure]:
     said = "yes" if result.verified else "no"
     note = "every rule, and by replay" if result.verified else ""
     yield Figure("verified", "verified", None, said, note=note)
-    count, pieces = totals.dma_commands, totals.dma_descriptors
-    note = "" if pieces is None else f"in {pieces:,} DMA descriptors"
+    count, fusion = totals.dma_commands, totals.dma_descriptors
+    note = "" if fusion is None else f"in {fusion:,} DMA descriptors"
     shown = "not counted" if count is None else f"{count:,}"
     yield Figure("transfers", "DMA commands", count, shown, note=note)
 

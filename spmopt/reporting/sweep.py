@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from spmopt.reporting.comparison import STATUS_STYLES
-from spmopt.reporting.curves.columns import MEASURED, SWEPT, Quantity, Row, fixed, swept, varying
+from spmopt.reporting.curves.columns import MEASURED, SWEPT, Quantity, Row, fix, sweep, varying
 from spmopt.reporting.quantities import capacity, percent, seconds, si
 from spmopt.reporting.tables import Grid, Line, Part
 
@@ -15,9 +15,9 @@ _LABELS = {each.key: each.label for each in SWEPT}
 
 
 def sweep_parts(rows: Sequence[Row], extra: Sequence[str], left: str = "") -> Iterator[Part]:
-    """Yield a line on all rows, a table of what differs, faults, and what is left undone."""
+    """Yield a line on all rows, a table of what differs, faults, and the rest undone."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-    yield Line(text=f"{count}; {fixed(rows, extra)}" if rows else count)
+    yield Line(text=f"{count}; {fix(rows, extra)}" if rows else count)
     if rows:
         yield Line()
         yield _grid(rows, extra)
@@ -34,11 +34,11 @@ def sweep_parts(rows: Sequence[Row], extra: Sequence[str], left: str = "") -> It
 
 def _grid(rows: Sequence[Row], extra: Sequence[str]) -> Grid:
     about = varying(rows, extra)
-    units = {each.key: each.unit for each in swept(rows)}
+    units = {each.key: each.unit for each in sweep(rows)}
     columns: dict[str, Callable[[Row], str]] = {
         **{_LABELS.get(key, key): _about(key, units.get(key, "")) for key in about},
         "scheduler": lambda row: str(row["scheduler"]),
-        **_measured(rows),
+        **_measure(rows),
         "status": _standing,
         "seconds": lambda row: _number(row, "solve_s", seconds),
     }
@@ -55,7 +55,7 @@ def _grid(rows: Sequence[Row], extra: Sequence[str]) -> Grid:
     )
 
 
-def _measured(rows: Sequence[Row]) -> Mapping[str, Callable[[Row], str]]:
+def _measure(rows: Sequence[Row]) -> Mapping[str, Callable[[Row], str]]:
     """Return a column for each quantity; what was minimized has the bounds of relaxations, too."""
     aims = {row["objective"] for row in rows}
     known = [

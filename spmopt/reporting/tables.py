@@ -17,7 +17,7 @@ from textwrap import wrap
 
 from rich.console import Console
 
-from spmopt.core.border import cell
+from spmopt.core.validation import cell
 
 GAP = "   "
 """Between columns."""
@@ -123,7 +123,7 @@ def draw_parts(parts: Iterable[Part], console: Console) -> None:
 def draw_text(text: str, console: Console, indent: int = 0, *, fixed: bool = False) -> None:
     """Print a line, on a terminal folded between words, what follows indented."""
     width = None if fixed else terminal_width(console)
-    _lines(folded(visible(text), width, indent), console)
+    _lines(fold(visible(text), width, indent), console)
 
 
 def plain_text(parts: Iterable[Part]) -> str:
@@ -153,7 +153,7 @@ def terminal_width(console: Console) -> int | None:
     return console.width if console.file.isatty() else None
 
 
-def folded(text: str, width: int | None, indent: int = 0) -> list[str]:
+def fold(text: str, width: int | None, indent: int = 0) -> list[str]:
     """Fold a text between words into lines, those after the first indented."""
     if width is None or len(text) <= width:
         return [text]
@@ -201,14 +201,14 @@ def layout(
     )
 
 
-def aligned(
+def align(
     cells: Sequence[str], columns: Sequence[str], fit: FittedColumns, left: Collection[str]
 ) -> list[str]:
     """Return the lines of a row, cells padded to the widths of their columns."""
     parts = [
         [
             line.ljust(width) if columns[k] in left else line.rjust(width)
-            for line in folded(cells[k], width)
+            for line in fold(cells[k], width)
         ]
         for k, width in zip(fit.shown, fit.widths, strict=True)
     ]
@@ -229,7 +229,7 @@ def _draw_grid(grid: Grid, console: Console) -> None:
         dispensable=columns[:0:-1] if grid.dispensable is None else grid.dispensable,
         words=left if grid.words is None else grid.words,
     )
-    head, *body = (aligned(cells, columns, fit, left) for cells in (columns, *rows))
+    head, *body = (align(cells, columns, fit, left) for cells in (columns, *rows))
     _lines(head, console, "bold")
     if grid.ruled:
         _lines(["─" * max(len(line) for lines in (head, *body) for line in lines)], console)
@@ -258,7 +258,7 @@ def _total(sizes: Sequence[int]) -> int:
 def _html(part: Part) -> str:
     match part:
         case str():
-            return f"<p>{_shown(part)}</p>" if part else ""
+            return f"<p>{_show(part)}</p>" if part else ""
         case Line():
             return _html(part.text)
         case NamedValues():
@@ -281,10 +281,10 @@ def _table(head: str, rows: Iterable[str]) -> str:
 def _cells(tag: str, texts: Sequence[str], sides: Sequence[str] | None = None) -> str:
     sides = ["left"] * len(texts) if sides is None else sides
     return "".join(
-        f'<{tag} style="text-align:{side}">{_shown(text)}</{tag}>'
+        f'<{tag} style="text-align:{side}">{_show(text)}</{tag}>'
         for text, side in zip(texts, sides, strict=True)
     )
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return escape(visible(text))

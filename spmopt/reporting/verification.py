@@ -7,23 +7,23 @@ from fractions import Fraction
 
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.pieces.listing import Pieces
+from spmopt.core.fusion.tileable_graph import FusionResult
+from spmopt.core.problem import Problem
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
-from spmopt.reporting.covers import tile_words
-from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
+from spmopt.reporting.fusion_plans import tile_words
+from spmopt.reporting.headings import heading, speak, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
-from spmopt.reporting.results import as_number, conflict_record, conflict_rows, named_fields
+from spmopt.reporting.results import as_number, conflict_record, conflict_rows, fields_by_name
 from spmopt.schedulers.registry import find
 from spmopt.verifier.any_order import any_order_bound
 
 SHOWN = 5
 
 
-def verification_lines(instance: Instance, result: Result, found: Audit) -> list[str]:
+def verification_lines(problem: Problem, result: Result, found: Audit) -> list[str]:
     """Return lines for people: what holds, or what does not."""
-    lines = [heading(instance, result)]
+    lines = [heading(problem, result)]
     shown = [f"  {violation}" for violation in found.violations[:SHOWN]]
     more = len(found.violations) - len(shown)
     if shown:
@@ -32,7 +32,7 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     lines.append(f"{result.scheduler}: verified")
 
     def quantity(value: Fraction) -> str:
-        return si(*in_unit(result.objective, instance.machine, value))
+        return si(*in_unit(result.objective, problem.machine, value))
 
     if result.objective.is_weighed:
         lines.append("  objective a weighted sum of both; what follows is of this sum")
@@ -41,27 +41,32 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]
     if found.best_bound is not None:
         order = "" if result.order is None else ", for the schedule's order of operations"
-        cover = "" if result.pieces is None else ", for this cover"
+        fusion_plan = "" if result.fusion is None else ", for this fusion plan"
         least = quantity(found.best_bound)
-        lines.append(f"  bound     {least}, proved by the prices in the file{cover}{order}")
-    if result.pieces is None and found.value is not None:
-        least = quantity(any_order_bound(instance, result.objective))
+        lines.append(
+            f"  bound     {least}, proved by the shadow prices in the file{fusion_plan}{order}"
+        )
+    if result.fusion is None and found.value is not None:
+        least = quantity(any_order_bound(problem, result.objective))
         lines.append(f"  any order {least} at least, whatever the order of operations")
-    if result.pieces is not None:
-        lines += _cover_lines(instance, result.pieces)
-    if found.cover_bound is not None:
-        least = quantity(found.cover_bound)
-        proof = None if result.pieces is None else result.pieces.certificate
+    if result.fusion is not None:
+        lines += _fusion_plan_lines(problem, result.fusion)
+    if found.fusion_bound is not None:
+        least = quantity(found.fusion_bound)
+        proof = None if result.fusion is None else result.fusion.certificate
         few = (
-            "" if proof is None or proof.family.name == "all" else f" of pieces={proof.family.name}"
+            ""
+            if proof is None or proof.fusion_space.name == "all"
+            else f" of fusion={proof.fusion_space.name}"
         )
         lines.append(
-            f"  covers    {least} at least over all covers{few}, recomputed from the duals"
+            f"  fusion plans    {least} at least over the fusion space{few}, recomputed from "
+            "the duals"
         )
-    gap, cover_gap = _gap(found), _gap(found, covers=True)
-    if cover_gap is not None:
-        own = "" if gap is None else f"; for this cover {percent(gap)}"
-        lines.append(f"  gap       {percent(cover_gap)} over all covers{own}")
+    gap, fusion_gap = _gap(found), _gap(found, fusion_plans=True)
+    if fusion_gap is not None:
+        own = "" if gap is None else f"; for this fusion plan {percent(gap)}"
+        lines.append(f"  gap       {percent(fusion_gap)} over the fusion space{own}")
     elif gap is not None:
         lines.append(f"  gap       {percent(gap)}")
     elif found.value is not None and found.bound is not None:
@@ -72,41 +77,41 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         lines += [f"  {row}" for row in conflict_rows(found.infeasible)]
     elif found.value is None and found.bound is None:
         lines.append("  nothing to verify: there is neither a schedule nor a bound")
-    return [*lines, *(f"  {text}" for text in _remarks(instance, result, found))]
+    return [*lines, *(f"  {text}" for text in _remarks(problem, result, found))]
 
 
-def verification_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
+def verification_record(problem: Problem, result: Result, found: Audit) -> dict[str, object]:
     """Return the same for programs; ``value`` and ``bound`` are the recomputed ones."""
     return {
-        "instance": instance.name,
+        "problem": problem.name,
         "scheduler": result.scheduler,
-        "objective": spoken(result.objective),
+        "objective": speak(result.objective),
         "unit": result.objective.unit,
         "verified": not found.violations,
         "violations": [asdict(violation) for violation in found.violations],
         "value": as_number(found.value),
         "bound": as_number(found.best_bound),
         "gap": _gap(found),
-        **_cover_record(instance, result, found),
-        **named_fields(found.totals, "dma_commands", "dma_descriptors"),
+        **_fusion_plan_record(problem, result, found),
+        **fields_by_name(found.totals, "dma_commands", "dma_descriptors"),
         "status": _unchecked(result, found) or str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
-        "remarks": _remarks(instance, result, found),
+        "remarks": _remarks(problem, result, found),
     }
 
 
-def _cover_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
-    """Return the bound over all covers, its gap and the cover of a result in pieces.
+def _fusion_plan_record(problem: Problem, result: Result, found: Audit) -> dict[str, object]:
+    """Return the bound over the fusion space, its gap and the fusion plan of a fused result.
 
     Of another the bound on any order.
     """
-    if result.pieces is None:
-        return {"any_order_bound": as_number(any_order_bound(instance, result.objective))}
+    if result.fusion is None:
+        return {"any_order_bound": as_number(any_order_bound(problem, result.objective))}
     return {
-        "cover_bound": as_number(found.cover_bound),
-        "cover_gap": _gap(found, covers=True),
-        "cover": [asdict(segment) for segment in result.pieces.cover],
+        "fusion_bound": as_number(found.fusion_bound),
+        "fusion_gap": _gap(found, fusion_plans=True),
+        "fusion_plan": [asdict(fused_group) for fused_group in result.fusion.fusion_plan],
     }
 
 
@@ -131,15 +136,15 @@ def _status(result: Result, found: Audit) -> str:
     return standing(result)
 
 
-def _remarks(instance: Instance, result: Result, found: Audit) -> list[str]:
+def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
     """Say what the file says that nothing here can check, or that is odd."""
     lines = []
     known = None if found.repeated else result.class_bound
     if known is not None:
-        shown = si(*in_unit(result.objective, instance.machine, Fraction(known.value)))
+        shown = si(*in_unit(result.objective, problem.machine, Fraction(known.value)))
         what = f"the bound for {known.holds_for}, {shown}, is"
         lines.append(
-            f"{what} what its prices prove"
+            f"{what} what its shadow prices prove"
             if known.certified
             else f"not checked: {what} as the solver reported it ({known.proved_by})"
         )
@@ -152,21 +157,21 @@ def _remarks(instance: Instance, result: Result, found: Audit) -> list[str]:
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
 
 
-def _cover_lines(instance: Instance, pieces: Pieces) -> list[str]:
+def _fusion_plan_lines(problem: Problem, fusion: FusionResult) -> list[str]:
     """Return a line on the fusion plan, and on the operations that it expands to."""
-    listed, count = len(pieces.listing.operations), len(pieces.cover)
-    most = max(segment.pieces for segment in pieces.cover)
-    stripes = max(segment.bands for segment in pieces.cover)
+    listed, count = len(fusion.tileable.operations), len(fusion.fusion_plan)
+    most = max(fused_group.micro_batches for fused_group in fusion.fusion_plan)
+    stripes = max(fused_group.stripes for fused_group in fusion.fusion_plan)
     groups = "1 group" if count == 1 else f"{count:,} groups"
     tiles = f", up to {tile_words(most, stripes)}" if max(most, stripes) > 1 else ""
     return [
-        f"  pieces    {listed:,} operations, {groups}{tiles}; expands to the file's "
-        f"{len(instance.operations):,} operations"
+        f"  fusion tiles    {listed:,} operations, {groups}{tiles}; expands to the file's "
+        f"{len(problem.operations):,} operations"
     ]
 
 
-def _gap(found: Audit, *, covers: bool = False) -> float | None:
-    bound = found.cover_bound if covers else found.best_bound
+def _gap(found: Audit, *, fusion_plans: bool = False) -> float | None:
+    bound = found.fusion_bound if fusion_plans else found.best_bound
     if found.value is None or bound is None:
         return None
     return relative_gap(found.value, bound)

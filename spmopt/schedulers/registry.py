@@ -21,6 +21,7 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import RETENTION
 from spmopt.core.objective import OBJECTIVES, Objective, option_name
 from spmopt.core.plugins import Registry
+from spmopt.io.renames import rename_scheduler
 
 if TYPE_CHECKING:  # it would load numpy, and lists of names should not
     from spmopt.core.scheduler import Policy, Scheduler
@@ -39,7 +40,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerEntry:
-    """A scheduler: what it is, what it supports, where its code is.
+    """A scheduler: its kind, its features, the place of its code.
 
     Attributes
     ----------
@@ -51,9 +52,9 @@ class SchedulerEntry:
         The callable, or ``module:callable``: a :class:`~spmopt.core.scheduler.Scheduler`; of a
         policy any :data:`~spmopt.core.scheduler.Policy`.
     summary, source
-        One line on what it does, and where it is from.
+        One line on its method, and its source.
     granularity
-        What may be resident of a tensor: ``whole``, ``page``, ``contiguous`` or ``fluid``.
+        Granularity of residency: ``whole``, ``page``, ``contiguous`` or ``fluid``.
     replayed
         It minimizes time of the replay, and not the sum of the durations of steps; of those that
         do not, optimizers are compared by it all the same (:mod:`spmopt.solving.barriers`).
@@ -66,20 +67,20 @@ class SchedulerEntry:
     options
         Of the callable, as keyword arguments.
     chosen
-        What was chosen of them; the callable's own defaults hold for the rest.
+        Choices among them; the callable's own defaults hold for the rest.
     starts
-        Policies from whose best plan a formulation starts; one that is ``replayed`` starts from
-        others too.
+        Policies from whose best residency plan a formulation starts; one that is ``replayed``
+        starts from others too.
     backends
         Families of other solvers, each with the target that takes one as ``solver``.
     alone
-        Target that decides some instances without a plan to start from, and gives no plan for
-        the others; empty for none.
+        Target that decides some problems without a residency plan to start from, and gives no
+        residency plan for the others; empty for none.
     compared
         Whether it is one of a comparison that names none.
-    covers
-        Whether it chooses a cover of the listing too, starting from ``page`` on the list as given;
-        its bounds are of all covers.
+    fusion_plans
+        Whether it chooses a fusion plan of the tileable graph too, starting from ``page`` layer by
+        layer; its bounds are of all fusion plans.
     """
 
     name: str
@@ -98,14 +99,16 @@ class SchedulerEntry:
     backends: Mapping[str, str] = field(default_factory=dict)
     alone: str = ""
     compared: bool = True
-    covers: bool = False
+    fusion_plans: bool = False
 
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""
-        found = _imported(self.target) if isinstance(self.target, str) else self.target
+        found = _import_target(self.target) if isinstance(self.target, str) else self.target
         scheduler = partial(found, **self.chosen) if self.chosen else found
         if self.kind is Kind.POLICY:
-            scheduler = cast("Any", _imported("spmopt.policies.policy:scheduler_of")(scheduler))
+            scheduler = cast(
+                "Any", _import_target("spmopt.policies.policy:scheduler_of")(scheduler)
+            )
         return cast("Scheduler", scheduler)
 
     def choose(self, choices: Mapping[str, str]) -> SchedulerEntry:
@@ -187,7 +190,7 @@ class SchedulerEntry:
         lacking, option = next(each for each in self.needs.items() if each[0] not in features)
         raise InputError(
             f"scheduler {self.name}: the machine has no {lacking}; give some by {option}, or "
-            "use page"
+            "use residency"
         )
 
     def require(self, objective: Objective, able: str = "") -> None:
@@ -202,18 +205,18 @@ class SchedulerEntry:
         )
 
 
-def _imported(target: str) -> Callable[..., object]:
+def _import_target(target: str) -> Callable[..., object]:
     """Return the callable of ``module:callable``."""
     module, _, name = target.partition(":")
     return cast("Callable[..., object]", getattr(import_module(module), name))
 
 
 def _entry(name: str, found: object) -> SchedulerEntry:
-    """Record of what a package or a user gave as a scheduler."""
+    """Record of a scheduler that a package or a user gave."""
     if isinstance(found, SchedulerEntry):
         return found if found.name == name else replace(found, name=name)
     if not callable(found):
-        raise InputError(f"scheduler {name}: is no policy, which is called with an instance")
+        raise InputError(f"scheduler {name}: is no policy, which is called with a problem")
     summary = (getattr(found, "__doc__", None) or "").strip().partition("\n")[0]
     source = str(getattr(found, "__module__", ""))
     return SchedulerEntry(name=name, target=found, summary=summary, source=source)
@@ -278,7 +281,7 @@ def register_scheduler(name: str, scheduler: SchedulerEntry | Policy) -> None:
     Parameters
     ----------
     name
-        What options call it.
+        Name in options.
     scheduler
         A policy (:data:`spmopt.core.scheduler.Policy`), or the record of a scheduler.
 
@@ -290,7 +293,7 @@ def register_scheduler(name: str, scheduler: SchedulerEntry | Policy) -> None:
     SCHEDULERS.register(name, scheduler)
 
 
-def compared(features: frozenset[str]) -> list[str]:
+def compare_with(features: frozenset[str]) -> list[str]:
     """Those of a comparison on machines with these features that names none."""
     usual = COMPARED_BANKS if "banks" in features else COMPARED
     return [name for name in usual if find(name).takes_features(features)]
@@ -349,6 +352,9 @@ def find(scheduler: str | SchedulerEntry | Policy) -> SchedulerEntry:
     plain, *words = name.split(":")
     found = SCHEDULERS.find(plain)
     if found is None:
+        replaced = rename_scheduler(name)  # one of the version before
+        if replaced != name:
+            return find(replaced)
         raise unknown("scheduler", plain, SCHEDULERS.names())
     choices: dict[str, str] = {}
     for word in words:

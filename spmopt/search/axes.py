@@ -193,14 +193,14 @@ def _step(key: str, given: object, what: str, low: float, high: float) -> int | 
     steps = (high - low) / step
     if abs(steps - round(steps)) > 1e-9:
         ends = (low + (floor(steps) + more) * step for more in (0, 1))
-        shown = " or ".join(_shown(key, end, given, what) for end in ends)
+        shown = " or ".join(_show(key, end, given, what) for end in ends)
         raise InputError(
             f"{what}: steps of {given!r} from low do not end at high; let high be {shown}"
         )
     return step
 
 
-def _shown(key: str, value: float, like: object, what: str) -> str:
+def _show(key: str, value: float, like: object, what: str) -> str:
     """Return a number in the unit of another, in quotes where it has one."""
     if not (isinstance(like, str) and _is_whole(key)):
         return f"{value:.12g}"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.operation import Mode
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
 from spmopt.graph.cycles import access_cycles
 from spmopt.hardware.machines import override
 from spmopt.hardware.scratchpad import bases_of
@@ -87,7 +87,7 @@ class Candidate:
         """What a figure of a schedule is divided by."""
         return self.batch or 1
 
-    def instance(self, network: Network) -> Instance:
+    def problem(self, network: Network) -> Problem:
         """Lower ``network`` for this machine.
 
         Raises
@@ -95,7 +95,7 @@ class Candidate:
         InputError
             A network that cannot be built or lowered.
         """
-        return _lowered(self, network)
+        return _lower(self, network)
 
     def record(self) -> dict[str, Setting]:
         """Write every setting, for people and files."""
@@ -106,7 +106,7 @@ class Candidate:
 
 
 @lru_cache(maxsize=8)
-def _lowered(candidate: Candidate, network: Network) -> Instance:
+def _lower(candidate: Candidate, network: Network) -> Problem:
     """Lower, and keep it to bound and to solve."""
     alike = replace(candidate, machine=_without_channel(candidate.machine))
     return replace(_operations(alike, network), machine=candidate.machine)
@@ -128,26 +128,28 @@ def _without_channel(machine: Machine) -> Machine:
 
 
 @lru_cache(maxsize=32)
-def _operations(candidate: Candidate, network: Network) -> Instance:
+def _operations(candidate: Candidate, network: Network) -> Problem:
     """Lower once in a process for all channels."""
     machine, size = candidate.machine, candidate.machine.spm_bytes
     if candidate.batch is not None:
         network = replace(network, batch=candidate.batch)
     case = SweepCase(network=network, machine=machine, capacities=(size,))
-    lowered = Section(case=case, capacities=(size,)).instance(size)
+    lowered = Section(case=case, capacities=(size,)).problem(size)
     if candidate.cores == 1 or machine.array is None:
         return lowered
     divided = tuple(
-        replace(operation, modes=tuple(_divided(mode, candidate) for mode in operation.modes))
+        replace(
+            operation, mappings=tuple(_divide(mapping, candidate) for mapping in operation.mappings)
+        )
         for operation in lowered.operations
     )
     return replace(lowered, operations=divided)
 
 
-def _divided(mode: Mode, candidate: Candidate) -> Mode:
+def _divide(mapping: OpMapping, candidate: Candidate) -> OpMapping:
     """Divide work of the array; other work is at the rate of all cores, banks are shared."""
-    if not mode.macs:
-        return mode
-    access = access_cycles(candidate.machine, mode.spm_read_bytes, mode.spm_write_bytes)
-    cycles = max(-(-mode.compute_cycles // candidate.cores), access)
-    return replace(mode, compute_cycles=cycles)
+    if not mapping.macs:
+        return mapping
+    access = access_cycles(candidate.machine, mapping.spm_read_bytes, mapping.spm_write_bytes)
+    cycles = max(-(-mapping.compute_cycles // candidate.cores), access)
+    return replace(mapping, compute_cycles=cycles)

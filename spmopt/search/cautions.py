@@ -27,7 +27,8 @@ def cautions(setup: Setup) -> Iterator[str]:
     if _is_bandwidth_free(setup):
         yield (
             "bandwidth costs nothing in this search, so that none but the highest can lead; give "
-            "it a price, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] and the "
+            "it a dual value, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] "
+            "and the "
             "objective cost"
         )
     if setup.energy_aside:
@@ -40,12 +41,12 @@ def cautions(setup: Setup) -> Iterator[str]:
 def require_energies(setup: Setup) -> None:
     """Raise unless energy, where figures depend on it, is more than nothing.
 
-    Machines that come with the program have energies; a stored instance has those of its file.
+    Machines that come with the program have energies; a stored problem has those of its file.
 
     Raises
     ------
     InputError
-        A stored instance without any of them, in a space that gives none.
+        A stored problem without any of them, in a space that gives none.
     """
     asked = [name for name in setup.names if "energy" in needs(name)]
     if setup.schedule_for == "energy":

@@ -58,14 +58,14 @@ class Beginner:
         """Begin a point that was lost, or that the sampler proposes."""
         while True:
             known = self._study.get_trials(deepcopy=False)
-            trial = self._begun(_lost(known, len(self._space.axes)))
+            trial = self._begin(_lose(known, len(self._space.axes)))
             others = self._study.get_trials(deepcopy=False)[len(known) : trial.number]
             if not any(counts(each) and each.params == trial.params for each in others):
                 return trial
             # Another process has begun the same in the meantime.
             put_back(self._study, trial.number)
 
-    def _begun(self, start: FrozenTrial | None) -> Trial:
+    def _begin(self, start: FrozenTrial | None) -> Trial:
         """Store a trial, of the point of ``start`` as far as that says one."""
         self._drafts.start = start
         with catch_warnings():
@@ -114,7 +114,7 @@ def recover(study: Study, storage: BaseStorage) -> int:
     return len(lost)
 
 
-def _lost(trials: Sequence[FrozenTrial], fields: int) -> FrozenTrial | None:
+def _lose(trials: Sequence[FrozenTrial], fields: int) -> FrozenTrial | None:
     """Find the first trial that was put back and whose point nobody has begun since."""
     known = {point(trial) for trial in trials if counts(trial)}
     put = (each for each in trials if not counts(each) and len(each.params) == fields)

@@ -1,13 +1,13 @@
-"""Cuts between machines: the prices of one solved machine bound the time of all that lower alike.
+"""Cuts between machines: the duals of one solved machine bound the time of all that lower alike.
 
-``CUTS.md`` beside this module derives them. In short: prices prove a bound on the machine that
+``CUTS.md`` beside this module derives them. In short: dual values prove a bound on the machine that
 they were found on, with bandwidth ``beta`` (formulations/PROBLEM.md, section 5). Scaled by
-``beta / beta'`` they are legal prices of every machine with the same operations, so that there
+``beta / beta'`` they are legal dual values of every machine with the same operations, so that there
 
     T' >= sum_q (1 - nu_q) c'_q + (beta / beta') (P - sum_q pi_q room'_q),
 
-with ``nu_q`` the share of step q that the channel prices, ``pi_q`` the price of a byte of SPM,
-``P`` the sum over tensors of their cheapest life at these prices, and ``room'_q`` the bytes of
+with ``nu_q`` the share of step q that the channel prices, ``pi_q`` the dual value of a byte of SPM,
+``P`` the sum over tensors of their cheapest life at these dual values, and ``room'_q`` the bytes of
 whole pages that the scratch of step q leaves. ``P`` is read off the verifier's exact bound: no
 solver is trusted, and no second evaluation of paths exists.
 """
@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, relaxed_timeline
+from spmopt.core.timeline import Timeline, relax_timeline
 from spmopt.verifier import bound
 
 _MARGIN = 2.0**-49
@@ -47,13 +47,13 @@ class Cut:
     fingerprint
         See :func:`fingerprint`.
     certificate
-        The prices, of time or traffic; unit ``2**-bits``.
+        The dual values, of time or traffic; unit ``2**-bits``.
     home
         The machine that they are for.
     beta
-        Its bytes a cycle; 1 with prices of traffic, where the unit of time is that of a byte.
+        Its bytes a cycle; 1 with dual values of traffic, where the unit of time is that of a byte.
     free : (n,)
-        ``1 - nu``: price of a cycle of computing, in ``2**-bits``.
+        ``1 - nu``: dual value of a cycle of computing, in ``2**-bits``.
     life
         ``P``, in ``2**-bits``.
     scratch_bytes : (n,)
@@ -69,8 +69,8 @@ class Cut:
     scratch_bytes: Ints
 
     @staticmethod
-    def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
-        """Make the cut of prices for ``instance`` and its machine; of banks only all bytes count.
+    def of(problem: Problem, certificate: Certificate, proved: Fraction | None = None) -> Cut:
+        """Make the cut of duals for ``problem`` and its machine; of banks only all bytes count.
 
         Of a machine that some tensors bypass it is a cut for schedules that may keep them too, of
         one whose commands have a set-up for commands without any.
@@ -83,55 +83,57 @@ class Cut:
         Raises
         ------
         InputError
-            Prices of another objective than time or traffic, of another order than the listed
-            one, or of traffic on a duplex machine; prices that the verifier refuses.
+            Dual values of another objective than time or traffic, of another order than the listed
+            one, or of traffic on a duplex machine; dual values that the verifier refuses.
         """
-        _require(instance, certificate)
-        if instance.machine.banks:
-            instance, certificate, proved = *_uniform(instance, certificate), None
-        machine = instance.machine
+        _require(problem, certificate)
+        if problem.machine.banks:
+            problem, certificate, proved = *_uniform(problem, certificate), None
+        machine = problem.machine
         if machine.bypass or machine.dma_setup_cycles:
             # Set-ups are no bytes, and neither bandwidth nor another machine's set-up scales them.
             free = replace(machine, bypass=(), dma_setup_cycles=0)
-            instance, proved = replace(instance, machine=free), None
-        proved = bound(instance, certificate) if proved is None else proved
-        line = relaxed_timeline(instance)
+            problem, proved = replace(problem, machine=free), None
+        proved = bound(problem, certificate) if proved is None else proved
+        line = relax_timeline(problem)
         cut = Cut(
-            fingerprint=fingerprint(instance, line),
+            fingerprint=fingerprint(problem, line),
             certificate=certificate,
-            home=instance.machine,
-            beta=_beta(instance, certificate),
-            free=_free(instance, certificate),
+            home=problem.machine,
+            beta=_beta(problem, certificate),
+            free=_free(problem, certificate),
             life=int(proved * 2**certificate.bits),
             scratch_bytes=line.scratch_bytes,
         )
         # What was proved is of this machine: give back what room saves and computing adds.
-        computing, room = _dot(cut.free, line.compute_cycles), cut._room_price(instance.machine)
+        computing, room = _dot(cut.free, line.compute_cycles), cut._room_dual(problem.machine)
         return replace(cut, life=cut.life - computing + room)
 
-    def on(self, instance: Instance) -> Cut:
-        """Evaluate the same prices on other operations, as many: any prices prove a bound.
+    def on(self, problem: Problem) -> Cut:
+        """Evaluate the same duals on other operations, as many: any duals prove a bound.
 
         Raises
         ------
         InputError
             Another number of operations, or of channels.
         """
-        if instance.machine.duplex != self.home.duplex:
-            raise InputError("cut: its prices are for a machine with another number of channels")
+        if problem.machine.duplex != self.home.duplex:
+            raise InputError(
+                "cut: its dual values are for a machine with another number of channels"
+            )
         home = replace(
-            instance.machine,
+            problem.machine,
             dram_bytes_per_s=self.home.dram_bytes_per_s,
             clock_hz=self.home.clock_hz,
         )
-        return Cut.of(replace(instance, machine=home), self.certificate)
+        return Cut.of(replace(problem, machine=home), self.certificate)
 
     def least_bytes(self, machine: Machine) -> Fraction:
         """Return ``beta (P - sum pi room')``, exact: bytes that cross the channel, so priced.
 
         No byte is priced above its time, so that it bounds the traffic too.
         """
-        priced = self.life - self._room_price(machine)
+        priced = self.life - self._room_dual(machine)
         return self.beta * Fraction(priced, 2**self.certificate.bits)
 
     def least_cycles(self, compute_cycles: Ints, machine: Machine) -> Fraction:
@@ -140,7 +142,7 @@ class Cut:
         Parameters
         ----------
         compute_cycles : (n,)
-            Of the operations on ``machine``; the least of an operation's modes.
+            Of the operations on ``machine``; the least of an operation's mappings.
         """
         return self._computing(compute_cycles) + self.least_bytes(machine) / machine.bytes_per_cycle
 
@@ -169,8 +171,8 @@ class Cut:
         result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + room))
         return result
 
-    def prices(self, machine: Machine) -> Certificate:
-        """Give the prices on ``machine``, rounded down: they prove there nearly what the cut does.
+    def duals(self, machine: Machine) -> Certificate:
+        """Give the duals on ``machine``, rounded down: they prove there nearly what the cut does.
 
         A search may start from them.
         """
@@ -181,7 +183,7 @@ class Cut:
         inward, outward = certificate.dram_in, certificate.dram_out
         if certificate.objective == TRAFFIC:
             inward = outward = np.full_like(certificate.spm, 2**certificate.bits)
-        columns = (_scaled(column, scale) for column in (certificate.spm, inward, outward))
+        columns = (_scale(column, scale) for column in (certificate.spm, inward, outward))
         spm, inward, outward = columns
         return replace(
             certificate, objective=MAKESPAN, bits=bits, spm=spm, dram_in=inward, dram_out=outward
@@ -190,99 +192,106 @@ class Cut:
     def _computing(self, compute_cycles: Ints) -> Fraction:
         return Fraction(_dot(self.free, compute_cycles), 2**self.certificate.bits)
 
-    def _room_price(self, machine: Machine) -> int:
+    def _room_dual(self, machine: Machine) -> int:
         page = machine.page_bytes
         room = machine.spm_pages * page - -(-self.scratch_bytes // page) * page
         return _dot(self.certificate.spm, room)
 
 
-def fingerprint(instance: Instance, line: Timeline | None = None) -> bytes:
-    """Hash what a cut needs two instances to share: all but times, capacity and bandwidth.
+def fingerprint(problem: Problem, line: Timeline | None = None) -> bytes:
+    """Hash what a cut needs two problems to share: all but times, capacity and bandwidth.
 
-    Of several modes only the least of each figure counts, as it does for a bound. Names do not.
+    Of several mappings only the least of each figure counts, as it does for a bound. Names do not.
     """
-    line = relaxed_timeline(instance) if line is None else line
-    columns = (line.first, line.tensor, line.kind, line.passes, line.stationary)
+    line = relax_timeline(problem) if line is None else line
+    columns = (line.first, line.tensor, line.kind, line.fetches, line.required_resident)
     tensors = (line.size_bytes, line.in_dram, line.keep, line.scratch_bytes)
-    digest = sha256(b"duplex" if instance.machine.duplex else b"one channel")
+    digest = sha256(b"duplex" if problem.machine.duplex else b"one channel")
     for column in (*columns, *tensors):
         digest.update(column.size.to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.digest()
 
 
-def free_prices(instance: Instance) -> tuple[Certificate, ...]:
-    """Make prices that need no solve: SPM costs nothing, a step is all computing or all channel.
+def free_duals(problem: Problem) -> tuple[Certificate, ...]:
+    """Make duals that need no solve: SPM costs nothing, a step is all computing or all channel.
 
     The cuts are the computing with what it must wait for, and the compulsory traffic over the
     bandwidth (on a duplex machine that of each direction).
     """
-    nothing = np.zeros(len(instance.operations), np.int64)
-    bits = _free_bits(instance)
+    nothing = np.zeros(len(problem.operations), np.int64)
+    bits = _free_bits(problem)
 
-    def prices(inward: Ints, outward: Ints) -> Certificate:
+    def duals(inward: Ints, outward: Ints) -> Certificate:
         return Certificate(
             objective=MAKESPAN, bits=bits, spm=nothing, dram_in=inward, dram_out=outward
         )
 
-    computing = prices(nothing, nothing)
-    if not instance.machine.duplex:
+    computing = duals(nothing, nothing)
+    if not problem.machine.duplex:
         return computing, replace(computing, objective=TRAFFIC)
-    every = np.full_like(nothing, floor(2**bits / instance.machine.bytes_per_cycle))
-    return computing, prices(every, nothing), prices(nothing, every)
+    every = np.full_like(nothing, floor(2**bits / problem.machine.bytes_per_cycle))
+    return computing, duals(every, nothing), duals(nothing, every)
 
 
-def _require(instance: Instance, certificate: Certificate) -> None:
+def _require(problem: Problem, certificate: Certificate) -> None:
     objective = certificate.objective
     if certificate.holds_for:
-        raise InputError(f"cut: needs prices for all schedules, not for {certificate.holds_for}")
+        raise InputError(
+            f"cut: needs dual values for all schedules, not for {certificate.holds_for}"
+        )
     if certificate.order is not None:
-        raise InputError("cut: needs prices of the listed order; reorder the instance first")
+        raise InputError("cut: needs dual values of the listed order; reorder the problem first")
     if objective not in (MAKESPAN, TRAFFIC):
-        raise InputError(f"cut: prices of {objective.name} are for one machine; take those of time")
-    if objective == TRAFFIC and instance.machine.duplex:
-        raise InputError("cut: on two channels traffic bounds no time; take prices of time")
+        raise InputError(
+            f"cut: dual values of {objective.name} are for one machine; take those of time"
+        )
+    if objective == TRAFFIC and problem.machine.duplex:
+        raise InputError("cut: on two channels traffic bounds no time; take dual values of time")
 
 
-def _uniform(instance: Instance, certificate: Certificate) -> tuple[Instance, Certificate]:
-    """Make a scratchpad of as many pages without banks, and prices for it: all are legal."""
-    machine = instance.machine
+def _uniform(problem: Problem, certificate: Certificate) -> tuple[Problem, Certificate]:
+    """Make a scratchpad of as many pages without banks, and dual values for it: all are legal."""
+    machine = problem.machine
     size = machine.spm_pages * machine.page_bytes
     held = [bank.spm for bank in certificate.banks]
     spm = certificate.spm + np.minimum.reduce(held) if held else certificate.spm
     plain = replace(machine, spm_bytes=size, banks=())
-    return replace(instance, machine=plain), replace(certificate, spm=spm, banks=())
+    return replace(problem, machine=plain), replace(certificate, spm=spm, banks=())
 
 
-def _beta(instance: Instance, certificate: Certificate) -> Fraction:
-    return Fraction(1) if certificate.objective == TRAFFIC else instance.machine.bytes_per_cycle
+def _beta(problem: Problem, certificate: Certificate) -> Fraction:
+    return Fraction(1) if certificate.objective == TRAFFIC else problem.machine.bytes_per_cycle
 
 
-def _free(instance: Instance, certificate: Certificate) -> Ints:
-    """(n,) Return what the verifier takes for the price of a cycle of computing: rounded down."""
+def _free(problem: Problem, certificate: Certificate) -> Ints:
+    """(n,) Return what the verifier takes for the dual of a cycle of computing: rounded down."""
     if certificate.objective == TRAFFIC:
         return np.zeros_like(certificate.spm)
     channel = certificate.dram_in.tolist()
-    if instance.machine.duplex:
+    if problem.machine.duplex:
         channel = (certificate.dram_in + certificate.dram_out).tolist()
-    numerator, denominator = instance.machine.bytes_per_cycle.as_integer_ratio()
+    numerator, denominator = problem.machine.bytes_per_cycle.as_integer_ratio()
     whole = 2**certificate.bits * denominator
-    return np.array([(whole - numerator * price) // denominator for price in channel], np.int64)
+    return np.array([(whole - numerator * dual) // denominator for dual in channel], np.int64)
 
 
-def _free_bits(instance: Instance) -> int:
-    """Find the most bits, up to 40, at which all moves of a step at full price fit 64 bits."""
+def _free_bits(problem: Problem) -> int:
+    """Find the most bits, up to 40, at which all moves of a step at full dual value fit 64 bits."""
     moves = sum(
-        2 * max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
-        for op in instance.operations
+        2
+        * max(
+            (operand.fetches for mapping in op.mappings for operand in mapping.operands), default=1
+        )
+        for op in problem.operations
     )
-    dearest = floor(moves / instance.machine.bytes_per_cycle) + 1
+    dearest = floor(moves / problem.machine.bytes_per_cycle) + 1
     return max(0, min(40, 58 - dearest.bit_length()))
 
 
-def _scaled(prices: Ints, scale: Fraction) -> Ints:
+def _scale(duals: Ints, scale: Fraction) -> Ints:
     numerator, denominator = scale.as_integer_ratio()
-    return np.array([price * numerator // denominator for price in prices.tolist()], np.int64)
+    return np.array([dual * numerator // denominator for dual in duals.tolist()], np.int64)
 
 
 def _dot(left: Ints, right: Ints) -> int:

@@ -61,7 +61,7 @@ class Drafts:
             params={} if start is None else dict(start.params),
             distributions={} if start is None else dict(start.distributions),
             user_attrs={},
-            system_attrs={} if start is None else _kept(start),
+            system_attrs={} if start is None else _keep(start),
             intermediate_values={},
         )
         return _ID
@@ -115,7 +115,7 @@ class Drafts:
         return self.draft
 
 
-def _kept(trial: FrozenTrial) -> dict[str, Any]:
+def _keep(trial: FrozenTrial) -> dict[str, Any]:
     """Return attributes of samplers, without constraints, which are noted anew."""
     noted = trial.constraints
     return {k: v for k, v in trial.system_attrs.items() if k.partition(":")[2] not in noted}

@@ -15,17 +15,17 @@ from io import BytesIO
 from time import monotonic
 from typing import Any
 
-from spmopt.core.border import MOST_BYTES, json_value
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.pieces.listing import whole
+from spmopt.core.fusion.tileable_graph import whole
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
+from spmopt.core.validation import MOST_BYTES, json_value
 from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
 from spmopt.search.figures import Spent
-from spmopt.search.proofs import CutPool, Least, least_of, least_of_covers
+from spmopt.search.proofs import CutPool, Least, least_of, least_of_fusion_plans
 from spmopt.search.setup import Setup
 from spmopt.solving import compare
 from spmopt.sweeps.cases import Network
@@ -46,7 +46,7 @@ class NetworkOutcome:
     spent
         What the schedule takes, or what any schedule takes at least; None where there is neither.
     cut
-        What the prices of the bound prove of other machines; None where they prove nothing.
+        What the dual values of the bound prove of other machines; None where they prove nothing.
     packed
         The result as a compressed file; empty where it is not kept.
     """
@@ -78,7 +78,8 @@ def evaluate(
     setup, candidate
         What on what.
     near
-        Prices to search from, by network; whatever they are, schedules are legal and bounds true.
+        Dual values to search from, by network; whatever they are, schedules are legal and bounds
+        true.
     keep
         Whether to give the schedules, too.
 
@@ -92,75 +93,75 @@ def evaluate(
     started, found = monotonic(), {}
     for network in setup.networks:
         # Lowering is cached, and done before the clock starts.
-        candidate.instance(network)
+        candidate.problem(network)
         began, label = monotonic(), network.label
         stored = result_of(setup, candidate, network, near.get(label))
         outcome = _outcome(setup, stored, began)
-        found[label] = replace(outcome, packed=packed(stored) if keep else b"")
+        found[label] = replace(outcome, packed=pack(stored) if keep else b"")
     return TrialOutcome(networks=found, seconds=monotonic() - started)
 
 
 def result_of(
     setup: Setup, candidate: Candidate, network: Network, near: Cut | None = None
 ) -> StoredResult:
-    """Find the best schedule of one network on one machine, with its instance.
+    """Find the best schedule of one network on one machine, with its problem.
 
     With ``bound_only`` it is the bound of the objective of schedules.
     """
-    instance = candidate.instance(network)
+    problem = candidate.problem(network)
     names = setup.schedulers or (BOUNDER,)
-    found = _run(setup, instance, names, setup.schedule_for, near)
+    found = _run(setup, problem, names, setup.schedule_for, near)
     valued = [
         (result.value, place) for place, result in enumerate(found) if result.value is not None
     ]
     best = found[min(valued)[1] if valued else 0]
-    return StoredResult.made_here(instance, best)
+    return StoredResult.is_made_here(problem, best)
 
 
 def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | None:
-    """Make a cut of what the prices of a result prove of other machines.
+    """Make a cut of what the dual values of a result prove of other machines.
 
     Those of energy, and of another order than the listed one, prove nothing. ``proved`` is their
     bound, where it was just evaluated; one that was read from a file is not to be trusted.
     """
     certificate = stored.result.certificate
-    if certificate is None or stored.is_in_pieces:
+    if certificate is None or stored.is_fused:
         return None
     try:
-        return Cut.of(stored.instance, certificate, proved)
+        return Cut.of(stored.problem, certificate, proved)
     except InputError:
         return None
 
 
 def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome:
     """Sum up a result that was begun at a time of the monotonic clock."""
-    instance, result = stored.instance, stored.result
+    problem, result = stored.problem, stored.result
     if setup.bound_only:
-        spent = _bounds(setup, instance, result)
+        spent = _bounds(setup, problem, result)
     else:
         totals = result.totals
-        spent = None if totals is None else Spent.of(instance.machine, totals)
+        spent = None if totals is None else Spent.of(problem.machine, totals)
     checked_s, pool = monotonic() - began, CutPool()
     cut = cut_of(stored, proved=result.bound)
     if cut is not None:
         pool.put(cut)
     bounded = result.bound
-    if result.pieces is not None:
-        listing, bounded = result.pieces.listing, result.cover_bound
-        least = least_of_covers(listing.instance(whole(listing))[0], listing)
+    if result.fusion is not None:
+        tileable, bounded = result.fusion.tileable, result.fusion_bound
+        least = least_of_fusion_plans(tileable.problem(whole(tileable))[0], tileable)
     else:
-        least = least_of(instance, pool)
+        least = least_of(problem, pool)
     if bounded is not None:
-        least = _raised(least, setup.schedule_for, bounded)
+        least = _raise_limit(least, setup.schedule_for, bounded)
     record = {
         **({} if spent is None else asdict(spent)),
-        LEAST: asdict(least.spent(instance.machine)),
+        LEAST: asdict(least.spend(problem.machine)),
         "scheduler": result.scheduler,
         "status": str(result.status),
         "verified": result.verified,
         "value": None if result.value is None else float(result.value),
         "bound": None if bounded is None else float(bounded),
-        "gap": result.gap if result.pieces is None else result.cover_gap,
+        "gap": result.gap if result.fusion is None else result.fusion_gap,
         "unit": result.objective.unit,
         "seconds": result.solve_s,
         "seconds_checked": checked_s,
@@ -170,21 +171,21 @@ def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome
     return NetworkOutcome(record=record, spent=spent, cut=cut)
 
 
-def _bounds(setup: Setup, instance: Instance, result: Result) -> Spent | None:
+def _bounds(setup: Setup, problem: Problem, result: Result) -> Spent | None:
     """Bound what any schedule takes, by a relaxation for each objective that counts."""
     if result.status is Status.INFEASIBLE:
         return None
-    least = least_of(instance)
+    least = least_of(problem)
     for name in setup.needs:
         own = result
         if name != setup.schedule_for:
-            (own,) = _run(setup, instance, (BOUNDER,), name)
+            (own,) = _run(setup, problem, (BOUNDER,), name)
         if own.bound is not None:
-            least = _raised(least, name, own.bound)
-    return least.spent(instance.machine)
+            least = _raise_limit(least, name, own.bound)
+    return least.spend(problem.machine)
 
 
-def _raised(least: Least, name: str, bound: Fraction) -> Least:
+def _raise_limit(least: Least, name: str, bound: Fraction) -> Least:
     match name:
         case "time":
             return replace(least, cycles=max(least.cycles, bound))
@@ -198,7 +199,7 @@ def _raised(least: Least, name: str, bound: Fraction) -> Least:
 
 def _run(
     setup: Setup,
-    instance: Instance,
+    problem: Problem,
     names: tuple[str, ...],
     objective: str,
     near: Cut | None = None,
@@ -206,20 +207,20 @@ def _run(
     options = SolveOptions(
         objective=objective, tolerance=setup.tolerance, time_limit_s=setup.time_limit_s
     )
-    request = options.request(instance)
-    steps = len(instance.operations)
+    request = options.request(problem)
+    steps = len(problem.operations)
     if near is not None and objective == "time" and near.certificate.spm.size == steps:
-        request = replace(request, prices=near.prices(instance.machine))
-    return compare(instance, names, request)
+        request = replace(request, duals=near.duals(problem.machine))
+    return compare(problem, names, request)
 
 
-def packed(stored: StoredResult) -> bytes:
+def pack(stored: StoredResult) -> bytes:
     """Compress a result, to the same bytes each time; quickly, not tightly."""
     text = json.dumps(encode_result(stored), separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 1, mtime=0)
 
 
-def unpacked(packed: bytes, where: str) -> StoredResult | None:
+def unpack(packed: bytes, where: str) -> StoredResult | None:
     """Read a compressed result; None where it is cut off, or none. Errors call it ``where``."""
     try:
         with gzip.open(BytesIO(packed)) as stream:

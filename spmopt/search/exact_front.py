@@ -13,7 +13,7 @@ rule as above, and **undecided** where the two enclosures overlap: such pairs ar
 closely, and said to be undecided if that does not part them.
 
 The next to solve is the machine that would dominate most if it took no longer than its bound: it
-is on the front if the bound is good, and its prices make the bounds about it better if not.
+is on the front if the bound is good, and its dual values make the bounds about it better if not.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from time import monotonic
 from typing import Protocol
 
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import unfit
+from spmopt.core.mappings import unfit
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.search.cuts import Cut
@@ -62,7 +62,7 @@ def find_front(
     if not options:
         raise InputError("front: no machine to choose from; give at least one")
     if not all(0 < option.cost < float("inf") for option in options):
-        raise InputError("front: every machine must cost more than 0; add what is left out")
+        raise InputError("front: every machine must cost more than 0; add the rest out")
     search = _FrontSearch(options, solver, request)
     search.run()
     for _ in range(closer):
@@ -75,10 +75,10 @@ def by_page(request: Request) -> MachineSolver:
     """Solve by the scheduler ``page``, as ``request`` says: verified, with its bound."""
 
     def solver(
-        instance: Instance, tolerance: float, near: Certificate | None
+        problem: Problem, tolerance: float, near: Certificate | None
     ) -> MachineSolution | None:
-        asked = replace(request, objective=MAKESPAN, tolerance=tolerance, prices=near)
-        result = solve(instance, "page", asked)
+        asked = replace(request, objective=MAKESPAN, tolerance=tolerance, duals=near)
+        result = solve(problem, "residency", asked)
         if result.value is None or result.bound is None:
             return None
         return MachineSolution(
@@ -119,7 +119,7 @@ class _FrontSearch:
     def closer(self) -> bool:
         """Solve undecided machines and their rivals again; False when there are none."""
         again: set[int] = set()
-        for index in self._undecided():
+        for index in self._find_undecided():
             again.update((index, *self._rivals(index)))
         for index in sorted(again & set(self._solved)):
             if not self._request.stop():
@@ -128,7 +128,7 @@ class _FrontSearch:
 
     def front(self) -> ExactFront:
         """Return what is known now."""
-        undecided = self._undecided()
+        undecided = self._find_undecided()
         decided = set(self._solved) - set(undecided)
         members = [index for index in decided if self._dominator(index) is None]
         return ExactFront(
@@ -149,12 +149,12 @@ class _FrontSearch:
 
     def _solve(self, index: int, tolerance: float) -> None:
         option = self._options[index]
-        before, instance = self._solved.get(index), option.instance
+        before, problem = self._solved.get(index), option.problem
         near = self._bounds.near(index)
         if before is not None and before.solution.certificate is not None:
             near = before.solution.certificate
         began = monotonic()
-        found = self._solver(instance, tolerance, near)
+        found = self._solver(problem, tolerance, near)
         self._solve_s += monotonic() - began
         self._solves += 1
         self._tolerance[index] = tolerance
@@ -164,7 +164,7 @@ class _FrontSearch:
                 self._given_up.add(index)
             return
         if found.certificate is not None:
-            self._bounds.add(index, Cut.of(instance, found.certificate, found.bound))
+            self._bounds.add(index, Cut.of(problem, found.certificate, found.bound))
         time = Fraction(found.cycles, option.machine.clock_hz)
         bounded = self._bounds.exact(index)
         if before is not None:
@@ -179,7 +179,7 @@ class _FrontSearch:
 
     def _exclude(self) -> None:
         """Take away what is proved to be dominated, each proof in exact arithmetic."""
-        for index, by in self._bounds.dominated(sorted(self._left)):
+        for index, by in self._bounds.dominate(sorted(self._left)):
             bounded = self._bounds.exact(index)
             if self._beaten(index, bounded.least, by):
                 self._excluded[index] = ExcludedMachine(by=by, least=bounded.least, cut=bounded.cut)
@@ -206,25 +206,25 @@ class _FrontSearch:
                 found.append(other)
         return found
 
-    def _undecided(self) -> list[int]:
+    def _find_undecided(self) -> list[int]:
         every = sorted(self._solved, key=self._place)
         return [k for k in every if self._dominator(k) is None and self._rivals(k)]
 
 
 def _infeasible(options: Sequence[MachineOption]) -> tuple[int, ...]:
-    """Find options on which an operation does not fit; look at each size of an instance once."""
+    """Find options on which an operation does not fit; look at each size of a problem once."""
 
     def size(option: MachineOption) -> tuple[int, int, int]:
         return id(option.lowered), option.machine.spm_pages, option.machine.page_bytes
 
     each_size = {size(option): option for option in options}
-    small = {key for key, option in each_size.items() if unfit(option.instance) is not None}
+    small = {key for key, option in each_size.items() if unfit(option.problem) is not None}
     return tuple(index for index, option in enumerate(options) if size(option) in small)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MachineSolution:
-    """Of one solve: cycles of a verified schedule, and a bound with the prices that prove it."""
+    """Of one solve: cycles of a verified schedule, and a bound with the duals that prove it."""
 
     cycles: int
     bound: Fraction
@@ -232,12 +232,12 @@ class MachineSolution:
 
 
 class MachineSolver(Protocol):
-    """A full solve of one instance."""
+    """A full solve of one problem."""
 
     def __call__(
-        self, instance: Instance, tolerance: float, near: Certificate | None
+        self, problem: Problem, tolerance: float, near: Certificate | None
     ) -> MachineSolution | None:
-        """Solve to a gap of ``tolerance``, from the prices ``near``; None without a schedule."""
+        """Solve to a gap of ``tolerance``, from the duals ``near``; None without a schedule."""
         ...
 
 
@@ -278,7 +278,7 @@ class ExactFront:
     solves
         Full solves, those that were repeated more closely included.
     borrowed
-        Evaluations of prices on operations that they are not from; no solve.
+        Evaluations of dual values on operations that they are not from; no solve.
     solve_s
         Wall seconds within solves.
     """

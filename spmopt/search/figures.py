@@ -199,7 +199,7 @@ class Constraint:
         beyond = -beyond if self.least else beyond
         return beyond / abs(self.limit) if self.limit else beyond
 
-    def excluded(self, least: Mapping[str, float]) -> bool:
+    def is_excluded(self, least: Mapping[str, float]) -> bool:
         """Return whether no schedule can hold it, where its figures are at least those given."""
         if self.figure not in least:
             return False

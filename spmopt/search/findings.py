@@ -17,10 +17,10 @@ from spmopt.search.figures import NOT_BOUNDED, Spent
 from spmopt.search.importance import importances
 from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
-from spmopt.search.shadow_prices import resource_prices_of
+from spmopt.search.shadow_prices import resource_duals_of
 from spmopt.search.storage import LOST
 from spmopt.search.study import AS_BEFORE, ERROR, FIGURES, MACHINE, NETWORKS, PROOF, SECONDS
-from spmopt.search.trials import built_of, candidate_of, front, merged, tally, trial_records
+from spmopt.search.trials import build_from, candidate_of, front, merge, tally, trial_records
 from spmopt.sweeps.cases import Network
 
 _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
@@ -30,7 +30,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best, with all but shadow prices."""
     trials, best = trial_records(study), front(study, top)
     by_number = {trial.number: trial for trial in trials}
-    stand_for = merged(best, setup.tolerance) if top is None else {}
+    stand_for = merge(best, setup.tolerance) if top is None else {}
     members = tuple(
         by_number[trial.number] for trial in best if top is not None or trial.number in stand_for
     )
@@ -41,7 +41,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
         members=members,
         top=top,
         counts=tally(trials),
-        built={trial.number: built_of(setup, trial) for trial in members},
+        built={trial.number: build_from(setup, trial) for trial in members},
         merged=stand_for,
         importances=importances(study, setup) if members else {},
     )
@@ -50,15 +50,15 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
 def with_shadow_prices(
     findings: Findings, read: Callable[[TrialRecord, Network], StoredResult | None]
 ) -> Findings:
-    """Add the prices of more of each resource, on the machines whose results can be read."""
-    setup, prices = findings.setup, []
+    """Add the dual values of more of each resource, on the machines whose results can be read."""
+    setup, duals = findings.setup, []
     for trial, network in product(findings.members, setup.networks):
         stored = read(trial, network)
         if stored is not None:
-            own = resource_prices_of(stored, candidate_of(setup, trial), network)
+            own = resource_duals_of(stored, candidate_of(setup, trial), network)
             if own is not None:
-                prices.append((trial.number, network.label, own))
-    return replace(findings, shadow_prices=tuple(prices))
+                duals.append((trial.number, network.label, own))
+    return replace(findings, shadow_prices=tuple(duals))
 
 
 def require_feasible(findings: Findings) -> None:
@@ -69,7 +69,7 @@ def require_feasible(findings: Findings) -> None:
     InputError
         No machine of the space can be built.
     """
-    trials = _counted(findings)
+    trials = _count(findings)
     reasons = [(trial.proof or {}).get("impossible") for trial in trials]
     if trials and all(reasons):
         raise InputError(f"all {len(trials)} trials are impossible: {reasons[0]}")
@@ -77,7 +77,7 @@ def require_feasible(findings: Findings) -> None:
 
 def why_no_front(findings: Findings) -> str:
     """Say why nothing is on the front, in a sentence."""
-    trials = _counted(findings)
+    trials = _count(findings)
     if not trials:
         return "no trial was run"
     errors = [trial.error for trial in trials if trial.error is not None]
@@ -98,7 +98,7 @@ def why_no_front(findings: Findings) -> str:
     return f"none of {len(trials)} trials holds all constraints"
 
 
-def _counted(findings: Findings) -> list[TrialRecord]:
+def _count(findings: Findings) -> list[TrialRecord]:
     return [trial for trial in findings.trials if trial.state != "put_back"]
 
 
@@ -110,7 +110,7 @@ def has_bounds(trial: TrialRecord) -> bool:
 
 def least_of(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     """Bound the objectives of all schedules on a trial's machine; those without bounds are own."""
-    spent = {name: _spent(one[LEAST]) for name, one in (trial.networks or {}).items()}
+    spent = {name: _spend(one[LEAST]) for name, one in (trial.networks or {}).items()}
     figures = setup.figures(candidate_of(setup, trial), spent)
     own = _objectives(trial, setup)
     return {name: own[name] if name in NOT_BOUNDED else figures[name] for name in own}
@@ -131,7 +131,7 @@ def trial_json(trial: TrialRecord, setup: Setup) -> dict[str, object]:
         MACHINE: trial.machine,
         SECONDS: trial.seconds,
         AS_BEFORE: trial.as_before,
-        **_built_json(built_of(setup, trial)),
+        **_build_json(build_from(setup, trial)),
     }
 
 
@@ -152,8 +152,8 @@ def study_json(findings: Findings) -> dict[str, object]:
         "importances": {key: dict(each.parts) for key, each in findings.importances.items()},
         "importances_trials": {key: each.trials for key, each in findings.importances.items()},
         "shadow_prices": [
-            {"trial": number, "network": label, **asdict(prices)}
-            for number, label, prices in findings.shadow_prices
+            {"trial": number, "network": label, **asdict(duals)}
+            for number, label, duals in findings.shadow_prices
         ],
     }
 
@@ -167,7 +167,7 @@ def rows(findings: Findings) -> list[dict[str, object]]:
     made, setup = [], findings.setup
     for trial in findings.members:
         row: dict[str, object] = {"trial": trial.number, **trial.parameters}
-        row |= _built_json(findings.built[trial.number])
+        row |= _build_json(findings.built[trial.number])
         if findings.top is None:
             row["merged"] = " ".join(map(str, findings.merged[trial.number]))
         row["figures"] = "bounds" if setup.bound_only else "schedules"
@@ -179,7 +179,7 @@ def rows(findings: Findings) -> list[dict[str, object]]:
     return made
 
 
-def _spent(record: Mapping[str, float]) -> Spent:
+def _spend(record: Mapping[str, float]) -> Spent:
     """Read what a network takes, or takes at least, from among what a storage says of it."""
     return Spent(**{field.name: record[field.name] for field in fields(Spent)})
 
@@ -190,7 +190,7 @@ def _objectives(trial: TrialRecord, setup: Setup) -> dict[str, float]:
 
 def _total(trial: TrialRecord, setup: Setup) -> dict[str, object]:
     """Sum what all networks take by their weights, as figures have it."""
-    spent = {name: _spent(one) for name, one in (trial.networks or {}).items()}
+    spent = {name: _spend(one) for name, one in (trial.networks or {}).items()}
     return asdict(setup.total(candidate_of(setup, trial), spent))
 
 
@@ -206,7 +206,7 @@ def _short_json(trial: TrialRecord) -> dict[str, object]:
     }
 
 
-def _built_json(built: Candidate | None) -> dict[str, object]:
+def _build_json(built: Candidate | None) -> dict[str, object]:
     """Give of a machine what its settings do not say, by the names that a sweep has for it."""
     if built is None:
         return {"dram_bytes_per_s": None, "basis": None}

@@ -9,25 +9,25 @@ from math import ceil
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.timeline import relax_timeline
 from spmopt.search.cuts import Cut, Floats, fingerprint
 from spmopt.search.proofs import CutPool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MachineOption:
-    """A machine, what it costs, and its operations: one record for all that lower alike."""
+    """A machine, its cost, and its operations: one record for all that lower alike."""
 
     machine: Machine
     cost: float
-    lowered: Instance
+    lowered: Problem
 
     @property
-    def instance(self) -> Instance:
+    def problem(self) -> Problem:
         """The operations on this machine."""
         return replace(self.lowered, machine=self.machine)
 
@@ -51,7 +51,7 @@ class _Group:
 
     mark: bytes
     index: Ints
-    lowered: Instance
+    lowered: Problem
     machine: Machine
     compute_cycles: Ints
     spm_bytes: Ints
@@ -103,17 +103,17 @@ class Bounds:
         return BoundedMachine(least=seconds(cycles, machine), cut=cut)
 
     def near(self, index: int) -> Certificate | None:
-        """Return prices to start from: those of the best cut, unless no solve found them."""
+        """Return dual values to start from: those of the best cut, unless no solve found them."""
         cut = self._cut[index]
-        return cut.prices(self._options[index].machine) if cut.certificate.spm.any() else None
+        return cut.duals(self._options[index].machine) if cut.certificate.spm.any() else None
 
     def borrow(self, index: int) -> bool:
-        """Evaluate the most promising prices of other operations, once; whether it helped."""
+        """Evaluate the most promising dual values of other operations, once; whether it helped."""
         if index in self._asked:
             return False
         self._asked.add(index)
         group, before = self._group[index], self._least[index]
-        others = self._pool.unused(group.mark, group.compute_cycles.size)
+        others = self._pool.find_unused(group.mark, group.compute_cycles.size)
         place = int(np.flatnonzero(group.index == index)[0])
         promise = [group.least_s(cut)[place] for cut in others]
         if not promise or max(promise) <= before:
@@ -122,7 +122,7 @@ class Bounds:
         self._raise(self._pool.put(others[int(np.argmax(promise))].on(group.lowered)))
         return bool(self._least[index] > before)
 
-    def dominated(self, left: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def dominate(self, left: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Yield machines whose bound seems no less than the time of a cheaper one, and that one."""
         known = np.flatnonzero(np.isfinite(self._time))
         for index in left:
@@ -146,11 +146,11 @@ class Bounds:
         known = np.flatnonzero(np.isfinite(self._time))
         dearest, slowest = 2 * self._cost.max(), 2 * max(self._least.max(), least.max())
         time = np.where(self._cost[known] <= cost[:, None], self._time[known], slowest)
-        price = np.where(self._time[known] <= least[:, None], self._cost[known], dearest)
+        dual = np.where(self._time[known] <= least[:, None], self._cost[known], dearest)
         above = np.minimum(time.min(axis=1, initial=slowest), slowest)
-        beyond = np.maximum(price, cost[:, None]).min(axis=1, initial=dearest)
+        beyond = np.maximum(dual, cost[:, None]).min(axis=1, initial=dearest)
         gain = np.log(np.maximum(above / least, 1)) * np.log(beyond / cost)
-        return int(index[np.argmax(np.where(_undominated(cost, least), gain, -1.0))])
+        return int(index[np.argmax(np.where(_drop_dominated(cost, least), gain, -1.0))])
 
     def _raise(self, cut: Cut) -> None:
         for group in self._groups.get(cut.fingerprint, []):
@@ -162,7 +162,7 @@ class Bounds:
                 self._cut.setdefault(index, cut)
 
 
-def _undominated(cost: Floats, least: Floats) -> Bools:
+def _drop_dominated(cost: Floats, least: Floats) -> Bools:
     """Return whether no other machine costs and takes no more, by its bound."""
     order = np.lexsort((least, cost))
     lowest = np.minimum.accumulate(least[order])
@@ -177,8 +177,8 @@ def _groups(options: Sequence[MachineOption]) -> Iterator[_Group]:
     for index, option in enumerate(options):
         machine, own = option.machine, (id(option.lowered), option.machine.duplex)
         if own not in lines:
-            line = relaxed_timeline(option.lowered)
-            lines[own] = fingerprint(option.instance, line), line.compute_cycles
+            line = relax_timeline(option.lowered)
+            lines[own] = fingerprint(option.problem, line), line.compute_cycles
         mark, cycles = lines[own]
         key = (mark, cycles.tobytes(), machine.clock_hz, machine.page_bytes)
         members.setdefault(key, []).append(index)
@@ -188,7 +188,7 @@ def _groups(options: Sequence[MachineOption]) -> Iterator[_Group]:
         yield _Group(
             mark=mark,
             index=np.array(own_places, np.int64),
-            lowered=first.instance,
+            lowered=first.problem,
             machine=first.machine,
             compute_cycles=lines[id(first.lowered), first.machine.duplex][1],
             spm_bytes=np.array([each.spm_bytes for each in machines], np.int64),

@@ -1,4 +1,4 @@
-"""A front is checked against itself: every proof again, from its prices, on the machine it is of.
+"""A front is checked against itself: every proof again, from its duals, on the machine it is of.
 
 No solver and nothing that the search computed is trusted but the times of the verified schedules.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from spmopt.core.modes import unfit
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.mappings import unfit
+from spmopt.core.timeline import relax_timeline
 from spmopt.search.cuts import Cut
 from spmopt.search.exact_front import ExactFront, SolvedMachine
 from spmopt.search.front_bounds import BoundedMachine, MachineOption, seconds
@@ -35,7 +35,7 @@ class _Check:
         if sorted(every) != list(range(len(front.options))):
             yield "not every machine is solved, excluded, infeasible or open, and one of them only"
         for index in front.infeasible:
-            if unfit(front.options[index].instance) is None:
+            if unfit(front.options[index].problem) is None:
                 yield f"machine {index}: said to be infeasible, but its operations fit"
         proved: dict[int, BoundedMachine] = {**front.solved, **front.excluded, **front.open}
         for index, found in proved.items():
@@ -49,7 +49,7 @@ class _Check:
     def _bound(self, index: int, found: BoundedMachine) -> Iterator[str]:
         option = self._front.options[index]
         cut, machine = self._anew(found.cut, option), option.machine
-        cycles = cut.least_cycles(relaxed_timeline(option.lowered).compute_cycles, machine)
+        cycles = cut.least_cycles(relax_timeline(option.lowered).compute_cycles, machine)
         self._seconds[index] = seconds(cycles, machine)
         if self._seconds[index] < found.least:
             yield f"machine {index}: its cut proves less than is said"
@@ -57,10 +57,10 @@ class _Check:
             yield f"machine {index}: its cut is above its schedule"
 
     def _anew(self, cut: Cut, option: MachineOption) -> Cut:
-        """Evaluate the same prices on the option's own operations."""
+        """Evaluate the same dual values on the option's own operations."""
         key = (id(cut.certificate), id(option.lowered), option.machine.duplex)
         if key not in self._cuts:
-            self._cuts[key] = cut.on(option.instance)
+            self._cuts[key] = cut.on(option.problem)
         return self._cuts[key]
 
     def _beats(self, by: int, index: int) -> bool:

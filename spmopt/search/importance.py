@@ -51,7 +51,7 @@ def importances(study: Study, setup: Setup) -> dict[str, Importance]:
         if name in STATIC:
             found[name] = Importance(parts=_static(name, setup, lines))
         else:
-            found[name] = _solved(study, setup, place, lines)
+            found[name] = _solve(study, setup, place, lines)
     return found
 
 
@@ -70,7 +70,7 @@ def _static(name: str, setup: Setup, lines: Lines) -> dict[str, float]:
     return _shares(effects)
 
 
-def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
+def _solve(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     machines = {tuple(sorted(trial.params.items())) for trial in trials}
     if len(machines) < _FEWEST:
@@ -86,7 +86,7 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     def target(trial: FrozenTrial) -> float:
         return float(trial.values[place] / unit)
 
-    seen = _seen(setup.objectives[place])
+    seen = _inspect(setup.objectives[place])
     with catch_warnings():
         simplefilter("ignore")
         evaluator = FanovaImportanceEvaluator(n_trees=_TREES, seed=0)
@@ -102,7 +102,7 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     return Importance(parts=_shares(matter), trials=len(machines))
 
 
-def _seen(name: str) -> Callable[[Candidate], Any]:
+def _inspect(name: str) -> Callable[[Candidate], Any]:
     """Return what a figure of schedules can depend on."""
     if name in HAVE_AREA:
         return lambda candidate: candidate
@@ -130,7 +130,7 @@ def _shares(effects: Mapping[str, float]) -> dict[str, float]:
 def _lines(space: Space) -> Lines:
     """Go over every point of a small space, else about some drawn ones; machines that there are."""
     every = space.size is not None and space.size <= _MOST
-    bases = list(space.points() if every else _drawn(space))
+    bases = list(space.points() if every else _draw(space))
     keys = [axis.key for axis in space.axes]
 
     @cache
@@ -149,7 +149,7 @@ def _lines(space: Space) -> Lines:
     return found
 
 
-def _drawn(space: Space) -> Iterator[dict[str, Setting]]:
+def _draw(space: Space) -> Iterator[dict[str, Setting]]:
     draw = np.random.default_rng(0)
     for _ in range(_DRAWN):
         yield {

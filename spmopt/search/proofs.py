@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.fusion.stripe_bounds import Striped
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.machine import Machine
 from spmopt.core.objective import energy_objective
-from spmopt.core.operation import Mode
-from spmopt.core.pieces.band_bounds import Banded
-from spmopt.core.pieces.listing import Listing
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
-from spmopt.search.cuts import Cut, fingerprint, free_prices
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
+from spmopt.core.timeline import Access, Timeline, relax_timeline
+from spmopt.search.cuts import Cut, fingerprint, free_duals
 from spmopt.search.figures import Constraint, Spent
 
 
@@ -37,18 +37,18 @@ class CutPool:
         self._cuts.setdefault(cut.fingerprint, []).append(cut)
         return cut
 
-    def alike(self, instance: Instance, line: Timeline | None = None) -> list[Cut]:
-        """Return cuts of the instance's operations; make those that need no solve when missing.
+    def alike(self, problem: Problem, line: Timeline | None = None) -> list[Cut]:
+        """Return cuts of the problem's operations; make those that need no solve when missing.
 
-        ``line`` is the relaxed timeline of ``instance``, where it is at hand.
+        ``line`` is the relaxed timeline of ``problem``, where it is at hand.
         """
-        own = fingerprint(instance, line)
+        own = fingerprint(problem, line)
         if own not in self._cuts:
-            self._cuts[own] = [Cut.of(instance, each) for each in free_prices(instance)]
+            self._cuts[own] = [Cut.of(problem, each) for each in free_duals(problem)]
         return self._cuts[own]
 
-    def unused(self, mark: bytes, steps: int) -> list[Cut]:
-        """List cuts whose prices were not evaluated on operations of a fingerprint, but could be.
+    def find_unused(self, mark: bytes, steps: int) -> list[Cut]:
+        """List cuts whose duals were not evaluated on operations of a fingerprint, but could be.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Least:
     own_picojoules: int
     energy_j: Fraction = Fraction(0)
 
-    def spent(self, machine: Machine) -> Spent:
+    def spend(self, machine: Machine) -> Spent:
         """Convert to physical units; cycles and bytes are whole, so that bounds are rounded up.
 
         Whichever banks are read and written, it takes no less than the cheapest ones do.
@@ -102,9 +102,9 @@ class Least:
         )
 
 
-def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
-    """Bound every legal schedule of ``instance``, by those of ``cuts`` too."""
-    line, machine = relaxed_timeline(instance), instance.machine
+def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
+    """Bound every legal schedule of ``problem``, by those of ``cuts`` too."""
+    line, machine = relax_timeline(problem), problem.machine
     touched = line.first_access >= 0
     kinds = line.kind[np.where(touched, line.first_access, 0)]
     comes_in = touched & line.in_dram & (kinds != Access.WRITE)
@@ -115,7 +115,7 @@ def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
     traffic = Fraction(in_bytes + out_bytes)
-    for cut in () if cuts is None else cuts.alike(instance, line):
+    for cut in () if cuts is None else cuts.alike(problem, line):
         cycles = max(cycles, cut.least_cycles(line.compute_cycles, machine))
         traffic = max(traffic, cut.least_bytes(machine))
     return Least(
@@ -130,36 +130,36 @@ def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
     )
 
 
-def least_of_covers(instance: Instance, listing: Listing) -> Least:
-    """Bound every legal schedule of every cover of the listing of ``instance``.
+def least_of_fusion_plans(problem: Problem, tileable: TileableGraph) -> Least:
+    """Bound every legal schedule of every fusion plan of the tileable graph of ``problem``.
 
-    Each operation computes in some number of pieces, bands of rows among them, and no fewer cycles
+    Each operation computes in some number of fusion tiles, stripes among them, and no fewer cycles
     than in that which takes the fewest; what is read first comes in once, whole or in parts, and
     what is kept goes out.
     """
-    once, banded = least_of(instance), Banded(listing, listing.family().bands).listing
+    once, striped = least_of(problem), Striped(tileable, tileable.fusion_space().stripes).tileable
     busiest = once.in_bytes + once.out_bytes
-    if instance.machine.duplex:
+    if problem.machine.duplex:
         busiest = max(once.in_bytes, once.out_bytes)
 
-    def least(figure: Callable[[Mode], int]) -> int:
+    def least(figure: Callable[[OpMapping], int]) -> int:
         return sum(
             min(
-                figure(modes.first) + (pieces - 1) * figure(modes.later)
-                for pieces, modes in operation.modes.items()
+                figure(mappings.first) + (micro_batches - 1) * figure(mappings.later)
+                for micro_batches, mappings in operation.mappings.items()
             )
-            for operation in banded.operations
+            for operation in striped.operations
         )
 
-    computing = Fraction(least(lambda mode: mode.compute_cycles))
+    computing = Fraction(least(lambda mapping: mapping.compute_cycles))
     return replace(
         once,
-        cycles=max(computing, busiest / instance.machine.bytes_per_cycle),
+        cycles=max(computing, busiest / problem.machine.bytes_per_cycle),
         traffic_bytes=Fraction(once.in_bytes + once.out_bytes),
-        spm_read_bytes=least(lambda mode: mode.spm_read_bytes),
-        spm_write_bytes=least(lambda mode: mode.spm_write_bytes),
-        macs=least(lambda mode: mode.macs),
-        own_picojoules=least(lambda mode: mode.own_picojoules),
+        spm_read_bytes=least(lambda mapping: mapping.spm_read_bytes),
+        spm_write_bytes=least(lambda mapping: mapping.spm_write_bytes),
+        macs=least(lambda mapping: mapping.macs),
+        own_picojoules=least(lambda mapping: mapping.own_picojoules),
     )
 
 
@@ -182,19 +182,17 @@ class ExclusionProof:
     excess: float = 0.0
 
 
-def excluded(
-    constraints: Iterable[Constraint], least: Mapping[str, float]
-) -> ExclusionProof | None:
+def exclude(constraints: Iterable[Constraint], least: Mapping[str, float]) -> ExclusionProof | None:
     """Find a constraint that no schedule holds whose figures are at least ``least``."""
     for constraint in constraints:
-        if constraint.excluded(least):
+        if constraint.is_excluded(least):
             name, bounds = str(constraint), {constraint.figure: least[constraint.figure]}
             record = {"bounds": bounds, "constraint": name}
             return ExclusionProof(record=record, constraint=name, excess=constraint.excess(least))
     return None
 
 
-def dominated(
+def dominate(
     objectives: Sequence[str],
     least: Mapping[str, float],
     known: Mapping[int, Sequence[float]],

@@ -1,4 +1,4 @@
-"""What is known of a machine before it is solved: proofs, prices nearby."""
+"""What is known of a machine before it is solved: proofs, dual values nearby."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from spmopt.core.pieces.listing import listing_of
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
@@ -17,10 +17,10 @@ from spmopt.search.figures import NOT_BOUNDED, static_figures
 from spmopt.search.proofs import (
     CutPool,
     ExclusionProof,
-    dominated,
-    excluded,
+    dominate,
+    exclude,
     least_of,
-    least_of_covers,
+    least_of_fusion_plans,
 )
 from spmopt.search.setup import Setup
 from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, is_feasible, values_of
@@ -29,8 +29,8 @@ from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, is_feasible, val
 class SolvedMachines:
     """What the solved trials of a study say of other machines.
 
-    Their cuts exclude machines and are prices to start from. Trials of other processes are known
-    by the files that they keep.
+    Their cuts exclude machines and are dual values to start from. Trials of other processes are
+    known by the files that they keep.
     """
 
     def __init__(self, setup: Setup, schedules: Schedules) -> None:
@@ -93,12 +93,12 @@ class SolvedMachines:
             A network that cannot be lowered.
         """
         setup, limits = self._setup, self._setup.space.constraints
-        proof = excluded(limits, self._static(candidate))
+        proof = exclude(limits, self._static(candidate))
         if proof is not None or not prune:
             return proof
         least = self._least(candidate)
         known = {trial.number: trial.values for trial in solved if is_feasible(trial)}
-        return excluded(limits, least) or dominated(setup.objectives, least, known)
+        return exclude(limits, least) or dominate(setup.objectives, least, known)
 
     def _least(self, candidate: Candidate) -> dict[str, float]:
         """Bound the figures of all schedules on ``candidate``."""
@@ -106,12 +106,12 @@ class SolvedMachines:
         # Cuts hold for the listed order. A bound has nothing that it could not be below.
         cuts = self._pool if setup.in_listed_order and not setup.bound_only else None
         for network in setup.networks:
-            instance = candidate.instance(network)
-            if setup.chooses_cover:
-                least = least_of_covers(instance, listing_of(instance))
+            problem = candidate.problem(network)
+            if setup.chooses_fusion_plan:
+                least = least_of_fusion_plans(problem, tileable_graph_of(problem))
             else:
-                least = least_of(instance, cuts)
-            spent[network.label] = least.spent(instance.machine)
+                least = least_of(problem, cuts)
+            spent[network.label] = least.spend(problem.machine)
         found = setup.figures(candidate, spent)
         return {name: value for name, value in found.items() if name not in NOT_BOUNDED}
 

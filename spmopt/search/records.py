@@ -120,7 +120,7 @@ class Importance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourcePrices:
+class ResourceDuals:
     """How much the certified bound falls for a little more of each resource.
 
     Attributes
@@ -165,7 +165,7 @@ class Findings:
     importances
         What each objective varies with.
     shadow_prices
-        Number of a trial, network, and prices of more of each resource there.
+        Number of a trial, network, and dual values of more of each resource there.
     """
 
     name: str
@@ -177,4 +177,4 @@ class Findings:
     built: Mapping[int, Candidate | None]
     merged: Mapping[int, tuple[int, ...]]
     importances: Mapping[str, Importance]
-    shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()
+    shadow_prices: tuple[tuple[int, str, ResourceDuals], ...] = ()

@@ -90,11 +90,11 @@ class Seeded(BaseSampler):
 
     def __init__(self, name: str, seed: int, space: Space) -> None:
         self._name, self._seed, self._space = name, seed, space
-        self._inner = self._made(0)
+        self._inner = self._make(0)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Take a new sampler; a trial that has its point is none of those that it lists."""
-        self._inner = self._made(trial.number)
+        self._inner = self._make(trial.number)
         if not trial.params:
             self._inner.before_trial(study, trial)
 
@@ -151,7 +151,7 @@ class Seeded(BaseSampler):
         begun = (trial.params for trial in trials if counts(trial))
         return {place_of(axes, point) for point in begun if len(point) == len(axes)}
 
-    def _made(self, number: int) -> BaseSampler:
+    def _make(self, number: int) -> BaseSampler:
         seed = int(np.random.SeedSequence((self._seed, number)).generate_state(1)[0])
         with catch_warnings():
             simplefilter("ignore")

@@ -18,14 +18,14 @@ from spmopt.search.space import Space, space_of
 from spmopt.sweeps.cases import Network
 
 _OPTIONS = ("scheduler", "schedule_for", "tolerance", "time_limit_s")
-CHOOSER, LISTER = "pieces", "page"
+FUSION, RESIDENCY = "fusion", "residency"
 """Default schedulers: of networks that can be fused, and of all others."""
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
 _ARRAY = ("array.rows", "array.columns", "array.dataflow")
 _LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
-"""What cycles of a stored instance do not follow."""
+"""What cycles of a stored problem do not follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Setup:
     networks: tuple[Network, ...]
     space: Space
     objectives: tuple[str, ...]
-    scheduler: str = "page"
+    scheduler: str = "residency"
     schedule_for: str = "time"
     tolerance: float = 1e-3
     time_limit_s: float = 60.0
@@ -105,9 +105,9 @@ class Setup:
         )
 
     @property
-    def chooses_cover(self) -> bool:
-        """Whether schedules may be in pieces, so that bounds of the list as given do not hold."""
-        return any(find(name).covers for name in self.schedulers)
+    def chooses_fusion_plan(self) -> bool:
+        """Whether schedules may be in fusion tiles, so that bounds layer by layer do not hold."""
+        return any(find(name).fusion_plans for name in self.schedulers)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ class Setup:
         )
 
     def _require_listings(self, known: Collection[str]) -> None:
-        """Refuse what cannot be computed in pieces, where the scheduler would."""
-        if not self.chooses_cover:
+        """Refuse what cannot be fused, where the scheduler would."""
+        if not self.chooses_fusion_plan:
             return
         for network in (each for each in self.networks if each.is_lowered):
             raise InputError(
@@ -171,7 +171,8 @@ class Setup:
             )
         if "cores" in known:
             raise InputError(
-                f"cores: scheduler {self.scheduler} does not divide pieces among cores; take cores "
+                f"cores: scheduler {self.scheduler} does not divide fusion tiles among cores; "
+                "take cores "
                 "out of the space, or use page"
             )
 
@@ -203,13 +204,13 @@ class Setup:
 def setup_by(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
     """Return the study by its scheduler, as a default by that of ``solve``; and what to warn of."""
     if scheduler is None and any(network.is_lowered for network in options["networks"]):
-        scheduler = LISTER
+        scheduler = RESIDENCY
     if scheduler is not None:
         return Setup(scheduler=scheduler, **options), ""
     try:
-        return Setup(scheduler=CHOOSER, **options), ""
+        return Setup(scheduler=FUSION, **options), ""
     except InputError as error:
-        return Setup(scheduler=LISTER, **options), f"nothing is fused: {error}"
+        return Setup(scheduler=RESIDENCY, **options), f"nothing is fused: {error}"
 
 
 def _network(network: Network) -> dict[str, object]:

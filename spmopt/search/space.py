@@ -9,10 +9,10 @@ from math import inf, isfinite, prod
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.border import read_toml
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.units import Dimension, parse_quantity
+from spmopt.core.validation import read_toml
 from spmopt.hardware.machines import RateError, load_machine
 from spmopt.hardware.settings import (
     BANK,
@@ -191,7 +191,7 @@ def space_of(
     folder
         Where paths of machines and technologies start.
     machine
-        What a stored instance is for, which its cycles are of: no other may be named then.
+        What a stored problem is for, which its cycles are of: no other may be named then.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def space_of(
         if name not in _ENTRIES:
             raise InputError(f"{where}: {unknown('entry', name, _ENTRIES)}")
     if machine is not None and "machine" in tables:
-        raise InputError(f"{where}: machine: a stored instance has its own; leave it out")
+        raise InputError(f"{where}: machine: a stored problem has its own; leave it out")
     base = machine or _machine(tables.get("machine", DEFAULT_MACHINE), where, folder)
     found = [
         read_axis(key, _from_folder(key, given, folder), where)

@@ -17,7 +17,7 @@ _SIZES = (0.25, 0.5, 1, 2, 4)
 _RATES = (0.5, 1, 2)
 
 
-def named_spaces() -> list[str]:
+def with_spaces() -> list[str]:
     """Return the names of the spaces that come with the program, sorted."""
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
@@ -30,9 +30,9 @@ def find_space(
     Parameters
     ----------
     name
-        One of :func:`named_spaces`, or a path that ends in ``.toml``.
+        One of :func:`with_spaces`, or a path that ends in ``.toml``.
     fixed
-        Machine of a stored instance: the space must name no other.
+        Machine of a stored problem: the space must name no other.
     machine
         Machine in place of the one that the space names.
 
@@ -43,14 +43,14 @@ def find_space(
     """
     path = Path(name)
     if path.suffix != ".toml":
-        known = named_spaces()
+        known = with_spaces()
         if str(name) not in known:
             raise InputError(f"{unknown('space', str(name), known)}, or name a TOML file")
         path = _FOLDER / f"{name}.toml"
     return read_space(path, fixed, replacement=machine)
 
 
-def chosen_space(name: str | Path | None, machine: str | None, fixed: Machine | None) -> Space:
+def choose_space(name: str | Path | None, machine: str | None, fixed: Machine | None) -> Space:
     """Return the space of a name or file, or the one around a machine; ``fixed`` as above.
 
     Raises
@@ -59,7 +59,7 @@ def chosen_space(name: str | Path | None, machine: str | None, fixed: Machine | 
         No such space or machine, or a machine beside the fixed one.
     """
     if fixed is not None and machine is not None:
-        raise InputError("machine: a stored instance has its own; leave it out")
+        raise InputError("machine: a stored problem has its own; leave it out")
     given = None if machine is None else load_machine(machine)
     if name is not None:
         return find_space(name, fixed=fixed, machine=given)
@@ -71,7 +71,7 @@ def space_around(machine: Machine, *, fixed_cycles: bool = False) -> Space:
     """Make the default space: scratchpad, bandwidth and compute below and above a machine.
 
     Cost is the mean of their ratios to the machine, so that the machine itself costs 1. Compute
-    is not varied for a stored instance (``fixed_cycles``).
+    is not varied for a stored problem (``fixed_cycles``).
 
     Raises
     ------

@@ -28,9 +28,9 @@ from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
-from spmopt.core.border import exists, is_file, is_folder, without_password
 from spmopt.core.errors import PACKAGES, InputError
 from spmopt.core.processes import has_ended, number_here, own_name
+from spmopt.core.validation import exists, is_file, is_folder, without_password
 
 JOURNAL = "journal:"
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
@@ -193,7 +193,7 @@ def _quicken(engine: Engine) -> None:
     @listens_for(engine, "connect")
     def begin(connection: Any, record: object) -> None:
         del record
-        for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
+        for setting in ("journal_mapping = WAL", "synchronous = NORMAL"):
             connection.execute(f"PRAGMA {setting}")
 
 
@@ -235,7 +235,7 @@ def using(url: str) -> Iterator[None]:
 def reading(url: str) -> Iterator[None]:
     """Say in one line that a storage cannot be read: damaged, of another program or version.
 
-    The one check at this border: whatever Optuna, a database or a decoder raises of its content.
+    The one check at this boundary: whatever Optuna, a database or a decoder raises of its content.
 
     Raises
     ------

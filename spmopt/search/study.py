@@ -24,13 +24,14 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from spmopt.core.border import read_bytes
 from spmopt.core.errors import InputError, unknown
-from spmopt.hardware.settings import Setting, shown_setting
+from spmopt.core.validation import read_bytes
+from spmopt.hardware.settings import Setting, show_setting
 from spmopt.io.document import remove_parts, replace_file
 from spmopt.io.files import OLD_LOWERINGS, StoredResult
+from spmopt.io.renames import rename_fields
 from spmopt.search.axes import SpaceAxis
-from spmopt.search.evaluation import unpacked
+from spmopt.search.evaluation import unpack
 from spmopt.search.records import STORED
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
@@ -92,7 +93,7 @@ def require_types(study: Study) -> None:
 
 
 def _record_of(study: Study) -> dict[str, Any]:
-    known: dict[str, Any] | None = study.user_attrs.get(SETUP)
+    known: dict[str, Any] | None = rename_fields(study.user_attrs.get(SETUP))
     if known is None or not _minimizes(study, len(known["objectives"])):
         raise InputError(
             f"study {study.study_name}: was not made by this program, or its storage is cut short: "
@@ -101,7 +102,7 @@ def _record_of(study: Study) -> dict[str, Any]:
     if VERSION in study.user_attrs:
         return known
     networks = [
-        {**network, "lowering": OLD_LOWERINGS.get(network["lowering"], network["lowering"])}
+        {**network, "mapper": OLD_LOWERINGS.get(network["mapper"], network["mapper"])}
         for network in known["networks"]
     ]
     return {**known, "networks": networks}
@@ -169,7 +170,7 @@ def schedules_of(study: Study) -> Schedules:
     return Schedules(None if folder is None else Path(folder))
 
 
-def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
+def look_up(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     """Open a study that is there; without a name the only one.
 
     Raises
@@ -235,10 +236,10 @@ class Schedules:
 
     def read(self, name: str) -> StoredResult | None:
         """Read a result by the name of its file; None where it is not there, or cut off."""
-        packed = self.packed(name)
-        return None if packed is None else unpacked(packed, name)
+        packed = self.pack(name)
+        return None if packed is None else unpack(packed, name)
 
-    def packed(self, name: str) -> bytes | None:
+    def pack(self, name: str) -> bytes | None:
         """Read a compressed result by the name of its file; None where it is not there."""
         if self._folder is None:
             return None
@@ -278,7 +279,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """
     was, now = (dict(_flat(record, "")) for record in (old, new))
     keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
-    found = [f"{key} {_shown(key, now.get(key))}, was {_shown(key, was.get(key))}" for key in keys]
+    found = [f"{key} {_show(key, now.get(key))}, was {_show(key, was.get(key))}" for key in keys]
     more = len(found) - _MOST
     return found if more <= 0 else [*found[:_MOST], f"and {more} more"]
 
@@ -295,13 +296,13 @@ def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
         yield from _flat(each, inner)
 
 
-def _shown(key: str, given: Any) -> str:
+def _show(key: str, given: Any) -> str:
     """Write values of a field; a range by its ends and step."""
     field = key.rpartition(".")[2] if key.startswith("machine.") else key
     if given in (None, "", [], {}):
         return "not given"
     if isinstance(given, Mapping):
-        return ", ".join(f"{name} {shown_setting(field, each)}" for name, each in given.items())
+        return ", ".join(f"{name} {show_setting(field, each)}" for name, each in given.items())
     if isinstance(given, list):
-        return " and ".join(_shown(key, each) for each in given)
-    return shown_setting(field, given)
+        return " and ".join(_show(key, each) for each in given)
+    return show_setting(field, given)

@@ -60,7 +60,7 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
     return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:top]
 
 
-def merged(trials: Sequence[FrozenTrial], tolerance: float) -> dict[int, tuple[int, ...]]:
+def merge(trials: Sequence[FrozenTrial], tolerance: float) -> dict[int, tuple[int, ...]]:
     """Merge the trials of a front whose lead is no more than the tolerance of schedules.
 
     A trial is merged into another that is at most ``tolerance`` worse in every objective and
@@ -132,7 +132,7 @@ def candidate_of(setup: Setup, trial: TrialRecord) -> Candidate:
     return setup.space.candidate(values_of(setup.space, trial.parameters))
 
 
-def built_of(setup: Setup, trial: TrialRecord) -> Candidate | None:
+def build_from(setup: Setup, trial: TrialRecord) -> Candidate | None:
     """Build the machine of a trial; None where there is no such machine."""
     try:
         return candidate_of(setup, trial)
@@ -140,7 +140,7 @@ def built_of(setup: Setup, trial: TrialRecord) -> Candidate | None:
         return None
 
 
-def kept_result(trial: TrialRecord, network: Network, schedules: Schedules) -> StoredResult | None:
+def keep_result(trial: TrialRecord, network: Network, schedules: Schedules) -> StoredResult | None:
     """Read the verified result of a network in a trial; None where there is no file.
 
     Raises
@@ -151,7 +151,7 @@ def kept_result(trial: TrialRecord, network: Network, schedules: Schedules) -> S
     file = (trial.networks or {}).get(network.label, {}).get("file")
     found = None if file is None else schedules.read(file)
     if found is not None and found.result.schedule is not None:
-        require_legal(found.instance, found.result.schedule, found.result.totals)
+        require_legal(found.problem, found.result.schedule, found.result.totals)
     return found
 
 
@@ -174,7 +174,7 @@ def result_for(
     ScheduleError
         The file of the schedule is not legal.
     """
-    found = kept_result(trial, network, schedules)
+    found = keep_result(trial, network, schedules)
     if found is not None:
         return found
     candidate = candidate_of(setup, trial)

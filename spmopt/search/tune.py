@@ -20,7 +20,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.experiments.interrupts import unbroken, undisturbed
+from spmopt.experiments.interrupts import defer_interrupts, unbroken
 from spmopt.experiments.queue import TaskQueue
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
@@ -154,7 +154,7 @@ class _Loop:
                     self._end(self.open.popleft())
                 self._fill(width)
         except BaseException:
-            with undisturbed():
+            with defer_interrupts():
                 put_back_own(self.study)
             raise
 

@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Self
 
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
 from spmopt.core.order import other_order
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving.bounds import Bounds
@@ -47,15 +47,15 @@ class Case:
     steps: Case | None = None
 
     @classmethod
-    def of(cls, problem: Instance, request: Request, params: SolveParams) -> Self:
+    def of(cls, problem: Problem, request: Request, params: SolveParams) -> Self:
         """Return a case without runs."""
         calls = CheckedCalls(problem, request, params)
         return cls(calls=calls, bounds=Bounds(calls))
 
     @property
-    def problem(self) -> Instance:
+    def problem(self) -> Problem:
         """The problem itself."""
-        return self.calls.instance
+        return self.calls.problem
 
     @property
     def request(self) -> Request:
@@ -104,7 +104,7 @@ class Case:
         """
         runs = list(self.policies.values())
         if self.request.objective.replayed:
-            runs += [run for run in self.replayed.values() if run.pieces is None]
+            runs += [run for run in self.replayed.values() if run.fusion is None]
             runs += [run for run in starts if run.entry.kind is not Kind.POLICY]
         else:
             pages = "page" if entry.granularity == "contiguous" else entry.granularity
@@ -113,18 +113,22 @@ class Case:
         legal = [run.legal for run in runs if run.legal is not None]
         return sorted(legal, key=lambda schedule: schedule.value)
 
-    def attempt(self, entry: SchedulerEntry) -> list[Plan]:
+    def attempt(self, entry: SchedulerEntry) -> list[ResidencyPlan]:
         """Return one attempt of the first policy that an optimizer starts from; not verified."""
         free = self.request.objective.replayed  # its optimizer decides the order too
         for name in self.starts_of(entry)[:1]:
             self.request.report(f"{name}: one attempt", None)
-            at_once = replace(self.request, time_limit_s=0.0, started=monotonic())
+            run_parallel = replace(self.request, time_limit_s=0.0, started=monotonic())
             try:
-                plan = find(name).load()(self.calls.remainder.instance, at_once).plan
+                residency_plan = (
+                    find(name).load()(self.calls.remainder.problem, run_parallel).residency_plan
+                )
             except InfeasibleError:
                 continue
-            if plan is not None and (free or other_order(plan.steps.operation) is None):
-                return [plan]
+            if residency_plan is not None and (
+                free or other_order(residency_plan.steps.operation) is None
+            ):
+                return [residency_plan]
         return []
 
 

@@ -1,4 +1,4 @@
-"""One scheduler on one instance: called, its schedule verified, its bounds evaluated."""
+"""One scheduler on one problem: called, its schedule verified, its bounds evaluated."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from spmopt.assemble import assemble
 from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import BOUNDER, SchedulerEntry, find
 from spmopt.solving.params import SolveParams
 from spmopt.solving.records import Bound, Run, VerifiedSchedule
 from spmopt.verifier import bound, require_legal
 
-LISTER = "page"
-"""Schedules the list as given, from which who chooses a cover starts."""
+RESIDENCY = "residency"
+"""Schedules the layer-by-layer plan, from which who chooses a fusion plan starts."""
 _REFUSED = "no bound: its certificate proves nothing ({}); please report this error of the program"
 
 
@@ -31,45 +31,45 @@ class CheckedCalls:
     Attributes
     ----------
     remainder
-        The instance without what bypasses the scratchpad, which schedulers do not see.
+        The problem without what bypasses the scratchpad, which schedulers do not see.
     asked
         Whom news are of.
     faults
         Notes on certificates of the program that the verifier refuses.
     """
 
-    def __init__(self, instance: Instance, request: Request, params: SolveParams) -> None:
+    def __init__(self, problem: Problem, request: Request, params: SolveParams) -> None:
         self.params = params
         self.faults: list[str] = []
-        self.instance = instance
-        self.remainder = without_bypass(instance)
+        self.problem = problem
+        self.remainder = without_bypass(problem)
         self.request = request
         self.asked = find(BOUNDER)
 
     @property
     def many(self) -> bool:
         """Whether there are more operations than all policies are run on."""
-        return len(self.instance.operations) > self.params.all_policies_operations
+        return len(self.problem.operations) > self.params.all_policies_operations
 
     @property
     def commands_cost(self) -> bool:
         """Whether time is the objective, step by step, and commands have a set-up time."""
         aim = self.request.objective
         timed = aim.weighted == {"cycle"} and not aim.replayed
-        return timed and self.instance.machine.dma_setup_cycles > 0
+        return timed and self.problem.machine.dma_setup_cycles > 0
 
     def call(
         self,
         entry: SchedulerEntry,
-        starts: Sequence[VerifiedSchedule | Plan] = (),
+        starts: Sequence[VerifiedSchedule | ResidencyPlan] = (),
         spent_s: float = 0.0,
         *,
-        prices: Certificate | None = None,
+        duals: Certificate | None = None,
     ) -> Run:
         """Run one scheduler from the plans of ``starts``, the best first, and verify its schedule.
 
         ``starts``: verified schedules, or plans that are not. ``spent_s`` of its time limit are
-        over; ``prices``: those to search from, in place of the request's.
+        over; ``duals``: those to search from, in place of the request's.
         """
 
         def report(message: str, done: float | None) -> None:
@@ -78,14 +78,26 @@ class CheckedCalls:
         report("scheduling", None)
         scheduler = entry.load()
         wall, cpu = monotonic(), cpu_s()
-        known = {id(start.plan): start for start in starts if isinstance(start, VerifiedSchedule)}
-        plans = [
-            plan
+        known = {
+            id(start.residency_plan): start
             for start in starts
-            if (plan := start if isinstance(start, Plan) else start.plan) is not None
+            if isinstance(start, VerifiedSchedule)
+        }
+        residency_plans = [
+            residency_plan
+            for start in starts
+            if (
+                residency_plan := start
+                if isinstance(start, ResidencyPlan)
+                else start.residency_plan
+            )
+            is not None
         ]
-        start, others = (plans[0] if plans else None), tuple(plans[1:])
-        limit_s, count = self.request.time_limit_s, len(self.instance.operations)
+        start, others = (
+            (residency_plans[0] if residency_plans else None),
+            tuple(residency_plans[1:]),
+        )
+        limit_s, count = self.request.time_limit_s, len(self.problem.operations)
         finish_s = self.params.finish_s * count if self.many else 0.0
         request = replace(
             self.request,
@@ -93,14 +105,14 @@ class CheckedCalls:
             started=wall - spent_s,
             start=start,
             others=others,
-            prices=prices or self.request.prices,
+            duals=duals or self.request.duals,
             report=report,
             on_incumbent=self._tell_of_remainder,
         )
         outcome: Outcome | None = None
         notes: tuple[str, ...] = ()
         try:
-            outcome = self._certified(scheduler(self.remainder.instance, request))
+            outcome = self._certify(scheduler(self.remainder.problem, request))
             notes = outcome.notes
         except InfeasibleError as error:
             notes = (str(error),)
@@ -108,17 +120,17 @@ class CheckedCalls:
         legal = None
         if outcome is not None and outcome.schedule is not None:
             report("verifying", None)
-            legal = self.check(entry.name, None, outcome.schedule, self.instance)
-        elif outcome is not None and outcome.plan is not None:
-            legal = known.get(id(outcome.plan))
+            legal = self.check(entry.name, None, outcome.schedule, self.problem)
+        elif outcome is not None and outcome.residency_plan is not None:
+            legal = known.get(id(outcome.residency_plan))
             if legal is None:
                 report("verifying", None)
-                on = self.instance if outcome.pieces is None else outcome.pieces.instance
-                legal = self._verify(entry.name, outcome.plan, on)
+                on = self.problem if outcome.fusion is None else outcome.fusion.problem
+                legal = self._verify(entry.name, outcome.residency_plan, on)
         return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
 
-    def _certified(self, outcome: Outcome) -> Outcome:
-        """Put what its prices prove, exactly, in place of the value of a class bound."""
+    def _certify(self, outcome: Outcome) -> Outcome:
+        """Put what its dual values prove, exactly, in place of the value of a class bound."""
         known = outcome.class_bound
         if known is None:
             return outcome
@@ -130,15 +142,21 @@ class CheckedCalls:
             return replace(outcome, class_bound=None)
         return replace(outcome, class_bound=replace(known, value=float(proved.value)))
 
-    def _verify(self, origin: str, plan: Plan, instance: Instance) -> VerifiedSchedule:
+    def _verify(
+        self, origin: str, residency_plan: ResidencyPlan, problem: Problem
+    ) -> VerifiedSchedule:
         try:
-            schedule = assemble(instance, plan)
+            schedule = assemble(problem, residency_plan)
         except ScheduleError as error:
             raise ContradictionError(f"scheduler {origin}: {error}") from None
-        return self.check(origin, plan, schedule, instance)
+        return self.check(origin, residency_plan, schedule, problem)
 
     def check(
-        self, origin: str, plan: Plan | None, schedule: Schedule, instance: Instance
+        self,
+        origin: str,
+        residency_plan: ResidencyPlan | None,
+        schedule: Schedule,
+        problem: Problem,
     ) -> VerifiedSchedule:
         """Verify a schedule, and value it.
 
@@ -148,14 +166,18 @@ class CheckedCalls:
             It breaks a rule.
         """
         try:
-            totals = require_legal(instance, schedule).totals
+            totals = require_legal(problem, schedule).totals
         except ScheduleError as error:
             raise ContradictionError(f"scheduler {origin}: {error}") from None
         if totals is None:
             raise ContradictionError(f"scheduler {origin}: the verifier gave no totals")
         value = totals.value(self.request.objective)
         return VerifiedSchedule(
-            origin=origin, plan=plan, schedule=schedule, totals=totals, value=value
+            origin=origin,
+            residency_plan=residency_plan,
+            schedule=schedule,
+            totals=totals,
+            value=value,
         )
 
     def proved(self, evaluate: Callable[[], Fraction]) -> Fraction | None:
@@ -196,12 +218,12 @@ class CheckedCalls:
                 "a certificate is for another objective than the one asked for"
             )
         self.request.report("checking the bound", None)
-        value = bound(self.instance, certificate, holds_for)
+        value = bound(self.problem, certificate, holds_for)
         if holds_for:
             self.tell(Incumbent(bound=value, of_class=True, certified=True))
         elif certificate.order is None:
             told = Incumbent(bound=value, certified=True)
-            asked = LISTER if self.asked.covers else self.asked.name
+            asked = RESIDENCY if self.asked.fusion_plans else self.asked.name
             self.request.on_incumbent(replace(told, scheduler=asked))
         return Bound(value=value, certificate=certificate)
 
@@ -217,7 +239,9 @@ class CheckedCalls:
     def tell(self, news: Incumbent) -> None:
         """Tell news of who was asked."""
         asked = self.asked
-        self.request.on_incumbent(replace(news, scheduler=asked.name, of_covers=asked.covers))
+        self.request.on_incumbent(
+            replace(news, scheduler=asked.name, of_fusion_plans=asked.fusion_plans)
+        )
 
     def tell_legal(self, legal: VerifiedSchedule, *, other_class: bool = False) -> None:
         """Tell of a verified schedule."""

@@ -1,4 +1,4 @@
-"""Orders of a list's operations: list scheduling by what is on chip.
+"""Orders of a list's operations: list scheduling by the resident bytes.
 
 List scheduling (Graham, 1969; for memory Sethi and Ullman, 1970) takes, of the operations whose
 predecessors have run, one after the other by a priority. Here that is the bytes of an operation's
@@ -18,8 +18,8 @@ from itertools import product
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.order import dependences, depth_first
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 
 _SHARES, _ROOMS = (0.0, 0.5, 1.0), (1.0, 4.0)
@@ -28,27 +28,27 @@ used last is taken to fill. Larger tensors than fit are then still told from tho
 GNMT forward on 24 MB, from its depth-first list, takes 10.85 ms with 4, 11.45 with 1."""
 
 
-def candidates(instance: Instance) -> Iterator[tuple[float, Ints]]:
+def candidates(problem: Problem) -> Iterator[tuple[float, Ints]]:
     """Yield orders, by kind; of each kind those that are often best first."""
-    yield 0.0, np.arange(len(instance.operations))
-    ready = ListScheduling(instance)
+    yield 0.0, np.arange(len(problem.operations))
+    ready = ListScheduling(problem)
     for share, recent, room in product(_SHARES, (False, True), _ROOMS):
-        yield room, ready.order(int(room * instance.machine.spm_bytes), share, recent=recent)
+        yield room, ready.order(int(room * problem.machine.spm_bytes), share, recent=recent)
         if share == _SHARES[0] and recent and room == _ROOMS[-1]:
-            yield 1.0, depth_first(instance)
+            yield 1.0, depth_first(problem)
 
 
 class ListScheduling:
-    """Orders of an instance by what its operations find on chip."""
+    """Orders of a problem by what its operations find on chip."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self.sizes = [tensor.size_bytes for tensor in instance.tensors]
-        self.before = dependences(instance)
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.sizes = [tensor.size_bytes for tensor in problem.tensors]
+        self.before = dependences(problem)
         self.after: list[list[int]] = [[] for _ in self.before]
         self.readers: list[list[int]] = [[] for _ in self.sizes]
         self.uses = [0] * len(self.sizes)
-        for index, operation in enumerate(instance.operations):
+        for index, operation in enumerate(problem.operations):
             for earlier in self.before[index]:
                 self.after[earlier].append(index)
             for tensor in set(operation.reads):
@@ -62,7 +62,7 @@ class ListScheduling:
         Parameters
         ----------
         room_bytes
-            What is on chip at a time: what was used last, whole tensors.
+            The resident bytes at a time: what was used last, whole tensors.
         share
             Of what an operation frees, less what it produces: taken off what it must load.
         recent
@@ -72,12 +72,12 @@ class ListScheduling:
 
 
 class _Walk:
-    """One pass over the operations, with what is on chip and what is ready."""
+    """One pass over the operations, with the resident bytes and what is ready."""
 
     def __init__(self, of: ListScheduling, room_bytes: int, share: float, *, recent: bool) -> None:
         self.of, self.room_bytes, self.share, self.recent = of, room_bytes, share, recent
         self.uses, self.waits = list(of.uses), [len(each) for each in of.before]
-        operations = of.instance.operations
+        operations = of.problem.operations
         self.missing = [sum(of.sizes[t] for t in set(each.reads)) for each in operations]
         self.held, self.held_bytes = OrderedDict[int, None](), 0
         self.ready, self.since = set[int](), [0] * len(operations)
@@ -108,9 +108,9 @@ class _Walk:
         self._push(index)
 
     def _push(self, index: int) -> None:
-        """Put an operation in the queue at what it costs now; older entries count no more."""
+        """Put an operation in the queue at its cost now; older entries count no more."""
         self.version[index] += 1
-        operation, sizes = self.of.instance.operations[index], self.of.sizes
+        operation, sizes = self.of.problem.operations[index], self.of.sizes
         used = {*operation.reads, *operation.writes}
         freed = sum(sizes[t] for t in used if self.uses[t] == 1)
         freed -= sum(sizes[t] for t in operation.writes)
@@ -120,7 +120,7 @@ class _Walk:
 
     def _run(self, index: int) -> None:
         """Bring the operands on chip, drop what has no further use, and what was used long ago."""
-        operation = self.of.instance.operations[index]
+        operation = self.of.problem.operations[index]
         used = dict.fromkeys((*operation.reads, *operation.writes))
         for tensor in used:
             if tensor in self.held:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.errors import unknown
-from spmopt.core.instance import Instance
 from spmopt.core.order import depth_first
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.solving.orders import searched
+from spmopt.solving.orders import search_orders
 
 LISTED, DEPTH_FIRST, SEARCHED = ORDERS = ("listed", "depth-first", "searched")
 """Orders by name; the first is the default."""
@@ -21,8 +21,8 @@ _MOVES = 3_000
 """The work of moves (:class:`~spmopt.solving.order_moves.OrderMoves`): some seconds."""
 
 
-def order_named(instance: Instance, name: str, request: Request | None = None) -> Ints | None:
-    """Return the operation that each step of an order runs; None for the list as given.
+def order_named(problem: Problem, name: str, request: Request | None = None) -> Ints | None:
+    """Return the operation that each step of an order runs; None for the layer-by-layer plan.
 
     ``searched`` is the best of several orders, the list and the depth-first one among them, by the
     time that their schedules take, and of those near it; a ``request`` may end the search early.
@@ -37,10 +37,10 @@ def order_named(instance: Instance, name: str, request: Request | None = None) -
     if name == LISTED:
         return None
     if name == DEPTH_FIRST:
-        found = depth_first(instance)
+        found = depth_first(problem)
     else:
         within = request or Request(time_limit_s=float("inf"))
         limit_s = min(_FINAL_S, within.time_limit_s / _PARTS)
-        best = searched(instance, within, work=_MOVES, limit_s=limit_s)
-        found = np.arange(len(instance.operations)) if best is None else best.order
+        best = search_orders(problem, within, work=_MOVES, limit_s=limit_s)
+        found = np.arange(len(problem.operations)) if best is None else best.order
     return None if np.array_equal(found, np.arange(found.size)) else found

@@ -1,12 +1,12 @@
-"""Better orders near a given one: runs of operations are put elsewhere, judged by prices first.
+"""Better orders near a given one: runs of operations are put elsewhere, judged by duals first.
 
 A *move* takes up to 16 operations that follow one another to another place that their dependences
-allow: beside another user of one of their tensors, or as far as they can go. Prices of the order
-at hand move with their operations. What a move promises is how much less the cheapest paths of
-some tensors cost then (:mod:`spmopt.verifier.paths`): of those that the moved operations use, or
-the ones that they pass. For these it is what the bound falls by; of tensors that only stay on
-chip meanwhile a load or store might become cheaper, which is left out. Moves that promise
-something are scheduled, from the prices at hand, the most promising first, four at a time.
+allow: beside another user of one of their tensors, or as far as they can go. Dual values of the
+order at hand move with their operations. What a move promises is how much less the cheapest paths
+of some tensors cost then (:mod:`spmopt.verifier.paths`): of those that the moved operations use, or
+the ones that they pass. For these it is what the bound falls by; of tensors that only stay on chip
+meanwhile a load or store might become cheaper, which is left out. Moves that promise something are
+scheduled, from the dual values at hand, the most promising first, four at a time.
 
 On SqueezeNet (1 MB) 64 moves are judged in 0.3 s, and a schedule 0.2 % faster found after 2 s;
 on a training step of ResNet-18 (2 MB) 400 in 5 s.
@@ -22,19 +22,19 @@ from itertools import chain
 
 import numpy as np
 
-from spmopt.core.instance import Instance
-from spmopt.core.order import dependences, reordered
+from spmopt.core.order import dependences, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access, Timeline, links, relaxed_timeline
-from spmopt.solving.at_once import AT_ONCE, Case
+from spmopt.core.timeline import Access, Timeline, links, relax_timeline
 from spmopt.solving.records import Run
+from spmopt.solving.run_parallel import AT_ONCE, Case
+from spmopt.verifier.dual_check import CheckedDuals, step_duals
 from spmopt.verifier.paths import all_paths
-from spmopt.verifier.price_check import CheckedPrices, step_prices
 
 ScheduleAll = Callable[[Sequence[Case]], list[Run | None]]
-"""Schedules instances; their requests have prices to begin from."""
+"""Schedules problems; their requests have dual values to begin from."""
 _LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16)
 _LEAST_GAIN = Fraction(1, 50_000)
 """Of the value: what a move must promise, and a schedule save."""
@@ -47,7 +47,7 @@ more."""
 class Move:
     """Operations ``run``, one after the other, are put before operation ``before``, -1: at the end.
 
-    ``promise``: what their tensors save at the prices at hand.
+    ``promise``: what their tensors save at the dual values at hand.
     """
 
     run: tuple[int, ...]
@@ -57,7 +57,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ordered:
-    """An order (n,) with a run of the scheduler in it, which has a schedule and prices."""
+    """An order (n,) with a run of the scheduler in it, which has a schedule and dual values."""
 
     order: Ints
     run: Run
@@ -66,12 +66,12 @@ class Ordered:
 
 
 class OrderMoves:
-    """The search from an order of an instance, by a scheduler of steps.
+    """The search from an order of a problem, by a scheduler of steps.
 
     Parameters
     ----------
     schedule
-        Makes schedules and prices.
+        Makes schedules and dual values.
     request
         Of the search: its time limit and ``stop`` end it.
     work
@@ -83,27 +83,27 @@ class OrderMoves:
 
     def __init__(
         self,
-        instance: Instance,
+        problem: Problem,
         schedule: ScheduleAll,
         request: Request,
         *,
         work: float,
         value: Callable[[Run], Fraction | None],
     ) -> None:
-        self._instance, self._schedule, self._request = instance, schedule, request
+        self._problem, self._schedule, self._request = problem, schedule, request
         self._value, self._left = value, work
-        self._before = [frozenset(each) for each in dependences(instance)]
+        self._before = [frozenset(each) for each in dependences(problem)]
         self._after: list[set[int]] = [set() for _ in self._before]
         for index, earlier in enumerate(self._before):
             for other in earlier:
                 self._after[other].add(index)
-        self._used = [frozenset((*op.reads, *op.writes)) for op in instance.operations]
-        self._users: list[list[int]] = [[] for _ in instance.tensors]
+        self._used = [frozenset((*op.reads, *op.writes)) for op in problem.operations]
+        self._users: list[list[int]] = [[] for _ in problem.tensors]
         for index, tensors in enumerate(self._used):
             for tensor in tensors:
                 self._users[tensor].append(index)
 
-    def improved(self, best: Ordered) -> Ordered:
+    def improve(self, best: Ordered) -> Ordered:
         """Return the best order that moves lead to, or the one given."""
         while moves := self._promising(best):
             found = self._round(best, moves)
@@ -115,14 +115,14 @@ class OrderMoves:
     def _round(self, best: Ordered, moves: list[Move]) -> Ordered:
         """Try moves, a few at a time; those that save something but less than another, again."""
         found, failed, waiting = best, 0, deque(moves)
-        while waiting and not self._ended():
+        while waiting and not self._is_ended():
             chosen: list[tuple[Move, Ints]] = []
             while waiting and len(chosen) < AT_ONCE:
                 move = waiting.popleft()
-                order = self.applied(found.order, move)
+                order = self.apply(found.order, move)
                 if order is not None:
                     chosen.append((move, order))
-            all_tried = self.tried([order for _, order in chosen], found)
+            all_tried = self.try_all([order for _, order in chosen], found)
             better = [
                 (move, tried)
                 for (move, _), tried in zip(chosen, all_tried, strict=True)
@@ -137,45 +137,45 @@ class OrderMoves:
                 break
         return found
 
-    def tried(self, orders: Sequence[Ints], near: Ordered | None = None) -> list[Ordered | None]:
-        """Schedule orders, from the prices of one ``near`` them; None without a schedule."""
+    def try_all(self, orders: Sequence[Ints], near: Ordered | None = None) -> list[Ordered | None]:
+        """Schedule orders, from the dual values of one ``near`` them; None without a schedule."""
         self._left -= sum(order.size for order in orders)
         place = None if near is None else np.argsort(near.order)
         cases = [
             (
-                reordered(self._instance, order),
+                reorder(self._problem, order),
                 self._request
                 if near is None or place is None
-                else replace(self._request, prices=_carried(near.certificate, place[order])),
+                else replace(self._request, duals=_carry(near.certificate, place[order])),
             )
             for order in orders
         ]
         runs = self._schedule(cases)
-        return [self._ordered(order, run) for order, run in zip(orders, runs, strict=True)]
+        return [self._order(order, run) for order, run in zip(orders, runs, strict=True)]
 
-    def _ordered(self, order: Ints, run: Run | None) -> Ordered | None:
+    def _order(self, order: Ints, run: Run | None) -> Ordered | None:
         value = None if run is None else self._value(run)
         proof = None if run is None or run.outcome is None else run.outcome.certificate
         if run is None or value is None or proof is None:
             return None
         return Ordered(order=order, run=run, certificate=proof, value=value)
 
-    def _ended(self) -> bool:
+    def _is_ended(self) -> bool:
         return self._left < 0 or self._request.remaining_s() <= 0
 
     def _promising(self, at: Ordered) -> list[Move]:
         """Judge all moves from an order; those that may save something, the best first."""
-        judge = _Judge(reordered(self._instance, at.order), at.certificate)
+        judge = _Judge(reorder(self._problem, at.order), at.certificate)
         found: list[Move] = []
         place = np.argsort(at.order)
         least = float(_LEAST_GAIN * at.value)
         for move in self.moves(at.order):
-            if self._ended():
+            if self._is_ended():
                 break
             self._left -= at.order.size / 1000
-            order = self.applied(at.order, move)
+            order = self.apply(at.order, move)
             if order is not None:
-                promise = judge.saved(place[order])
+                promise = judge.save(place[order])
                 if promise > least:
                     found.append(replace(move, promise=promise))
         return sorted(found, key=lambda move: -move.promise)
@@ -202,7 +202,7 @@ class OrderMoves:
         found = {low, high, *near, *(position + 1 for position in near)}
         return sorted(to for to in found if low <= to <= high and not first <= to <= end)
 
-    def applied(self, order: Ints, move: Move) -> Ints | None:
+    def apply(self, order: Ints, move: Move) -> Ints | None:
         """Return an order after a move; None where its run is none there, or may not go there."""
         listed, run = order.tolist(), list(move.run)
         first = listed.index(run[0])
@@ -217,8 +217,8 @@ class OrderMoves:
         return np.array(rest[:to] + run + rest[to:], np.int64)
 
 
-def _carried(certificate: Certificate, taken: Ints) -> Certificate:
-    """Return prices of an order for another, each with its operation."""
+def _carry(certificate: Certificate, taken: Ints) -> Certificate:
+    """Return dual values of an order for another, each with its operation."""
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
     spm, into, out = (column[taken] for column in columns)
     return replace(certificate, spm=spm, dram_in=into, dram_out=out)
@@ -227,12 +227,12 @@ def _carried(certificate: Certificate, taken: Ints) -> Certificate:
 class _Judge:
     """Cheapest paths of the tensors that a move concerns, before and after it."""
 
-    def __init__(self, instance: Instance, certificate: Certificate) -> None:
-        self._line = relaxed_timeline(instance)
-        self._prices = step_prices(instance, certificate, self._line)
+    def __init__(self, problem: Problem, certificate: Certificate) -> None:
+        self._line = relax_timeline(problem)
+        self._duals = step_duals(problem, certificate, self._line)
         self._unit = 2.0**-certificate.bits
 
-    def saved(self, taken: Ints) -> float:
+    def save(self, taken: Ints) -> float:
         """Return what the tensors save if step ``i`` runs what step ``taken[i]`` does now."""
         moved = np.flatnonzero(taken != np.arange(taken.size))
         line = self._line
@@ -240,22 +240,22 @@ class _Judge:
         some = np.zeros(line.size_bytes.size, bool)
         some[line.tensor[rows]] = True
         rows = np.flatnonzero(some[line.tensor])
-        before = all_paths(_part(line, rows, line.step[rows]), self._prices, ())
+        before = all_paths(_part(line, rows, line.step[rows]), self._duals, ())
         place = np.argsort(taken)
         after = all_paths(_part(line, rows, place[line.step[rows]]), self._taken(taken), ())
         return (before - after) * self._unit
 
-    def _taken(self, taken: Ints) -> CheckedPrices:
-        prices = self._prices
-        hold: Ints = prices.hold[taken]
+    def _taken(self, taken: Ints) -> CheckedDuals:
+        duals = self._duals
+        hold: Ints = duals.hold[taken]
         return replace(
-            prices,
+            duals,
             hold=hold,
             held=np.concatenate(([0], np.cumsum(hold))),
-            load=prices.load[taken],
-            store=prices.store[taken],
-            firm_load=prices.firm_load[taken],
-            firm_store=prices.firm_store[taken],
+            load=duals.load[taken],
+            store=duals.store[taken],
+            firm_load=duals.firm_load[taken],
+            firm_store=duals.firm_store[taken],
         )
 
 
@@ -271,8 +271,8 @@ def _part(line: Timeline, rows: Ints, step: Ints) -> Timeline:
         step=step,
         tensor=tensor,
         kind=kind,
-        passes=line.passes[rows],
-        stationary=line.stationary[rows],
+        fetches=line.fetches[rows],
+        required_resident=line.required_resident[rows],
         previous=previous,
         next=following,
         live_after=needed,

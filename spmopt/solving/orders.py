@@ -12,21 +12,21 @@ from fractions import Fraction
 from itertools import islice
 from time import monotonic
 
-from spmopt.core.instance import Instance
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.window import decided_at_once
-from spmopt.solving.at_once import AT_ONCE, Case, schedule_all
+from spmopt.core.window import decide_together
 from spmopt.solving.barriers import with_barriers
-from spmopt.solving.checked_calls import LISTER, CheckedCalls
+from spmopt.solving.checked_calls import RESIDENCY, CheckedCalls
 from spmopt.solving.list_scheduling import candidates
 from spmopt.solving.order_moves import Ordered, OrderMoves, ScheduleAll
 from spmopt.solving.records import Run, VerifiedSchedule
+from spmopt.solving.run_parallel import AT_ONCE, Case, schedule_all
 
 _JUDGE = "belady-size:granularity=page"
 """Who compares orders first: a policy takes a second where ``page`` takes a minute. Then the best
-of each kind, and the list as given, by ``page``: the policy alone takes an order of GNMT
+of each kind, and the layer-by-layer plan, by ``page``: the policy alone takes an order of GNMT
 forward on 24 MB for 2 % better than the list that is 6 % worse."""
 _TOLERANCE = 0.01
 """The gap of ``page`` where it compares orders of several kinds."""
@@ -45,8 +45,8 @@ def value_of(run: Run) -> Fraction | None:
     return None if run.legal is None else run.legal.value
 
 
-def searched(
-    instance: Instance,
+def search_orders(
+    problem: Problem,
     request: Request,
     *,
     work: float,
@@ -62,7 +62,7 @@ def searched(
     value
         Of a run, what is to be least; None without a schedule.
     limit_s
-        Of the time to schedule an order; None: what is left of the request's.
+        Of the time to schedule an order; None: the rest of the request's.
     """
 
     def by(name: str) -> ScheduleAll:
@@ -71,32 +71,32 @@ def searched(
 
         return schedule
 
-    near, judge = by(LISTER), by(_JUDGE)
+    near, judge = by(RESIDENCY), by(_JUDGE)
     best: dict[float, tuple[Fraction, Ints]] = {}
-    different = _different(instance)
+    different = _different(problem)
     while some := list(islice(different, AT_ONCE)):
         if best and request.remaining_s() <= 0:
             break
-        runs = judge([(reordered(instance, order), request) for _, order in some])
+        runs = judge([(reorder(problem, order), request) for _, order in some])
         for (kind, order), run in zip(some, runs, strict=True):
             known = None if run is None else value(run)
             found = _NEVER if known is None else known
             if kind not in best or found < best[kind][0]:
                 best[kind] = found, order
     loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
-    moves = OrderMoves(instance, near, loose, work=float("inf"), value=value)
-    tried = moves.tried([order for _, order in best.values()])
+    moves = OrderMoves(problem, near, loose, work=float("inf"), value=value)
+    tried = moves.try_all([order for _, order in best.values()])
     final = [each for each in tried if each is not None]
     if not final:
         return None
-    closer = OrderMoves(instance, near, request, work=work, value=value)
-    return closer.improved(min(final, key=lambda each: each.value))
+    closer = OrderMoves(problem, near, request, work=work, value=value)
+    return closer.improve(min(final, key=lambda each: each.value))
 
 
-def _different(instance: Instance) -> Iterator[tuple[float, Ints]]:
+def _different(problem: Problem) -> Iterator[tuple[float, Ints]]:
     """Yield orders with their kind, each once, as many as it takes no minutes to compare."""
     known = set[bytes]()
-    for kind, order in candidates(instance):
+    for kind, order in candidates(problem):
         if order.tobytes() in known:
             continue
         if len(known) >= _FEW and (len(known) + 1) * order.size > _WORK:
@@ -114,15 +114,15 @@ def best_of_other_orders(
     valued by the objective asked for.
     """
     objective, request = calls.request.objective, with_barriers(calls.request)
-    if decided_at_once(calls.instance):  # all of it runs in this process, where work is counted
+    if decide_together(calls.problem):  # all of it runs in this process, where work is counted
         request = request.anew().share(calls.params.orders_fraction)
     else:
         left_s = max(0.0, request.time_limit_s - spent_s)
         limit_s = calls.params.orders_large_fraction * left_s
         request = replace(request, time_limit_s=limit_s, started=monotonic())
     calls.request.report("searching orders", None)
-    best = searched(
-        calls.instance,
+    best = search_orders(
+        calls.problem,
         request,
         work=_UNLIMITED,
         value=lambda run: None if run.legal is None else run.legal.totals.value(objective),
@@ -132,6 +132,10 @@ def best_of_other_orders(
     found = best.run.legal
     steps = found.schedule.steps
     own = replace(steps, operation=best.order[steps.operation])
-    plan = None if found.plan is None else replace(found.plan, steps=own)
+    residency_plan = (
+        None if found.residency_plan is None else replace(found.residency_plan, steps=own)
+    )
     schedule = replace(found.schedule, steps=own)
-    return best.run, calls.check(f"{LISTER} in another order", plan, schedule, calls.instance)
+    return best.run, calls.check(
+        f"{RESIDENCY} in another order", residency_plan, schedule, calls.problem
+    )

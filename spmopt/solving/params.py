@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
 
-from spmopt.core.border import read_toml
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.validation import read_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from time import monotonic
 
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError, ScheduleError, SpmoptError
+from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.order import other_order
-from spmopt.core.pieces.listing import Pieces
 from spmopt.core.result import (
     EVERY_SCHEDULE,
     Certificate,
@@ -23,7 +23,7 @@ from spmopt.core.result import (
     Totals,
     is_optimal,
 )
-from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import SchedulerEntry
@@ -37,14 +37,14 @@ class VerifiedSchedule:
     """A verified schedule, and which scheduler it is from."""
 
     origin: str
-    plan: Plan | None
+    residency_plan: ResidencyPlan | None
     schedule: Schedule
     totals: Totals
     value: Fraction
 
     @property
     def order(self) -> Ints | None:
-        """Of its steps; None for the instance's own."""
+        """Of its steps; None for the problem's own."""
         return other_order(self.schedule.steps.operation)
 
 
@@ -65,13 +65,13 @@ class Run:
 
     @property
     def order(self) -> Ints | None:
-        """Of the schedule; None for the instance's own."""
+        """Of the schedule; None for the problem's own."""
         return None if self.legal is None else self.legal.order
 
     @property
-    def pieces(self) -> Pieces | None:
-        """The cover that its schedule is of; None for the instance's own list."""
-        return None if self.outcome is None else self.outcome.pieces
+    def fusion(self) -> FusionResult | None:
+        """The fusion plan that its schedule is of; None for the problem's own list."""
+        return None if self.outcome is None else self.outcome.fusion
 
     def plus(self, wall_s: float, cpu_s: float) -> Run:
         """Return the run with more seconds."""
@@ -106,7 +106,7 @@ class Bound:
 Proof = tuple[Certificate, bool]
 """A certificate not yet evaluated, and whether the search for it was cut short."""
 Key = bytes | None
-"""An order; None for the instance's own."""
+"""An order; None for the problem's own."""
 
 
 def failure_of(name: str, error: Exception) -> ScheduleError:
@@ -158,14 +158,14 @@ def within_class(outcome: Outcome, value: Fraction) -> Outcome:
 
 
 def require_true_bounds(runs: Sequence[Run]) -> None:
-    """Hold bounds of every schedule that no prices prove against all schedules of the list.
+    """Hold bounds of every schedule that no dual values prove against all schedules of the list.
 
     Raises
     ------
     ContradictionError
         One is above a schedule's value.
     """
-    listed = [run for run in runs if run.pieces is None]
+    listed = [run for run in runs if run.fusion is None]
     legal = [run.legal for run in listed if run.legal is not None and run.order is None]
     best = min(legal, key=lambda each: each.value, default=None)
     for run in listed:
@@ -188,13 +188,13 @@ def of_other_class(known: ClassBound, unit: str) -> str:
 
 
 def order_key(order: Ints | None) -> Key:
-    """Name an order; the instance's own has one name only."""
+    """Name an order; the problem's own has one name only."""
     return None if order is None or other_order(order) is None else order.tobytes()
 
 
 def proofs_of(runs: Sequence[Run]) -> list[Proof]:
-    """All certificates of some runs for the instance's own list."""
-    outcomes = [run.outcome for run in runs if run.outcome is not None and run.pieces is None]
+    """All certificates of some runs for the problem's own list."""
+    outcomes = [run.outcome for run in runs if run.outcome is not None and run.fusion is None]
     return [(each.certificate, each.cut_short) for each in outcomes if each.certificate is not None]
 
 
@@ -202,13 +202,13 @@ def result_of(
     run: Run,
     best: Bound | None,
     request: Request,
-    of_covers: Fraction | None = None,
+    of_fusion_plans: Fraction | None = None,
     faults: Sequence[str] = (),
 ) -> Result:
     """What is reported of a run, compared with the best bound of its order.
 
-    ``of_covers``: the best bound over all covers of the listing; ``faults``: notes on certificates
-    that prove nothing.
+    ``of_fusion_plans``: the best bound over the fusion space of the tileable graph; ``faults``:
+    notes on certificates that prove nothing.
 
     Raises
     ------
@@ -228,8 +228,8 @@ def result_of(
         class_bound=None if run.outcome is None else run.outcome.class_bound,
         notes=(*run.notes, *(() if best is None else best.notes), *faults),
         tolerance=request.tolerance,
-        pieces=run.pieces,
-        cover_bound=of_covers if run.order is None else None,
+        fusion=run.fusion,
+        fusion_bound=of_fusion_plans if run.order is None else None,
     )
     if run.failure is not None:
         return replace(result, status=Status.FAILED)
@@ -237,15 +237,15 @@ def result_of(
         return replace(result, status=Status.INFEASIBLE)
     if run.legal is None:
         return result
-    plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
-    result = replace(result, schedule=plan, totals=totals, value=value, verified=True)
-    for bound in (result.bound, result.cover_bound):
+    residency_plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
+    result = replace(result, schedule=residency_plan, totals=totals, value=value, verified=True)
+    for bound in (result.bound, result.fusion_bound):
         if bound is not None and bound > value:
             raise ContradictionError(
                 f"the bound {float(bound):.9g} is above the schedule of {run.legal.origin}, "
                 f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
             )
-    gap = result.gap if run.pieces is None else result.cover_gap
-    if is_optimal(gap, request.tolerance) or result.enumerated:
+    gap = result.gap if run.fusion is None else result.fusion_gap
+    if is_optimal(gap, request.tolerance) or result.is_enumerated:
         return replace(result, status=Status.OPTIMAL, notes=(*run.notes, *faults))
     return replace(result, status=Status.FEASIBLE)

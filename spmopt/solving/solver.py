@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError
-from spmopt.core.instance import Instance
-from spmopt.core.moved_whole import moved_whole
+from spmopt.core.moved_whole import move_whole
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
@@ -21,11 +21,11 @@ from spmopt.solving.barriers import (
     by_steps,
     no_worse,
     no_worse_than_list,
-    replayed,
+    replay,
     with_barriers,
 )
 from spmopt.solving.case import Case
-from spmopt.solving.checked_calls import LISTER
+from spmopt.solving.checked_calls import RESIDENCY
 from spmopt.solving.orders import best_of_other_orders
 from spmopt.solving.params import SolveParams
 from spmopt.solving.records import (
@@ -41,13 +41,13 @@ from spmopt.solving.records import (
     result_of,
     within_class,
 )
-from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improved_by_windows, with_merged_commands
+from spmopt.solving.windows import BY_WINDOWS, ORIGIN, improve_by_windows, with_merged_commands
 
 DEFAULTS = SolveParams()
 
 
 def solve(
-    problem: Instance,
+    problem: Problem,
     scheduler: str | SchedulerEntry | Policy,
     request: Request,
     params: SolveParams = DEFAULTS,
@@ -57,7 +57,7 @@ def solve(
 
 
 def compare(
-    problem: Instance,
+    problem: Problem,
     schedulers: Sequence[str | SchedulerEntry | Policy],
     request: Request,
     params: SolveParams = DEFAULTS,
@@ -89,28 +89,31 @@ def compare(
     if all(run.failure is not None for run in runs):
         raise all_failed([run.failure for run in runs if run.failure is not None])
 
-    listed = case.listed if any(run.pieces is not None for run in runs) else None
+    listed = case.listed if any(run.fusion is not None for run in runs) else None
     every = [*runs, *([] if listed is None else [listed])]
     require_true_bounds(every)
-    of_order, of_covers = case.bounds.best_bounds(every), case.bounds.bound_of_covers(runs)
+    of_order, of_fusion_plans = (
+        case.bounds.best_bounds(every),
+        case.bounds.bound_of_fusion_plans(runs),
+    )
     best = [
-        case.bounds.bound_of_cover(run) if run.pieces else of_order.get(order_key(run.order))
+        case.bounds.bound_of_fusion_plan(run) if run.fusion else of_order.get(order_key(run.order))
         for run in runs
     ]
     results = [
-        result_of(run, bound, request, of_covers, case.calls.faults)
+        result_of(run, bound, request, of_fusion_plans, case.calls.faults)
         for run, bound in zip(runs, best, strict=True)
     ]
     if listed is None:
         return results
-    beside = result_of(listed, of_order.get(order_key(listed.order)), request, of_covers)
-    return [each if each.pieces is None else replace(each, beside=(beside,)) for each in results]
+    beside = result_of(listed, of_order.get(order_key(listed.order)), request, of_fusion_plans)
+    return [each if each.fusion is None else replace(each, beside=(beside,)) for each in results]
 
 
 def run_asked(case: Case, entry: SchedulerEntry) -> Run:
     """Run a scheduler that was asked for; the faults of a foreign one do not end the others."""
     case.calls.asked = entry
-    if not entry.covers:  # which begins with another
+    if not entry.fusion_plans:  # which begins with another
         case.calls.tell(Incumbent())
     watch = Stopwatch()
     try:
@@ -129,7 +132,7 @@ def run_asked(case: Case, entry: SchedulerEntry) -> Run:
     return found
 
 
-def run_alone(problem: Instance, entry: SchedulerEntry, request: Request) -> Run:
+def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Run:
     """Run one scheduler and verify its schedule; prove no bound."""
     return run_asked(Case.of(problem, request, DEFAULTS), entry)
 
@@ -144,12 +147,12 @@ def run(case: Case, entry: SchedulerEntry) -> Run:
             return case.policy_run(entry)
         case Kind.RELAXATION:
             return case.calls.call(entry)
-    if entry.covers:
+    if entry.fusion_plans:
         return choose_fusion(case, entry)
     found = optimize(case, entry)
-    if entry.name in (LISTER, "whole"):
+    if entry.name in (RESIDENCY, "whole"):
         found = with_merged_commands(case.calls, found, found.solve_s)
-    if entry.name == LISTER:
+    if entry.name == RESIDENCY:
         case.listed = found
     return found
 
@@ -167,10 +170,10 @@ def optimize(case: Case, entry: SchedulerEntry) -> Run:
     watch.stop()
     no_worse_than_start = bool(legal) and entry.granularity != "contiguous"
     if no_worse_than_start:  # no policy has the addresses of a contiguous schedule
-        of_class = not entry.replayed or moved_whole(case.problem, legal[0].schedule)
+        of_class = not entry.replayed or move_whole(case.problem, legal[0].schedule)
         case.calls.tell_legal(legal[0], other_class=not of_class)
-    plans = legal or (case.attempt(entry) if case.calls.many else [])
-    found = case.calls.call(entry, plans, spent_s + watch.wall_s)
+    residency_plans = legal or (case.attempt(entry) if case.calls.many else [])
+    found = case.calls.call(entry, residency_plans, spent_s + watch.wall_s)
     found = found.plus(watch.wall_s, watch.cpu_s)
     for each in starts:
         found = found.plus(each.solve_s, each.cpu_s)
@@ -191,7 +194,7 @@ def run_starts(case: Case, entry: SchedulerEntry, starts: list[Run]) -> float:
             break
         known = case.replayed.get(start.name)
         if known is None and optimizes:
-            is_page = start.name == LISTER
+            is_page = start.name == RESIDENCY
             part = params.replay_page_fraction if is_page else params.replay_start_fraction
             known = run_by_steps(case, start, part)
             spent_s += known.solve_s
@@ -206,11 +209,11 @@ def improve_starts(
     watch = Stopwatch()
     other = best_of_other_orders(case.calls, spent_s)
     if other is not None:
-        case.bounds.keep_prices(other[0])
+        case.bounds.keep_duals(other[0])
         legal = sorted([*legal, other[1]], key=lambda each: each.value)
     if not legal:
         return legal
-    better = improved_by_windows(case.calls, legal[0], spent_s + watch.elapsed_s())
+    better = improve_by_windows(case.calls, legal[0], spent_s + watch.elapsed_s())
     return legal if better is None else [better, *legal]
 
 
@@ -225,7 +228,7 @@ def best_of(case: Case, found: Run, start: VerifiedSchedule) -> Run:
         raise ContradictionError(said)
     outcome, notes = within_class(found.outcome, start.value), list(found.notes)
     known = found.outcome.class_bound
-    if joint and known is not None and not moved_whole(case.problem, start.schedule):
+    if joint and known is not None and not move_whole(case.problem, start.schedule):
         outcome = replace(outcome, class_bound=None)
         notes.append(of_other_class(known, case.request.objective.unit))
     notes.append(BY_WINDOWS if start.origin == ORIGIN else NOTHING_BETTER.format(start.origin))
@@ -242,11 +245,11 @@ def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Run:
     if part == 1:
         case.steps = steps
     made = run(steps, entry)
-    case.bounds.keep_prices(made)
-    found = replayed(made, objective)
-    if entry.covers:
-        case.bounds.keep_prices(steps.listed)
-        case.listed = None if steps.listed is None else replayed(steps.listed, objective)
+    case.bounds.keep_duals(made)
+    found = replay(made, objective)
+    if entry.fusion_plans:
+        case.bounds.keep_duals(steps.listed)
+        case.listed = None if steps.listed is None else replay(steps.listed, objective)
         return no_worse_than_list(found, case.listed)
     if entry.granularity == "contiguous":  # no policy has its addresses
         return found
@@ -256,16 +259,16 @@ def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Run:
 def choose_fusion(case: Case, entry: SchedulerEntry) -> Run:
     """Choose a fusion plan, starting layer by layer, and never worse than that."""
     calls, params = case.calls, case.calls.params
-    page = find(LISTER)
+    page = find(RESIDENCY)
     request = replace(
         case.request.anew().share(params.list_fraction),
         tolerance=max(case.request.tolerance, params.list_gap),
     )
-    listing = case.layer_by_layer(request, page)
-    listed = run_asked(listing, page)
+    tileable = case.layer_by_layer(request, page)
+    listed = run_asked(tileable, page)
     for certificate, _ in proofs_of([listed]):
-        listing.calls.evaluate(certificate)
-    case.policies = listing.policies | case.policies
+        tileable.calls.evaluate(certificate)
+    case.policies = tileable.policies | case.policies
     case.listed = case.listed or listed
     calls.asked = entry
     calls.tell(Incumbent())
@@ -273,14 +276,14 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Run:
     for start in starts:
         calls.tell_legal(start)
     kept_s = params.commands_fraction * case.request.time_limit_s if calls.commands_cost else 0
-    prices = None if listed.outcome is None else listed.outcome.certificate
-    found = calls.call(entry, starts, listed.solve_s + kept_s, prices=prices)
+    duals = None if listed.outcome is None else listed.outcome.certificate
+    found = calls.call(entry, starts, listed.solve_s + kept_s, duals=duals)
     found = better_of_policies(case, found)
     spent_s = listed.solve_s + found.solve_s
     found = found.plus(listed.solve_s, listed.cpu_s)
     found = with_merged_commands(calls, found, spent_s)
     if found.legal is not None and starts and found.legal.value > starts[0].value:
-        raise ContradictionError(f"scheduler {entry.name}: worse than {LISTER}, its start")
+        raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
     return no_worse_than_list(found, case.listed)
 
 
@@ -289,13 +292,13 @@ def better_of_policies(case: Case, found: Run) -> Run:
 
     Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
     """
-    if found.pieces is None or found.legal is None or case.request.stop():
+    if found.fusion is None or found.legal is None or case.request.stop():
         return found
-    on = Case.of(found.pieces.instance, case.request.part(bounds=False), case.calls.params)
+    on = Case.of(found.fusion.problem, case.request.part(bounds=False), case.calls.params)
     if on.calls.many:
         return found
     began = cpu_s()
-    for name in find(LISTER).starts:
+    for name in find(RESIDENCY).starts:
         other = on.policy_run(find(name)).legal
         if other is not None and other.order is None and other.value < found.legal.value:
             found = replace(found, legal=other)

@@ -9,18 +9,18 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from spmopt.assemble import assemble
-from spmopt.assemble.addresses import place_in_time
+from spmopt.assemble.addresses import allocate_in_time
 from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cost import plan_cost
-from spmopt.core.instance import Instance
-from spmopt.core.operation import Mode, Operation
-from spmopt.core.schedule import Command, Plan, Residency, Schedule, Steps, Stores
+from spmopt.assemble.cost import residency_plan_cost
+from spmopt.core.operation import Operation, OpMapping
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Command, Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 from spmopt.core.window import (
     StepWindow,
     WindowDecision,
-    WindowMode,
+    WindowMapping,
     WindowOperand,
     WindowTensor,
 )
@@ -28,16 +28,20 @@ from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.replay import Replay, replay
 
 
-def scheduled(instance: Instance, plan: Plan, *, barriers: bool = False) -> Schedule:
+def schedule_all(
+    problem: Problem, residency_plan: ResidencyPlan, *, barriers: bool = False
+) -> Schedule:
     """Return the schedule of a plan, without ``barriers`` where operations wait least for pages."""
     if barriers:
-        return assemble(instance, plan)
-    line = timeline(instance, plan.steps)
+        return assemble(problem, residency_plan)
+    line = timeline(problem, residency_plan.steps)
     return Schedule(
-        steps=plan.steps,
-        residency=plan.residency,
-        commands=derive_commands(line, plan),
-        placements=place_in_time(instance.machine, line, plan.residency, plan.stores),
+        steps=residency_plan.steps,
+        residency=residency_plan.residency,
+        commands=derive_commands(line, residency_plan),
+        placements=allocate_in_time(
+            problem.machine, line, residency_plan.residency, residency_plan.stores
+        ),
     )
 
 
@@ -45,7 +49,7 @@ def scheduled(instance: Instance, plan: Plan, *, barriers: bool = False) -> Sche
 class Cut:
     """A window, and what the numbers in it stand for.
 
-    ``tensors`` (t,): the window's tensors, by their index in the instance.
+    ``tensors`` (t,): the window's tensors, by their index in the problem.
     """
 
     window: StepWindow
@@ -54,12 +58,12 @@ class Cut:
 
 
 class WindowCutter:
-    """Cuts windows out of one schedule, and puts decisions into its plan."""
+    """Cuts windows out of one schedule, and puts decisions into its residency plan."""
 
     def __init__(
         self,
-        instance: Instance,
-        plan: Plan,
+        problem: Problem,
+        residency_plan: ResidencyPlan,
         schedule: Schedule,
         needed: Sequence[set[int]] | None = None,
         *,
@@ -70,9 +74,9 @@ class WindowCutter:
         ``needed``: the operations that each one runs after, where the order is decided too and
         time is that of the replay; elsewhere steps keep their order, with barriers between them.
         """
-        self._instance, self._plan, self._needed = instance, plan, needed
+        self._problem, self._residency_plan, self._needed = problem, residency_plan, needed
         self._whole = whole
-        self._view = ScheduleArrays.of(instance, schedule)
+        self._view = ScheduleArrays.of(problem, schedule)
         self._replay: Replay | None = None if needed is None else replay(self._view)
 
     @property
@@ -86,7 +90,9 @@ class WindowCutter:
         if self._replay is not None:
             passed = np.diff(self._replay.operation_end, prepend=0)
         else:
-            passed = plan_cost(self._instance.machine, self.line, self._plan).step_time
+            passed = residency_plan_cost(
+                self._problem.machine, self.line, self._residency_plan
+            ).step_time
         waiting: Ints = passed - self.line.compute_cycles
         return waiting
 
@@ -98,14 +104,17 @@ class WindowCutter:
         number = {tensor: place for place, tensor in enumerate(tensors)}
         operations = line.order[first:end].tolist()
         place = {operation: step for step, operation in enumerate(operations[:steps])}
-        machine, since = self._instance.machine, self._since(first)
+        machine, since = self._problem.machine, self._since(first)
         window = StepWindow(
             steps=min(steps, line.steps - first),
             operations=tuple(
-                tuple(self._mode(first + step, mode, number) for mode in self._of(operation).modes)
+                tuple(
+                    self._mapping(first + step, mapping, number)
+                    for mapping in self._of(operation).mappings
+                )
                 for step, operation in enumerate(operations)
             ),
-            mode=tuple(line.chosen.mode[first:end].tolist()),
+            mapping=tuple(line.chosen.mapping[first:end].tolist()),
             before=tuple(self._before(place)),
             tensors=tuple(self._records(np.array(tensors, np.int64), first, steps, end)),
             spm_pages=machine.spm_pages,
@@ -129,7 +138,7 @@ class WindowCutter:
                     yield place[earlier], step
 
     def _of(self, operation: int) -> Operation:
-        return self._instance.operations[operation]
+        return self._problem.operations[operation]
 
     def _since(self, first: int) -> int:
         """Return when the operation before a step ended."""
@@ -139,28 +148,30 @@ class WindowCutter:
 
     def _tensors(self, first: int, end: int) -> tuple[int, ...]:
         """Return what steps use, or find or leave on chip."""
-        line, rows = self.line, self._plan.residency
+        line, rows = self.line, self._residency_plan.residency
         used = line.tensor[line.first[first] : line.first[end]]
         there = rows.tensor[(rows.begin < end) & (rows.end >= first)]
         return tuple(np.unique(np.concatenate((used, there))).tolist())
 
-    def _mode(self, step: int, mode: Mode, number: dict[int, int]) -> WindowMode:
-        """Return a mode of a step's operation."""
+    def _mapping(self, step: int, mapping: OpMapping, number: dict[int, int]) -> WindowMapping:
+        """Return a mapping of a step's operation."""
         line, operation = self.line, self._of(int(self.line.order[step]))
         rows = range(int(line.first[step]), int(line.first[step + 1]))
-        return WindowMode(
-            cycles=mode.compute_cycles,
-            scratch_pages=-(-mode.scratch_bytes // self._view.page_bytes),
+        return WindowMapping(
+            cycles=mapping.compute_cycles,
+            scratch_pages=-(-mapping.scratch_bytes // self._view.page_bytes),
             operands=tuple(
                 WindowOperand(
                     tensor=number[tensor],
                     reads=bool(line.kind[row] != Access.WRITE),
                     writes=bool(line.kind[row] != Access.READ),
-                    passes=operand.passes,
-                    stationary=operand.stationary,
+                    fetches=operand.fetches,
+                    required_resident=operand.required_resident,
                     needed=bool(line.live_after[row]),
                 )
-                for row, tensor, operand in zip(rows, operation.tensors, mode.operands, strict=True)
+                for row, tensor, operand in zip(
+                    rows, operation.tensors, mapping.operands, strict=True
+                )
             ),
         )
 
@@ -172,7 +183,7 @@ class WindowCutter:
         held = view.pages(held.reshape(tensors.size, span.size))
         valid, due = (self._valid(tensors, np.full_like(tensors, step)) for step in (first, last))
         live, later = (view.live(tensors, np.full_like(tensors, step)) for step in (first, last))
-        stored, arrived, left = self._moved(tensors, first, end)
+        stored, arrived, left = self._move(tensors, first, end)
         for k in range(tensors.size):
             yield WindowTensor(
                 pages=int(view.pages(size[k])),
@@ -193,7 +204,7 @@ class WindowCutter:
         result: Ints = self._view.pages(size) - low
         return result
 
-    def _moved(self, tensors: Ints, first: int, end: int) -> tuple[Ints, Ints, Ints]:
+    def _move(self, tensors: Ints, first: int, end: int) -> tuple[Ints, Ints, Ints]:
         """Return pages stored in each step, and when earlier loads and stores have ended."""
         commands = self._view.schedule.commands
         stored = np.zeros((tensors.size, end - first), np.int64)
@@ -216,33 +227,33 @@ class WindowCutter:
     def _free(self, first: int, since: int) -> tuple[int, ...]:
         """Return when each channel has done what earlier steps ask for."""
         if self._replay is None:
-            return (0, 0) if self._instance.machine.duplex else (0,)
+            return (0, 0) if self._problem.machine.duplex else (0,)
         commands, until = self._view.schedule.commands, self._replay.command_end
         outward = np.isin(commands.kind, (Command.STORE, Command.STREAM_OUT))
         earlier = commands.step < first
-        channels = (~outward, outward) if self._instance.machine.duplex else (earlier,)
+        channels = (~outward, outward) if self._problem.machine.duplex else (earlier,)
         return tuple(
             max(0, int(until[earlier & channel].max(initial=0)) - since) for channel in channels
         )
 
-    def applied(self, cut: Cut, decision: WindowDecision) -> Plan:
-        """Return the plan with a decision in place of the window's own steps."""
-        begin, end = cut.first, cut.first + len(decision.mode)
-        steps = self._plan.steps
-        operation, mode = steps.operation.copy(), steps.mode.copy()
+    def apply(self, cut: Cut, decision: WindowDecision) -> ResidencyPlan:
+        """Return the residency plan with a decision in place of the window's own steps."""
+        begin, end = cut.first, cut.first + len(decision.mapping)
+        steps = self._residency_plan.steps
+        operation, mapping = steps.operation.copy(), steps.mapping.copy()
         operation[begin:end] = operation[begin:end][list(decision.operation)]
-        mode[begin:end] = decision.mode
-        new = Steps(operation=operation, mode=mode)
+        mapping[begin:end] = decision.mapping
+        new = Steps(operation=operation, mapping=mapping)
         held = np.array(decision.held, np.int64) * self._view.page_bytes
         held = np.minimum(held, self.line.size_bytes[list(cut.tensors), None])
-        return Plan(
+        return ResidencyPlan(
             steps=new,
             residency=self._residency(cut, begin, end, held),
-            stores=self._stores(cut, timeline(self._instance, new), held, decision),
+            stores=self._stores(cut, timeline(self._problem, new), held, decision),
         )
 
     def _residency(self, cut: Cut, begin: int, end: int, held: Ints) -> Residency:
-        rows = self._plan.residency
+        rows = self._residency_plan.residency
         mine = np.isin(rows.tensor, cut.tensors)
         inside = mine & (rows.begin < end) & (rows.end > begin)
         parts = [*rows.take(~inside).rows()]
@@ -251,16 +262,16 @@ class WindowCutter:
             parts += [(tensor, end, last, size)] if last > end else []
         for tensor, sizes in zip(cut.tensors, held.tolist(), strict=True):
             parts += [(tensor, begin + k, begin + k + 1, s) for k, s in enumerate(sizes) if s]
-        return Residency.of_rows([*_joined(sorted(parts))])
+        return Residency.of_rows([*_join(sorted(parts))])
 
     def _stores(self, cut: Cut, line: Timeline, held: Ints, decision: WindowDecision) -> Stores:
-        """Return stores that make what the decision says valid; later ones store what is left."""
-        begin, end = cut.first, cut.first + len(decision.mode)
-        rows = self._plan.stores
+        """Return stores that make what the decision says valid; later ones store the rest."""
+        begin, end = cut.first, cut.first + len(decision.mapping)
+        rows = self._residency_plan.stores
         mine = np.isin(rows.tensor, cut.tensors)
         inside = mine & (rows.step >= begin) & (rows.step < end)
         stores = {(step, t): size for step, t, size in rows.take(~inside).rows()}
-        written = _written(line, begin, end)
+        written = _write(line, begin, end)
         page = self._view.page_bytes
         tensors = np.array(cut.tensors, np.int64)
         now, then = (
@@ -287,7 +298,7 @@ class WindowCutter:
 
         Bytes of a page that is not stored in full yet, ``extra`` below 0, go to the first of them.
         """
-        line, rows = self.line, self._plan.stores
+        line, rows = self.line, self._residency_plan.stores
         if not extra:
             return
         writes = line.step[(line.tensor == tensor) & (line.kind != Access.READ)]
@@ -302,7 +313,7 @@ class WindowCutter:
                 del stores[later, tensor]
 
 
-def _written(line: Timeline, begin: int, end: int) -> set[tuple[int, int]]:
+def _write(line: Timeline, begin: int, end: int) -> set[tuple[int, int]]:
     """Return the steps of a range, each with a tensor that it writes."""
     rows = slice(int(line.first[begin]), int(line.first[end]))
     writes = line.kind[rows] != Access.READ
@@ -311,7 +322,7 @@ def _written(line: Timeline, begin: int, end: int) -> set[tuple[int, int]]:
     )
 
 
-def _joined(rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+def _join(rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
     """Join sorted rows of a tensor that follow each other and are as large."""
     for _, some in groupby(rows, key=lambda row: row[0]):
         last: tuple[int, ...] | None = None

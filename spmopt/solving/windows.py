@@ -1,8 +1,8 @@
 """Better schedules near a given one: CP-SAT decides windows of steps anew, all else is fixed.
 
-In a window it decides the order and modes of operations, what is resident, by pages, in each
+In a window it decides the order and mappings of operations, what is resident, by pages, in each
 step, and so when transfers start, and what is stored when; addresses follow
-(:func:`spmopt.assemble.addresses.place_in_time`). Its times are nearly those of the replay
+(:func:`spmopt.assemble.addresses.allocate_in_time`). Its times are nearly those of the replay
 (:mod:`formulations.step_windows.time_rows`), or of steps with barriers between them, which then
 keep their order (:mod:`formulations.step_windows.barrier_rows`). The verifier judges every
 decision: whatever is illegal or no better is dropped. So the search ends anywhere, never with less
@@ -27,22 +27,22 @@ import numpy as np
 
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ScheduleError, SpmoptError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.order import dependences
+from spmopt.core.problem import Problem
 from spmopt.core.result import EVERY_SCHEDULE, LEFT_OUT
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.window import StepWindow, WindowDecision, decided_at_once
-from spmopt.solving.at_once import AT_ONCE
+from spmopt.core.window import StepWindow, WindowDecision, decide_together
 from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Run, VerifiedSchedule, within_class
-from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
+from spmopt.solving.run_parallel import AT_ONCE
+from spmopt.solving.window_cut import Cut, WindowCutter, schedule_all
 from spmopt.verifier import require_legal
 
 _SIZES = ((6, 4, 3.0), (10, 6, 8.0))
-"""Steps of a window, of its tail, and the counted seconds of one: longer ones on what is left."""
+"""Steps of a window, of its tail, and the counted seconds of one: longer ones on the rest."""
 _KEPT_ORDER_SIZES = ((8, 2, 3.0), (16, 2, 8.0))
 """The same where steps keep their order, with barriers: windows of 28 steps gain nothing more."""
 _WORKER = "formulations.step_windows.cpsat_worker:decide"
@@ -51,7 +51,7 @@ BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fi
 """Note on a schedule of that origin."""
 
 
-def improved_by_windows(
+def improve_by_windows(
     calls: CheckedCalls, start: VerifiedSchedule, spent_s: float
 ) -> VerifiedSchedule | None:
     """Search from a schedule, for who decides the order too; None where nothing is better.
@@ -60,21 +60,21 @@ def improved_by_windows(
     """
     limit_s = calls.request.time_limit_s
     left_s = max(0.0, limit_s - spent_s)
-    at_once = decided_at_once(calls.instance)
+    run_parallel = decide_together(calls.problem)
     params = calls.params
     small_s = min(params.windows_fraction * limit_s, left_s)
-    share_s = small_s if at_once else params.windows_large_fraction * left_s
+    share_s = small_s if run_parallel else params.windows_large_fraction * left_s
     request = replace(calls.request.part(bounds=False), time_limit_s=left_s, started=monotonic())
-    found = improved_in_windows(calls.instance, start, request.phase(share_s))
+    found = improve_in_windows(calls.problem, start, request.phase(share_s))
     return None if found is start else found
 
 
 def with_merged_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
-    """Search from the schedule of ``page``, ``whole`` or a cover, where commands have a set-up.
+    """Search from the schedule of ``page``, ``whole`` or a fusion plan.
 
-    Programs count bytes, and know nothing of the commands that these take. ``spent_s`` of the time
-    limit are over: the clock ends the search within what is left. What is counted is a time limit
-    whatever is left, so that no result depends on how long all before took.
+    Where commands have a set-up. Programs count bytes, and know nothing of the commands that these
+    take. ``spent_s`` of the time limit are over: the clock ends the search within the rest. What is
+    counted is a time limit whatever is left, so that no result depends on how long all before took.
     """
     legal, request = run.legal, calls.request
     if legal is None or not calls.commands_cost or _is_best(calls, run):
@@ -82,9 +82,9 @@ def with_merged_commands(calls: CheckedCalls, run: Run, spent_s: float) -> Run:
     wall, cpu = monotonic(), cpu_s()
     left_s = max(0.0, request.time_limit_s - spent_s)
     own = replace(request, time_limit_s=left_s, started=wall, on_incumbent=calls.tell)
-    instance = calls.instance if run.pieces is None else run.pieces.instance
-    whole = run.entry.granularity == "whole" and run.pieces is None
-    better = improved_in_windows(instance, legal, own.phase(request.time_limit_s), whole=whole)
+    problem = calls.problem if run.fusion is None else run.fusion.problem
+    whole = run.entry.granularity == "whole" and run.fusion is None
+    better = improve_in_windows(problem, legal, own.phase(request.time_limit_s), whole=whole)
     wall, cpu = monotonic() - wall, cpu_s() - cpu
     run = replace(run, solve_s=run.solve_s + wall, cpu_s=run.cpu_s + cpu)
     if better is legal or run.outcome is None:
@@ -98,26 +98,26 @@ def _still_true(
     notes: Sequence[str], old: VerifiedSchedule, new: VerifiedSchedule
 ) -> Iterator[str]:
     """Yield the notes on a schedule that hold for the one in its place as well."""
-    same_modes = np.array_equal(old.schedule.steps.mode, new.schedule.steps.mode)
+    same_mappings = np.array_equal(old.schedule.steps.mapping, new.schedule.steps.mapping)
     of_start, of_program = (
         NOTHING_BETTER.partition("{")[0],
         LEFT_OUT.split("{")[1].partition("}")[2],
     )
     for note in notes:
         of_old = note.startswith(of_start) or of_program in note
-        if not of_old and (same_modes or note != SEVERAL_MODES):
+        if not of_old and (same_mappings or note != SEVERAL_MAPPINGS):
             yield note
 
 
 def _is_best(calls: CheckedCalls, run: Run) -> bool:
-    """Whether a run's own prices prove its schedule to be as good as was asked for.
+    """Whether a run's own dual values prove its schedule to be as good as was asked for.
 
-    Those of a cover prove nothing about all of them.
+    Those of a fusion plan prove nothing about all of them.
     """
-    if run.outcome is None or run.legal is None or run.pieces is not None:
+    if run.outcome is None or run.legal is None or run.fusion is not None:
         return False
-    prices, known = run.outcome.certificate, run.outcome.class_bound
-    proved = None if prices is None else calls.evaluate(prices)
+    duals, known = run.outcome.certificate, run.outcome.class_bound
+    proved = None if duals is None else calls.evaluate(duals)
     least = Fraction(0) if proved is None else proved.value
     # Windows of whole tensors find nothing that a bound for these does not hold for.
     own = run.entry.granularity == "whole"
@@ -126,17 +126,17 @@ def _is_best(calls: CheckedCalls, run: Run) -> bool:
     return run.legal.value <= least * (1 + Fraction(calls.request.tolerance))
 
 
-def improved_in_windows(
-    instance: Instance, start: VerifiedSchedule, request: Request, *, whole: bool = False
+def improve_in_windows(
+    problem: Problem, start: VerifiedSchedule, request: Request, *, whole: bool = False
 ) -> VerifiedSchedule:
     """Return the best schedule found from ``start`` on, within a request's time; or ``start``.
 
     What it keeps more of than ``start`` are ``whole`` tensors, or any pages.
     """
-    if start.plan is None or instance.machine.banks or instance.machine.bypass:
+    if start.residency_plan is None or problem.machine.banks or problem.machine.bypass:
         return start
-    plan = replace(start.plan, ranges=None)
-    search = _Search(instance, replace(start, plan=plan), request, whole=whole)
+    residency_plan = replace(start.residency_plan, ranges=None)
+    search = _Search(problem, replace(start, residency_plan=residency_plan), request, whole=whole)
     sizes = _SIZES if request.objective.replayed else _KEPT_ORDER_SIZES
     for steps, tail, work_s in sizes:
         search.run(steps, tail, work_s)
@@ -147,30 +147,30 @@ class _Search:
     """The best schedule so far, and which windows of it gain nothing."""
 
     def __init__(
-        self, instance: Instance, start: VerifiedSchedule, request: Request, *, whole: bool
+        self, problem: Problem, start: VerifiedSchedule, request: Request, *, whole: bool
     ) -> None:
-        self._instance, self._request, self.best = instance, request, start
+        self._problem, self._request, self.best = problem, request, start
         self._whole = whole
         self._barriers = not request.objective.replayed
-        self._needed = None if self._barriers else dependences(instance)
+        self._needed = None if self._barriers else dependences(problem)
         self._cutter = self._laid_out()
 
     def _laid_out(self) -> WindowCutter:
         best = self.best
-        if best.plan is None:
-            raise ScheduleError("a schedule without a plan has no windows")
+        if best.residency_plan is None:
+            raise ScheduleError("a schedule without a residency plan has no windows")
         return WindowCutter(
-            self._instance, best.plan, best.schedule, self._needed, whole=self._whole
+            self._problem, best.residency_plan, best.schedule, self._needed, whole=self._whole
         )
 
     def run(self, steps: int, tail: int, work_s: float) -> None:
         """Decide windows of so many steps, until none gains or the time is over."""
         fresh = set(self._starts(steps))
         while fresh and self._request.remaining_s() > 0:
-            chosen = self._chosen(fresh, steps, steps + tail)
+            chosen = self._choose(fresh, steps, steps + tail)
             fresh -= set(chosen)
             cuts = [self._cutter.cut(first, steps, tail) for first in chosen]
-            for cut, decision in zip(cuts, self._decided(cuts, work_s), strict=True):
+            for cut, decision in zip(cuts, self._decide(cuts, work_s), strict=True):
                 if decision is not None and self._taken(cut, decision):
                     near = range(cut.first - steps + 1, cut.first + steps)
                     fresh |= {first for first in self._starts(steps) if first in near}
@@ -179,7 +179,7 @@ class _Search:
     def _starts(self, steps: int) -> range:
         return range(0, max(1, self._cutter.line.steps - steps // 2), max(1, steps // 2))
 
-    def _chosen(self, fresh: set[int], steps: int, apart: int) -> list[int]:
+    def _choose(self, fresh: set[int], steps: int, apart: int) -> list[int]:
         """Return windows that do not meet, those first in which most time is lost."""
         lost = np.concatenate(([0], np.cumsum(self._cutter.waiting)))
         worth = {
@@ -193,13 +193,13 @@ class _Search:
                 break
         return chosen
 
-    def _decided(self, cuts: Sequence[Cut], work_s: float) -> list[WindowDecision | None]:
+    def _decide(self, cuts: Sequence[Cut], work_s: float) -> list[WindowDecision | None]:
         """Decide windows, as many at a time as there are threads."""
         self._request.report(f"windows of {cuts[0].window.steps} steps", None)
         limit_s = self._request.remaining_s()  # of the clock; what is counted ends sooner
 
         def decide(cut: Cut) -> WindowDecision | None:
-            return decided(cut.window, work_s, limit_s, self._request.stop)
+            return decide_residency(cut.window, work_s, limit_s, self._request.stop)
 
         with ThreadPoolExecutor(max(1, self._request.threads)) as pool:
             found = list(pool.map(decide, cuts))
@@ -209,8 +209,8 @@ class _Search:
 
     def _taken(self, cut: Cut, decision: WindowDecision) -> bool:
         """Take a decision if the schedule is legal and better."""
-        plan = self._cutter.applied(cut, decision)
-        found = self._valued(plan)
+        residency_plan = self._cutter.apply(cut, decision)
+        found = self._evaluate(residency_plan)
         if found is None or found.value >= self.best.value:
             return False
         self.best = found
@@ -218,24 +218,24 @@ class _Search:
         self._cutter = self._laid_out()
         return True
 
-    def _valued(self, plan: Plan) -> VerifiedSchedule | None:
+    def _evaluate(self, residency_plan: ResidencyPlan) -> VerifiedSchedule | None:
         try:
-            schedule = scheduled(self._instance, plan, barriers=self._barriers)
-            totals = require_legal(self._instance, schedule).totals
+            schedule = schedule_all(self._problem, residency_plan, barriers=self._barriers)
+            totals = require_legal(self._problem, schedule).totals
         except ScheduleError:
             return None
         if totals is None:
             return None
         return VerifiedSchedule(
             origin=ORIGIN,
-            plan=plan,
+            residency_plan=residency_plan,
             schedule=schedule,
             totals=totals,
             value=totals.value(self._request.objective),
         )
 
 
-def decided(
+def decide_residency(
     window: StepWindow, work_s: float, limit_s: float = inf, stop: Callable[[], bool] = bool
 ) -> WindowDecision | None:
     """Decide a window in a process of its own; None where it finds nothing, or dies."""

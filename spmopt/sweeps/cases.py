@@ -1,4 +1,4 @@
-"""What is swept: networks and machines, sorted into sections of one instance each."""
+"""What is swept: networks and machines, sorted into sections of one problem each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy as np
 
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import fitting_modes
-from spmopt.core.order import depth_first, reordered
+from spmopt.core.mappings import fitting_mappings
+from spmopt.core.order import depth_first, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
-from spmopt.graph.listing import lower_listed
 from spmopt.graph.preparation import LOWERINGS
-from spmopt.io.files import read_instance
+from spmopt.graph.tileable import lower_listed
+from spmopt.io.files import read_problem
 
 Order = bytes | None
 """Operations in the order that they run in, as 64-bit integers; None: as listed."""
@@ -30,7 +30,7 @@ Order = bytes | None
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A network as the command line names it; ``name`` may be a path, of an instance too.
+    """A network as the command line names it; ``name`` may be a path, of a problem too.
 
     ``title`` is what rows call it where that is not its name.
     """
@@ -44,11 +44,11 @@ class Network:
     parameters: tuple[tuple[str, int], ...] = ()
     assume_pointwise: bool = False
     operators: str | None = None
-    lowering: str = LOWERINGS[0]
+    mapper: str = LOWERINGS[0]
 
     @property
     def is_lowered(self) -> bool:
-        """Whether it is a stored instance."""
+        """Whether it is a stored problem."""
         return self.name.lower().endswith(".json")
 
     @property
@@ -76,17 +76,18 @@ class SweepCase:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """Capacities (bytes) at which a case is the same instance but for ``spm_bytes``.
+    """Capacities (bytes) at which a case is the same problem but for ``spm_bytes``.
 
-    ``infeasible`` are those too small for the stationary operands and scratch of an operation.
+    ``infeasible`` are those too small for the required-resident operands and scratch of an
+    operation.
     """
 
     case: SweepCase
     capacities: tuple[int, ...]
     infeasible: tuple[int, ...] = ()
 
-    def instance(self, spm_bytes: int, order: Order = None) -> Instance:
-        """The instance at a capacity; lowered once in a process, like its neighbors."""
+    def problem(self, spm_bytes: int, order: Order = None) -> Problem:
+        """The problem at a capacity; lowered once in a process, like its neighbors."""
         base = _base(self.case.network, self._machine(self.capacities[0]), order)
         return replace(base, machine=self._machine(spm_bytes))
 
@@ -107,10 +108,10 @@ class Section:
 
 
 def sections(case: SweepCase, warn: Callable[[str], None]) -> tuple[Section, ...]:
-    """Sort the capacities of a case by instance.
+    """Sort the capacities of a case by problem.
 
     What lowering makes of an operation depends on the capacity through whether it exceeds some
-    sizes, and the number of passes falls as it grows: where the instances of two capacities are
+    sizes, and the number of fetches falls as it grows: where the problems of two capacities are
     the same, so are those between.
 
     Raises
@@ -123,12 +124,12 @@ def sections(case: SweepCase, warn: Callable[[str], None]) -> tuple[Section, ...
         _build(case.network, warn)
     capacities = sorted(case.capacities)
 
-    def at(index: int) -> Instance:
+    def at(index: int) -> Problem:
         machine = replace(case.machine, spm_bytes=capacities[index])
         return _base(case.network, machine, None)
 
     def split(first: int, last: int) -> list[int]:
-        """Where another instance begins after ``first``, up to ``last``."""
+        """Where another problem begins after ``first``, up to ``last``."""
         if at(first).operations == at(last).operations:
             return []
         if last == first + 1:
@@ -152,7 +153,7 @@ def _section(case: SweepCase, capacities: Sequence[int]) -> Section:
 
     def fits(spm_bytes: int) -> bool:
         try:
-            fitting_modes(section.instance(spm_bytes))
+            fitting_mappings(section.problem(spm_bytes))
         except InfeasibleError:
             return False
         return True
@@ -162,13 +163,13 @@ def _section(case: SweepCase, capacities: Sequence[int]) -> Section:
 
 
 @lru_cache(maxsize=8)
-def _base(network: Network, machine: Machine, order: Order) -> Instance:
+def _base(network: Network, machine: Machine, order: Order) -> Problem:
     if order is not None:
         listed = _base(network, machine, None)
-        return reordered(listed, np.frombuffer(order, np.int64))
+        return reorder(listed, np.frombuffer(order, np.int64))
     if network.is_lowered:
-        return replace(read_instance(Path(network.name)), machine=machine)
-    return lower_listed(_graph(network), machine, lowering=network.lowering)
+        return replace(read_problem(Path(network.name)), machine=machine)
+    return lower_listed(_graph(network), machine, mapper=network.mapper)
 
 
 @lru_cache(maxsize=4)

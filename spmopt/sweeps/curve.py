@@ -1,10 +1,10 @@
 """The fluid optimum over capacities, certified everywhere from a few solves.
 
-Instances that differ in their capacity alone have a fluid optimum that is convex in it and never
+Problems that differ in their capacity alone have a fluid optimum that is convex in it and never
 rises (formulations/PROBLEM.md, section 4): the capacity is the right-hand side of a linear
 program. So
 
-* the prices of a certificate prove a bound at every capacity ``C``, not only at ``C0`` where
+* the dual values of a certificate prove a bound at every capacity ``C``, not only at ``C0`` where
   they were found: a *cut*, ``LB(C0) - (C - C0) sum_i pi_i`` (section 5: only the term
   ``sum_i pi_i (C - b_i)`` depends on the capacity);
 * a *chord* between the values of two solutions is above every optimum between them.
@@ -33,7 +33,7 @@ class EnclosedOptimum:
     capacity_bytes
         Of whole pages.
     lower, certificate
-        A bound and the prices that prove it; None where the solver found none in time.
+        A bound and the dual values that prove it; None where the solver found none in time.
     upper
         Value of a solution of the relaxation; None likewise.
     seconds
@@ -47,7 +47,7 @@ class EnclosedOptimum:
     seconds: float = 0.0
 
     def cut(self, capacity_bytes: int) -> Fraction | None:
-        """What its prices prove at another capacity, exact."""
+        """What its dual values prove at another capacity, exact."""
         if self.lower is None or self.certificate is None:
             return None
         slope = Fraction(int(self.certificate.spm.sum(dtype=object)), 2**self.certificate.bits)
@@ -58,8 +58,8 @@ class EnclosedOptimum:
 class Between:
     """What is known of the optimum at one capacity.
 
-    ``cut`` is the solve whose prices prove ``lower``; ``chord`` holds the one or two capacities
-    whose solutions give ``upper``.
+    ``cut`` is the solve whose dual values prove ``lower``; ``chord`` holds the one or two
+    capacities whose solutions give ``upper``.
     """
 
     lower: Fraction | None
@@ -92,7 +92,7 @@ class BoundCurve:
         """Capacities solved so far."""
         return len(self._solved)
 
-    def wanted(self) -> list[int]:
+    def want(self) -> list[int]:
         """Capacities to solve next: the ends, then the worst of each stretch between solves.
 
         Depends on the solutions alone, not on who found them when.
@@ -107,7 +107,7 @@ class BoundCurve:
         return [capacity for capacity in worst if capacity is not None]
 
     def nearest(self, capacity_bytes: int) -> EnclosedOptimum | None:
-        """The solution with prices whose capacity is nearest, the smaller one of two."""
+        """The solution with dual values whose capacity is nearest, the smaller one of two."""
         priced = [solved for solved in self._solved.values() if solved.certificate is not None]
 
         def distance(solved: EnclosedOptimum) -> tuple[int, int]:

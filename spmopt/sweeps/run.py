@@ -1,6 +1,6 @@
 """The sweep itself: what waits for what, and what comes out of it as it is finished.
 
-A case is sorted into sections of one instance each; in a section, the orders that its policies
+A case is sorted into sections of one problem each; in a section, the orders that its policies
 take; for each order a curve of the relaxation, solve by solve; then every point, policies first.
 """
 
@@ -169,7 +169,7 @@ class _SweepRun:
             for name in self._missing(case, size)
         ]
         if missing:
-            then, admit = partial(self._prepared, rank), partial(self.table.claim, missing)
+            then, admit = partial(self._prepare, rank), partial(self.table.claim, missing)
             self.queue.add((rank, 0, _CURVE), partial(prepare, case), then, admit)
 
     def _key(self, case: SweepCase, spm_bytes: int, scheduler: str) -> Texts:
@@ -182,7 +182,7 @@ class _SweepRun:
         names = self.sweep.schedulers
         return tuple(name for name in names if self._key(case, spm_bytes, name) not in self.table)
 
-    def _prepared(self, rank: int, answer: tuple[tuple[Section, ...], tuple[str, ...]]) -> None:
+    def _prepare(self, rank: int, answer: tuple[tuple[Section, ...], tuple[str, ...]]) -> None:
         found, warnings = answer
         for text in warnings:
             if text not in self.warned:
@@ -194,9 +194,9 @@ class _SweepRun:
             if still:
                 task = partial(orders, section, self.sweep.schedulers, self.sweep.search)
                 curves = _Lanes(rank=(rank, number), section=section, open=still)
-                self.queue.add((*curves.rank, _CURVE), task, partial(self._ordered, curves))
+                self.queue.add((*curves.rank, _CURVE), task, partial(self._order, curves))
 
-    def _ordered(self, curves: _Lanes, found: Collection[Order]) -> None:
+    def _order(self, curves: _Lanes, found: Collection[Order]) -> None:
         """Begin the curves, over all capacities of the section, done or not.
 
         So a sweep that was taken up again gives what it would have given in one go.
@@ -217,11 +217,11 @@ class _SweepRun:
     def _advance(self, curves: _Lanes, lane: _Lane) -> None:
         """Begin the next round of solves."""
         section, order, curve = curves.section, lane.order, lane.curve
-        for capacity in curve.wanted():
+        for capacity in curve.want():
             neighbor = curve.nearest(capacity)
-            prices = None if neighbor is None else neighbor.certificate
+            duals = None if neighbor is None else neighbor.certificate
             size = lane.spm_bytes[capacity]
-            task = partial(enclose, section, order, size, self.sweep.search, prices)
+            task = partial(enclose, section, order, size, self.sweep.search, duals)
             self.queue.add((*curves.rank, _CURVE), task, partial(self._solved, curves, lane))
             lane.under_way += 1
         lane.complete = not lane.under_way

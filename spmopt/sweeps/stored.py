@@ -10,11 +10,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.border import guarded
 from spmopt.core.errors import InputError
+from spmopt.core.validation import guard
 from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.experiments.store import read_table
 from spmopt.io.files import OLD_LOWERINGS
+from spmopt.io.renames import FIELDS
 from spmopt.sweeps.rows import SweepColumns
 
 
@@ -40,7 +41,7 @@ class StoredSweep:
     rows: tuple[Row, ...]
 
 
-def stored_sweep(path: Path) -> StoredSweep:
+def read_stored_sweep(path: Path) -> StoredSweep:
     """Read the CSV file of a sweep, or of a study of sweeps; a last line cut off is left out.
 
     Raises
@@ -51,19 +52,20 @@ def stored_sweep(path: Path) -> StoredSweep:
     about, table = read_table(path)
     if about is None:
         raise InputError(f"{path}: is no sweep's file; name one that 'spmopt sweep -o' wrote")
-    with guarded(str(path), "", "", csv.Error):
-        names, *lines = list(csv.reader(StringIO(table))) or [[]]
+    with guard(str(path), "", "", csv.Error):
+        columns_read, *lines = list(csv.reader(StringIO(table))) or [[]]
+    names = [FIELDS.get(name, name) for name in columns_read]
     columns, extra = _columns(path, names)
     rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
     if about.get("version") == 1:
-        rows = tuple({**row, "lowering": _new_name(row["lowering"])} for row in rows)
+        rows = tuple({**row, "mapper": _new_name(row["mapper"])} for row in rows)
     if not rows:
         raise InputError(f"{path}: has no rows yet; run its command first")
     return StoredSweep(about=about, names=tuple(names), extra=extra, rows=rows)
 
 
-def _new_name(lowering: Value) -> Value:
-    return OLD_LOWERINGS.get(str(lowering), lowering)
+def _new_name(mapper: Value) -> Value:
+    return OLD_LOWERINGS.get(str(mapper), mapper)
 
 
 def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:

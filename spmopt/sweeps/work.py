@@ -9,8 +9,8 @@ from time import monotonic
 from typing import Protocol, cast
 
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
@@ -22,14 +22,14 @@ from spmopt.verifier import bound
 
 _SHARE = 5
 """A solve of a curve takes at most this part of the tolerance, chords and cuts the rest."""
-_OWN = "own prices"
-_COVER, _OVER_COVERS = "cover", "prices of segments"
+_OWN = "own dual values"
+_FUSION_PLAN, _OVER_FUSION_PLANS = "fusion_plan", "dual values of fused groups"
 _ENCLOSE = "formulations.residency.fluid", "enclosed"
 
 
 class _Enclose(Protocol):
     def __call__(
-        self, instance: Instance, request: Request
+        self, problem: Problem, request: Request
     ) -> tuple[Certificate | None, Fraction | None]: ...
 
 
@@ -49,10 +49,10 @@ class SolveOptions:
         """Return a scheduler by name."""
         return next((each for each in self.given if each.name == name), None) or find(name)
 
-    def request(self, instance: Instance) -> Request:
+    def request(self, problem: Problem) -> Request:
         """As each process asks it of a scheduler: one thread."""
         return Request(
-            objective=objective_named(self.objective, instance.machine),
+            objective=objective_named(self.objective, problem.machine),
             tolerance=self.tolerance,
             time_limit_s=self.time_limit_s,
             threads=1,
@@ -93,10 +93,10 @@ def orders(
 ) -> tuple[Order, ...]:
     """Orders for which bounds are needed: those that the policies take, the relaxation's own.
 
-    Of the replay there are none yet: cuts and lines are of prices of steps.
+    Of the replay there are none yet: cuts and lines are of dual values of steps.
     """
     feasible = [size for size in section.capacities if size not in section.infeasible]
-    if feasible and search.request(section.instance(feasible[0])).objective.replayed:
+    if feasible and search.request(section.problem(feasible[0])).objective.replayed:
         return ()
     found: dict[Order, None] = {}
     for name in schedulers if feasible else ():
@@ -104,18 +104,18 @@ def orders(
         if entry.kind is Kind.RELAXATION:
             found[None] = None
         elif entry.kind is Kind.POLICY:
-            instance = section.instance(feasible[0])
-            found.update(dict.fromkeys(_orders_taken(entry, instance, search)))
+            problem = section.problem(feasible[0])
+            found.update(dict.fromkeys(_orders_taken(entry, problem, search)))
     return tuple(found)
 
 
 def _orders_taken(
-    entry: SchedulerEntry, instance: Instance, search: SolveOptions
+    entry: SchedulerEntry, problem: Problem, search: SolveOptions
 ) -> tuple[Order, ...]:
-    """Return the order of a policy's plan; none where it has no plan, or is at fault."""
+    """Return the order of a policy's plan; none where it has no residency plan, or is at fault."""
     try:
-        plan = entry.load()(instance, search.request(instance)).plan
-        return () if plan is None else (order_of(plan.steps.operation),)
+        residency_plan = entry.load()(problem, search.request(problem)).residency_plan
+        return () if residency_plan is None else (order_of(residency_plan.steps.operation),)
     except Exception:  # of a policy of a package or a user, whose rows will say so
         if entry.is_own:
             raise
@@ -131,30 +131,30 @@ def enclose(
 ) -> EnclosedOptimum:
     """Solve the relaxation at one capacity, its bound evaluated by the verifier.
 
-    ``near`` are prices of a neighbor to search from.
+    ``near`` are dual values of a neighbor to search from.
     """
-    instance = section.instance(spm_bytes, order)
+    problem = section.problem(spm_bytes, order)
     tolerance = search.tolerance / _SHARE
-    request = replace(search.request(instance), tolerance=tolerance, prices=near)
+    request = replace(search.request(problem), tolerance=tolerance, duals=near)
     module, name = _ENCLOSE
     solver = cast("_Enclose", getattr(import_module(module), name))
     # Of the relaxation without set-ups: schedules are held against the bound with them.
-    instance = _without_setups(instance)
-    certificate, upper = solver(instance, request)
+    problem = _without_setups(problem)
+    certificate, upper = solver(problem, request)
     return EnclosedOptimum(
         capacity_bytes=section.usable_bytes(spm_bytes),
-        lower=None if certificate is None else bound(instance, certificate),
+        lower=None if certificate is None else bound(problem, certificate),
         certificate=certificate,
         upper=upper,
         seconds=monotonic() - request.started,
     )
 
 
-def _without_setups(instance: Instance) -> Instance:
-    """Return the instance with commands that need no set-up: of these cuts and lines are."""
-    if not instance.machine.dma_setup_cycles:
-        return instance
-    return replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
+def _without_setups(problem: Problem) -> Problem:
+    """Return the problem with commands that need no set-up: of these cuts and lines are."""
+    if not problem.machine.dma_setup_cycles:
+        return problem
+    return replace(problem, machine=replace(problem.machine, dma_setup_cycles=0))
 
 
 def point(
@@ -176,13 +176,13 @@ def point(
 
 
 class _Point:
-    """One instance, and the bounds known for it."""
+    """One problem, and the bounds known for it."""
 
     def __init__(
         self, section: Section, spm_bytes: int, known: dict[Order, Between], search: SolveOptions
     ) -> None:
         self._section, self._spm_bytes, self._search = section, spm_bytes, search
-        self._instance = section.instance(spm_bytes)
+        self._problem = section.problem(spm_bytes)
         self._known = known
         self._bounds: dict[Order, Fraction | None] = {}
 
@@ -191,8 +191,8 @@ class _Point:
         kind = self._search.scheduler(name).kind
         if kind is Kind.RELAXATION:
             return self._relaxation(name)
-        if self._search.scheduler(name).covers:
-            return self._cover(name)
+        if self._search.scheduler(name).fusion_plans:
+            return self._fusion_plan(name)
         found = self._optimize(name) if kind is Kind.FORMULATION else self._policy(name)
         value = found.value
         if value is None:
@@ -200,7 +200,7 @@ class _Point:
         found = replace(found, order_name=self._section.order_name(found.order))
         best, proof = self._bound(found.order), self._bound_from(found.order)
         notes = [note for note in found.note.split("; ") if note not in UNFINISHED]
-        notes.append(self._unfinished(found.order))
+        notes.append(self._find_unfinished(found.order))
         if best is None or (found.bound is not None and found.bound >= best):
             best, proof, notes = found.bound, _OWN, [found.note]
         if best is None:
@@ -215,7 +215,7 @@ class _Point:
             return replace(found, status=Status.OPTIMAL)
         return replace(found, status=Status.FEASIBLE, note="; ".join(filter(None, notes)))
 
-    def _unfinished(self, order: Order) -> str:
+    def _find_unfinished(self, order: Order) -> str:
         """A note where the bound may be lower than the tolerance asked for makes it."""
         between = self._known.get(order)
         gap = None if between is None else between.gap
@@ -235,12 +235,12 @@ class _Point:
         if between.cut is not None and between.cut.capacity_bytes == own:
             seconds = between.cut.seconds
         chord = "-".join(map(str, between.chord))
-        plain = not self._instance.machine.dma_setup_cycles
+        plain = not self._problem.machine.dma_setup_cycles
         return Finding(
             scheduler=name,
             status=Status.UNKNOWN,
             value=between.upper,
-            # Of the same relaxation: with set-ups its prices may prove more than that takes.
+            # Of the same relaxation: with set-ups its dual values may prove more than that takes.
             bound=self._bound(None) if plain else between.lower,
             order_name=self._section.order_name(None),
             value_from="own solution" if between.chord == (own,) else f"solutions at {chord}",
@@ -252,31 +252,34 @@ class _Point:
     def _optimize(self, name: str) -> Finding:
         listed = self._known.get(None)
         near = None if listed is None or listed.cut is None else listed.cut.certificate
-        request = replace(self._search.request(self._instance), prices=near)
-        result = solve(self._instance, self._search.scheduler(name), request)
+        request = replace(self._search.request(self._problem), duals=near)
+        result = solve(self._problem, self._search.scheduler(name), request)
         return Finding(
             scheduler=name,
             status=result.status,
             totals=result.totals,
             value=result.value,
-            bound=result.cover_bound if result.pieces is not None else result.bound,
+            bound=result.fusion_bound if result.fusion is not None else result.bound,
             verified=result.verified,
             solve_s=result.solve_s,
             note="; ".join(result.notes),
         )
 
-    def _cover(self, name: str) -> Finding:
-        """Choose a cover: its bound is over all covers, and those of an order are none for it."""
+    def _fusion_plan(self, name: str) -> Finding:
+        """Choose a fusion plan: its bound is over the fusion space.
+
+        And those of an order are none for it.
+        """
         found = self._optimize(name)
         if found.bound is None:
             return found
-        return replace(found, order_name=_COVER, bound_from=_OVER_COVERS)
+        return replace(found, order_name=_FUSION_PLAN, bound_from=_OVER_FUSION_PLANS)
 
     def _policy(self, name: str) -> Finding:
-        request = self._search.request(self._instance)
+        request = self._search.request(self._problem)
         try:
             entry = self._search.scheduler(name)
-            found = run_alone(self._instance, entry, request)
+            found = run_alone(self._problem, entry, request)
         except ScheduleError as error:
             raise ScheduleError(f"at {self._spm_bytes} bytes: {error}") from None
         note = "; ".join(found.notes)
@@ -300,19 +303,19 @@ class _Point:
     def _bound(self, order: Order) -> Fraction | None:
         """Evaluate the best cut of an order here; solve the relaxation where there is none."""
         if order not in self._bounds:
-            self._bounds[order] = self._evaluated(order)
+            self._bounds[order] = self._evaluate(order)
         return self._bounds[order]
 
     def _bound_from(self, order: Order) -> str:
         between, own = self._known.get(order), self._section.usable_bytes(self._spm_bytes)
         if between is None or between.cut is None or between.cut.capacity_bytes == own:
             return _OWN
-        return f"prices at {between.cut.capacity_bytes}"
+        return f"dual values at {between.cut.capacity_bytes}"
 
-    def _evaluated(self, order: Order) -> Fraction | None:
+    def _evaluate(self, order: Order) -> Fraction | None:
         between = self._known.get(order)
-        if self._search.request(self._instance).objective.replayed:
-            return None  # cuts and lines are of prices of steps
+        if self._search.request(self._problem).objective.replayed:
+            return None  # cuts and lines are of dual values of steps
         if between is None:
             solved = enclose(self._section, order, self._spm_bytes, self._search)
             lower, upper = solved.lower, solved.upper
@@ -321,12 +324,12 @@ class _Point:
             between = here
         if between.cut is None or between.cut.certificate is None:
             return None
-        instance = self._section.instance(self._spm_bytes, order)
-        plain, certificate = _without_setups(instance), between.cut.certificate
+        problem = self._section.problem(self._spm_bytes, order)
+        plain, certificate = _without_setups(problem), between.cut.certificate
         proved = bound(plain, certificate)
         if proved != between.lower:
             raise ScheduleError(
-                f"at {self._spm_bytes} bytes the prices of {between.cut.capacity_bytes} prove "
-                "another bound than their cut: the instances differ in more than the capacity"
+                f"at {self._spm_bytes} bytes the dual values of {between.cut.capacity_bytes} prove "
+                "another bound than their cut: the problems differ in more than the capacity"
             )
-        return proved if plain is instance else bound(instance, certificate)
+        return proved if plain is problem else bound(problem, certificate)

@@ -15,7 +15,7 @@ The program's own policies pass the same checks.
 
 from __future__ import annotations
 
-from spmopt.testing.instances import random_instance
+from spmopt.testing.instances import random_problem
 from spmopt.testing.policies import CHECKS, check_policy
 
-__all__ = ["CHECKS", "check_policy", "random_instance"]
+__all__ = ["CHECKS", "check_policy", "random_problem"]

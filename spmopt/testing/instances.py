@@ -1,6 +1,6 @@
-"""Random small instances, the same for the same seed.
+"""Random small problems, the same for the same seed.
 
-Every instance is feasible: in each mode the stationary operands and the scratch, in whole
+Every problem is feasible: in each mapping the required-resident operands and the scratch, in whole
 pages, fit the scratchpad, so that the schedule which streams everything else is legal.
 """
 
@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Energy, Machine
-from spmopt.core.operation import Mode, Operand, Operation
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor, TensorKind
 
 WHOLE_RATES = ((1, 1), (1, 2), (1, 3))
 """(bytes per second, clock) with whole cycles a byte."""
@@ -22,7 +22,7 @@ RATES = (*WHOLE_RATES, (2, 1), (4, 1), (3, 2), (2, 3))
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What a random instance may contain; limits are inclusive.
+    """What a random problem may contain; limits are inclusive.
 
     ``max_tensor_pages`` bounds a tensor's size, ``aligned`` makes sizes, scratch and the
     scratchpad whole pages, and ``whole_cycles`` makes a byte take a whole number of cycles
@@ -35,11 +35,11 @@ class Features:
     page_bytes: int = 4
     max_tensor_pages: int = 3
     max_compute_cycles: int = 12
-    max_passes: int = 3
-    max_modes: int = 1
+    max_fetches: int = 3
+    max_mappings: int = 1
     updates: bool = True
     rewrites: bool = True
-    stationary: bool = True
+    required_resident: bool = True
     scratch: bool = True
     duplex: bool = False
     setup: bool = False
@@ -56,15 +56,15 @@ class ChooseInteger(Protocol):
         ...
 
 
-def random_instance(seed: int, **features: Any) -> Instance:
-    """Return the instance that ``seed`` determines, for loops of thousands."""
+def random_problem(seed: int, **features: Any) -> Problem:
+    """Return the problem that ``seed`` determines, for loops of thousands."""
     generator = np.random.default_rng(seed)
     wanted = replace(Features(), **features)
-    return build_instance(lambda low, high: int(generator.integers(low, high + 1)), wanted)
+    return build_problem(lambda low, high: int(generator.integers(low, high + 1)), wanted)
 
 
-def build_instance(choose: ChooseInteger, features: Features) -> Instance:
-    """Build a feasible instance from ``choose``'s answers."""
+def build_problem(choose: ChooseInteger, features: Features) -> Problem:
+    """Build a feasible problem from ``choose``'s answers."""
     sizes = _sizes(choose, features)
     in_dram = [choose(0, 1) == 1 for _ in sizes]
     exists = list(in_dram)
@@ -82,7 +82,7 @@ def build_instance(choose: ChooseInteger, features: Features) -> Instance:
         )
         for index, size in enumerate(sizes)
     )
-    return Instance(
+    return Problem(
         name="random",
         machine=_machine(choose, features, sizes, operations),
         tensors=tensors,
@@ -119,13 +119,15 @@ def _operation(
     for tensor in writes:
         exists[tensor] = True
     operands = len(reads) + sum(t not in reads for t in writes)
-    modes = [_mode(choose, features, operands) for _ in range(choose(1, features.max_modes))]
+    mappings = [
+        _mapping(choose, features, operands) for _ in range(choose(1, features.max_mappings))
+    ]
     touched, written = {*reads, *writes}, set(writes)
     return Operation(
         name=f"op{len(earlier)}",
         reads=tuple(reads),
         writes=tuple(writes),
-        modes=tuple(modes),
+        mappings=tuple(mappings),
         predecessors=tuple(
             before
             for before, other in enumerate(earlier)
@@ -148,10 +150,10 @@ def _access(choose: ChooseInteger, features: Features, exists: bool) -> tuple[bo
     return kinds[0] if picked < len(kinds) else kinds[picked - len(kinds) + 1]
 
 
-def _mode(choose: ChooseInteger, features: Features, operands: int) -> Mode:
+def _mapping(choose: ChooseInteger, features: Features, operands: int) -> OpMapping:
     page = features.page_bytes
     scratch = choose(0, 2 * page) if features.scratch and choose(0, 2) == 2 else 0
-    return Mode(
+    return OpMapping(
         compute_cycles=choose(0, features.max_compute_cycles),
         operands=tuple(_operand(choose, features) for _ in range(operands)),
         scratch_bytes=page * pages(scratch, page) if features.aligned else scratch,
@@ -162,17 +164,19 @@ def _mode(choose: ChooseInteger, features: Features, operands: int) -> Mode:
 
 
 def _operand(choose: ChooseInteger, features: Features) -> Operand:
-    if features.stationary and choose(0, 4) == 4:
-        return Operand(stationary=True)
-    # One pass is more likely than all other numbers of passes.
-    return Operand(passes=max(1, choose(0, 2 * features.max_passes) - features.max_passes))
+    if features.required_resident and choose(0, 4) == 4:
+        return Operand(required_resident=True)
+    # One pass is more likely than all other numbers of fetches.
+    return Operand(fetches=max(1, choose(0, 2 * features.max_fetches) - features.max_fetches))
 
 
 def _machine(
     choose: ChooseInteger, features: Features, sizes: list[int], operations: list[Operation]
 ) -> Machine:
     page = features.page_bytes
-    least = max(_needed_pages(op, mode, sizes, page) for op in operations for mode in op.modes)
+    least = max(
+        _pages_needed(op, mapping, sizes, page) for op in operations for mapping in op.mappings
+    )
     total = sum(pages(size, page) for size in sizes)
     spm_pages = max(1, least) + choose(0, max(1, total - least))
     rates = WHOLE_RATES if features.whole_cycles else RATES
@@ -200,11 +204,14 @@ def _machine(
     )
 
 
-def _needed_pages(operation: Operation, mode: Mode, sizes: list[int], page: int) -> int:
-    """Return the pages that the mode cannot do without: its stationary operands and its scratch."""
-    stationary = sum(
+def _pages_needed(operation: Operation, mapping: OpMapping, sizes: list[int], page: int) -> int:
+    """Return the pages that the mapping cannot do without.
+
+    Its resident operands and its scratch.
+    """
+    required_resident = sum(
         pages(sizes[tensor], page)
-        for tensor, operand in zip(operation.tensors, mode.operands, strict=True)
-        if operand.stationary
+        for tensor, operand in zip(operation.tensors, mapping.operands, strict=True)
+        if operand.required_resident
     )
-    return stationary + pages(mode.scratch_bytes, page)
+    return required_resident + pages(mapping.scratch_bytes, page)

@@ -1,7 +1,7 @@
-"""What every policy owes on any instance.
+"""What every policy owes on any problem.
 
 Each check takes a policy (a callable, a name or a record), and raises :class:`AssertionError` with
-the instance at which it fails.
+the problem at which it fails.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import cast
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
-from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
-from spmopt.core.operation import STATIONARY, STREAMED, Mode, Operation
+from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operation, OpMapping
 from spmopt.core.order import other_order
+from spmopt.core.problem import Problem, Tensor, TensorKind
 from spmopt.core.result import Totals
-from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Policy, Request
-from spmopt.io.files import decode_instance
+from spmopt.io.files import decode_problem
 from spmopt.schedulers.registry import SchedulerEntry, find
 from spmopt.solving import solve
-from spmopt.testing.instances import random_instance
+from spmopt.testing.instances import random_problem
 from spmopt.verifier import require_legal
 
 Checked = str | SchedulerEntry | Policy
@@ -47,66 +47,66 @@ def check_policy(policy: Checked) -> None:
     Raises
     ------
     AssertionError
-        The first thing that is wrong, with the instance that shows it.
+        The first thing that is wrong, with the problem that shows it.
     """
     for check in CHECKS:
         check(policy)
 
 
 def check_legal(policy: Checked) -> None:
-    """Require schedules that the verifier finds legal, on instances with all that there is."""
-    for instance in random_instances(60):
-        _, totals = _legal(policy, instance, Request())
-        assert totals.replay_cycles <= totals.makespan_cycles, instance
+    """Require schedules that the verifier finds legal, on problems with all that there is."""
+    for problem in random_problems(60):
+        _, totals = _legal(policy, problem, Request())
+        assert totals.replay_cycles <= totals.makespan_cycles, problem
 
 
 def check_objectives(policy: Checked) -> None:
     """Require a legal schedule whatever is minimized."""
-    for instance in random_instances(20):
-        for objective in (TRAFFIC, REPLAY, _MIXED, energy_objective(instance.machine)):
-            _legal(policy, instance, Request(objective=objective))
+    for problem in random_problems(20):
+        for objective in (TRAFFIC, REPLAY, _MIXED, energy_objective(problem.machine)):
+            _legal(policy, problem, Request(objective=objective))
 
 
 def check_bound(policy: Checked) -> None:
     """Require that no certified bound is above a schedule of its order; loose ones are enough."""
-    for instance in random_instances(2):
+    for problem in random_problems(2):
         for objective in (MAKESPAN, _MIXED):
             try:
-                found = solve(instance, policy, Request(objective=objective, tolerance=0.1))
+                found = solve(problem, policy, Request(objective=objective, tolerance=0.1))
             except (InputError, ScheduleError) as error:
-                raise AssertionError(f"{instance}: {error}") from error
-            assert found.verified, f"{instance}: no schedule"
-            assert found.bound is not None, f"{instance}: no bound"
+                raise AssertionError(f"{problem}: {error}") from error
+            assert found.verified, f"{problem}: no schedule"
+            assert found.bound is not None, f"{problem}: no bound"
 
 
 def check_deterministic(policy: Checked) -> None:
-    """Require the same schedule of the same instance."""
-    for instance in random_instances(12):
-        (first, _), (second, _) = (_legal(policy, instance, Request()) for _ in range(2))
-        assert first.steps == second.steps, f"{instance}: two runs take different steps"
-        assert first.commands == second.commands, f"{instance}: two runs move different bytes"
+    """Require the same schedule of the same problem."""
+    for problem in random_problems(12):
+        (first, _), (second, _) = (_legal(policy, problem, Request()) for _ in range(2))
+        assert first.steps == second.steps, f"{problem}: two runs take different steps"
+        assert first.commands == second.commands, f"{problem}: two runs move different bytes"
 
 
 def check_optimum(policy: Checked) -> None:
-    """Require that no schedule of tiny instances is better than the best of all legal ones."""
-    for known in _known():
+    """Require that no schedule of tiny problems is better than the best of all legal ones."""
+    for known in _look_up():
         for objective, least in ((MAKESPAN, known.makespan), (TRAFFIC, known.traffic)):
-            schedule, totals = _legal(policy, known.instance, Request(objective=objective))
+            schedule, totals = _legal(policy, known.problem, Request(objective=objective))
             if other_order(schedule.steps.operation) is None:  # else it has another optimum
                 value = totals.value(objective)
-                assert value >= least, f"{known.instance}: {value} is less than the optimum {least}"
+                assert value >= least, f"{known.problem}: {value} is less than the optimum {least}"
 
 
 def check_edges(policy: Checked) -> None:
     """Require legal schedules where the scratchpad just suffices, or holds everything at once."""
-    for instance in (*_edges(), *map(_roomy, random_instances(6))):
-        _legal(policy, instance, Request())
+    for problem in (*_edges(), *map(_roomy, random_problems(6))):
+        _legal(policy, problem, Request())
 
 
 def check_infeasible(policy: Checked) -> None:
-    """Require that an operation which fits in no mode is said to be infeasible."""
-    instance = _edge([Mode(compute_cycles=1, operands=(STATIONARY,), scratch_bytes=9)])
-    small = replace(instance, machine=replace(instance.machine, spm_bytes=8))
+    """Require that an operation which fits in no mapping is said to be infeasible."""
+    problem = _edge([OpMapping(compute_cycles=1, operands=(REQUIRED_RESIDENT,), scratch_bytes=9)])
+    small = replace(problem, machine=replace(problem.machine, spm_bytes=8))
     try:
         find(policy).load()(small, Request())
     except InfeasibleError:
@@ -116,8 +116,8 @@ def check_infeasible(policy: Checked) -> None:
 
 def check_stopped(policy: Checked) -> None:
     """Require a legal schedule even where no time is left."""
-    for instance in random_instances(6):
-        _legal(policy, instance, Request(stop=lambda: True, time_limit_s=0.0))
+    for problem in random_problems(6):
+        _legal(policy, problem, Request(stop=lambda: True, time_limit_s=0.0))
 
 
 CHECKS: tuple[Callable[[Checked], None], ...] = (
@@ -133,21 +133,21 @@ CHECKS: tuple[Callable[[Checked], None], ...] = (
 """All checks, as tests to parametrize over."""
 
 
-def random_instances(count: int) -> Iterator[Instance]:
-    """Return the instances with everything that the format knows, one channel and duplex."""
-    return map(_instance, range(count))
+def random_problems(count: int) -> Iterator[Problem]:
+    """Return the problems with everything that the format knows, one channel and duplex."""
+    return map(_problem, range(count))
 
 
 @lru_cache(128)
-def _instance(seed: int) -> Instance:
-    return random_instance(
+def _problem(seed: int) -> Problem:
+    return random_problem(
         seed,
         max_operations=20,
         max_tensors=9,
         max_operands=4,
         max_tensor_pages=1 + seed % 8,
         max_compute_cycles=(12, 90)[seed % 2],
-        max_modes=2,
+        max_mappings=2,
         duplex=seed % 3 == 0,
         setup=seed % 4 < 2,
     )
@@ -155,20 +155,20 @@ def _instance(seed: int) -> Instance:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownOptimum:
-    """A tiny instance, and the optimum of all its legal schedules in the listed order."""
+    """A tiny problem, and the optimum of all its legal schedules in the listed order."""
 
-    instance: Instance
+    problem: Problem
     makespan: Fraction
     traffic: Fraction
 
 
 @cache
-def _known() -> tuple[KnownOptimum, ...]:
+def _look_up() -> tuple[KnownOptimum, ...]:
     """Read ``optima.json``, found by trying every schedule."""
     text = files("spmopt.testing").joinpath("optima.json").read_text(encoding="utf-8")
     return tuple(
         KnownOptimum(
-            instance=decode_instance(entry["instance"]),
+            problem=decode_problem(entry["problem"]),
             makespan=Fraction(entry["makespan"]),
             traffic=Fraction(entry["traffic"]),
         )
@@ -176,23 +176,28 @@ def _known() -> tuple[KnownOptimum, ...]:
     )
 
 
-def _legal(policy: Checked, instance: Instance, request: Request) -> tuple[Schedule, Totals]:
+def _legal(policy: Checked, problem: Problem, request: Request) -> tuple[Schedule, Totals]:
     """Schedule and verify, without a bound: a legal schedule, and its totals."""
     try:
-        found = find(policy).load()(instance, request)
-        assert found.schedule is not None or found.plan is not None, f"{instance}: no plan"
-        schedule = found.schedule or assemble(instance, cast("Plan", found.plan))
-        totals = require_legal(instance, schedule).totals
+        found = find(policy).load()(problem, request)
+        assert found.schedule is not None or found.residency_plan is not None, (
+            f"{problem}: no residency plan"
+        )
+        schedule = found.schedule or assemble(problem, cast("ResidencyPlan", found.residency_plan))
+        totals = require_legal(problem, schedule).totals
     except (InfeasibleError, InputError, ScheduleError) as error:
-        raise AssertionError(f"{instance}: {error}") from error
-    assert totals is not None, instance
+        raise AssertionError(f"{problem}: {error}") from error
+    assert totals is not None, problem
     return schedule, totals
 
 
-def _edges() -> Iterator[Instance]:
-    """Instances of one operation: nothing to hold, scratch alone, exact fits, a choice of modes."""
-    plain = Mode(compute_cycles=3, operands=(STREAMED,))
-    pinned = replace(plain, operands=(STATIONARY,))
+def _edges() -> Iterator[Problem]:
+    """Problems of one operation.
+
+    Nothing to hold, scratch alone, exact fits, a choice of mappings.
+    """
+    plain = OpMapping(compute_cycles=3, operands=(STREAMED,))
+    pinned = replace(plain, operands=(REQUIRED_RESIDENT,))
     large = replace(plain, scratch_bytes=64)
     yield _edge([plain])
     yield _edge([pinned])
@@ -207,12 +212,12 @@ def _edges() -> Iterator[Instance]:
     again = replace(idle.operations[0], name="again", predecessors=(0,))
     yield replace(idle, operations=(*idle.operations, again))
     nothing = Operation(
-        name="nothing", reads=(), writes=(), modes=(Mode(compute_cycles=1, operands=()),)
+        name="nothing", reads=(), writes=(), mappings=(OpMapping(compute_cycles=1, operands=()),)
     )
     yield replace(idle, operations=(nothing,))
 
 
-def _edge(modes: list[Mode]) -> Instance:
+def _edge(mappings: list[OpMapping]) -> Problem:
     """Return one operation that updates 12 bytes in a scratchpad of 16."""
     machine = Machine(
         name="edge",
@@ -223,11 +228,11 @@ def _edge(modes: list[Mode]) -> Instance:
         page_bytes=4,
     )
     tensor = Tensor(name="t", size_bytes=12, kind=TensorKind.WEIGHT, in_dram=True, keep=True)
-    update = Operation(name="update", reads=(0,), writes=(0,), modes=tuple(modes))
-    return Instance(name="edge", machine=machine, tensors=(tensor,), operations=(update,))
+    update = Operation(name="update", reads=(0,), writes=(0,), mappings=tuple(mappings))
+    return Problem(name="edge", machine=machine, tensors=(tensor,), operations=(update,))
 
 
-def _roomy(instance: Instance) -> Instance:
-    """Return ``instance`` with room for every tensor and scratch at once."""
-    size = 1024 * instance.machine.page_bytes
-    return replace(instance, machine=replace(instance.machine, spm_bytes=size))
+def _roomy(problem: Problem) -> Problem:
+    """Return ``problem`` with room for every tensor and scratch at once."""
+    size = 1024 * problem.machine.page_bytes
+    return replace(problem, machine=replace(problem.machine, spm_bytes=size))

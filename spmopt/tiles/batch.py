@@ -1,4 +1,4 @@
-"""Many cases: what they share is computed once, on all processors."""
+"""Many cases: shared work is computed once, on all processors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, fina
 from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
-"""What goes first, of one case."""
+"""First part of one case."""
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def run_all(
 
     Yields
     ------
-    What was finished since; empty when there is progress only.
+    Cases finished since; empty when there is progress only.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def run_all(
         alike.setdefault(_nameless(case), []).append(number)
 
     def run(numbers: list[int], choices: list[ChosenCase]) -> None:
-        """Run what is left of the candidates."""
+        """Run the remaining candidates."""
         case, tasks = cases[numbers[0]], {}
         for each in finalists(case, choices):
             own = each.case

@@ -1,4 +1,4 @@
-"""What any order of the tile products must move, whatever stays in the SPM and when.
+"""Lower bound on the traffic of any order of the tile products, for any residency.
 
 BOUNDS.md in this folder states the bound and proves it.
 """
@@ -29,7 +29,7 @@ class TrafficBound:
     size_bytes
         The bound.
     compulsory_bytes
-        Every tile of an input and of a result once: what it is at least.
+        Every tile of an input and of a result once: its lower bound.
     """
 
     size_bytes: int
@@ -41,7 +41,7 @@ def traffic_bound(
 ) -> TrafficBound:
     """Bound the traffic of the gradients of one layer in tiles (BOUNDS.md, theorem).
 
-    It holds for every legal schedule of :func:`~spmopt.tiles.passes.backward`, of any order and
+    It holds for every legal schedule of :func:`~spmopt.tiles.fetches.backward`, of any order and
     any residency: parts of tiles kept, tiles resident or streamed, partial sums spilled. Elements
     of a feature map that two tiles share move with each of them.
 
@@ -110,8 +110,8 @@ def _least_share(grid: TileGrid) -> float:
     return float((grid.map_elements / np.multiply.outer(rows, inner)).min())
 
 
-def _touched(volume: Floats, box: Sides, share: float) -> Floats:
-    """Bound touched elements where X and dX have ``share`` of what their matrices have, or more."""
+def _touch(volume: Floats, box: Sides, share: float) -> Floats:
+    """Bound touched elements where X and dX have ``share`` of their matrices' elements, or more."""
     rows, columns, depth = box
     return share * least_touched(volume / share, (rows, columns / share, depth))
 
@@ -129,7 +129,7 @@ def _of_equal_tiles(
     def touched(count: Ints) -> Floats:
         """Round up to whole tiles, so to whole granules."""
         volume: Floats = count.astype(np.float64) * prod(tile)
-        least: Floats = np.ceil(_touched(volume, box, share) * _ROUNDING / granule)
+        least: Floats = np.ceil(_touch(volume, box, share) * _ROUNDING / granule)
         return least * granule
 
     elements = longer * touched(few + 1) + (phases - longer) * touched(few)
@@ -144,7 +144,7 @@ def _of_ragged_tiles(
     volume: Floats = prod(box) / phases.astype(np.float64)
     most: Floats = volume + largest
     least: Floats = volume - largest
-    lower, upper = _touched(least, box, share), _touched(most, box, share)
+    lower, upper = _touch(least, box, share), _touch(most, box, share)
     elements = phases * (lower + upper) / 2
     elements[0] = 0  # one phase proves the compulsory, which is known
     return elements * element_bytes - (phases - 1) * float(spm_bytes)

@@ -1,4 +1,4 @@
-"""What is asked of one layer: an order of its tile products, and a replacement under it."""
+"""Case of one layer: an order of its tile products, and a replacement under it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from itertools import product
 import numpy as np
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures
 from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ALGORITHM_1, ORDERS, Order, format_order, parse_order
 from spmopt.tiles.partition import (
     AXIS_NAMES,
-    made,
+    make,
     on_cores,
     parse_partition,
-    partitioned,
+    partition,
 )
-from spmopt.tiles.passes import backward
 from spmopt.tiles.tiling import OBJECTIVES, choose_tile, evaluate, require_few
 
 BEST, WHOLE = "best", "none"
@@ -44,7 +44,7 @@ class LayerCase:
     Attributes
     ----------
     machine
-        Of all cores together (:func:`spmopt.tiles.partition.scaled`).
+        Of all cores together (:func:`spmopt.tiles.partition.scale`).
     order
         Notation of :mod:`spmopt.tiles.order` (``sequential``, ``algorithm-1``, ...); ``best``:
         of :data:`~spmopt.tiles.order.ORDERS`, each on its own tiles, the best one under the
@@ -64,7 +64,7 @@ class LayerCase:
     listed
         Tile products in the order in which they are run, in place of ``order``.
     add_early
-        See :func:`spmopt.tiles.passes.backward`.
+        See :func:`spmopt.tiles.fetches.backward`.
     objective
         ``time`` or ``traffic``; heeded by choices, and by replacements that optimize.
     tolerance, time_limit_s
@@ -166,25 +166,25 @@ class LayerCase:
             each = tuple(f"{axis}/{count}" for axis, count in product(AXIS_NAMES, parts))
             cuts = (WHOLE, *each) if self.cores == 1 else each
         return tuple(
-            replace(self, order=self._named(order, cut), partition=cut)
+            replace(self, order=self._with_name(order, cut), partition=cut)
             for order, cut in product(orders, cuts)
         )
 
-    def _named(self, order: str, cut: str) -> str:
+    def _with_name(self, order: str, cut: str) -> str:
         """Name an order that has no choice left, but of the order of each piece."""
         return format_order(parse_order(order, self.layer)) if cut == WHOLE else order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenCase:
-    """A case with tile, order and partition, and what it costs under double buffering."""
+    """A case with tile, order and partition, and its cost under double buffering."""
 
     case: LayerCase
     figures: Figures
 
     @property
     def value(self) -> tuple[int, int]:
-        """What the choice minimizes: the objective, ties by the other one."""
+        """Objective of the choice: the objective, ties by the other one."""
         time, traffic = self.figures.makespan_cycles, self.figures.traffic_bytes
         return (time, traffic) if self.case.objective == "time" else (traffic, time)
 
@@ -200,7 +200,7 @@ def products(case: LayerCase, grid: TileGrid) -> Ints:
     Returns
     -------
     Ints
-        (n,), or (steps, cores); see :func:`spmopt.tiles.passes.backward`.
+        (n,), or (steps, cores); see :func:`spmopt.tiles.fetches.backward`.
     """
 
     def order(layer: Layer) -> Order:
@@ -212,11 +212,11 @@ def products(case: LayerCase, grid: TileGrid) -> Ints:
         return order(grid.layer).through(grid, input_gradient=case.input_gradient)
     cut = parse_partition(case.partition)
     if case.cores == 1:
-        return partitioned(grid, cut, order, input_gradient=case.input_gradient)
+        return partition(grid, cut, order, input_gradient=case.input_gradient)
     return on_cores(grid, cut, order, case.cores, input_gradient=case.input_gradient)
 
 
-def instance_of(ran: LayerCase) -> Instance:
+def problem_of(ran: LayerCase) -> Problem:
     """Make gradients of one group of a case that names one tile, one order and one partition."""
     grid = ran.grid
     return backward(
@@ -278,4 +278,4 @@ def finalists(case: LayerCase, found: Iterable[ChosenCase]) -> tuple[ChosenCase,
 def _as_made(case: LayerCase) -> LayerCase:
     if case.partition == WHOLE:
         return case
-    return replace(case, partition=str(made(case.grid, parse_partition(case.partition))))
+    return replace(case, partition=str(make(case.grid, parse_partition(case.partition))))

@@ -80,7 +80,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileGrid:
-    """One product of ``layer`` in tiles; those at the far edges hold what is left.
+    """One product of ``layer`` in tiles; those at the far edges hold the rest.
 
     The backward pass of Y (M, N) = X (M, K) W (K, N) is two products that share dY:
     dX (M, K) = dY W^T and dW (K, N) = X^T dY. With rows of tiles i along M, k along K and j along
@@ -124,7 +124,7 @@ class TileGrid:
         if window is None:
             rows, inner, _ = self.sides
             return np.multiply.outer(rows, inner)
-        return _touched(window, *self.layer.sizes[:2], *self.tile.sizes[:2])
+        return _touch(window, *self.layer.sizes[:2], *self.tile.sizes[:2])
 
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
         """Return i, k and j of tile products, numbered as in any result."""
@@ -133,7 +133,7 @@ class TileGrid:
 
 
 @lru_cache(maxsize=256)  # tiles are tried in many sizes along N, and in several orders
-def _touched(window: Window, m: int, k: int, tile_m: int, tile_k: int) -> Ints:
+def _touch(window: Window, m: int, k: int, tile_m: int, tile_k: int) -> Ints:
     found = window.touched(_cut(m, tile_m), _cut(k, tile_k))
     found.setflags(write=False)
     return found

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.spec import Gemm, OperatorSpec, Style
 from spmopt.graph.operators.windows import sliding
@@ -160,7 +160,7 @@ def _window(graph: Graph, node: Node) -> Window:
 
 
 def _pair(sizes: tuple[int, ...], height: int) -> tuple[int, int]:
-    """Take what has a width alone for one row."""
+    """Take tensors with a width alone as one row."""
     *rows, width = sizes
     return (rows[0] if rows else height), width
 

@@ -83,7 +83,7 @@ def good_order(
 
 
 class _WalkSearch:
-    """What walks move, of those looked at so far; at most ``most`` of them, and the first one."""
+    """Traffic of the walks looked at so far; at most ``most`` of them, and the first one."""
 
     def __init__(self, traffic: Callable[[Walk], int], shape: Block, most: int) -> None:
         self._traffic, self._shape, self._most = traffic, shape, most
@@ -91,19 +91,19 @@ class _WalkSearch:
 
     def best(self, room: int) -> Walk:
         """Descend from the best starts, whose blocks fill so many tiles."""
-        self._moved(Walk(loops=LOOPS[0]))
+        self._move(Walk(loops=LOOPS[0]))
         for walk in _starts(self._shape, room):
             if self._goes_on:
-                self._moved(walk)
-        for start in sorted(self._known, key=self._moved)[:_STARTS]:
+                self._move(walk)
+        for start in sorted(self._known, key=self._move)[:_STARTS]:
             self._descend(start)
-        return min(self._known, key=self._moved)
+        return min(self._known, key=self._move)
 
     @property
     def _goes_on(self) -> bool:
         return len(self._known) < self._most
 
-    def _moved(self, walk: Walk) -> int:
+    def _move(self, walk: Walk) -> int:
         if walk not in self._known:
             self._known[walk] = self._traffic(walk)
         return self._known[walk]
@@ -116,13 +116,13 @@ class _WalkSearch:
             for other in _changes(walk, self._shape):
                 if not self._goes_on:
                     return
-                if self._moved(other) < self._moved(walk):
+                if self._move(other) < self._move(walk):
                     better = other
                     break
 
 
 def _starts(shape: Block, room: int) -> Iterator[Walk]:
-    """Yield plain walks; for each two axes the greatest blocks that fit beside what passes by."""
+    """Yield plain walks; for each two axes the largest blocks that fit beside the streams."""
     for loops in LOOPS:
         yield Walk(loops=loops)
         yield Walk(loops=loops, boustrophedon=True)
@@ -133,10 +133,10 @@ def _starts(shape: Block, room: int) -> Iterator[Walk]:
             for sizes in ((high, wide), (wide, high)):
                 block = list(shape)
                 block[one], block[other] = (max(1, size) for size in sizes)
-                yield from _held(_cut(block, shape), 3 - one - other)
+                yield from _hold(_cut(block, shape), 3 - one - other)
 
 
-def _held(block: Block, passing: int) -> Iterator[Walk]:
+def _hold(block: Block, passing: int) -> Iterator[Walk]:
     """Yield walks of the block whose outer loop is the axis that passes by."""
     inner = [axis for axis in _AXES if axis != _AXES[passing]]
     for loops in permutations(inner):
@@ -151,7 +151,7 @@ def _held(block: Block, passing: int) -> Iterator[Walk]:
 
 def _changes(walk: Walk, shape: Block) -> Iterator[Walk]:
     """Yield walks that differ in one thing: of block sizes in two, to trade one for the other."""
-    for block in _resized(walk.block or shape, shape):
+    for block in _resize(walk.block or shape, shape):
         yield replace(walk, block=block)
     for loops in LOOPS:
         yield replace(walk, loops=loops)
@@ -161,8 +161,8 @@ def _changes(walk: Walk, shape: Block) -> Iterator[Walk]:
     yield replace(walk, boustrophedon=not walk.boustrophedon)
 
 
-def _resized(block: Block, shape: Block) -> Iterator[Block]:
-    """Yield blocks with one or two sizes changed by one, or to what cuts an axis evenly."""
+def _resize(block: Block, shape: Block) -> Iterator[Block]:
+    """Yield blocks with one or two sizes changed by one, or to a size that cuts an axis evenly."""
     for axis in range(3):
         pieces = -(-shape[axis] // block[axis])
         evenly = {-(-shape[axis] // count) for count in (pieces - 1, pieces + 1) if count}
@@ -210,7 +210,7 @@ def furthest_first(grid: TileGrid, order: Ints, spm_tiles: int) -> int:
             "give smaller tiles or a larger --spm"
         )
     used = tiles_used(grid, order)
-    return _moved(used.tolist(), _following(used).tolist(), spm_tiles)
+    return _move(used.tolist(), _following(used).tolist(), spm_tiles)
 
 
 def tiles_used(grid: TileGrid, order: Ints) -> Ints:
@@ -235,7 +235,7 @@ def _following(used: Ints) -> Ints:
     return following.reshape(used.shape)
 
 
-def _moved(used: list[list[int]], following: list[list[int]], room: int) -> int:
+def _move(used: list[list[int]], following: list[list[int]], room: int) -> int:
     never, count = len(used), 1 + max(map(max, used))
     until = [-1] * count  # next use of a resident tile, -1 of any other
     begun = bytearray(count)

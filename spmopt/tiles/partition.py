@@ -79,7 +79,7 @@ class Piece:
 def pieces(grid: TileGrid, partition: Partition) -> tuple[Piece, ...]:
     """Cut ``grid``; there are at most as many pieces as tiles along the axis."""
     axis, found, first = AXIS_NAMES.index(partition.axis), [], 0
-    for side in np.array_split(grid.sides[axis], made(grid, partition).parts):
+    for side in np.array_split(grid.sides[axis], make(grid, partition).parts):
         m, k, n = (
             int(side.sum()) if a == axis else size for a, size in enumerate(grid.layer.sizes)
         )
@@ -89,18 +89,18 @@ def pieces(grid: TileGrid, partition: Partition) -> tuple[Piece, ...]:
     return tuple(found)
 
 
-def made(grid: TileGrid, partition: Partition) -> Partition:
+def make(grid: TileGrid, partition: Partition) -> Partition:
     """Return the partition with as many parts as :func:`pieces` makes."""
     most = grid.shape[AXIS_NAMES.index(partition.axis)]
     return replace(partition, parts=min(partition.parts, most))
 
 
-def partitioned(
+def partition(
     grid: TileGrid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
 ) -> Ints:
     """Return the order of all tile products on one core: that of the pieces, one after another.
 
-    What is a sum over the pieces goes on in the same tiles of dX or dW. Parameters are those of
+    Sums over the pieces go on in the same tiles of dX or dW. Parameters are those of
     :func:`on_cores`; the result is (2 I K J,) a permutation, or (I K J,) the products of dW alone.
     """
     return on_cores(grid, partition, order, 1, input_gradient=input_gradient)[:, 0]
@@ -124,7 +124,7 @@ def on_cores(
     -------
     Ints
         (steps, cores) Numbers of tile products, ``IDLE`` where a core has none; see
-        :func:`~spmopt.tiles.passes.backward`.
+        :func:`~spmopt.tiles.fetches.backward`.
     """
     _require_cores(cores)
 
@@ -133,10 +133,10 @@ def on_cores(
         own = order if isinstance(order, Order) else order(piece.layer)
         return own.through(piece, input_gradient=input_gradient)
 
-    return dealt([each.numbers(walked(each.grid)) for each in pieces(grid, partition)], cores)
+    return deal([each.numbers(walked(each.grid)) for each in pieces(grid, partition)], cores)
 
 
-def dealt(own: list[Ints], cores: int) -> Ints:
+def deal(own: list[Ints], cores: int) -> Ints:
     """(steps, cores) Deal the tile products of pieces, each piece's in order, to the cores."""
     queues = [np.concatenate(own[core::cores]) for core in range(min(cores, len(own)))]
     steps = np.full((max(map(len, queues)), cores), IDLE, np.int64)
@@ -145,7 +145,7 @@ def dealt(own: list[Ints], cores: int) -> Ints:
     return steps
 
 
-def scaled(machine: Machine, cores: int) -> Machine:
+def scale(machine: Machine, cores: int) -> Machine:
     """Return the machine of ``cores`` times ``machine``: SPM, DRAM bandwidth, rate and leakage.
 
     Kim et al., section 6.3; areas follow. Batches grow as well there, which is up to the layer.

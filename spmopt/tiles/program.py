@@ -1,8 +1,8 @@
-"""A pass of a layer in arrays: its operations, what they access, and how much they compute.
+"""A pass of a layer in arrays: its operations, their accesses, and their work.
 
-:mod:`spmopt.tiles.passes` makes an instance of it, :mod:`spmopt.tiles.tiling` figures without one.
+:mod:`spmopt.tiles.fetches` makes a problem of it, :mod:`spmopt.tiles.tiling` figures without one.
 
-Cores run in lock-step: an operation is what they compute in one step. A tile of a result that
+Cores run in lock-step: an operation is their work in one step. A tile of a result that
 several cores have products of is a sum of their sums: the first of these cores sums into the tile
 itself, each other one into a *partial tile* of its own, because two cores cannot update one tile
 in the same step. When its last product is done, one addition puts the partial tiles into the tile.
@@ -30,7 +30,7 @@ from spmopt.tiles.layer import TileGrid
 INPUTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"dX": ("dY", "W"), "dW": ("dY", "X"), "Y": ("X", "W")}
 )
-"""What each result is the product of, in the order of the products' numbers (see TileGrid)."""
+"""Factors of each result, in the order of the products' numbers (see TileGrid)."""
 RESULTS = tuple(INPUTS)
 AXES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"dY": (0, 2), "X": (0, 1), "W": (1, 2), "dX": (0, 1), "dW": (1, 2), "Y": (0, 2)}
@@ -188,7 +188,7 @@ class PassProgram:
             size_bytes=np.append(size, size[partial_tile]),
         )
         program.compute_cycles[0] += _fill(machine)
-        return replace(program, compute_cycles=_held(program))
+        return replace(program, compute_cycles=_hold(program))
 
     @property
     def tiles(self) -> int:
@@ -201,14 +201,14 @@ class PassProgram:
         operation: Ints = np.arange(self.place.size).repeat(np.diff(self.first))
         return operation
 
-    def moved_bytes(self, without: Access) -> Ints:
+    def bytes_moved(self, without: Access) -> Ints:
         """(o,) Sum bytes of the operands that are not accessed as ``without``."""
         size = np.where(self.kind == without, 0, self.size_bytes[self.tensor])
         total: Ints = np.add.reduceat(size, self.first[:-1])
         return total
 
     def timeline(self) -> Timeline:
-        """Return arrays of the instance in its own order, all operands resident."""
+        """Return arrays of the problem in its own order, all operands resident."""
         tensor, number = self.tensor, np.arange(self.size_bytes.size)
         results = min(self.first_tile[name] for name in self.results)
         keep = (number >= results) & (number < self.tiles)
@@ -219,15 +219,15 @@ class PassProgram:
             compute_cycles=self.compute_cycles,
             scratch_bytes=nothing,
             macs=self.macs,
-            spm_read_bytes=self.moved_bytes(without=Access.WRITE),
-            spm_write_bytes=self.moved_bytes(without=Access.READ),
+            spm_read_bytes=self.bytes_moved(without=Access.WRITE),
+            spm_write_bytes=self.bytes_moved(without=Access.READ),
             own_picojoules=nothing,
             first=self.first,
             step=self.operation,
             tensor=tensor,
             kind=self.kind,
-            passes=np.ones(tensor.size, np.int64),
-            stationary=np.ones(tensor.size, bool),
+            fetches=np.ones(tensor.size, np.int64),
+            required_resident=np.ones(tensor.size, bool),
             previous=previous,
             next=following,
             live_after=(following >= 0) | keep[tensor],  # only a first access is a blind write
@@ -276,7 +276,10 @@ def _elements(grid: TileGrid, matrix: str) -> Ints:
 
 
 def _results(grid: TileGrid, table: Ints) -> tuple[str, ...]:
-    """Return what the products make; raise :class:`InputError` unless that is once all of it."""
+    """Return the results of the products.
+
+    Raise :class:`InputError` unless that is once all of it.
+    """
     layer, numbers = f"layer {grid.layer.name}", table[table != IDLE]
     every = len(RESULTS) * grid.products
     results: tuple[str, ...] | None = None
@@ -314,7 +317,7 @@ def _operands(grid: TileGrid, numbers: Ints, first_tile: Mapping[str, int]) -> I
 
 
 def _sums(pair: Ints, cores: int, tiles: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return what every core sums into.
+    """Return the partial sums of every core.
 
     Parameters
     ----------
@@ -353,11 +356,11 @@ def _each_once(amounts: Ints, cycles: Callable[..., int]) -> Ints:
     return found[back.reshape(-1)]
 
 
-def _held(program: PassProgram) -> Ints:
+def _hold(program: PassProgram) -> Ints:
     """(o,) Compute cycles, no fewer than those of the scratchpad's banks."""
     machine = program.machine
     if machine.memory is None or machine.memory.rates is None:
         return program.compute_cycles
-    moved = np.stack([program.moved_bytes(without=way) for way in (Access.WRITE, Access.READ)])
+    moved = np.stack([program.bytes_moved(without=way) for way in (Access.WRITE, Access.READ)])
     banks = _each_once(moved, lambda *amounts: access_cycles(machine, *amounts))
     return np.maximum(program.compute_cycles, banks)

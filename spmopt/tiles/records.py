@@ -51,7 +51,7 @@ COLUMNS = Columns(
 
 
 def about(case: LayerCase, count: int) -> Record:
-    """Return what tells records apart; ``count`` layers are of this size."""
+    """Return the key of records; ``count`` layers are of this size."""
     layer, machine = case.layer, case.machine
     return {
         "layer": layer.name,
@@ -67,8 +67,8 @@ def about(case: LayerCase, count: int) -> Record:
 
 
 def digest(cases: tuple[LayerCase, ...]) -> str:
-    """Return what tells tuples of cases apart, whatever their classes are called."""
-    return sha256(_written(cases, "").encode()).hexdigest()[:16]
+    """Return the key of tuples of cases, independent of class names."""
+    return sha256(_write(cases, "").encode()).hexdigest()[:16]
 
 
 _KINDS = {
@@ -84,12 +84,12 @@ _KINDS = {
     "types": "Typed",
     "window": "Window",
 }
-"""What digests call a record, by the field that it is in: as in the files there are."""
+"""Name of a record in digests, by the field that it is in: as in the files there are."""
 
 
-def _written(value: object, name: str) -> str:
+def _write(value: object, name: str) -> str:
     if isinstance(value, tuple):
-        inner = "".join(f"{_written(each, name)}, " for each in value)
+        inner = "".join(f"{_write(each, name)}, " for each in value)
         return f"({inner.removesuffix(' ' if len(value) == 1 else ', ')})"
     if not is_dataclass(value):
         return repr(value)
@@ -97,7 +97,7 @@ def _written(value: object, name: str) -> str:
     newer = {each.name for each in fields(value) if each.metadata} - {"banks"}
     own = {each.name: getattr(value, each.name) for each in fields(value)}
     own = {key: item for key, item in own.items() if item or key not in newer}
-    parts = (f"{key}={_written(item, key)}" for key, item in own.items())
+    parts = (f"{key}={_write(item, key)}" for key, item in own.items())
     return f"{_KINDS[name]}({', '.join(parts)})"
 
 

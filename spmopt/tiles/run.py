@@ -1,4 +1,4 @@
-"""Run a case: instance, schedule, verifier, figures."""
+"""Run a case: problem, schedule, verifier, figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
@@ -27,7 +27,7 @@ from spmopt.tiles.case import (
     LayerCase,
     choose,
     finalists,
-    instance_of,
+    problem_of,
 )
 from spmopt.tiles.order import format_order
 from spmopt.tiles.order_search import good_order
@@ -43,25 +43,25 @@ _EVALUATIONS = (60, 1500)
 _OPERANDS = 3
 
 
-def matrix_traffic(instance: Instance, schedule: Schedule) -> tuple[tuple[int, ...], ...]:
+def matrix_traffic(problem: Problem, schedule: Schedule) -> tuple[tuple[int, ...], ...]:
     """Sum the bytes that DMA commands read of each of :data:`MATRICES`, and those that they write.
 
     Those of partial tiles are of the matrix too.
     """
     # ``dW`` of ``dW[0,1]`` and of ``dW@1[0,1]``.
-    names = [name.partition("[")[0].partition("@")[0] for name in instance.tensor_names]
+    names = [name.partition("[")[0].partition("@")[0] for name in problem.tensor_names]
     matrix = np.array([MATRICES.index(name) for name in names], np.int64)
     commands = schedule.commands
     found = np.zeros((2, len(MATRICES)), np.int64)
     outward = (~np.isin(commands.kind, _INWARD)).astype(np.int64)
-    size = (commands.end - commands.begin) * commands.passes
+    size = (commands.end - commands.begin) * commands.fetches
     np.add.at(found, (outward, matrix[commands.tensor]), size)
     return tuple(map(tuple, found.tolist()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCost:
-    """Exact figures of verified schedules, and what no schedule is below.
+    """Exact figures of verified schedules, and lower bounds.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class LayerCost:
 
     @property
     def bound_by(self) -> str:
-        """What takes more cycles: ``compute``, or ``memory``."""
+        """The larger of: ``compute``, or ``memory``."""
         return "compute" if self.compute_cycles >= self.dma_cycles else "memory"
 
     def value(self, objective: str) -> int:
@@ -151,7 +151,7 @@ def total(counted: Iterable[tuple[int, LayerCost]]) -> LayerCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerResult:
-    """What was asked, what was run for it, and what that costs.
+    """A case, its runs, and their costs.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class LayerResult:
 
 
 def run(case: LayerCase) -> LayerResult:
-    """Choose what the case leaves open, schedule, verify.
+    """Make the open choices of the case, schedule, verify.
 
     Raises
     ------
@@ -208,22 +208,22 @@ def best(rows: Iterable[LayerResult]) -> LayerResult:
 
 
 def finish(case: LayerCase, chosen: ChosenCase) -> LayerResult:
-    """Schedule one of the finalists of ``case``, and in what was searched for if that is better."""
+    """Schedule one of the finalists of ``case``, and in the searched order if that is better."""
     named = replace(chosen.case, replacement=case.replacement)
     row = _row(case, named)
     if not case.is_searched:
         return row
-    other, notes = _exact(named) if case.order == OPTIMAL else (_searched(named), ())
+    other, notes = _exact(named) if case.order == OPTIMAL else (_search(named), ())
     found = row if other == named else best((row, _row(case, other)))
     return replace(found, notes=(*notes, *found.notes))
 
 
 def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
-    grid, instance = ran.grid, instance_of(ran)
+    grid, problem = ran.grid, problem_of(ran)
     request = Request(
         objective=ran.goal, tolerance=ran.tolerance, time_limit_s=ran.time_limit_s, threads=1
     )
-    result = solved(instance, ran.entry, request)
+    result = solve_layer(problem, ran.entry, request)
     if result.schedule is None or result.totals is None:
         raise InputError(
             f"layer {ran.layer.name}: {ran.replacement} found no schedule within "
@@ -234,7 +234,7 @@ def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
     )
     # The proof cuts a schedule after any tile product; cores compute several at once.
     least = bound.size_bytes if ran.cores == 1 else bound.compulsory_bytes
-    read, written = matrix_traffic(instance, result.schedule)
+    read, written = matrix_traffic(problem, result.schedule)
     found = LayerCost(
         read_bytes=read,
         written_bytes=written,
@@ -244,7 +244,7 @@ def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
         makespan_cycles=result.totals.makespan_cycles,
         compulsory_bytes=bound.compulsory_bytes,
         traffic_bound_bytes=least,
-        makespan_bound_cycles=_least_cycles(ran, instance, least),
+        makespan_bound_cycles=_least_cycles(ran, problem, least),
         order_bound=result.bound,
     )
     if found.traffic_bytes < least or found.makespan_cycles < found.makespan_bound_cycles:
@@ -265,19 +265,19 @@ def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
     )
 
 
-def _least_cycles(case: LayerCase, instance: Instance, traffic_bytes: int) -> int:
+def _least_cycles(case: LayerCase, problem: Problem, traffic_bytes: int) -> int:
     """Bound cycles of any order; several cores share the computing as evenly as can be."""
     grid, machine = case.grid, case.machine
     # What banks take depends on the order: the first product of a tile reads no sum.
     if case.cores == 1 and (machine.memory is None or machine.memory.rates is None):
-        computing = sum(operation.modes[0].compute_cycles for operation in instance.operations)
+        computing = sum(operation.mappings[0].compute_cycles for operation in problem.operations)
     else:
         own = product_cycles(grid, machine, case.cores)
         computing = int(own.sum() if case.input_gradient else own[grid.products :].sum())
     return makespan_bound(machine, -(-computing // case.cores), traffic_bytes)
 
 
-def solved(instance: Instance, replacement: SchedulerEntry, request: Request) -> Result:
+def solve_layer(problem: Problem, replacement: SchedulerEntry, request: Request) -> Result:
     """Schedule and verify: by a policy without a bound, which would take longer, or an optimizer.
 
     An optimizer that stops above its tolerance is compared with double buffering, which is none of
@@ -289,15 +289,15 @@ def solved(instance: Instance, replacement: SchedulerEntry, request: Request) ->
         An illegal schedule, which is an error in the replacement.
     """
     if replacement.kind is Kind.POLICY:
-        return _by_policy(instance, replacement, request)
-    found = solve(instance, replacement.name, request)
+        return _by_policy(problem, replacement, request)
+    found = solve(problem, replacement.name, request)
     if (
         found.totals is None
         or found.status is Status.OPTIMAL
         or replacement.granularity == "contiguous"  # double buffering uses any pages
     ):
         return found
-    other = _by_policy(instance, find(DOUBLE_BUFFER), request)
+    other = _by_policy(problem, find(DOUBLE_BUFFER), request)
     if other.totals is None:
         return found
     value, bound = other.totals.value(request.objective), found.bound
@@ -313,9 +313,9 @@ def solved(instance: Instance, replacement: SchedulerEntry, request: Request) ->
     )
 
 
-def _by_policy(instance: Instance, policy: SchedulerEntry, request: Request) -> Result:
+def _by_policy(problem: Problem, policy: SchedulerEntry, request: Request) -> Result:
     begin = monotonic()
-    outcome = policy.load()(instance, request)
+    outcome = policy.load()(problem, request)
     found = Result(
         scheduler=policy.name,
         objective=request.objective,
@@ -324,12 +324,12 @@ def _by_policy(instance: Instance, policy: SchedulerEntry, request: Request) -> 
     )
     schedule = outcome.schedule
     if schedule is None:
-        if outcome.plan is None:
+        if outcome.residency_plan is None:
             return found
-        schedule = assemble(instance, outcome.plan)
-    totals = require_legal(instance, schedule).totals
+        schedule = assemble(problem, outcome.residency_plan)
+    totals = require_legal(problem, schedule).totals
     if totals is None:
-        raise ScheduleError(f"{instance.name}: {policy.name}: the verifier gave no totals")
+        raise ScheduleError(f"{problem.name}: {policy.name}: the verifier gave no totals")
     return replace(found, status=Status.FEASIBLE, schedule=schedule, totals=totals, verified=True)
 
 
@@ -347,7 +347,7 @@ def require_small(case: LayerCase) -> None:
 
 
 def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
-    """Return ``case`` in the order of least traffic under any residency, and what is proved of it.
+    """Return ``case`` in the order of least traffic under any residency, and its bound.
 
     Both searches count tiles as if all had the same size, in all of the scratchpad, or in half of
     it for double buffering. A grid too large for this one keeps its order, with a note.
@@ -375,7 +375,7 @@ def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
     return replace(case, order=OPTIMAL, listed=tuple(found.order.tolist())), (note,)
 
 
-def _searched(case: LayerCase) -> LayerCase:
+def _search(case: LayerCase) -> LayerCase:
     """Return ``case`` in the walks of least traffic under Belady's rule that are found now."""
     fewest, most = _EVALUATIONS
     found = good_order(

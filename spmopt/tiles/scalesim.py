@@ -26,9 +26,9 @@ from configparser import (
 from dataclasses import dataclass
 from pathlib import Path
 
-from spmopt.core.border import read_text
 from spmopt.core.errors import InputError
 from spmopt.core.machine import SystolicArray
+from spmopt.core.validation import read_text
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.window import Window
 

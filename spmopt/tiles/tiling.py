@@ -34,13 +34,13 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.tiles.bounds import least_touched
+from spmopt.tiles.fetches import require_room
 from spmopt.tiles.layer import Layer, Tile, TileGrid
-from spmopt.tiles.passes import require_room
 from spmopt.tiles.program import PassProgram
 
 OBJECTIVES = ("time", "traffic")
 MOST_PRODUCTS = 500_000
-"""Of one group of a layer, for each gradient, that are run at most. An instance, its schedule and
+"""Of one group of a layer, for each gradient, that are run at most. A problem, its schedule and
 its verification take about 2.5 kB and 0.15 ms for each: the most of both are 2.5 GB and minutes."""
 _FEW = 100
 _MOST_SIZES = 64
@@ -60,13 +60,13 @@ def evaluate(
 ) -> Figures:
     """Compute traffic and makespan of an order by the policy ``double-buffer``, exactly.
 
-    They are those of the verified schedule of the instance; neither it nor the schedule is made.
+    They are those of the verified schedule of the problem; neither it nor the schedule is made.
     They serve to choose: what is shown is verified.
 
     Parameters
     ----------
     grid, machine, order, element_bytes, add_early
-        As for :func:`~spmopt.tiles.passes.backward` or :func:`~spmopt.tiles.passes.forward`.
+        As for :func:`~spmopt.tiles.fetches.backward` or :func:`~spmopt.tiles.fetches.forward`.
     reuse
         The policy's option.
 

@@ -1,29 +1,31 @@
-"""What every schedule costs, whatever the order of the operations: no prices, no solver.
+"""Lower bound on every schedule in any order of the operations: no dual values, no solver.
 
-**Claim.** Every legal schedule of an instance, in any order that its predecessors allow (R8), costs
+**Claim.** Every legal schedule of a problem, in any order that its predecessors allow (R8), costs
 at least what :func:`any_order_bound` returns (PROBLEM.md, section 5).
 
 **Proof.** Where predecessors name all that the accesses of a tensor must wait for (read after
-write, write after read or write), as in every instance that was lowered, each operation reads the
-same contents of it in any order: so the same writes are live afterwards, and what is in DRAM at the
-start is read before it is overwritten, or never. Of other, *loose*, tensors less is known: one that
+write, write after read or write), as in every problem that was lowered, each operation reads the
+same contents of it in any order: so the same writes are live afterwards, and initial DRAM contents
+are read before they are overwritten, or never. Of other, *loose*, tensors less is known: one that
 is read by some operation and written by none enters, and the last contents leave if they are kept.
 
-* *Once in, once out.* What is in DRAM and read before anything overwrites it enters once at least,
-  by loads and streams (R2, R3). Final contents that are kept leave once at least (R4, R5, R7).
-* *What does not fit.* Of the operands that an operation reads, and the results that are live after
+* *Once in, once out.* Bytes in DRAM that are read before anything overwrites them enter once at
+  least, by loads and streams (R2, R3). Final contents that are kept leave once at least (R4, R5,
+  R7).
+* *Excess.* Of the operands that an operation reads, and the results that are live after
   it, at most the room beside its scratch is resident (R1); each other byte crosses the channel in
-  its step, as often as the least of the modes' passes asks for (R3, R4). Least crosses where those
-  are resident that would cross most often, stationary operands, which must be, before all.
+  its step, as often as the least of the mappings' passes asks for (R3, R4). Least crosses where
+  those are resident that would cross most often, required-resident operands, which must be, before
+  all.
 
 Operations take turns on the engine, transfers on the channel: with ``c`` the least cycles of an
-operation's modes, ``f`` the bytes that cross so, and ``beta`` the bytes per cycle, steps take at
+operation's mappings, ``f`` the bytes that cross so, and ``beta`` the bytes per cycle, steps take at
 least ``max(c, f / beta)`` by R6, and all of them at least the bytes that enter and leave over
-``beta``. On a duplex machine ``f`` may be shared by both channels, and of what enters and leaves
-the larger part counts. The same holds without barriers between steps: of what does not fit all is
-streamed, and streams begin when their operation has started and end before it does; so from its
-start to its end there are at least ``max(c, f / beta)`` cycles, and no other operation runs. What
-bypasses the scratchpad is counted apart, as in :mod:`spmopt.verifier.bound`.
+``beta``. On a duplex machine ``f`` may be shared by both channels, and the larger of the two
+directions counts. The same holds without barriers between steps: the excess is streamed, and
+streams begin when their operation has started and end before it does; so from its start to its end
+there are at least ``max(c, f / beta)`` cycles, and no other operation runs. Bypassing tensors are
+counted apart, as in :mod:`spmopt.verifier.bound`.
 """
 
 from __future__ import annotations
@@ -34,21 +36,21 @@ from typing import NamedTuple
 import numpy as np
 
 from spmopt.core.bypass import without_bypass
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.core.timeline import Access, Timeline, relax_timeline
 from spmopt.verifier.lookup import StepIndex
 
 _MUST = 2**62
-"""Times that a stationary operand would cross: it cannot."""
+"""Times that a required-resident operand would cross: it cannot."""
 
 
-def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
-    """Return what every legal schedule costs in any order, exact, in units of the objective."""
-    loose = _loose(instance)
-    remainder = without_bypass(instance)
-    machine, line = remainder.instance.machine, relaxed_timeline(remainder.instance)
+def any_order_bound(problem: Problem, objective: Objective) -> Fraction:
+    """Return the exact lower bound in any order, in units of the objective."""
+    loose = _loose(problem)
+    remainder = without_bypass(problem)
+    machine, line = remainder.problem.machine, relax_timeline(remainder.problem)
     into, out = _once(line, loose)
     setup = machine.dma_setup_cycles
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
@@ -69,19 +71,19 @@ def any_order_bound(instance: Instance, objective: Objective) -> Fraction:
     transferred = max(
         in_byte * into.size_bytes + out_byte * out.size_bytes, min(in_byte, out_byte) * all_forced
     )
-    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
-    bypassed = None if loose[list(instance.bypassing)].any() else remainder.streams
+    of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    bypassed = None if loose[list(problem.bypassing)].any() else remainder.streams
     return (
         objective.cycle * max(computing, transfers)
         + transferred
-        + objective.of_modes(*(sum(column.tolist()) for column in of_modes))
+        + objective.of_mappings(*(sum(column.tolist()) for column in of_mappings))
         + (Fraction() if bypassed is None else bypassed.value(objective))
     )
 
 
-def _loose(instance: Instance) -> Bools:
+def _loose(problem: Problem) -> Bools:
     """Return (m,) tensors of which an access may come before one that it must wait for."""
-    table, count = instance.operands, len(instance.operations)
+    table, count = problem.operands, len(problem.operations)
     operation, tensor = np.repeat(np.arange(count), np.diff(table.first)), table.tensor
     written = np.flatnonzero(table.kind != int(Access.READ))
     read = np.flatnonzero(table.kind == int(Access.READ))
@@ -93,11 +95,11 @@ def _loose(instance: Instance) -> Bools:
     following = following[following >= 0]
     before = np.concatenate((operation[written[last[waiting]]], operation[read]))
     after = np.concatenate((operation[waiting], operation[written[following]]))
-    stated = np.repeat(np.arange(count), [len(each.predecessors) for each in instance.operations])
-    predecessor = [p for each in instance.operations for p in each.predecessors]
+    stated = np.repeat(np.arange(count), [len(each.predecessors) for each in problem.operations])
+    predecessor = [p for each in problem.operations for p in each.predecessors]
     known = stated * count + np.array(predecessor, np.int64)
     free = ~np.isin(after * count + before, known)
-    found = np.zeros(len(instance.tensors), bool)
+    found = np.zeros(len(problem.tensors), bool)
     found[np.concatenate((tensor[waiting], tensor[read]))[free]] = True
     return found
 
@@ -110,7 +112,7 @@ class _Moved(NamedTuple):
 
 
 def _once(line: Timeline, loose: Bools) -> tuple[_Moved, _Moved]:
-    """Return what enters and leaves once at least."""
+    """Return bytes that enter and leave once at least."""
     read, written = np.zeros((2, line.size_bytes.size), bool)
     read[line.tensor[line.kind != int(Access.WRITE)]] = True
     written[line.tensor[line.kind != int(Access.READ)]] = True
@@ -122,13 +124,15 @@ def _once(line: Timeline, loose: Bools) -> tuple[_Moved, _Moved]:
 def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
     """Return, of each step, the least bytes that cross because its operands do not fit.
 
-    Room goes to those first of which a byte would cross most often: stationary operands must be
-    resident, another crosses once a pass, into the SPM, out of it, or both.
+    Room goes to those first of which a byte would cross most often: required-resident operands must
+    be resident, another crosses once a fetch, into the SPM, out of it, or both.
     """
     read, written = line.kind != int(Access.WRITE), line.kind != int(Access.READ)
     live = written & line.live_after & ~loose[line.tensor]
-    into = np.where(read, line.passes, np.where(live, line.passes - 1, 0))
-    times = np.where(line.stationary, np.where(read | live, _MUST, 0), into + live * line.passes)
+    into = np.where(read, line.fetches, np.where(live, line.fetches - 1, 0))
+    times = np.where(
+        line.required_resident, np.where(read | live, _MUST, 0), into + live * line.fetches
+    )
     found, taken, at = [0] * line.compute_cycles.size, 0, -1
     size = line.size_bytes[line.tensor]
     # In most steps of most networks everything fits; these sums are nearly right, and in floats

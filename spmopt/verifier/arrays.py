@@ -1,4 +1,4 @@
-"""A schedule next to its instance, as arrays that every rule reads and none changes."""
+"""A schedule next to its problem, as arrays that every rule reads and none changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline
@@ -20,7 +20,7 @@ BEFORE, DURING, AFTER = 0, 1, 2
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScheduleArrays:
-    """What the rules look at; built only for schedules in correct format (R0).
+    """View of a schedule for the rules; built only for schedules in correct format (R0).
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class ScheduleArrays:
         ``Z_t``.
     """
 
-    instance: Instance
+    problem: Problem
     schedule: Schedule
     timeline: Timeline
     rows: StepIndex
@@ -41,14 +41,14 @@ class ScheduleArrays:
     suffix: Suffix
 
     @classmethod
-    def of(cls, instance: Instance, schedule: Schedule) -> Self:
+    def of(cls, problem: Problem, schedule: Schedule) -> Self:
         """Lay out ``schedule``; its indices must be in range."""
-        line = timeline(instance, schedule.steps)
+        line = timeline(problem, schedule.steps)
         table = schedule.residency
         rows = StepIndex.of(table.tensor, table.begin, line.steps)
         resident = _resident(schedule, rows, line.tensor, line.step)
         return cls(
-            instance=instance,
+            problem=problem,
             schedule=schedule,
             timeline=line,
             rows=rows,
@@ -60,11 +60,11 @@ class ScheduleArrays:
     @property
     def page_bytes(self) -> int:
         """Bytes of an SPM page, ``g``."""
-        return self.instance.machine.page_bytes
+        return self.problem.machine.page_bytes
 
     def name(self, tensor: int) -> str:
         """Return a tensor's name, for messages."""
-        return "scratch" if tensor < 0 else self.instance.tensors[tensor].name
+        return "scratch" if tensor < 0 else self.problem.tensors[tensor].name
 
     def pages(self, size_bytes: Ints) -> Ints:
         """Return the pages that hold so many bytes."""
@@ -94,12 +94,12 @@ class ScheduleArrays:
 
     @cached_property
     def command_phase(self) -> Ints:
-        """``BEFORE``: loads of stationary operands; ``AFTER``: stores of stationary results."""
+        """``BEFORE``: loads of resident operands; ``AFTER``: stores of resident results."""
         line, commands, row = self.timeline, self.schedule.commands, self.command_access
         kind = pick(line.kind, row, -1)
-        stationary = pick_flag(line.stationary, row)
-        before = (commands.kind == Command.LOAD) & stationary & (kind != Access.WRITE)
-        after = (commands.kind == Command.STORE) & stationary & (kind != Access.READ)
+        required_resident = pick_flag(line.required_resident, row)
+        before = (commands.kind == Command.LOAD) & required_resident & (kind != Access.WRITE)
+        after = (commands.kind == Command.STORE) & required_resident & (kind != Access.READ)
         phase: Ints = np.where(before, BEFORE, np.where(after, AFTER, DURING))
         return phase
 

@@ -1,18 +1,19 @@
-"""The lower bound of a machine with banks, from prices, in exact integers.
+"""The lower bound of a machine with banks, from dual values, in exact integers.
 
 As :mod:`spmopt.verifier.bound`, whose proof carries over with these additions.
 
 * By R1 of each bank ``pi_bi (resident bytes and scratch in b - C_b) <= 0`` may be added, on top of
-  the price of a byte held anywhere; scratch lies where that is cheapest.
-* By R6 a step lasts at least ``L + B_b + S``, with ``B_b`` the time of bank b's port. So prices of
-  DMA time, ``port_bi`` and ``rho_i / beta`` share the weight of a cycle; a byte read or written in
-  b costs ``port_bi`` times DRAM's rate over the port's; firm bytes (of ``L``, ``S``) pay all ports.
+  the dual value of a byte held anywhere; scratch lies where that is cheapest.
+* By R6 a step lasts at least ``L + B_b + S``, with ``B_b`` the time of bank b's port. So dual
+  values of DMA time, ``port_bi`` and ``rho_i / beta`` share the weight of a cycle; a byte read or
+  written in b costs ``port_bi`` times DRAM's rate over the port's; firm bytes (of ``L``, ``S``) pay
+  all ports.
 * A byte is clean (R) or dirty (D) in some bank, and may change it as a step opens: it is read in
   one bank and written in the other. Loads write their bank, stores read it, streams pass by the
   stream bank; an operation's accesses are shared out over its operands (``spmopt.core.shares``).
-* With several modes an operation's accesses are the fewest of any, in the cheapest bank.
+* With several mappings an operation's accesses are the fewest of any, in the cheapest bank.
 
-What is divided is rounded down; that the resident bytes of a tensor are its first ones is dropped.
+Quotients are rounded down; that the resident bytes of a tensor are its first ones is dropped.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from typing import NamedTuple
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices
+from spmopt.verifier.dual_check import INFINITE, LARGEST, CheckedDuals
 
 State = list[int]
 """Least cost of a byte up to now: N, then R and D by bank, then U."""
@@ -41,15 +42,15 @@ class _Touch(NamedTuple):
 
     tensor: int
     kind: int
-    passes: int
-    stationary: bool
+    fetches: int
+    required_resident: bool
     live_after: bool
     next: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    """Prices of one step, by bank; ``read`` and ``write`` are the exact ones rounded down."""
+    """Dual values of one step, by bank; ``read`` and ``write`` are the exact ones rounded down."""
 
     hold: list[int]
     read: list[int]
@@ -73,31 +74,31 @@ class _Step:
 
 
 def bank_paths(
-    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices
+    problem: Problem, certificate: Certificate, line: Timeline, duals: CheckedDuals
 ) -> Fraction:
-    """Cost of all paths, and of what banks change for no byte, in units of ``2**-bits``, exact.
+    """Cost of all paths, and of bank costs without a byte, in units of ``2**-bits``, exact.
 
     Parameters
     ----------
-    instance, line
+    problem, line
         In the certificate's order; ``line`` is its relaxed timeline.
-    prices
+    duals
         Of memory held anywhere and of DMA time, checked.
 
     Raises
     ------
     InputError
-        Prices of other banks, negative ones, or some too large for 64 bits.
+        Dual values of other banks, negative ones, or some too large for 64 bits.
     """
-    steps = _steps(instance, certificate, line, prices)
-    shares = Shares.relaxed(instance, line)
+    steps = _steps(problem, certificate, line, duals)
+    shares = Shares.relax(problem, line)
     _check_magnitude(line, steps, shares)
     total = Fraction(_all_paths(line, steps, shares))
-    page, capacity = instance.machine.page_bytes, instance.machine.bank_pages
-    everywhere = prices.hold.tolist()
+    page, capacity = problem.machine.page_bytes, problem.machine.bank_pages
+    everywhere = duals.hold.tolist()
     for step, scratch in enumerate(line.scratch_bytes.tolist()):
         extra = [hold - everywhere[step] for hold in steps[step].hold]
-        total -= page * sum(price * pages for price, pages in zip(extra, capacity, strict=True))
+        total -= page * sum(dual * pages for dual, pages in zip(extra, capacity, strict=True))
         total += page * -(-scratch // page) * min(extra)
         total += steps[step].exact_read[STREAM_BANK] * shares.loose_read[step]
         total += steps[step].exact_write[STREAM_BANK] * shares.loose_write[step]
@@ -107,25 +108,25 @@ def bank_paths(
 
 
 def _check_magnitude(line: Timeline, steps: list[_Step], shares: Shares) -> None:
-    """A path pays in each step one holding, one move, the operation, and ``passes`` each way."""
-    passes = np.ones(line.steps, np.int64)
-    np.maximum.at(passes, line.step, line.passes)
+    """A path pays in each step one holding, one move, the operation, and ``fetches`` each way."""
+    fetches = np.ones(line.steps, np.int64)
+    np.maximum.at(fetches, line.step, line.fetches)
     most = max((*shares.read, *shares.write), default=Fraction(0))
     total = sum(
         max(step.hold)
         + (often + 1) * (step.firm_load + step.firm_store + max(step.read) + max(step.write))
         + ceil(most * (max(step.exact_read) + max(step.exact_write)))
-        for step, often in zip(steps, passes.tolist(), strict=True)
+        for step, often in zip(steps, fetches.tolist(), strict=True)
     )
     if total > LARGEST:
-        raise InputError("certificate: prices are too large for 64 bits; give fewer bits")
+        raise InputError("certificate: dual values are too large for 64 bits; give fewer bits")
 
 
 def _steps(
-    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices
+    problem: Problem, certificate: Certificate, line: Timeline, duals: CheckedDuals
 ) -> list[_Step]:
-    """Return the prices of every step, bank by bank."""
-    machine, objective = instance.machine, certificate.objective
+    """Return the dual values of every step, bank by bank."""
+    machine, objective = problem.machine, certificate.objective
     count = len(machine.banks)
     if len(objective.bank_read_byte) not in (0, count):
         raise InputError(f"certificate: its objective must have weights of {count} banks")
@@ -143,15 +144,15 @@ def _steps(
     none = [0] * line.steps
     hold = [bank.spm.tolist() for bank in certificate.banks] or [none] * count
     port = [bank.port.tolist() for bank in certificate.banks] or [none] * count
-    everywhere, load, store = (each.tolist() for each in (prices.hold, prices.load, prices.store))
-    firm_load, firm_store = prices.firm_load.tolist(), prices.firm_store.tolist()
+    everywhere, load, store = (each.tolist() for each in (duals.hold, duals.load, duals.store))
+    firm_load, firm_store = duals.firm_load.tolist(), duals.firm_store.tolist()
     found = []
     for step in range(line.steps):
         exact = [
             [w + p[step] * rate for w, p, rate in zip(column, port, ratios, strict=True)]
             for column, ratios in zip(weights, rates, strict=True)
         ]
-        read, write = ([floor(price) for price in column] for column in exact)
+        read, write = ([floor(dual) for dual in column] for column in exact)
         found.append(
             _Step(
                 hold=[own[step] + everywhere[step] for own in hold],
@@ -180,8 +181,8 @@ def _all_paths(line: Timeline, steps: list[_Step], shares: Shares) -> int:
         before = [waiting.leave(accesses[access].tensor) for access in here]
         waiting.pass_step(step)
         for access, old in zip(here, before, strict=True):
-            own = [floor(shares.read[access] * price) for price in step.exact_read]
-            out = [floor(shares.write[access] * price) for price in step.exact_write]
+            own = [floor(shares.read[access] * dual) for dual in step.exact_read]
+            out = [floor(shares.write[access] * dual) for dual in step.exact_write]
             touch = accesses[access]
             state = _access(old, touch, step, own, out)
             if touch.next >= 0:
@@ -202,17 +203,17 @@ def _touches(line: Timeline) -> list[_Touch]:
 
 
 def _access(old: State, touch: _Touch, step: _Step, own: State, out: State) -> State:
-    """One access; ``own`` and ``out`` are what the operation's reads and writes cost in each bank.
+    """Make one access; ``own`` and ``out`` are costs of reads and writes in each bank.
 
-    As ``spmopt.verifier.bound``, with the price of a byte that touches a bank at every touch.
+    As ``spmopt.verifier.bound``, with the dual value of a byte that touches a bank at every touch.
     """
-    banks, passes = len(step.hold), touch.passes
+    banks, fetches = len(step.hold), touch.fetches
     n, r, d = old[0], step.moved(old[1 : banks + 1]), step.moved(old[banks + 1 : -1])
     read, written = touch.kind != Access.WRITE, touch.kind != Access.READ
-    load = step.firm_load if touch.stationary and read else step.load
-    store = step.firm_store if touch.stationary and written else step.store
-    stream_in = passes * (load + step.write[STREAM_BANK])
-    stream_out = passes * (store + step.read[STREAM_BANK]) if touch.live_after else 0
+    load = step.firm_load if touch.required_resident and read else step.load
+    store = step.firm_store if touch.required_resident and written else step.store
+    stream_in = fetches * (load + step.write[STREAM_BANK])
+    stream_out = fetches * (store + step.read[STREAM_BANK]) if touch.live_after else 0
     clean, dirty = [], []
     for bank in range(banks):
         held = step.hold[bank] + (own[bank] if read else 0) + (out[bank] if written else 0)
@@ -229,8 +230,8 @@ def _access(old: State, touch: _Touch, step: _Step, own: State, out: State) -> S
     if read:
         streamed += stream_in + (stream_out if written else 0)
     elif touch.live_after:
-        streamed += stream_out + (passes - 1) * (load + step.write[STREAM_BANK])
-    if touch.stationary:
+        streamed += stream_out + (fetches - 1) * (load + step.write[STREAM_BANK])
+    if touch.required_resident:
         streamed = INFINITE
     if not touch.live_after:
         return [*[INFINITE] * (2 * banks + 1), min(streamed, *clean, *dirty)]
@@ -274,7 +275,7 @@ class _BankPaths:
         """Pass a step that does not touch them: moves, then hold, drop, load or store."""
         banks = self._banks
         n, r, d = self._states[0], self._states[1 : banks + 1], self._states[banks + 1 :]
-        clean, dirty = _moved(r, step), _moved(d, step)
+        clean, dirty = _move(r, step), _move(d, step)
         dropped = np.minimum(n, r.min(axis=0))
         for bank in range(banks):
             stored = dirty[bank] + step.store + step.read[bank]
@@ -289,12 +290,12 @@ class _BankPaths:
         ]
 
 
-def _moved(costs: Ints, step: _Step) -> Ints:
+def _move(costs: Ints, step: _Step) -> Ints:
     """Do as :meth:`_Step.moved` for all tensors (banks, m)."""
     read, write = np.array(step.read), np.array(step.write)
-    price = read[:, None] + write[None, :]
-    np.fill_diagonal(price, 0)
-    least: Ints = (costs[:, None, :] + price[:, :, None]).min(axis=0)
+    dual = read[:, None] + write[None, :]
+    np.fill_diagonal(dual, 0)
+    least: Ints = (costs[:, None, :] + dual[:, :, None]).min(axis=0)
     return least
 
 

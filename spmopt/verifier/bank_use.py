@@ -1,8 +1,8 @@
-"""What each bank reads and writes in every step, and how long its port is busy with it.
+"""Reads and writes of each bank in every step, and the busy time of its port.
 
 Every byte that touches a bank counts once for each touch: a move reads the old bank and writes the
 new one, a load writes, a store reads, a stream passes by the stream bank (in writes it, out reads
-it, each pass), and an operation reads and writes its operands where they are
+it, each fetch), and an operation reads and writes its operands where they are
 (:mod:`spmopt.core.shares`). A port does one thing after the other; a step's operation lasts at
 least as long as the busiest port needs for everything of that step.
 """
@@ -49,7 +49,7 @@ def bank_use(view: ScheduleArrays) -> BankUse:
 
 def port_cycles(view: ScheduleArrays, use: BankUse) -> Ints:
     """Return (n, banks) cycles that each port needs for a step, rounded up; 0 without rates."""
-    machine = view.instance.machine
+    machine = view.problem.machine
 
     def cycles(bank: Bank, read: Fraction, written: Fraction) -> int:
         rates = (bank.read_bytes_per_s, bank.write_bytes_per_s)
@@ -65,11 +65,11 @@ def port_cycles(view: ScheduleArrays, use: BankUse) -> Ints:
 
 
 class _Count:
-    """Adds up what every step reads and writes."""
+    """Adds up the reads and writes of every step."""
 
     def __init__(self, view: ScheduleArrays) -> None:
         self._view = view
-        pages = view.instance.machine.bank_pages
+        pages = view.problem.machine.bank_pages
         self._edges = [0, *accumulate(pages)]
         steps = view.timeline.steps
         self._read: Table = [[Fraction(0)] * len(pages) for _ in range(steps)]
@@ -104,7 +104,7 @@ class _Count:
         if kind in (Command.LOAD, Command.STORE):
             self._add(side, [(tensor, begin, end)])
         else:
-            side[STREAM_BANK] += (end - begin) * int(commands.passes[row])
+            side[STREAM_BANK] += (end - begin) * int(commands.fetches[row])
 
     def _operation(self, step: int, shares: Shares) -> None:
         line = self._view.timeline

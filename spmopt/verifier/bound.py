@@ -1,10 +1,10 @@
-"""A lower bound from prices, in exact integers: no solver is needed, nor trusted.
+"""A lower bound from dual values, in exact integers: no solver is needed, nor trusted.
 
-**Claim.** For any prices that :func:`bound` accepts, every legal schedule that runs the instance
-in the certificate's order costs at least the number returned (PROBLEM.md, section 5).
+**Claim.** For any dual values that :func:`bound` accepts, every legal schedule that runs the
+problem in the certificate's order costs at least the number returned (PROBLEM.md, section 5).
 
 **Proof** (weak duality). Let ``w`` be the objective's weight of a cycle, ``beta`` the bytes per
-cycle, and ``pi_i, in_i, out_i >= 0`` the prices of step i. With ``rho_i >= 0`` and
+cycle, and ``pi_i, in_i, out_i >= 0`` the dual values of step i. With ``rho_i >= 0`` and
 
 * ``beta (in_i + out_i) + rho_i <= w`` on a duplex machine,
 * ``beta in_i + rho_i <= w`` and ``in_i = out_i`` on one with a single channel,
@@ -14,31 +14,32 @@ rule R6 gives (duplex; a single channel likewise, with ``X`` for the first two t
     w d_i >= beta in_i (IN + S) + beta out_i (L + OUT) + rho_i (L + c + S)
 
 where ``IN``, ``OUT``, ``L``, ``S`` are at least the bytes / beta of those commands. So each byte
-moved in step i costs at least its direction's price, a byte of ``L`` or ``S`` (a load of a
-stationary operand, a store of a stationary result) at least ``firm_i = in_i + out_i + rho_i/beta``
-(``in_i + rho_i/beta`` on a single channel), and the computation ``rho_i c_i``. The objective's own
-price of a byte comes on top.
+moved in step i costs at least its direction's dual value, a byte of ``L`` or ``S`` (a load of a
+required-resident operand, a store of a required-resident result) at least ``firm_i = in_i + out_i +
+rho_i/beta`` (``in_i + rho_i/beta`` on a single channel), and the computation ``rho_i c_i``. The
+objective's own dual value of a byte comes on top.
 
 By R1 ``sum_t r_t(i) <= room_i = g floor(C/g) - g ceil(b_i/g)``; so ``pi_i (sum_t r_t(i) - room_i)``
 is not positive and may be added. Now the cost is a sum over single bytes of tensors: each pays for
-being resident and for being moved. What a byte does in a legal schedule is a path over the states
+being resident and for being moved. The events of a byte in a legal schedule form a path over the
+states
 
 * N: valid in DRAM only; R: in SPM and DRAM; D: dirty, in SPM only; U: of no further use
 
 along the arcs of :mod:`spmopt.verifier.paths` (R2 to R5, R7), so it pays at least the shortest
 path, which is the same for all bytes of a tensor. Of the replay there is a proof of its own
-(:mod:`spmopt.verifier.replay_bound`). Several modes: the least of each figure
+(:mod:`spmopt.verifier.replay_bound`). Several mappings: the least of each figure
 (``relaxed_timeline``). Set-ups of commands are added to paths (:mod:`spmopt.verifier.setups`);
 rounding up and the waste of part-filled pages are dropped.
 
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
-of which each is resident in full or not at all in a step that uses it. What can be resident in no
-mode of such a step has no arc through R or D there (:mod:`spmopt.verifier.absent`). For tensors
-that are also kept or dropped in full there is more (:mod:`spmopt.verifier.kept_bound`).
+of which each is resident in full or not at all in a step that uses it. Tensors that can be resident
+in no mapping of such a step have no arc through R or D there (:mod:`spmopt.verifier.absent`). For
+tensors that are also kept or dropped in full there is more (:mod:`spmopt.verifier.kept_bound`).
 
-All prices are integers in units of ``2**-bits`` of the objective per byte, and whatever is divided
-(weights, ``rho``) is rounded down, which weakens the bound and keeps it valid. What banks add is in
-:mod:`spmopt.verifier.bank_bound`.
+All dual values are integers in units of ``2**-bits`` of the objective per byte, and whatever is
+divided (weights, ``rho``) is rounded down, which weakens the bound and keeps it valid. Costs of
+banks are in :mod:`spmopt.verifier.bank_bound`.
 """
 
 from __future__ import annotations
@@ -48,23 +49,23 @@ from operator import mul
 
 from spmopt.core.bypass import without_bypass
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.instance import Instance
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, relaxed_timeline
+from spmopt.core.timeline import Timeline, relax_timeline
 from spmopt.verifier.absent import never_resident
 from spmopt.verifier.bank_bound import bank_paths
-from spmopt.verifier.kept_bound import kept_paths
+from spmopt.verifier.dual_check import CheckedDuals, step_duals
+from spmopt.verifier.kept_bound import keep_paths
 from spmopt.verifier.paths import all_paths
-from spmopt.verifier.price_check import CheckedPrices, step_prices
 from spmopt.verifier.replay_bound import replay_bound
 from spmopt.verifier.setups import setups_of_steps
 
 _CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
 
 
-def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> Fraction:
+def bound(problem: Problem, certificate: Certificate, holds_for: str = "") -> Fraction:
     """Return the lower bound that ``certificate`` proves, exact, in units of its objective.
 
     It is one for all legal schedules in the certificate's order, or for those of the class
@@ -73,53 +74,53 @@ def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> 
     Raises
     ------
     InputError
-        Prices that are not legal, do not match the instance, or overflow 64 bits; an order that
-        no schedule of the instance has; another class, or one that is not known.
+        Dual values that are not legal, do not match the problem, or overflow 64 bits; an order that
+        no schedule of the problem has; another class, or one that is not known.
     """
     if certificate.holds_for not in ("", *_CLASSES):
         raise InputError(f"certificate: {unknown('class', certificate.holds_for, _CLASSES)}")
     if certificate.holds_for != holds_for:
         names = (name or "all schedules" for name in (certificate.holds_for, holds_for))
-        raise InputError("certificate: its prices are for {}, not for {}".format(*names))
+        raise InputError("certificate: its dual values are for {}, not for {}".format(*names))
     if certificate.order is not None:
-        instance = reordered(instance, certificate.order)
+        problem = reorder(problem, certificate.order)
     # What tensors that bypass the scratchpad cost is the same for all schedules (section 2).
-    remainder = without_bypass(instance)
-    instance = remainder.instance
-    line = relaxed_timeline(instance)
-    prices = step_prices(instance, certificate, line)
-    machine, objective = instance.machine, certificate.objective
+    remainder = without_bypass(problem)
+    problem = remainder.problem
+    line = relax_timeline(problem)
+    duals = step_duals(problem, certificate, line)
+    machine, objective = problem.machine, certificate.objective
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
     if certificate.spm_at_start is not None and not objective.replayed:
-        raise InputError("certificate: prices at starts prove nothing but for the replay")
+        raise InputError("certificate: dual values at starts prove nothing but for the replay")
     if objective.replayed:
-        total: int | Fraction = replay_bound(instance, certificate, line, prices, room)
+        total: int | Fraction = replay_bound(problem, certificate, line, duals, room)
     else:
-        total = _of_steps(instance, certificate, line, prices, room)
-    of_modes = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
-    fixed = objective.of_modes(*(sum(column.tolist()) for column in of_modes))
+        total = _of_steps(problem, certificate, line, duals, room)
+    of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    fixed = objective.of_mappings(*(sum(column.tolist()) for column in of_mappings))
     fixed += remainder.streams.value(objective)
     return Fraction(total) / (1 << certificate.bits) + fixed
 
 
 def _of_steps(
-    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices, room: Ints
+    problem: Problem, certificate: Certificate, line: Timeline, duals: CheckedDuals, room: Ints
 ) -> int | Fraction:
-    """Return what paths, computing and room come to with barriers, in units of ``2**-bits``."""
+    """Return the sum of paths, computing and room with barriers, in units of ``2**-bits``."""
     holds_for = certificate.holds_for
-    if instance.machine.banks and holds_for:
+    if problem.machine.banks and holds_for:
         raise InputError(f"certificate: with banks there is no bound for {holds_for}")
     if certificate.charges is not None and holds_for != KEPT_WHOLE:
         raise InputError(f"certificate: charges prove nothing but for {KEPT_WHOLE}")
     total: int | Fraction
-    if instance.machine.banks:
-        total = bank_paths(instance, certificate, line, prices)
+    if problem.machine.banks:
+        total = bank_paths(problem, certificate, line, duals)
     elif holds_for == KEPT_WHOLE:
-        total = kept_paths(instance, certificate, line, prices)
+        total = keep_paths(problem, certificate, line, duals)
     else:
-        absent = never_resident(instance) if holds_for else ()
-        setups = setups_of_steps(instance, certificate, prices)
-        total = all_paths(line, prices, absent, setups=setups)
-    total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
-    held: int = sum(map(mul, prices.hold.tolist(), room.tolist()))
+        absent = never_resident(problem) if holds_for else ()
+        setups = setups_of_steps(problem, certificate, duals)
+        total = all_paths(line, duals, absent, setups=setups)
+    total += sum(map(mul, duals.cycle, line.compute_cycles.tolist()))
+    held: int = sum(map(mul, duals.hold.tolist(), room.tolist()))
     return total - held

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
@@ -25,7 +25,7 @@ class Report:
     Attributes
     ----------
     violations
-        Empty when the schedule is legal and what was claimed of it is true.
+        Empty when the schedule is legal and its claims are true.
     totals
         Recomputed, exact; None when a rule other than R6 is broken.
     step_cycles : (n,)
@@ -45,16 +45,16 @@ class Report:
         return not self.violations
 
 
-def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None) -> Report:
-    """Check ``schedule`` against every rule and by replay; recompute what it spends.
+def verify(problem: Problem, schedule: Schedule, claimed: Totals | None = None) -> Report:
+    """Check ``schedule`` against every rule and by replay; recompute its totals.
 
     Takes nothing from a scheduler or solver but the schedule. ``claimed`` totals must equal the
     recomputed ones.
     """
-    violations = rule_r0(instance, schedule)
+    violations = rule_r0(problem, schedule)
     if violations:
         return Report(violations=tuple(violations))
-    view = ScheduleArrays.of(instance, schedule)
+    view = ScheduleArrays.of(problem, schedule)
     violations = [violation for rule in RULES for violation in rule(view)]
     if violations:
         return Report(violations=tuple(violations))
@@ -73,7 +73,7 @@ def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None
     return Report(violations=tuple(violations), totals=exact, step_cycles=time.step, replay=run)
 
 
-def require_legal(instance: Instance, schedule: Schedule, claimed: Totals | None = None) -> Report:
+def require_legal(problem: Problem, schedule: Schedule, claimed: Totals | None = None) -> Report:
     """Do as :func:`verify`, but a schedule that is not legal is an error.
 
     Raises
@@ -81,10 +81,10 @@ def require_legal(instance: Instance, schedule: Schedule, claimed: Totals | None
     ScheduleError
         Naming the first violations, in one line.
     """
-    report = verify(instance, schedule, claimed)
+    report = verify(problem, schedule, claimed)
     if report.legal:
         return report
     shown = "; ".join(str(violation) for violation in report.violations[:SHOWN])
     more = len(report.violations) - SHOWN
     rest = f"; and {more} more" if more > 0 else ""
-    raise ScheduleError(f"schedule of {instance.name} is not legal: {shown}{rest}")
+    raise ScheduleError(f"schedule of {problem.name} is not legal: {shown}{rest}")

@@ -3,7 +3,7 @@
 A descriptor moves one contiguous range of DRAM to or from one contiguous range of the SPM. The
 bytes of a command are contiguous in DRAM, so it needs one for each run of adjacent SPM pages
 that they lie on, in the order of the tensor. Streamed bytes are never resident: only resident
-pages and scratch have an address (PROBLEM.md, R8), and all passes of a stream are one
+pages and scratch have an address (PROBLEM.md, R8), and all fetches of a stream are one
 command (R3), so a stream counts once. Descriptors cost no time here: ``lambda`` is paid for a
 command, and scattered pages do not split it (section 1).
 """

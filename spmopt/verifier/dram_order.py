@@ -28,9 +28,9 @@ class DramOrder:
         )
 
     def note(self, outward: bool, tensor: int, access: Past, now: int) -> None:
-        """Remember ``access``; forget what was over at ``now``.
+        """Remember ``access``; forget commands that ended by ``now``.
 
-        ``now`` is when the other channel is free: what it starts later need not wait for that.
+        ``now`` is when the other channel is free: commands started later need not wait for them.
         """
         past = self._past[outward]
         past[tensor] = [*(each for each in past[tensor] if each[2] > now), access]

@@ -35,8 +35,8 @@ def per_step(values: Ints, step: Ints, steps: int) -> Ints:
 class Durations:
     """Cycles of every command (k,), of every step's operation (n,) and of every step (n,).
 
-    An operation lasts as long as its computing, or the busiest bank's port. ``banks`` is what each
-    bank reads and writes, None where there are none.
+    An operation lasts as long as its computing, or the busiest bank's port. ``banks`` are the reads
+    and writes of each bank, None without banks.
     """
 
     command: Ints
@@ -50,25 +50,25 @@ def durations(view: ScheduleArrays) -> Durations:
 
     One channel: ``d = max(X, L + c + S)``. Duplex: ``d = max(in + S, L + out, L + c + S)``.
     ``X`` is all DMA time of the step, ``in`` and ``out`` its directions, ``L`` the loads of
-    stationary operands, ``S`` the stores of stationary results, ``c`` the computation (with banks,
-    at least what the step keeps the port of any of them busy).
+    required-resident operands, ``S`` the stores of required-resident results, ``c`` the computation
+    (with banks, at least what the step keeps the port of any of them busy).
     """
     commands, line = view.schedule.commands, view.timeline
     cycles = command_cycles(
-        view.instance.machine, (commands.end - commands.begin) * commands.passes
+        view.problem.machine, (commands.end - commands.begin) * commands.fetches
     )
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
 
     def total(rows: np.typing.NDArray[np.bool_]) -> Ints:
         return per_step(cycles[rows], commands.step[rows], line.steps)
 
-    banks = bank_use(view) if view.instance.machine.banks else None
+    banks = bank_use(view) if view.problem.machine.banks else None
     operation = line.compute_cycles
     if banks is not None:
         operation = np.maximum(operation, port_cycles(view, banks).max(axis=1))
     before, after = total(view.command_phase == BEFORE), total(view.command_phase == AFTER)
     alone = before + operation + after
-    if view.instance.machine.duplex:
+    if view.problem.machine.duplex:
         channels = np.maximum(total(inward) + after, total(~inward) + before)
     else:
         channels = total(inward) + total(~inward)

@@ -10,7 +10,7 @@ from spmopt.core.schedule import Placements
 from spmopt.core.table import Ints
 
 Extent = tuple[int, int, int]
-"""SPM pages [begin, end) and what to add to an SPM page to get the page of the tensor."""
+"""SPM pages [begin, end) and the offset from an SPM page to the page of the tensor."""
 
 
 class Addresses:
@@ -30,7 +30,7 @@ class Addresses:
     def advance(self, step: int) -> list[tuple[int, int, Extent]]:
         """Go on to ``step``; call it for every step in turn.
 
-        Returns what is given up: tensor, since which step it lay there, and the extent.
+        Returns the pages given up: tensor, since which step it lay there, and the extent.
         """
         given_up, rows = [], self._rows
         for row in self._ending.until(step):

@@ -67,7 +67,7 @@ def pick_flag(values: Bools, row: Ints) -> Bools:
     return result
 
 
-def unbalanced(columns: Sequence[Ints], weight: Ints) -> tuple[Ints, Ints]:
+def find_unbalanced(columns: Sequence[Ints], weight: Ints) -> tuple[Ints, Ints]:
     """Return the rows whose equals do not cancel: one row per group, and the group's total weight.
 
     Rows are equal when all ``columns`` are; groups come in the order of the columns, the
@@ -89,7 +89,7 @@ def _keys(columns: Sequence[Ints]) -> Ints:
     count = 1
     for column in columns:
         values, low, span = column, int(column.min()), int(column.max()) - int(column.min()) + 1
-        if count * span > _KEYS:  # only then number what there is
+        if count * span > _KEYS:  # only then number the existing ones
             keys = np.unique(keys, return_inverse=True)[1]
             values, low = np.unique(column, return_inverse=True)[1], 0
             count = span = keys.size

@@ -1,4 +1,4 @@
-"""What SPM pages and DRAM bytes hold: versions, moved as the commands move them."""
+"""Contents of SPM pages and DRAM bytes: versions, moved as the commands move them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spmopt.verifier.extents import Extent
 from spmopt.verifier.runs import Runs
 
 NOTHING = 0
-Piece = tuple[int, int, int]
+FusionTile = tuple[int, int, int]
 """Pages [first, last) of a tensor, and the version that they are of."""
 
 
@@ -20,7 +20,7 @@ class MemoryContents:
     version and offset: one number, the same for all pages of an extent, because it holds the
     distance between page of the tensor and page of the SPM. DRAM is, for each tensor, a list
     of (begin, end, version) byte ranges. Nothing is checked on the way: loads and stores copy
-    what is there, right or wrong; only what is used is compared.
+    contents, right or wrong; only used contents are compared.
     """
 
     def __init__(self, view: ScheduleArrays) -> None:
@@ -28,7 +28,7 @@ class MemoryContents:
         self._page = view.page_bytes
         self._size: list[int] = sizes.tolist()
         self._pages: list[int] = view.pages(sizes).tolist()
-        self._offset = view.instance.machine.spm_pages
+        self._offset = view.problem.machine.spm_pages
         self._span = self._offset + max(self._pages, default=0) + 1
         self._tags = Runs(self._offset)
         self._versions = len(self._size)
@@ -63,8 +63,8 @@ class MemoryContents:
         ]
         self.lay(filled, extents)
 
-    def lift(self, extents: Iterable[Extent]) -> list[Piece]:
-        """What lies in these pages and is in its place: pages [first, last) of some version."""
+    def lift(self, extents: Iterable[Extent]) -> list[FusionTile]:
+        """Contents of these pages that are in their place: pages [first, last) of some version."""
         held = []
         for low, high, shift in extents:
             for first, last, tag in self._tags.over(low, high):
@@ -73,7 +73,7 @@ class MemoryContents:
                     held.append((first + shift, last + shift, version))
         return held
 
-    def lay(self, pieces: Iterable[Piece], extents: Iterable[Extent]) -> None:
+    def lay(self, pieces: Iterable[FusionTile], extents: Iterable[Extent]) -> None:
         """Put pieces of a tensor into these pages; a page that gets none holds nothing."""
         for low, high, shift in extents:
             self._tags.put(low, high, NOTHING)

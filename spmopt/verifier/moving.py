@@ -2,7 +2,7 @@
 
 They are made when the operation before has ended, and earlier steps' commands are done with the
 old pages and the new ones; bytes on the way are in buffers without address, as those of streams.
-What then uses these pages waits for it. The time that they take is in the operation's, as that of
+Later users of these pages wait for it. The time that they take is in the operation's, as that of
 all its step's accesses to banks (R6).
 """
 
@@ -21,19 +21,19 @@ from spmopt.verifier.runs import Runs
 class PageTimes:
     """Until when pages are busy: ``loaded`` and ``stored`` by commands, ``used`` by operations.
 
-    ``used`` is of what lay there before. On every page each only ever grows, because channels and
-    operations run in order. What it takes follows the extents in use, not the scratchpad's size.
+    ``used`` is of the contents before. On every page each only ever grows, because channels and
+    operations run in order. Its cost follows the extents in use, not the scratchpad's size.
     """
 
     def __init__(self, pages: int) -> None:
         self.loaded, self.stored, self.used = Runs(pages), Runs(pages), Runs(pages)
 
-    def filled(self, extents: Iterable[Extent]) -> int:
+    def fill(self, extents: Iterable[Extent]) -> int:
         """Return when commands are done with these pages."""
         return _greatest(extents, self.loaded, self.stored)
 
     def left(self, extents: Iterable[Extent]) -> int:
-        """Return when what lay in these pages is of no more use."""
+        """Return when the old contents of these pages are of no more use."""
         return _greatest(extents, self.stored, self.used)
 
     def quiet(self, extents: Iterable[Extent]) -> int:
@@ -72,7 +72,7 @@ class Moving:
         """Per tensor, when its last move was made."""
 
     def open(self, step: int, ready: int, give_up: Callable[[int], None]) -> int:
-        """Go on to the addresses of ``step``, by ``give_up``, and carry along what is moved.
+        """Go on to the addresses of ``step``, by ``give_up``, and carry moved contents along.
 
         Returns when that is done, not before ``ready``; 0 if nothing is moved.
         """

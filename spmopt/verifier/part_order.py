@@ -1,4 +1,4 @@
-"""Whether pieces read parts of tensors between the writes between which the whole is read."""
+"""Whether fusion tiles read parts of tensors between the writes between which the whole is read."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spmopt.verifier.piece_maps import NodeMap, PieceMap, PieceMaps
+from spmopt.verifier.tile_maps import NodeMap, TileMap, TileMaps
 
 
-def orders(maps: PieceMaps) -> Iterator[str]:
-    """Say which pieces read or write a part too early or too late."""
+def orders(maps: TileMaps) -> Iterator[str]:
+    """Say which fusion tiles read or write a part too early or too late."""
     order = _Order(maps)
-    for piece in maps.pieces:
-        yield from order.run(piece)
+    for fusion_tile in maps.fusion_tiles:
+        yield from order.run(fusion_tile)
     yield from order.end()
 
 
 @dataclass(slots=True, eq=False)
 class _Version:
-    """Contents of a tensor: what one node writes, or several whose pieces add to one sum.
+    """Contents of a tensor: results of one node, or of several that add fusion tiles to one sum.
 
     Attributes
     ----------
     writer
-        Its node, the first if there are several; None of what is there at the start.
+        Its node, the first if there are several; None for initial contents.
     summed
-        Pieces of the node add to it.
+        Fusion tiles of the node add to it.
     extends
         They add to the contents before.
     read
@@ -50,39 +50,39 @@ class _Uses:
 
 
 class _Order:
-    """Which contents each part has, and how many pieces have written them."""
+    """Which contents each part has, and how many fusion tiles have written them."""
 
-    def __init__(self, maps: PieceMaps) -> None:
+    def __init__(self, maps: TileMaps) -> None:
         self.parts = maps.parts
         self.tensor = [part.tensor for part in maps.parts]
         self.last = [_Version() for _ in maps.tensors]
         self.now = [self.last[tensor] for tensor in self.tensor]
         self.done = [0] * len(maps.parts)
         cut: list[set[str]] = [set() for _ in maps.nodes]
-        for piece in maps.pieces:
-            cut[piece.node].update(piece.box)
+        for fusion_tile in maps.fusion_tiles:
+            cut[fusion_tile.node].update(fusion_tile.box)
         values = [value.tensor for value in maps.values]
         self.uses = [
             self._follow(node, values, loops) for node, loops in zip(maps.nodes, cut, strict=True)
         ]
         self.needed = Counter(
-            (index, id(self.uses[piece.node].writes.get(self.tensor[index])))
-            for piece in maps.pieces
-            for index in piece.writes
+            (index, id(self.uses[fusion_tile.node].writes.get(self.tensor[index])))
+            for fusion_tile in maps.fusion_tiles
+            for index in fusion_tile.writes
         )
 
     def _follow(self, node: NodeMap, values: list[int], cut: set[str]) -> _Uses:
-        """Add a node in the order of the whole: what it reads, and what it leaves."""
+        """Add a node in the order of the whole: its inputs and its results."""
         said = {access.operand for each in node.statements for access in each.reads}
         inputs = dict[int, bool]()
         for operand, value in node.inputs.items():
             inputs[values[value]] = inputs.get(values[value], False) or operand in said
-        sums = {values[node.outputs[operand]] for operand in _sums(node, cut)}
+        partial_sums = {values[node.outputs[operand]] for operand in _partial_sums(node, cut)}
         uses = _Uses(
             reads={tensor: self.last[tensor] for tensor in inputs},
             writes={},
             # What a statement reads it cannot at the same time add to.
-            adds={tensor for tensor in sums if not inputs.get(tensor, False)},
+            adds={tensor for tensor in partial_sums if not inputs.get(tensor, False)},
         )
         for tensor in dict.fromkeys(values[value] for value in node.outputs.values()):
             before, adds = self.last[tensor], tensor in uses.adds
@@ -96,20 +96,20 @@ class _Order:
             version.read |= uses.writes.get(tensor) is not version
         return uses
 
-    def run(self, piece: PieceMap) -> Iterator[str]:
-        """Take a piece as computed, and say what it reads or overwrites wrongly."""
-        uses = self.uses[piece.node]
-        for index in piece.reads:
-            said = self._misread(index, uses, adds=index in piece.writes)
+    def run(self, fusion_tile: TileMap) -> Iterator[str]:
+        """Take a fusion tile as computed, and return its faults of reading or overwriting."""
+        uses = self.uses[fusion_tile.node]
+        for index in fusion_tile.reads:
+            said = self._misread(index, uses, adds=index in fusion_tile.writes)
             if said:
-                yield f"{piece.name}: reads {self.parts[index].name} {said}"
-        for index in piece.writes:
-            said = self._write(index, uses, reads=index in piece.reads)
+                yield f"{fusion_tile.name}: reads {self.parts[index].name} {said}"
+        for index in fusion_tile.writes:
+            said = self._write(index, uses, reads=index in fusion_tile.reads)
             if said:
-                yield f"{piece.name}: writes {self.parts[index].name} {said}"
+                yield f"{fusion_tile.name}: writes {self.parts[index].name} {said}"
 
     def _misread(self, index: int, uses: _Uses, *, adds: bool) -> str:
-        """Say what is wrong with reading a part now, if anything is."""
+        """Return the fault of reading a part now, if any."""
         tensor, now = self.tensor[index], self.now[index]
         own = uses.writes.get(tensor)
         wanted = uses.reads.get(tensor)
@@ -124,11 +124,11 @@ class _Order:
                 return f"before {wanted.writer} has written it"
             return f"after {now.writer} has overwritten it"
         if self.done[index] < self.needed[index, id(now)]:
-            return f"before all pieces of {now.writer} have written it"
+            return f"before all fusion tiles of {now.writer} have written it"
         return ""
 
     def _write(self, index: int, uses: _Uses, *, reads: bool) -> str:
-        """Write a part, and say what is wrong with it, if anything is."""
+        """Write a part, and return the fault of it, if any."""
         tensor, now = self.tensor[index], self.now[index]
         own = uses.writes.get(tensor)
         if own is None:
@@ -136,7 +136,7 @@ class _Order:
         if now is own:
             self.done[index] += 1
             adds = tensor in uses.adds and reads
-            return "" if adds else "anew, which another piece has written"
+            return "" if adds else "anew, which another fusion tile has written"
         self.now[index], self.done[index] = own, 1
         return "" if now is own.earlier else "out of turn"
 
@@ -148,8 +148,8 @@ class _Order:
                 yield f"{part.name}: is not what {last.writer} leaves in it"
 
 
-def _sums(node: NodeMap, cut: set[str]) -> set[str]:
-    """Return the results to which each piece adds: that lack a loop that is cut."""
+def _partial_sums(node: NodeMap, cut: set[str]) -> set[str]:
+    """Return the results to which each fusion tile adds: that lack a loop that is cut."""
     said = {statement.target.operand for statement in node.statements}
     found = {
         statement.target.operand

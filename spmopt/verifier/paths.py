@@ -1,9 +1,9 @@
-"""Cheapest paths of the bytes of all tensors at the prices of a certificate, in arrays.
+"""Cheapest paths of the bytes of all tensors at the dual values of a certificate, in arrays.
 
 The states and arcs are those of :mod:`spmopt.verifier.bound`. Costs from state to state (N, R, D,
 U) over a part of a tensor's life form a 4 x 4 table; that of two parts, one after the other, is
 their product with sums for products and minima for sums, so neighboring parts are joined pair by
-pair until one is left of each tensor. What the steps between two accesses cost follows from least
+pair until one is left of each tensor. The cost of steps between two accesses follows from least
 values over ranges of steps (PROBLEM.md, section 5, "Long stretches").
 
 A byte in R has every choice of one in N, at no greater cost. So where a formula lets it drop to N
@@ -19,7 +19,7 @@ import numpy as np
 
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verifier.price_check import INFINITE, CheckedPrices
+from spmopt.verifier.dual_check import INFINITE, CheckedDuals
 from spmopt.verifier.setups import MoveSetups, Setups, least_in_ranges
 
 N, R, D, U = range(4)
@@ -29,7 +29,7 @@ _BLOCK = 1 << 13
 
 def all_paths(
     line: Timeline,
-    prices: CheckedPrices,
+    duals: CheckedDuals,
     absent: Collection[tuple[int, int]],
     early: Bools | None = None,
     setups: Setups | None = None,
@@ -40,24 +40,24 @@ def all_paths(
     (a,): accesses whose resident bytes were held in the step before, too.
     """
     order = np.argsort(line.tensor, kind="stable")
-    gap = _stretches(line, prices)
-    moves = None if setups is None else MoveSetups.of(line, prices, setups)
+    gap = _stretches(line, duals)
+    moves = None if setups is None else MoveSetups.of(line, duals, setups)
     if moves is not None:
         gap += np.stack(
             (np.zeros_like(moves.load), moves.load_before, moves.store_before, moves.store_before)
         )
-    stay = stay_prices(line, prices, absent)
+    stay = stay_duals(line, duals, absent)
     if early is not None:
-        stay[early] += prices.hold[line.step[early] - 1]
-    final = final_store(prices)
+        stay[early] += duals.hold[line.step[early] - 1]
+    final = final_store(duals)
     total = 0
     for first, last in _blocks(line.tensor[order]):
         rows = order[first:last]
         tensor = line.tensor[rows]
         starts = np.flatnonzero(np.diff(tensor, prepend=-1))
         counts = np.diff(starts, append=rows.size)
-        costs = access_costs(line, rows, prices, stay[rows], _arriving(gap[:, rows]), moves)
-        costs = _joined(costs, np.arange(rows.size) - np.repeat(starts, counts))
+        costs = access_costs(line, rows, duals, stay[rows], _arriving(gap[:, rows]), moves)
+        costs = _join(costs, np.arange(rows.size) - np.repeat(starts, counts))
         owner = tensor[starts]
         least = costs[np.where(line.in_dram[owner], N, U), :, np.arange(owner.size)]
         least[:, D] += final[line.step[line.last_access[owner]] + 1]
@@ -67,9 +67,9 @@ def all_paths(
     return total
 
 
-def stay_prices(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[int, int]]) -> Ints:
-    """Return (a,) what a resident byte pays at each access; infinite where none can be."""
-    stay: Ints = prices.hold[line.step]
+def stay_duals(line: Timeline, duals: CheckedDuals, absent: Collection[tuple[int, int]]) -> Ints:
+    """Return (a,) the payment of a resident byte at each access; infinite where none can be."""
+    stay: Ints = duals.hold[line.step]
     if absent:
         pairs = zip(line.step.tolist(), line.tensor.tolist(), strict=True)
         stay[[pair in absent for pair in pairs]] = INFINITE
@@ -79,20 +79,20 @@ def stay_prices(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[
 def access_costs(  # noqa: PLR0917
     line: Timeline,
     rows: Ints,
-    prices: CheckedPrices,
+    duals: CheckedDuals,
     stay: Ints,
     old: tuple[Ints, ...],
     moves: MoveSetups | None = None,
 ) -> Ints:
-    """Follow accesses: the table of section 5, with a price for each direction.
+    """Follow accesses: the table of section 5, with a dual value for each direction.
 
-    Resident bytes pay ``stay``. A byte not resident is streamed, unless stationary. A dead result
-    is not streamed out, and afterwards its bytes are in U. Before an access that needs its
+    Resident bytes pay ``stay``. A byte not resident is streamed, unless required-resident. A dead
+    result is not streamed out, and afterwards its bytes are in U. Before an access that needs its
     contents, U is for a byte in R that is not to stay.
 
     Parameters
     ----------
-    line, prices
+    line, duals
         In the certificate's order.
     rows : (k,)
         The accesses.
@@ -100,22 +100,22 @@ def access_costs(  # noqa: PLR0917
     old
         Costs in N, R, D, U before each access, each (4, k): by state at a start.
     moves
-        What bytes pay for set-ups.
+        Payments of bytes for set-ups.
 
     Returns
     -------
     (4, 4, k) costs by state at the start, state after the access, and access.
     """
     n, r, d, u = old
-    step, kind, passes = line.step[rows], line.kind[rows], line.passes[rows]
-    live, firm = line.live_after[rows], line.stationary[rows]
+    step, kind, fetches = line.step[rows], line.kind[rows], line.fetches[rows]
+    live, firm = line.live_after[rows], line.required_resident[rows]
     read, written = kind != Access.WRITE, kind != Access.READ
-    load = np.where(firm & read, prices.firm_load[step], prices.load[step])
-    store = np.where(firm & written, prices.firm_store[step], prices.store[step])
+    load = np.where(firm & read, duals.firm_load[step], duals.load[step])
+    store = np.where(firm & written, duals.firm_store[step], duals.store[step])
     dropped = np.minimum(np.minimum(n, r), u)
     anywhere = np.minimum(dropped, d)
-    times_in = np.where(read, passes, np.where(live, passes - 1, 0))
-    times_out = np.where(written & live, passes, 0)
+    times_in = np.where(read, fetches, np.where(live, fetches - 1, 0))
+    times_out = np.where(written & live, fetches, 0)
     by = times_in * load + times_out * store
     if moves is not None:
         by += np.where(times_in > 0, moves.stream_in[rows], 0)
@@ -136,23 +136,23 @@ def access_costs(  # noqa: PLR0917
     return np.minimum(costs, INFINITE, out=costs)
 
 
-def final_store(prices: CheckedPrices) -> Ints:
+def final_store(duals: CheckedDuals) -> Ints:
     """Per step, the least that a kept dirty byte pays from that step to the end."""
-    paid = prices.held
-    stored = prices.store + paid[1:]
+    paid = duals.held
+    stored = duals.store + paid[1:]
     least = np.minimum.accumulate(stored[::-1])[::-1] - paid[:-1]
     return np.append(least, INFINITE)
 
 
-def _stretches(line: Timeline, prices: CheckedPrices) -> Ints:
+def _stretches(line: Timeline, duals: CheckedDuals) -> Ints:
     """Return (4, a) costs of the steps from each access's previous one, or the start, to it.
 
     Of a byte that stays; that is loaded from N; that is stored and stays; stored and then dropped.
     """
-    paid = prices.held
+    paid = duals.held
     first = np.where(line.previous < 0, 0, line.step[line.previous] + 1)
     load, stay, drop = least_in_ranges(
-        np.stack((prices.load - paid[:-1], prices.store, prices.store + paid[1:])), first, line.step
+        np.stack((duals.load - paid[:-1], duals.store, duals.store + paid[1:])), first, line.step
     )
     held = paid[line.step] - paid[first]
     return np.stack((held, load + paid[line.step], held + stay, drop - paid[first]))
@@ -177,7 +177,7 @@ def _blocks(tensor: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _joined(costs: Ints, place: Ints) -> Ints:
+def _join(costs: Ints, place: Ints) -> Ints:
     """Join tables (4, 4, k) to one of each tensor; ``place`` counts those of each from 0."""
     while place.any():
         odd = np.flatnonzero(place & 1)

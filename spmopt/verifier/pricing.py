@@ -1,4 +1,4 @@
-"""Rows of a linear program at prices, in exact integers: what remains of the cost is least."""
+"""Rows of a linear program at dual values, in exact integers: the rest of the cost is least."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
-from spmopt.core.pieces.certificate import Row
+from spmopt.core.fusion.certificate import Row
 from spmopt.core.table import Bools, Ints
 
 Terms = list[tuple[int, int]]
@@ -23,25 +23,25 @@ _EXACT = 2.0**61
 class Pricing:
     """A cost to which multiples of rows are added.
 
-    Any prices prove a bound: each row holds, and what remains of the cost is least where each
-    quantity is at the one or the other end of what it can be. Quantities and rows have numbers;
-    rows without a price are -1, and nothing is done for them.
+    Any dual values prove a bound: each row holds, and the rest of the cost is least where each
+    quantity is at one end of its range. Quantities and rows have numbers; rows without a dual value
+    are -1, and nothing is done for them.
 
     Attributes
     ----------
     total
-        What does not depend on any quantity.
+        The constant part.
     """
 
-    def __init__(self, name: str, prices: Mapping[Row, int]) -> None:
-        self.name, self.prices = name, prices
+    def __init__(self, name: str, duals: Mapping[Row, int]) -> None:
+        self.name, self.duals = name, duals
         self.total = 0
         self._series: dict[Row, dict[str | int | tuple[int, int], int]] = {}
-        for row, price in prices.items():
-            self._series.setdefault(row[:-1], {})[row[-1]] = price
+        for row, dual in duals.items():
+            self._series.setdefault(row[:-1], {})[row[-1]] = dual
         self._known = set[Row]()
         self._least, self._most = list[int](), list[int | None]()
-        self._price: list[int] = []
+        self._dual: list[int] = []
         self._entries: list[tuple[Ints, Ints, Ints]] = []
         self._single: list[tuple[int, int, int]] = []
 
@@ -71,16 +71,16 @@ class Pricing:
         return sum(self._most[quantity] or 0 for quantity, _ in terms)
 
     def row(self, name: Row, terms: Terms, least: int | None, most: int | None) -> None:
-        """Add a multiple of a row: of its lower side at a positive price, else of its upper one.
+        """Add a multiple of a row: of its lower side at a positive dual, else of its upper one.
 
         Raises
         ------
         InputError
             The row has no such side.
         """
-        price = self.prices.get(name)
-        if price is not None:
-            self.extend(self._priced(name, price, least, most), terms)
+        dual = self.duals.get(name)
+        if dual is not None:
+            self.extend(self._dual_columns(name, dual, least, most), terms)
 
     def extend(self, number: int, terms: Terms) -> None:
         """Add quantities to a row, each so many times; -1 is none."""
@@ -101,17 +101,17 @@ class Pricing:
         Returns
         -------
         ndarray
-            Their numbers, for :meth:`add`; -1 of those without a price.
+            Their numbers, for :meth:`add`; -1 of those without a dual value.
 
         Raises
         ------
         InputError
-            A row has no side for its price.
+            A row has no side for its dual value.
         """
         numbers = np.full(where.shape, -1)
         for line, name in enumerate(names):
-            prices = self._series.get(name)
-            for place, price in prices.items() if prices else ():
+            duals = self._series.get(name)
+            for place, dual in duals.items() if duals else ():
                 steps = (place, place + 1) if isinstance(place, int) else place
                 if isinstance(steps, str) or not 0 <= steps[0] < steps[1] <= where.shape[1]:
                     continue
@@ -119,44 +119,44 @@ class Pricing:
                 if not where[line, here].all():
                     continue
                 if (numbers[line, here] >= 0).any():
-                    raise InputError(f"{self.name}: row {(*name, place)} has two prices")
+                    raise InputError(f"{self.name}: row {(*name, place)} has two dual values")
                 sides = [None if side is None else sum(side[line, here]) for side in (least, most)]
-                numbers[line, here] = self._priced((*name, place), price, *sides)
+                numbers[line, here] = self._dual_columns((*name, place), dual, *sides)
         return numbers
 
-    def _priced(self, name: Row, price: int, least: int | None, most: int | None) -> int:
+    def _dual_columns(self, name: Row, dual: int, least: int | None, most: int | None) -> int:
         self._known.add(name)
-        side = least if price > 0 else most
-        if price and side is None:
-            raise InputError(f"{self.name}: row {name} has no side for its price")
-        self.total += price * (side or 0)
-        return self._number(price) if price else -1
+        side = least if dual > 0 else most
+        if dual and side is None:
+            raise InputError(f"{self.name}: row {name} has no side for its dual value")
+        self.total += dual * (side or 0)
+        return self._number(dual) if dual else -1
 
-    def raised(self, rows: Ints, sides: Iterable[int]) -> None:
+    def raise_values(self, rows: Ints, sides: Iterable[int]) -> None:
         """Raise the sides of rows that were added, by so much each."""
         for number, side in zip(rows.tolist(), sides, strict=True):
             if number >= 0:
-                self.total += self._price[number] * side
+                self.total += self._dual[number] * side
 
     def costing(self, cost: int) -> int:
         """Return a row by which each unit of a quantity in it costs so much."""
         return self._number(-cost) if cost else -1
 
     def together(self, rows: Ints) -> Ints:
-        """Return one row: what is added to it is added to each of some rows."""
-        price = sum(self._price[number] for number in rows.tolist() if number >= 0)
-        return np.array([self._number(price) if price else -1], np.int64)
+        """Return one row: additions to it go to each of some rows."""
+        dual = sum(self._dual[number] for number in rows.tolist() if number >= 0)
+        return np.array([self._number(dual) if dual else -1], np.int64)
 
     def onward(self, rows: Ints, *, back: bool = False) -> Ints:
-        """Return as many rows: what is added to one is added to it and those after, or before."""
-        prices = [self._price[number] if number >= 0 else 0 for number in rows.tolist()]
-        sums = list(accumulate(prices if back else reversed(prices)))
-        sums = sums if back else sums[::-1]
-        return np.array([self._number(price) if price else -1 for price in sums], np.int64)
+        """Return as many rows: additions to one go to it and those after, or before."""
+        duals = [self._dual[number] if number >= 0 else 0 for number in rows.tolist()]
+        partial_sums = list(accumulate(duals if back else reversed(duals)))
+        partial_sums = partial_sums if back else partial_sums[::-1]
+        return np.array([self._number(dual) if dual else -1 for dual in partial_sums], np.int64)
 
-    def _number(self, price: int) -> int:
-        self._price.append(price)
-        return len(self._price) - 1
+    def _number(self, dual: int) -> int:
+        self._dual.append(dual)
+        return len(self._dual) - 1
 
     def add(self, rows: Ints, quantities: Ints, factor: int | Ints = 1) -> None:
         """Add quantities to rows, one by one, each so many times; -1 is none."""
@@ -173,22 +173,22 @@ class Pricing:
         self._entries.append((rows, quantities, factors))
 
     def least(self) -> int:
-        """Return the least of what remains.
+        """Return the least value of the rest.
 
         Raises
         ------
         InputError
-            The prices leave a cost below any bound, or are of rows that there are not.
+            The dual values leave a cost below any bound, or are of rows that there are not.
         """
-        if len(self._known) < len(self.prices):
-            unknown = self.prices.keys() - self._known
+        if len(self._known) < len(self.duals):
+            unknown = self.duals.keys() - self._known
             raise InputError(f"{self.name}: no row is called {min(map(str, unknown))}")
         cost = self._costs()
         total, most, least = self.total, self._most, self._least
         for number in np.flatnonzero(cost < 0).tolist():
             upper = most[number]
             if upper is None:
-                raise InputError(f"{self.name}: prices of the time of a step are too high")
+                raise InputError(f"{self.name}: dual values of the time of a step are too high")
             total += int(cost[number]) * upper
         return total + sum(
             int(cost[number]) * least[number]
@@ -197,16 +197,16 @@ class Pricing:
         )
 
     def _costs(self) -> Ints:
-        """Return what each quantity costs in the end, of 64 bits or as Python's integers."""
+        """Return the final cost of each quantity, of 64 bits or as Python's integers."""
         single = np.array(self._single, np.int64).reshape(-1, 3).T
         parts = [*self._entries, (single[0], single[1], single[2])]
         rows, quantities, factor = (np.concatenate(each) for each in zip(*parts, strict=True))
         kind: type = object
-        if max(map(abs, self._price), default=0) < _EXACT:
-            size = np.abs(np.array(self._price, np.float64))[rows] * np.abs(factor)
+        if max(map(abs, self._dual), default=0) < _EXACT:
+            size = np.abs(np.array(self._dual, np.float64))[rows] * np.abs(factor)
             kind = np.int64 if np.bincount(quantities, size).max(initial=0) < _EXACT else object
         cost: Ints = np.zeros(len(self._most), kind)
-        np.subtract.at(cost, quantities, np.array(self._price, kind)[rows] * factor.astype(kind))
+        np.subtract.at(cost, quantities, np.array(self._dual, kind)[rows] * factor.astype(kind))
         return cost
 
 

@@ -3,31 +3,31 @@
 One FIFO channel, or with duplex one for ``load`` and ``stream_in`` and one for ``store`` and
 ``stream_out``; operations in order. A command starts when its channel is free and
 
-* a load: what used the pages that it fills, in earlier steps, is done, and the operation that wrote
+* a load: earlier uses of the pages that it fills have ended, and the operation that wrote
   the bytes, if one did, has ended;
-* a store of what the step's operation writes, and every stream: the operation has started
-  (row pipelining, an assumption); of a stationary result: the operation has ended;
+* a store of results of the step's operation, and every stream: the operation has started
+  (row pipelining, an assumption); of a required-resident result: the operation has ended;
 * another store: the operation that wrote the bytes has ended;
 * duplex: earlier steps' accesses of the other channel to the same DRAM bytes are done.
 
 With banks a step opens with its moves (:mod:`spmopt.verifier.moving`).
 
-An operation starts when the one before it has ended, loads of its stationary operands and all
-loads of its operands in earlier steps are done, and so is every earlier command that uses a
-page that it overwrites. It ends after its computation, its streams and the loads of the same
-step that serve it.
+An operation starts when the one before it has ended, loads of its required-resident operands and
+all loads of its operands in earlier steps are done, and so is every earlier command that uses a
+page that it overwrites. It ends after its computation, its streams and the loads of the same step
+that serve it.
 
 It ends no later than the makespan. Claim: everything of steps up to i ends by
-``T_i = d_0 + ... + d_i``. Suppose it for i - 1, and let T be ``T_{i-1}``. What a move, a load, a
-store of older contents or a DRAM access of step i waits for belongs to earlier steps, or is such
-a move, so it is eligible by T. One channel: the first loads run one after the other from T at the
+``T_i = d_0 + ... + d_i``. Suppose it for i - 1, and let T be ``T_{i-1}``. Predecessors of a move, a
+load, a store of older contents or a DRAM access of step i belong to earlier steps, or is such a
+move, so it is eligible by T. One channel: the first loads run one after the other from T at the
 latest, so the operation starts by ``T + L``. The next commands are eligible by then, and the
-channel has nothing but ``X - S`` to do, so they end by ``T + X - S`` and the operation by
-``max(T + L + c, T + X - S)``; the last stores follow, ``S`` more: ``T + max(L + c + S, X)``.
-Duplex: likewise the inward channel is done by ``T + in``, the outward one up to the last stores
-by ``T + L + out - S`` (its streams wait for the operation), the operation ends by the greatest of
-these and ``T + L + c``, and the last stores ``S`` later: ``T + max(in + S, L + out, L + c + S)``.
-Both are ``T_{i-1} + d_i = T_i``.
+channel has nothing but ``X - S`` to do, so they end by ``T + X - S`` and the operation by ``max(T +
+L + c, T + X - S)``; the last stores follow, ``S`` more: ``T + max(L + c + S, X)``. Duplex: likewise
+the inward channel is done by ``T + in``, the outward one up to the last stores by ``T + L + out -
+S`` (its streams wait for the operation), the operation ends by the greatest of these and ``T + L +
+c``, and the last stores ``S`` later: ``T + max(in + S, L + out, L + c + S)``. Both are ``T_{i-1} +
+d_i = T_i``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _STREAM_IN, _STREAM_OUT = int(Command.STREAM_IN), int(Command.STREAM_OUT)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """When everything ran, in cycles, and what was wrong in SPM or DRAM when it was used.
+    """Times of all events, in cycles, and faulty contents of SPM or DRAM when used.
 
     ``operation_start``, ``operation_end`` are per step, ``command_start``, ``command_end`` per
     row of the command table.
@@ -79,7 +79,7 @@ def replay(view: ScheduleArrays, time: Durations | None = None) -> Replay:
     followed, in program order. Rule R10 makes that the queue order; within a step an
     operation takes its inputs before its results leave.
     """
-    placed, available = view.schedule.placements, view.instance.machine.spm_pages
+    placed, available = view.schedule.placements, view.problem.machine.spm_pages
     if ((placed.spm_page < 0) | (placed.spm_page > available - placed.pages)).any():
         text = f"an address is outside the SPM of {available} pages"
         outside = Violation(rule="replay", step=None, tensor=None, message=text)
@@ -101,7 +101,7 @@ class _Machine:
         self._memory = MemoryContents(view)
         self._addresses = Addresses(view.schedule.placements)
         # One channel keeps the order of accesses to DRAM by itself.
-        self._dram = DramOrder(tensors) if view.instance.machine.duplex else None
+        self._dram = DramOrder(tensors) if view.problem.machine.duplex else None
         # Columns as lists, which give single numbers faster than arrays.
         self._cycles: list[int] = time.command.tolist()
         self._kind: list[int] = commands.kind.tolist()
@@ -117,7 +117,7 @@ class _Machine:
         self._size: list[int] = line.size_bytes.tolist()
         self._compute: list[int] = time.operation.tolist()
         self._free = [0, 0]
-        self._busy = PageTimes(view.instance.machine.spm_pages)
+        self._busy = PageTimes(view.problem.machine.spm_pages)
         self._moving = Moving(view, self._memory, self._addresses, self._busy)
         # Per tensor, and last for the scratch: the step of its last use.
         self._last_use = [-1] * (tensors + 1)
@@ -159,7 +159,7 @@ class _Machine:
         self._spans.put(step, start, end)
 
     def check_end(self) -> None:
-        """Check that what must be kept is in DRAM."""
+        """Check that kept tensors are in DRAM."""
         for tensor in np.flatnonzero(self._view.timeline.keep).tolist():
             if not self._memory.valid_in_dram(tensor, 0, self._size[tensor]):
                 self._violate(None, tensor, "is to be kept, but DRAM does not hold it at the end")
@@ -236,11 +236,11 @@ class _Machine:
         if ready >= max(self._free):
             return ready  # all commands so far are done, whatever pages they use
         for tensor in (*writes, SCRATCH):
-            ready = max(ready, self._busy.filled(self._addresses.of(tensor)))
+            ready = max(ready, self._busy.fill(self._addresses.of(tensor)))
         return ready
 
     def _operate(self, step: int, reads: list[int], writes: list[int], during: list[int]) -> None:
-        """Compare the inputs, resident and streamed, with what they should be; write pages."""
+        """Compare the inputs, resident and streamed, with their expected versions; write pages."""
         resident: dict[int, int] = {}
         for row in during:
             if self._kind[row] == _STREAM_IN and self._is_read[row]:
@@ -262,8 +262,8 @@ class _Machine:
         """Put the bytes of the step's stores and streams into DRAM.
 
         Only now, because a load of an operand updated in place brings the old version even when
-        it stands behind the store of the new one, and because what the operation overwrites
-        must not be what an older store of the same step still needs.
+        it stands behind the store of the new one, and because bytes that the operation overwrites
+        must not be those that an older store of the same step still needs.
         """
         kind = self._kind[row]
         if kind == _STORE:
@@ -294,7 +294,7 @@ class _Spans:
 
 
 class _Operands:
-    """What each step's operation reads or writes: its accesses less those of kind ``other``.
+    """Operands of each step's operation: its accesses less those of kind ``other``.
 
     In their order, which matters where pages of two written tensors overlap (against R8).
     """

@@ -1,6 +1,6 @@
-"""What prices prove about the replay, which has no barriers between steps.
+"""Bound of dual values on the replay, which has no barriers between steps.
 
-**Claim.** For any prices that :func:`replay_bound` accepts, every legal schedule in the
+**Claim.** For any dual values that :func:`replay_bound` accepts, every legal schedule in the
 certificate's order replays at least at the cost returned (PROBLEM.md, section 5).
 
 **Proof.** As that of :mod:`spmopt.verifier.bound`, with the time between instants in place of
@@ -8,29 +8,29 @@ steps (:mod:`spmopt.core.instants`). Let operation i run from ``s_i`` to ``e_i``
 Transfers that run while it does take at most ``e_i - s_i``, which is ``c_i`` at least; those
 between operations, and after the last, at most ``s_i - e_(i-1)`` and the rest of the time. So
 
-* a byte that moves while operation i runs costs at least its price ``in_i`` or ``out_i``, with
+* a byte that moves while operation i runs costs at least its dual value ``in_i`` or ``out_i``, with
   ``rho_i >= 0`` and ``beta in_i + rho_i <= w`` (duplex: the sum of both), the computation
   ``rho_i c_i``;
-* one that moves between operations, or at the end, ``w / beta`` (duplex: what operation i, which
-  is next, has for prices; at the end a store ``w / beta``).
+* one that moves between operations, or at the end, ``w / beta`` (duplex: the dual values of
+  operation i, which is next; at the end a store ``w / beta``).
 
 A page belongs to a tensor from the moment when a load begins to fill it, or the operation that
 overwrites it starts, until its last use or store has ended: loads and operations wait for all that
 used the page before. So at each instant the bytes that are held fit beside the scratch of the
-operation that runs, and two prices, at ``s_i`` and at ``e_i``, may be charged for a byte held
-then, less what they charge for the room. Where operations take no time, instants at one moment
-are told apart by what causes what.
+operation that runs, and two dual values, at ``s_i`` and at ``e_i``, may be charged for a byte held
+then, less their charge for the room. Where operations take no time, instants at one moment are told
+apart by causality.
 
-What is left is a sum over bytes. A byte that operation i finds on chip, or leaves there, is held
+The rest is a sum over bytes. A byte that operation i finds on chip, or leaves there, is held
 when the operation ends, and one that it writes from its start on; a byte kept between two uses is
 held at all instants between; one that is loaded or stored, from or until the moment at which it
-moves itself. No load brings what operation i wrote before it has ended, for loads wait for that.
-Streams of operation i move while it runs, set-up included, and what they take is in DRAM
-before (R3, R5). Of loads and stores the set-up may run beside another operation than a byte of
-theirs: it is dropped. Loads and stores of what is stationary never move while its own operation
-runs: arcs before it starts, and after it has ended, stand for them. What bypasses the scratchpad
-streams while its operation runs, so that it takes as much off the time for all else as off that of
-steps. So what a byte does is a path over the same states and arcs, over instants.
+moves itself. No load brings results of operation i before it has ended, for loads wait for that.
+Streams of operation i move while it runs, set-up included, and their contents are in DRAM before
+(R3, R5). Of loads and stores the set-up may run beside another operation than a byte of theirs: it
+is dropped. Loads and stores of required-resident operands never move while its own operation runs:
+arcs before it starts, and after it has ended, stand for them. Bypassing tensors stream while their
+operation runs, so that it takes as much off the time for all else as off that of steps. So the
+events of a byte form a path over the same states and arcs, over instants.
 """
 
 from __future__ import annotations
@@ -42,49 +42,49 @@ from operator import mul
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.instants import by_instants, held_early, spread
+from spmopt.core.instants import by_instants, bytes_held_early, spread
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
+from spmopt.verifier.dual_check import CheckedDuals, check_magnitude
 from spmopt.verifier.paths import all_paths
-from spmopt.verifier.price_check import CheckedPrices, check_magnitude
 from spmopt.verifier.setups import setups_of_streams
 
 
 def replay_bound(
-    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices, room: Ints
+    problem: Problem, certificate: Certificate, line: Timeline, duals: CheckedDuals, room: Ints
 ) -> int:
-    """Return what paths, computing and room come to, in units of ``2**-bits``.
+    """Return the sum of paths, computing and room, in units of ``2**-bits``.
 
-    ``prices`` are those of the certificate's steps, ``room`` (n,) bytes beside scratch.
+    ``duals`` are those of the certificate's steps, ``room`` (n,) bytes beside scratch.
 
     Raises
     ------
     InputError
-        Prices at starts that are not legal; a machine that the proof knows nothing of.
+        Dual values at starts that are not legal; a machine that the proof knows nothing of.
     """
-    if instance.machine.banks or certificate.charges is not None or certificate.holds_for:
+    if problem.machine.banks or certificate.charges is not None or certificate.holds_for:
         raise InputError("certificate: of the replay it takes no banks, charges or class")
     at_start = _at_start(certificate, line.steps)
-    objective, into, out = certificate.objective, prices.load, prices.store
+    objective, into, out = certificate.objective, duals.load, duals.store
     scale = 2**certificate.bits
     added_in, added_out = (
         floor(each * scale) for each in (objective.dram_in_byte, objective.dram_out_byte)
     )
-    time = floor(objective.cycle * scale / instance.machine.bytes_per_cycle)
+    time = floor(objective.cycle * scale / problem.machine.bytes_per_cycle)
     firm_in, firm_out = time + added_in, time + added_out
-    duplex = instance.machine.duplex
+    duplex = problem.machine.duplex
     idle_in = into if duplex else np.full_like(into, firm_in)
     idle_out = out if duplex else np.full_like(out, firm_out)
     load = spread(idle_in, into, into, added_in if duplex else firm_in)
     store = spread(idle_out, out, out, firm_out)
-    hold = spread(np.zeros_like(at_start), at_start, prices.hold, 0)
+    hold = spread(np.zeros_like(at_start), at_start, duals.hold, 0)
     at_instants = by_instants(line)
-    # What is stationary moves between operations, never while its own one runs.
+    # What is required-resident moves between operations, never while its own one runs.
     firm = [np.full_like(load, firm_in), np.full_like(load, firm_out)]
     check_magnitude(hold.tolist(), firm[0].tolist(), firm[1].tolist(), at_instants)
-    priced = CheckedPrices(
+    priced = CheckedDuals(
         hold=hold,
         held=np.array([0, *accumulate(hold.tolist())], np.int64),
         load=load,
@@ -93,18 +93,18 @@ def replay_bound(
         firm_store=firm[1],
         cycle=[],
     )
-    setups = setups_of_streams(instance, certificate, load.size)
-    total: int = all_paths(at_instants, priced, (), held_early(line), setups)
-    total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
-    held: int = sum(map(mul, (at_start + prices.hold).tolist(), room.tolist()))
+    setups = setups_of_streams(problem, certificate, load.size)
+    total: int = all_paths(at_instants, priced, (), bytes_held_early(line), setups)
+    total += sum(map(mul, duals.cycle, line.compute_cycles.tolist()))
+    held: int = sum(map(mul, (at_start + duals.hold).tolist(), room.tolist()))
     return total - held
 
 
 def _at_start(certificate: Certificate, steps: int) -> Ints:
-    """Return (n,) prices of bytes held when operations start."""
+    """Return (n,) dual values of bytes held when operations start."""
     found = certificate.spm_at_start
     if found is None:
         return np.zeros(steps, np.int64)
     if found.shape != (steps,) or int(found.min()) < 0:
-        raise InputError(f"certificate: spm_at_start needs {steps} prices, none negative")
+        raise InputError(f"certificate: spm_at_start needs {steps} dual values, none negative")
     return found

@@ -10,7 +10,7 @@ Run = tuple[int, int, int]
 
 
 class Runs:
-    """As an array of numbers, at first all 0, where a run costs what a single page would.
+    """As an array of numbers, at first all 0, where a run costs as much as a single page.
 
     Runs are disjoint and cover every page; neighbors may have equal numbers. Ranges must not
     be empty and must lie within the pages.

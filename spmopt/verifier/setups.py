@@ -1,10 +1,10 @@
-"""What the set-up of DMA commands adds to the path of a byte.
+"""Cost of the set-up of DMA commands on the path of a byte.
 
-A command of step i costs ``lambda`` cycles beside its bytes, at the price of a cycle of its
+A command of step i costs ``lambda`` cycles beside its bytes, at the dual value of a cycle of its
 channel there. All bytes of a tensor that move in one step in one direction may share a command, so
 these costs are no sum over bytes. But let the bytes of a tensor take some paths, and p be the one
-of these that costs least by the prices of bytes: then each byte pays at least what p costs, and the
-commands of p's moves are issued, each once. So the tensor costs at least the least of
+of these that costs least by the dual values of bytes: then each byte pays at least the cost of p,
+and the commands of p's moves are issued, each once. So the tensor costs at least the least of
 
     s_t (cost of the bytes on p) + sum of the set-ups of p's moves
 
@@ -21,12 +21,12 @@ from math import floor
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.instants import END, PARTS
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices
+from spmopt.verifier.dual_check import INFINITE, LARGEST, CheckedDuals
 
 _DIGITS = 60
 """Of a set-up, at most: in 64 bits with room to spare."""
@@ -36,7 +36,8 @@ _DIGITS = 60
 class Setups:
     """A command's set-up in each step, (n,), in units of ``2**(shift - bits)``, rounded down.
 
-    ``streams_in``, ``streams_out``: of streams; ``firm``: of what cannot overlap computing.
+    ``streams_in``, ``streams_out``: of streams; ``firm``: of transfers that cannot overlap
+    computing.
     """
 
     load: Ints
@@ -48,14 +49,14 @@ class Setups:
 
 
 def setups_of_steps(
-    instance: Instance, certificate: Certificate, prices: CheckedPrices
+    problem: Problem, certificate: Certificate, duals: CheckedDuals
 ) -> Setups | None:
-    """Return set-ups at a certificate's prices, with barriers between steps; None without any."""
-    cycles = instance.machine.dma_setup_cycles
+    """Return set-ups at a certificate's duals, with barriers between steps; None without any."""
+    cycles = problem.machine.dma_setup_cycles
     if not cycles:
         return None
-    load, store, channel = _of_channels(instance, certificate)
-    firm = [paid + cycles * rho for paid, rho in zip(channel, prices.cycle, strict=True)]
+    load, store, channel = _of_channels(problem, certificate)
+    firm = [paid + cycles * rho for paid, rho in zip(channel, duals.cycle, strict=True)]
     columns, shift = _in_64_bits(load, store, firm)
     return Setups(
         load=columns[0],
@@ -67,14 +68,14 @@ def setups_of_steps(
     )
 
 
-def setups_of_streams(instance: Instance, certificate: Certificate, parts: int) -> Setups | None:
+def setups_of_streams(problem: Problem, certificate: Certificate, parts: int) -> Setups | None:
     """Return set-ups of streams by the parts of steps that the replay has, those of loads nothing.
 
     Accesses are in the last of a step's parts (:mod:`spmopt.core.instants`).
     """
-    if not instance.machine.dma_setup_cycles:
+    if not problem.machine.dma_setup_cycles:
         return None
-    load, store, _ = _of_channels(instance, certificate)
+    load, store, _ = _of_channels(problem, certificate)
     columns, shift = _in_64_bits(load, store)
     nothing, into, out = np.zeros((3, parts), np.int64)
     into[END:-1:PARTS], out[END:-1:PARTS] = columns
@@ -84,10 +85,13 @@ def setups_of_streams(instance: Instance, certificate: Certificate, parts: int) 
 
 
 def _of_channels(
-    instance: Instance, certificate: Certificate
+    problem: Problem, certificate: Certificate
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return what a set-up costs in each step: on the way in, out, and on both channels at once."""
-    machine = instance.machine
+    """Return the cost of a set-up in each step.
+
+    On the way in, out, and on both channels at once.
+    """
+    machine = problem.machine
     factor = machine.dma_setup_cycles * machine.bytes_per_cycle
     into, out = certificate.dram_in.tolist(), certificate.dram_out.tolist()
     both = zip(into, out, strict=True)
@@ -105,7 +109,7 @@ def _in_64_bits(*columns: list[int]) -> tuple[list[Ints], int]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MoveSetups:
-    """What a byte pays for set-ups at its moves, (a,): at an access, and in the stretch before it.
+    """Payment of a byte for set-ups at its moves, (a,): at an access, and in the stretch before it.
 
     ``final`` (m,): at a store after the last access of each tensor.
     """
@@ -119,18 +123,18 @@ class MoveSetups:
     final: Ints
 
     @classmethod
-    def of(cls, line: Timeline, prices: CheckedPrices, setups: Setups) -> MoveSetups:
+    def of(cls, line: Timeline, duals: CheckedDuals, setups: Setups) -> MoveSetups:
         """Share set-ups out among the bytes of each tensor."""
         size, step = line.size_bytes[line.tensor], line.step
         read, written = line.kind != Access.WRITE, line.kind != Access.READ
-        most = _most(line, prices)
+        most = _most(line, duals)
 
         def shared(values: Ints, bytes_of: Ints) -> Ints:
             shares: Ints = np.minimum(values // bytes_of, most >> setups.shift) << setups.shift
             return shares
 
-        load = np.where(line.stationary & read, setups.firm[step], setups.load[step])
-        store = np.where(line.stationary & written, setups.firm[step], setups.store[step])
+        load = np.where(line.required_resident & read, setups.firm[step], setups.load[step])
+        store = np.where(line.required_resident & written, setups.firm[step], setups.store[step])
         first = np.where(line.previous < 0, 0, step[line.previous] + 1)
         before = np.stack((setups.load, setups.store))
         load_before, store_before = least_in_ranges(before, first, step)
@@ -166,14 +170,14 @@ def least_in_ranges(values: Ints, first: Ints, last: Ints) -> Ints:
     return found
 
 
-def _most(line: Timeline, prices: CheckedPrices) -> int:
-    """Return what the set-up of a move may cost a byte at most, so that no path overflows.
+def _most(line: Timeline, duals: CheckedDuals) -> int:
+    """Return the highest cost of a move's set-up for a byte, so that no path overflows.
 
     A path has at most two moves at each access and two in each stretch.
     """
-    passes = np.ones(line.steps, np.int64)
-    np.maximum.at(passes, line.step, line.passes)
-    moves = zip(prices.firm_load.tolist(), prices.firm_store.tolist(), passes.tolist(), strict=True)
-    paid: int = sum(prices.hold.tolist()) + sum(count * (i + o) for i, o, count in moves)
+    fetches = np.ones(line.steps, np.int64)
+    np.maximum.at(fetches, line.step, line.fetches)
+    moves = zip(duals.firm_load.tolist(), duals.firm_store.tolist(), fetches.tolist(), strict=True)
+    paid: int = sum(duals.hold.tolist()) + sum(count * (i + o) for i, o, count in moves)
     uses = int(np.bincount(line.tensor).max(initial=0))
     return max(0, LARGEST - paid) // (4 * (uses + 1))

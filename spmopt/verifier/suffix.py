@@ -37,8 +37,8 @@ class Suffix:
 def track_suffix(line: Timeline, commands: Commands, resident: Ints) -> Suffix:
     """Follow ``Z`` through starts, writes and stores; ``resident`` is per access.
 
-    ``Z_t(1) = s_t`` if ``in_dram``, else 0. A write leaves what it streamed out, ``s_t - r_t``,
-    or nothing when the result is dead and so not streamed. A store adds its bytes.
+    ``Z_t(1) = s_t`` if ``in_dram``, else 0. A write leaves its streamed bytes, ``s_t - r_t``, or
+    nothing when the result is dead and so not streamed. A store adds its bytes.
     """
     tensors = line.size_bytes.size
     write = np.flatnonzero(line.kind != Access.READ)

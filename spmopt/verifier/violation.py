@@ -1,4 +1,4 @@
-"""What the verifier says when a schedule breaks a rule."""
+"""Report of the verifier on a broken rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Violation:
     step, tensor
         Where, if it can be told; -1 is the scratch.
     message
-        What is wrong, with the numbers.
+        The fault, with the numbers.
     """
 
     rule: str
@@ -37,7 +37,7 @@ class Violation:
         return f"{self.rule}{where}: {self.message}"
 
 
-def found(
+def find(
     rule: str, bad: Bools, step: Ints | None, tensor: Ints | None, message: Callable[[int], str]
 ) -> list[Violation]:
     """Return one violation for each of the first rows where ``bad``; ``message`` gets the row."""

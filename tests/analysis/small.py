@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from spmopt.analysis import Analysis
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance, Tensor, TensorKind
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STREAMED, Mode, Operation
+from spmopt.core.operation import STREAMED, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor, TensorKind
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, stream
@@ -38,10 +38,10 @@ OPERATIONS: tuple[Row, ...] = (
 """Name, kind, reads, writes, macs, cycles."""
 
 
-def training_step(spm: int = 64) -> Instance:
+def training_step(spm: int = 64) -> Problem:
     """A convolution, an activation and a skip connection; 1 byte and 4 operations a cycle."""
     index = {name: k for k, name in enumerate(TENSORS)}
-    return Instance(
+    return Problem(
         name="step",
         machine=Machine(
             name="m",
@@ -65,21 +65,21 @@ def training_step(spm: int = 64) -> Instance:
     )
 
 
-def scheduled(instance: Instance, policy: Scheduler) -> Schedule:
+def scheduled(problem: Problem, policy: Scheduler) -> Schedule:
     """What a policy makes of it."""
-    plan = policy(instance, Request()).plan
-    assert plan is not None
-    return assemble(instance, plan)
+    residency_plan = policy(problem, Request()).residency_plan
+    assert residency_plan is not None
+    return assemble(problem, residency_plan)
 
 
-def streamed(instance: Instance) -> Analysis:
+def streamed(problem: Problem) -> Analysis:
     """With nothing kept on chip."""
-    return Analysis.of(instance, scheduled(instance, stream))
+    return Analysis.of(problem, scheduled(problem, stream))
 
 
-def kept(instance: Instance) -> Analysis:
+def kept(problem: Problem) -> Analysis:
     """With what Belady keeps."""
-    return Analysis.of(instance, scheduled(instance, belady))
+    return Analysis.of(problem, scheduled(problem, belady))
 
 
 def _operation(index: Mapping[str, int], row: Row) -> Operation:
@@ -90,5 +90,5 @@ def _operation(index: Mapping[str, int], row: Row) -> Operation:
         kind=kind,
         reads=tuple(index[tensor] for tensor in reads.split()),
         writes=tuple(index[tensor] for tensor in writes.split()),
-        modes=(Mode(compute_cycles=cycles, macs=macs, operands=(STREAMED,) * operands),),
+        mappings=(OpMapping(compute_cycles=cycles, macs=macs, operands=(STREAMED,) * operands),),
     )

@@ -9,13 +9,13 @@ from spmopt.analysis import Analysis, Scope
 from spmopt.analysis.capacity import exact_bytes
 from spmopt.analysis.reuse import over_ranges
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan, Residency, Schedule, Stores
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Stores
 from spmopt.core.timeline import Access
 from spmopt.verifier import ScheduleArrays, verify
 from spmopt.verifier.rules import rule_r1
 from tests.analysis.small import streamed, training_step
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import share, some
 
 
@@ -46,15 +46,15 @@ def test_most_gaps_need_less_than_the_largest() -> None:
 def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
     tried = 0
     for seed in some(range(90)):
-        instance = random_instance(seed, max_operations=8, max_tensors=6, max_operands=4)
+        problem = random_problem(seed, max_operations=8, max_tensors=6, max_operands=4)
         for wanted in ((Scope.ADJACENT_LAYER,), (Scope.INTRA_LAYER, Scope.BLOCK), tuple(Scope)):
-            analysis = streamed(instance)
+            analysis = streamed(problem)
             need = exact_bytes(analysis.steps.view, analysis.reuse, wanted)
-            page = instance.machine.page_bytes
+            page = problem.machine.page_bytes
             if need < 2 * page:
                 continue
             tried += 1
-            roomy = _with_spm(instance, need)
+            roomy = _with_spm(problem, need)
             schedule = _capturing(roomy, analysis, wanted)
             report = verify(roomy, schedule)
             assert report.legal, report.violations
@@ -63,7 +63,7 @@ def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
                 figures = again.scopes()[scope]
                 assert figures.captured_bytes == figures.reusable_bytes
             assert rule_r1(ScheduleArrays.of(roomy, schedule)) == []
-            assert rule_r1(ScheduleArrays.of(_with_spm(instance, need - page), schedule))
+            assert rule_r1(ScheduleArrays.of(_with_spm(problem, need - page), schedule))
     assert tried > share(120)
 
 
@@ -77,11 +77,11 @@ def test_largest_of_ranges_is_that_of_a_loop() -> None:
         np.testing.assert_array_equal(over_ranges(np.maximum, values, begin, end), expected)
 
 
-def _with_spm(instance: Instance, spm: int) -> Instance:
-    return replace(instance, machine=replace(instance.machine, spm_bytes=spm))
+def _with_spm(problem: Problem, spm: int) -> Problem:
+    return replace(problem, machine=replace(problem.machine, spm_bytes=spm))
 
 
-def _capturing(instance: Instance, analysis: Analysis, wanted: Collection[Scope]) -> Schedule:
+def _capturing(problem: Problem, analysis: Analysis, wanted: Collection[Scope]) -> Schedule:
     """Hold the tensors of all gaps of these scopes, store results at once, stream the rest."""
     line, found = analysis.steps.view.timeline, analysis.reuse
     held = np.zeros((line.size_bytes.size, line.steps), bool)
@@ -90,7 +90,7 @@ def _capturing(instance: Instance, analysis: Analysis, wanted: Collection[Scope]
         if found.scope[a] in wanted:
             held[tensor, step : line.step[line.next[a]] + 1] = True
         repeated = Scope.INTRA_LAYER in wanted and found.repeated_bytes[a] > 0
-        if line.stationary[a] or repeated:
+        if line.required_resident[a] or repeated:
             held[tensor, step] = True
     rows = [
         (tensor, step, step + 1, int(line.size_bytes[tensor]))
@@ -100,7 +100,7 @@ def _capturing(instance: Instance, analysis: Analysis, wanted: Collection[Scope]
     stored = line.tensor[written]
     order = np.lexsort((stored, line.step[written]))
     columns = np.array(rows, np.int64).reshape(-1, 4).T
-    plan = Plan(
+    residency_plan = ResidencyPlan(
         steps=line.chosen,
         residency=Residency(
             tensor=columns[0], begin=columns[1], end=columns[2], size_bytes=columns[3]
@@ -111,4 +111,4 @@ def _capturing(instance: Instance, analysis: Analysis, wanted: Collection[Scope]
             size_bytes=line.size_bytes[stored][order],
         ),
     )
-    return assemble(instance, plan)
+    return assemble(problem, residency_plan)

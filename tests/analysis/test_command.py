@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from spmopt.reporting.analysis import REUSE, TIME
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
@@ -98,12 +98,12 @@ def test_csv_has_operations_unless_told_otherwise(run: Run, tmp_path: Path) -> N
     path = tmp_path / "rows.csv"
     record = run(f"analyze {NETWORK} -s belady --json --csv {path}").record
     assert "operations" not in record
-    assert len(path.read_text().splitlines()) == 1 + record["instance"]["operations"]
+    assert len(path.read_text().splitlines()) == 1 + record["problem"]["operations"]
 
 
 def test_figures_that_are_infinite_are_left_out(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (4, "in")}, [Op(cycles=3), Op(reads="a")], spm=8))
+    write_problem(path, tiny({"a": (4, "in")}, [Op(cycles=3), Op(reads="a")], spm=8))
     ran = run(f"analyze {path} -s belady --per operation --json --csv {tmp_path / 'rows.csv'}")
     assert [row["flop_per_byte"] for row in ran.record["operations"]] == [None, 0]
     assert run(f"analyze {path} -s belady --per operation").code == 0
@@ -120,7 +120,7 @@ def test_a_result_file_is_analyzed_as_it_is(run: Run, stored: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "name"),
     [
-        ("-s page", "--scheduler"),
+        ("-s residency", "--scheduler"),
         ("--spm 2MB", "--spm"),
         ("--training", "--training"),
         ("--time-limit 3", "--time-limit"),
@@ -163,14 +163,14 @@ def test_refusals(run: Run, line: str, expected: str) -> None:
 
 def test_infeasible_is_said_in_a_line(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", stationary="a")], spm=4))
+    write_problem(path, tiny({"a": (8, "in")}, [Op(reads="a", required_resident="a")], spm=4))
     assert "need 8 bytes" in refused(run(f"analyze {path} -s belady"), code=3)
 
 
 def test_no_schedule_within_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(instance: Instance, request: Request) -> Outcome:
-        del instance, request
-        return Outcome(plan=None)
+    def nothing(problem: Problem, request: Request) -> Outcome:
+        del problem, request
+        return Outcome(residency_plan=None)
 
     install(monkeypatch, belady=nothing)
     ran = run(f"analyze {NETWORK} -s belady")

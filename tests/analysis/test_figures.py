@@ -8,7 +8,7 @@ import pytest
 from spmopt.analysis import Analysis, Cause, Scope
 from spmopt.analysis.steps import attainable, ridge_point
 from spmopt.assemble import assemble
-from spmopt.core.schedule import Plan, Residency, Schedule, Steps, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.verifier import verify
 from tests.analysis.small import kept, streamed, training_step
 from tests.tiny import Op, tiny
@@ -79,18 +79,16 @@ def test_uses() -> None:
     # 32 operations on 8 and on 4 bytes.
     assert uses["reuse_frequency"][[x, w, y1]].tolist() == [4, 8, 0.5]
     captured = analysis.by_tensor()["captured_bytes"]
-    for tensor, name in enumerate(analysis.instance.tensor_names):
+    for tensor, name in enumerate(analysis.problem.tensor_names):
         assert uses["captured_bytes"][uses["name"] == name].sum() == captured[tensor]
 
 
 def test_resident_part_is_a_mean_over_time() -> None:
-    instance, schedule = _planned(
+    problem, schedule = _planned(
         [(0, 0, 1, 4), (0, 1, 2, 8)],
         [Op(reads="a", cycles=30), Op(cycles=10), Op(reads="a", cycles=10)],
     )
-    assert Analysis.of(instance, schedule).by_tensor()["resident"][0] == (4 * 30 + 8 * 10) / (
-        8 * 50
-    )
+    assert Analysis.of(problem, schedule).by_tensor()["resident"][0] == (4 * 30 + 8 * 10) / (8 * 50)
 
 
 def test_roofline() -> None:
@@ -108,9 +106,14 @@ def test_roofline() -> None:
         ([], [Op(reads="b", cycles=3), Op(reads="b", cycles=4)], {}, [Cause.STREAM_IN, Cause.NONE]),
         ([], [Op(reads="b", writes="c"), Op()], {}, [Cause.STREAM_OUT, Cause.NONE]),
         # Loaded before the computation: 8 + 1 cycles, although 8 could be hidden.
-        ([(0, 0, 1, 8)], [Op(reads="a", cycles=1, stationary="a")], {}, [Cause.STATIONARY]),
+        (
+            [(0, 0, 1, 8)],
+            [Op(reads="a", cycles=1, required_resident="a")],
+            {},
+            [Cause.REQUIRED_RESIDENT],
+        ),
         # The DMA channel takes longer still.
-        ([(0, 0, 1, 8)], [Op(reads="a d", cycles=1, stationary="a")], {}, [Cause.STREAM_IN]),
+        ([(0, 0, 1, 8)], [Op(reads="a d", cycles=1, required_resident="a")], {}, [Cause.STREAM_IN]),
         # Out takes 12 cycles, in 16: what matters is the busier channel.
         ([], [Op(reads="d", writes="c")], {}, [Cause.STREAM_IN]),
         ([(0, 0, 1, 8)], [Op(reads="a b", writes="c")], {}, [Cause.STREAM_OUT]),
@@ -124,17 +127,17 @@ def test_causes(
     machine: dict[str, Any],
     expected: list[Cause],
 ) -> None:
-    instance, schedule = _planned(rows, operations, **machine)
-    assert Analysis.of(instance, schedule).by_operation().stall_cause == [
+    problem, schedule = _planned(rows, operations, **machine)
+    assert Analysis.of(problem, schedule).by_operation().stall_cause == [
         each.words for each in expected
     ]
 
 
 def test_a_store_is_a_cause() -> None:
-    instance, schedule = _planned(
+    problem, schedule = _planned(
         [(2, 0, 2, 12)], [Op(writes="c"), Op(reads="b")], stores=[(1, 2, 12)]
     )
-    assert Analysis.of(instance, schedule).by_operation().stall_cause == ["none", "store"]
+    assert Analysis.of(problem, schedule).by_operation().stall_cause == ["none", "store"]
 
 
 def _planned(
@@ -147,15 +150,15 @@ def _planned(
     tensors = {"a": (8, "in"), "b": (4, "in"), "c": (12, "keep"), "d": (16, "in")}
     if not any("c" in op.writes for op in operations):
         tensors["c"] = (12, "")
-    instance = tiny(tensors, operations, spm=32, **machine)
+    problem = tiny(tensors, operations, spm=32, **machine)
     table = np.array(rows, np.int64).reshape(-1, 4).T
     stored = np.array(stores or [], np.int64).reshape(-1, 3).T
     count = len(operations)
-    plan = Plan(
+    residency_plan = ResidencyPlan(
         steps=Steps.listed(np.zeros(count, np.int64)),
         residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
         stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
     )
-    schedule = assemble(instance, plan)
-    assert verify(instance, schedule).legal
-    return instance, schedule
+    schedule = assemble(problem, residency_plan)
+    assert verify(problem, schedule).legal
+    return problem, schedule

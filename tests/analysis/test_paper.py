@@ -17,7 +17,7 @@ def test_adjacent_layers_need_what_the_paper_reads_off_its_curves(
 ) -> None:
     """Section 5.3.1: the traffic has fallen by 70 % at 296 MB and at 442 MB."""
     graph = load_network(network, batch=32, training=True)
-    analysis = streamed(lower(graph, load_machine("rtx2080ti", {}), lowering="ideal"))
+    analysis = streamed(lower(graph, load_machine("rtx2080ti", {}), mapper="ideal"))
     need = analysis.scopes()[Scope.ADJACENT_LAYER].formula_bytes
     assert need is not None
     assert round(need / 1e6) == formula_mb

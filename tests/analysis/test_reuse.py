@@ -7,10 +7,10 @@ import numpy as np
 from spmopt.analysis import Analysis, Scope
 from spmopt.analysis.reuse import repeats
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance, TensorKind
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.problem import Problem, TensorKind
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from tests.analysis.small import kept, streamed, training_step
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_schedule
@@ -22,7 +22,7 @@ def gaps(analysis: Analysis) -> dict[tuple[str, int], Scope]:
     """Scope by tensor and step of the first use."""
     line = analysis.steps.view.timeline
     return {
-        (analysis.instance.tensors[int(line.tensor[a])].name, int(line.step[a])): Scope(
+        (analysis.problem.tensors[int(line.tensor[a])].name, int(line.step[a])): Scope(
             int(analysis.reuse.scope[a])
         )
         for a in np.flatnonzero(analysis.reuse.scope >= 0)
@@ -45,7 +45,7 @@ def test_scopes_of_a_training_step() -> None:
 
 
 def test_recurrent_weights_are_those_of_one_kind_of_operation() -> None:
-    instance = tiny(
+    problem = tiny(
         {"w": (4, "in"), "a": (4, ""), "b": (4, ""), "c": (4, "keep")},
         [
             Op(reads="w", writes="a"),
@@ -54,24 +54,24 @@ def test_recurrent_weights_are_those_of_one_kind_of_operation() -> None:
         ],
         spm=16,
     )
-    assert gaps(streamed(_kinds(instance, "Cell", "Cell", "Cell"))) == {
+    assert gaps(streamed(_kinds(problem, "Cell", "Cell", "Cell"))) == {
         ("w", 0): WEIGHT,
         ("w", 1): WEIGHT,
         ("a", 0): ADJACENT,
         ("b", 1): ADJACENT,
     }
     # Without a kind, or of another kind, it is reuse like any other.
-    assert gaps(streamed(instance))["w", 0] is ADJACENT
-    assert gaps(streamed(_kinds(instance, "Cell", "Gather", "Cell")))["w", 1] is ADJACENT
+    assert gaps(streamed(problem))["w", 0] is ADJACENT
+    assert gaps(streamed(_kinds(problem, "Cell", "Gather", "Cell")))["w", 1] is ADJACENT
 
 
 def test_what_is_overwritten_or_dead_is_no_reuse() -> None:
-    instance = tiny(
+    problem = tiny(
         {"a": (4, "in"), "b": (4, "keep")},
         [Op(reads="a", writes="b"), Op(writes="a"), Op(reads="a", writes="b")],
         spm=16,
     )
-    assert gaps(streamed(instance)) == {("a", 1): ADJACENT}
+    assert gaps(streamed(problem)) == {("a", 1): ADJACENT}
 
 
 def test_captured_bytes_of_a_training_step() -> None:
@@ -89,8 +89,8 @@ def test_captured_bytes_of_a_training_step() -> None:
 def test_captured_is_the_least_resident_from_use_to_use() -> None:
     partial = 0
     for seed in range(300):
-        instance, schedule = random_schedule(seed, max_operations=10, max_tensors=5)
-        analysis = Analysis.of(instance, schedule)
+        problem, schedule = random_schedule(seed, max_operations=10, max_tensors=5)
+        analysis = Analysis.of(problem, schedule)
         view, line = analysis.steps.view, analysis.steps.view.timeline
         for a in np.flatnonzero(analysis.reuse.scope >= 0):
             steps = np.arange(line.step[a], line.step[line.next[a]] + 1)
@@ -102,11 +102,11 @@ def test_captured_is_the_least_resident_from_use_to_use() -> None:
 
 def test_policies_bring_in_exactly_what_is_not_captured() -> None:
     for seed in some(range(150)):
-        instance = random_instance(
-            seed, max_operations=12, max_tensors=6, max_modes=2, duplex=seed % 2 == 0
+        problem = random_problem(
+            seed, max_operations=12, max_tensors=6, max_mappings=2, duplex=seed % 2 == 0
         )
-        assert streamed(instance).vain_bytes == 0
-        assert kept(instance).vain_bytes == 0
+        assert streamed(problem).vain_bytes == 0
+        assert kept(problem).vain_bytes == 0
 
 
 def test_what_random_plans_load_in_vain_is_seen() -> None:
@@ -119,8 +119,8 @@ def test_what_random_plans_load_in_vain_is_seen() -> None:
 
 
 def test_a_load_that_is_dropped_before_use_is_in_vain() -> None:
-    instance = tiny({"a": (8, "in")}, [Op(), Op(), Op(reads="a")], spm=8)
-    plan = Plan(
+    problem = tiny({"a": (8, "in")}, [Op(), Op(), Op(reads="a")], spm=8)
+    residency_plan = ResidencyPlan(
         steps=Steps.listed(np.zeros(3, np.int64)),
         residency=Residency(
             tensor=np.array([0]),
@@ -130,45 +130,52 @@ def test_a_load_that_is_dropped_before_use_is_in_vain() -> None:
         ),
         stores=Stores.empty(),
     )
-    analysis = Analysis.of(instance, assemble(instance, plan))
+    analysis = Analysis.of(problem, assemble(problem, residency_plan))
     assert (analysis.steps.dram_in_bytes.tolist(), analysis.vain_bytes) == ([4, 0, 8], 4)
 
 
 def test_repeats_of_each_kind_of_access() -> None:
-    instance = tiny(
+    problem = tiny(
         {"a": (4, "in"), "b": (4, "keep"), "c": (4, "in keep"), "d": (4, ""), "e": (4, "in")},
-        [Op(reads="a c e", writes="b c d", passes=dict.fromkeys("abcde", 3), stationary="e")],
+        [
+            Op(
+                reads="a c e",
+                writes="b c d",
+                fetches=dict.fromkeys("abcde", 3),
+                required_resident="e",
+            )
+        ],
         spm=16,
     )
-    line = streamed(instance).steps.view.timeline
-    by_name = {instance.tensors[t].name: k for k, t in enumerate(line.tensor.tolist())}
+    line = streamed(problem).steps.view.timeline
+    by_name = {problem.tensors[t].name: k for k, t in enumerate(line.tensor.tolist())}
     times = repeats(line)
     assert {name: int(times[k]) for name, k in by_name.items()} == {
         "a": 2,  # read again twice
         "b": 4,  # partial sums, out and in again twice
         "c": 4,  # updated, each way
         "d": 0,  # dead: moved neither way
-        "e": 0,  # stationary
+        "e": 0,  # required-resident
     }
 
 
 def test_repeated_passes_are_intra_layer_reuse() -> None:
-    instance = tiny(
-        {"a": (8, "in"), "b": (4, "keep")}, [Op(reads="a", writes="b", passes={"a": 3})], spm=4
+    problem = tiny(
+        {"a": (8, "in"), "b": (4, "keep")}, [Op(reads="a", writes="b", fetches={"a": 3})], spm=4
     )
-    intra, *others = streamed(instance).scopes()
+    intra, *others = streamed(problem).scopes()
     assert (intra.gaps, intra.reusable_bytes, intra.captured_bytes) == (0, 16, 0)
     assert intra.alone_bytes == 8
     assert not any(scope.reusable_bytes for scope in others)
 
 
-def _kinds(instance: Instance, *kinds: str) -> Instance:
+def _kinds(problem: Problem, *kinds: str) -> Problem:
     """The first tensor a weight, and operations of these kinds."""
-    first, *rest = instance.tensors
+    first, *rest = problem.tensors
     return replace(
-        instance,
+        problem,
         tensors=(replace(first, kind=TensorKind.WEIGHT), *rest),
         operations=tuple(
-            replace(op, kind=kind) for op, kind in zip(instance.operations, kinds, strict=True)
+            replace(op, kind=kind) for op, kind in zip(problem.operations, kinds, strict=True)
         ),
     )

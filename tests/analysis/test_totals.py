@@ -17,10 +17,10 @@ SEEDS = 150
 def cases() -> Iterator[tuple[Analysis, Totals]]:
     """Random schedules, in any order, with everything that the format knows."""
     for seed in range(SEEDS):
-        instance, schedule = rich_schedule(seed)
-        totals = verify(instance, schedule).totals
+        problem, schedule = rich_schedule(seed)
+        totals = verify(problem, schedule).totals
         assert totals is not None
-        yield Analysis.of(instance, schedule), totals
+        yield Analysis.of(problem, schedule), totals
 
 
 def summed(groups: Breakdown) -> Totals:
@@ -67,7 +67,7 @@ def test_tensors_add_up() -> None:
 
 def test_rates_follow_from_the_totals() -> None:
     for analysis, totals in cases():
-        machine, network = analysis.instance.machine, analysis.network()
+        machine, network = analysis.problem.machine, analysis.network()
         if totals.makespan_cycles == 0:
             continue
         time_s = totals.makespan_cycles / machine.clock_hz

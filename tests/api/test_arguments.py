@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import spmopt
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from tests.solving.fakes import bounds_only, install
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
@@ -19,14 +19,14 @@ BUFFERS = (spmopt.Buffer(name="a", lower=0, upper=2, size_bytes=8),)
 
 
 def solution() -> spmopt.Solution:
-    return spmopt.solve(read_instance(MLP), "lru")
+    return spmopt.solve(read_problem(MLP), "lru")
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     (
         "load",
         {"source": 5},
-        "source 5: must be str | Path | Graph | Instance (spmopt.lower makes one)",
+        "source 5: must be str | Path | Graph | Problem (spmopt.lower makes one)",
     ),
     ("load", {"batch": "two"}, "batch 'two': must be int"),
     ("load", {"batch": 2.5}, "batch 2.5: must be int"),
@@ -48,18 +48,18 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (
         "lower",
         {"workload": 3},
-        "workload 3: must be Workload (spmopt.load makes one) | Graph | Instance (sp",
+        "workload 3: must be Workload (spmopt.load makes one) | Graph | Problem (sp",
     ),
     ("lower", {"machine": "tpu"}, "machine 'tpu': must be Machine (spmopt.machine makes one)"),
-    ("solve", {"instance": "mlp"}, "instance 'mlp': must be Instance (spmopt.lower makes one)"),
+    ("solve", {"problem": "mlp"}, "problem 'mlp': must be Problem (spmopt.lower makes one)"),
     ("solve", {"scheduler": 7}, "scheduler 7: must be str | Policy"),
     ("solve", {"objective": 7}, "objective 7: must be str | Objective"),
     ("solve", {"time_limit": "60"}, "time_limit '60': must be float"),
     ("solve", {"threads": 1.5}, "threads 1.5: must be int"),
     (
         "compare",
-        {"schedulers": "page"},
-        "schedulers 'page': must be Sequence[str | SchedulerEntry | Policy]",
+        {"schedulers": "residency"},
+        "schedulers 'residency': must be Sequence[str | SchedulerEntry | Policy]",
     ),
     (
         "compare",
@@ -119,10 +119,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     "load": lambda: {"source": "bert-tiny"},
-    "lower": lambda: {"workload": read_instance(MLP)},
-    "solve": lambda: {"instance": read_instance(MLP)},
-    "compare": lambda: {"instance": read_instance(MLP)},
-    "export": lambda: {"instance": read_instance(MLP)},
+    "lower": lambda: {"workload": read_problem(MLP)},
+    "solve": lambda: {"problem": read_problem(MLP)},
+    "compare": lambda: {"problem": read_problem(MLP)},
+    "export": lambda: {"problem": read_problem(MLP)},
     "sweep": lambda: {"networks": "bert-tiny"},
     "tune": lambda: {"networks": "bert-tiny", "space": "none.toml"},
     "place": lambda: {"buffers": BUFFERS, "capacity": 8},
@@ -165,7 +165,7 @@ def test_numbers_of_numpy_generators_and_sets_are_taken(monkeypatch: pytest.Monk
     install(monkeypatch, fluid=bounds_only)
     workload = spmopt.load("bert-tiny", batch=np.int64(2), training=np.bool_(False))  # type: ignore[arg-type]
     assert workload.title == "bert-tiny, batch 2"
-    instance = read_instance(MLP)
-    found = spmopt.compare(instance, (n for n in ("lru", "belady")), time_limit=np.float64(5))  # type: ignore[arg-type]
+    problem = read_problem(MLP)
+    found = spmopt.compare(problem, (n for n in ("lru", "belady")), time_limit=np.float64(5))  # type: ignore[arg-type]
     assert len(found) == 2
-    assert len(spmopt.compare(instance, {"lru": 1}.keys())) == 1  # type: ignore[arg-type]
+    assert len(spmopt.compare(problem, {"lru": 1}.keys())) == 1  # type: ignore[arg-type]

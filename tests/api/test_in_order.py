@@ -15,21 +15,23 @@ from spmopt.api.solutions import Solution
 from spmopt.assemble import assemble
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective
+from spmopt.core.problem import Problem
 from spmopt.reporting.verification import verification_lines
 from spmopt.verifier import verify
 from tests.graph.networks import mlp
 from tests.solving.test_orders import branches
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
-from tests.verifier.random_plans import random_plan
+from tests.verifier.random_plans import random_residency_plan
 
 
-def search_on(instance: Instance, slack: Fraction, weights: int = 5) -> WeightSearch:
+def search_on(problem: Problem, slack: Fraction, weights: int = 5) -> WeightSearch:
     def solve(objective: Objective, limit_s: float) -> Solution:
-        return spmopt.solve(instance, "page", objective=objective, time_limit=limit_s, threads=1)
+        return spmopt.solve(
+            problem, "residency", objective=objective, time_limit=limit_s, threads=1
+        )
 
     asked = InOrder(first=MAKESPAN, second=TRAFFIC, slack=slack)
     search = WeightSearch(asked, solve, solve(MAKESPAN, 5.0))
@@ -41,9 +43,9 @@ def search_on(instance: Instance, slack: Fraction, weights: int = 5) -> WeightSe
 def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
     improved = checked = 0
     for seed in range(6, 12):
-        instance = random_instance(seed, max_operations=6, max_tensors=5)
-        search = search_on(instance, Fraction(1, 20), weights=4)
-        first = spmopt.solve(instance, "page", time_limit=5.0, threads=1).result.totals
+        problem = random_problem(seed, max_operations=6, max_tensors=5)
+        search = search_on(problem, Fraction(1, 20), weights=4)
+        first = spmopt.solve(problem, "residency", time_limit=5.0, threads=1).result.totals
         assert first is not None
         totals = search.best.result.totals
         assert totals is not None
@@ -55,7 +57,8 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
         generator = np.random.default_rng(seed)
         for _ in some(range(30)):
             found = verify(
-                instance, assemble(instance, random_plan(instance, generator, free_order=False))
+                problem,
+                assemble(problem, random_residency_plan(problem, generator, free_order=False)),
             ).totals
             if found is not None and found.value(MAKESPAN) <= search.limit:
                 checked += 1
@@ -65,23 +68,23 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
 
 
 def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
-    result = spmopt.solve(spare(), "page", time_limit=5.0).result
+    result = spmopt.solve(spare(), "residency", time_limit=5.0).result
     assert bound_of_all(result) == result.bound is not None
-    instance = branches()
-    tsai = spmopt.solve(instance, "tsai", time_limit=5.0).result
+    problem = branches()
+    tsai = spmopt.solve(problem, "tsai", time_limit=5.0).result
     assert tsai.order is not None
     assert tsai.bound is not None
     assert bound_of_all(tsai) is None
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
-    cut = spmopt.solve(spmopt.lower(mlp(), machine), "pieces", time_limit=4.0).result
-    assert cut.pieces is not None
-    assert bound_of_all(cut) == cut.cover_bound
-    assert bound_of_all(replace(cut, cover_bound=None)) is None
+    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=4.0).result
+    assert cut.fusion is not None
+    assert bound_of_all(cut) == cut.fusion_bound
+    assert bound_of_all(replace(cut, fusion_bound=None)) is None
 
 
 def test_the_least_found_is_that_of_all_schedules() -> None:
     """A weight's schedule takes less time than that for time alone, which is beyond the slack."""
-    solved = spmopt.solve(spare(), "page", time_limit=5.0)
+    solved = spmopt.solve(spare(), "residency", time_limit=5.0)
 
     def of(cycles: int, moved: int) -> Solution:
         assert solved.result.totals is not None
@@ -98,7 +101,7 @@ def test_the_least_found_is_that_of_all_schedules() -> None:
     assert [search.least, search.limit, search.second] == [95, 95, 50]
 
 
-def spare() -> Instance:
+def spare() -> Problem:
     """x is read twice; while the long operations compute, reading it again costs no time."""
     return tiny(
         {"x": (8, "in"), "y": (8, "keep"), "z": (8, "keep")},
@@ -109,7 +112,7 @@ def spare() -> Instance:
 
 def test_by_hand() -> None:
     """200 cycles with 32 bytes or more; at the least x stays, and 24 move: 8 in, 16 out."""
-    solution = spmopt.solve(spare(), "page", objective="time:0%,traffic", time_limit=5.0)
+    solution = spmopt.solve(spare(), "residency", objective="time:0%,traffic", time_limit=5.0)
     assert solution.makespan_s is not None
     assert solution.traffic_bytes == 24
     first, second, of = solution.result.notes[-3:]
@@ -157,9 +160,9 @@ def test_read(text: str, said: str | None) -> None:
     assert is_ordered(text) == (said is not None)
     if said is not None:
         with pytest.raises(InputError, match=said):
-            InOrder.named(text, machine)
-    assert InOrder.named("replay:0.5%,traffic", machine).slack == Fraction(1, 200)
-    weighed = InOrder.named("replay,traffic", machine).weighed(Fraction(2))
+            InOrder.with_name(text, machine)
+    assert InOrder.with_name("replay:0.5%,traffic", machine).slack == Fraction(1, 200)
+    weighed = InOrder.with_name("replay,traffic", machine).weigh(Fraction(2))
     assert weighed.replayed is REPLAY.replayed
     assert (weighed.cycle, weighed.dram_in_byte) == (Fraction(1), Fraction(2))
     assert weighed.name == "replay, then traffic"
@@ -167,4 +170,4 @@ def test_read(text: str, said: str | None) -> None:
 
 def test_others_take_one_objective() -> None:
     with pytest.raises(InputError, match="no objective called 'time,traffic'"):
-        spmopt.compare(spare(), ["page"], objective="time,traffic")
+        spmopt.compare(spare(), ["residency"], objective="time,traffic")

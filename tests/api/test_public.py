@@ -11,7 +11,7 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from tests.solving.fakes import bounds_only, install
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
@@ -64,7 +64,7 @@ def test_every_parameter_is_documented(name: str) -> None:
 
 def test_a_notebook_gets_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=bounds_only)
-    compared = spmopt.compare(read_instance(MLP), ["lru", "belady"])
+    compared = spmopt.compare(read_problem(MLP), ["lru", "belady"])
     frame = compared.to_frame()
     assert list(frame["scheduler"]) == ["lru", "belady"]
     solution = compared["lru"]
@@ -79,7 +79,7 @@ def test_a_notebook_gets_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
         compared.to_frame()
 
 
-def test_graphs_and_instances_of_ones_own() -> None:
+def test_graphs_and_problems_of_ones_own() -> None:
     workload = spmopt.load("bert-tiny", batch=2)
     assert workload.graph is not None
     step = spmopt.lower(spmopt.load(workload.graph, training=True), spmopt.machine(spm="2MB"))

@@ -7,25 +7,25 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
-from spmopt.io.files import read_instance, read_result, write_result
+from spmopt.core.problem import Problem
+from spmopt.io.files import read_problem, read_result, write_result
 from spmopt.reporting.comparison import compare_view
 from spmopt.reporting.tables import MOST_ROWS, Grid, as_html
 from tests.api.html import Page
 from tests.cli.run import Run, runner
 
-INSTANCES = Path(__file__).parents[2] / "instances"
+PROBLEMS = Path(__file__).parents[2] / "instances"
 HOSTILE = '<script>alert("1")</script> & \N{SNOWMAN} ' + "x" * 200
 
 
 @pytest.fixture(scope="module")
-def case() -> Instance:
-    return read_instance(INSTANCES / "mlp.json")
+def case() -> Problem:
+    return read_problem(PROBLEMS / "mlp.json")
 
 
 @pytest.fixture(scope="module")
-def compared(case: Instance) -> spmopt.ComparisonTable:
-    return spmopt.compare(case, ["lru", "page", "fluid"])
+def compared(case: Problem) -> spmopt.ComparisonTable:
+    return spmopt.compare(case, ["lru", "residency", "fluid"])
 
 
 @pytest.fixture
@@ -36,16 +36,16 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_a_comparison_is_that_of_the_command_line(
     compared: spmopt.ComparisonTable, run: Run
 ) -> None:
-    view = compare_view(compared.instance, compared.results)
+    view = compare_view(compared.problem, compared.results)
     page = Page(compared._repr_html_())
     assert page.paragraphs == [view.heading, *view.remarks]
     assert page.tables == [[list(view.columns), *map(list, view.rows)]]
-    printed = run(f"compare {INSTANCES / 'mlp.json'} -s lru,page,fluid").out.splitlines()
+    printed = run(f"compare {PROBLEMS / 'mlp.json'} -s lru,residency,fluid").out.splitlines()
     assert str(compared).splitlines() == printed
 
 
 def test_a_result_shows_the_figures_of_its_sheet(compared: spmopt.ComparisonTable) -> None:
-    solved = compared["page"]
+    solved = compared["residency"]
     lines = str(solved).splitlines()
     page = Page(solved._repr_html_())
     (table,) = page.tables
@@ -57,9 +57,9 @@ def test_a_result_shows_the_figures_of_its_sheet(compared: spmopt.ComparisonTabl
 def test_an_analysis_has_a_table_for_each_of_the_command_lines(
     compared: spmopt.ComparisonTable, run: Run, tmp_path: Path
 ) -> None:
-    compared["page"].save(tmp_path / "r.json")
+    compared["residency"].save(tmp_path / "r.json")
     for per in (None, "layer", "tensor", "use"):
-        analyzed = spmopt.analyze(compared["page"], per=per)
+        analyzed = spmopt.analyze(compared["residency"], per=per)
         option = "" if per is None else f" --per {per}"
         printed = run(f"analyze {tmp_path / 'r.json'}{option}").out
         assert str(analyzed) == printed.rstrip("\n")
@@ -71,7 +71,7 @@ def test_an_analysis_has_a_table_for_each_of_the_command_lines(
                     assert cell in printed
 
 
-def test_names_are_text(case: Instance) -> None:
+def test_names_are_text(case: Problem) -> None:
     tensors = tuple(replace(each, name=f"{HOSTILE}{k}") for k, each in enumerate(case.tensors))
     operations = tuple(
         replace(each, name=f"{HOSTILE}{k}") for k, each in enumerate(case.operations)
@@ -88,19 +88,19 @@ def test_names_are_text(case: Instance) -> None:
 
 
 def test_a_picture_is_inline(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
-    drawn = spmopt.plot(compared["page"], picture="occupancy")
+    drawn = spmopt.plot(compared["residency"], picture="occupancy")
     (image,) = Page(drawn._repr_html_()).images
     assert str(image["src"]).startswith("data:image/png;base64,")
     drawn.save(tmp_path / "o.png")
     assert (tmp_path / "o.png").read_bytes() == drawn._repr_png_()
     with pytest.raises(InputError, match="not a picture format"):
         drawn.save(tmp_path / "o.docx")
-    both = spmopt.plot([compared["lru"], compared["page"]])
-    assert str(both) == f"compare of {compared.instance.name}, A: lru; B: page"
+    both = spmopt.plot([compared["lru"], compared["residency"]])
+    assert str(both) == f"compare of {compared.problem.name}, A: lru; B: residency"
 
 
 def test_files(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
-    solved = compared["page"]
+    solved = compared["residency"]
     path = tmp_path / "r.json"
     solved.save(path)
     again = spmopt.read(path)
@@ -123,50 +123,50 @@ def test_files(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
 
 
 def test_the_best_and_how_far_the_others_are(compared: spmopt.ComparisonTable) -> None:
-    assert compared.best.result.scheduler == "page"
-    assert [each.result.scheduler for each in compared] == ["lru", "page", "fluid"]
+    assert compared.best.result.scheduler == "residency"
+    assert [each.result.scheduler for each in compared] == ["lru", "residency", "fluid"]
     assert len(compared) == 3
     least, most = compared.excess("lru")
-    lru, page = compared["lru"].result, compared["page"].result
+    lru, page = compared["lru"].result, compared["residency"].result
     assert lru.value is not None
     assert page.value is not None
     assert page.bound is not None
     assert least == pytest.approx(float(lru.value / page.value) - 1)
     assert least <= most == pytest.approx(float(lru.value / page.bound) - 1)
-    assert compared.excess("page")[0] == 0
+    assert compared.excess("residency")[0] == 0
 
 
-def test_what_is_not_there_is_said(compared: spmopt.ComparisonTable, case: Instance) -> None:
-    with pytest.raises(InputError, match="did you mean page"):
-        compared["pag"]
+def test_what_is_not_there_is_said(compared: spmopt.ComparisonTable, case: Problem) -> None:
+    with pytest.raises(InputError, match="did you mean residency"):
+        compared["residenc"]
     with pytest.raises(InputError, match="fluid: needs a schedule"):
         compared.excess("fluid")
     with pytest.raises(InputError, match="mlp, fluid: holds no schedule, but a bound on"):
         spmopt.analyze(compared["fluid"])
     with pytest.raises(InputError, match="name at least one"):
         spmopt.compare(case, [])
-    nothing = spmopt.compare(read_instance(INSTANCES / "infeasible.json"), ["lru"])
+    nothing = spmopt.compare(read_problem(PROBLEMS / "infeasible.json"), ["lru"])
     assert "infeasible" in str(nothing)
     with pytest.raises(InputError, match="no scheduler of the comparison has a schedule"):
         _ = nothing.best
 
 
-def test_instances_are_those_of_the_command_line(run: Run, tmp_path: Path) -> None:
+def test_problems_are_those_of_the_command_line(run: Run, tmp_path: Path) -> None:
     workload = spmopt.load("bert-tiny", batch=2, training=True)
     machine = spmopt.machine(spm="1MB", settings={"energy.mac_pj": 1.5})
     made = spmopt.lower(workload, machine)
     options = "--batch 2 --training --spm 1MB --set energy.mac_pj=1.5"
-    assert run(f"instance bert-tiny {options} -o {tmp_path / 'i.json'}").code == 0
-    assert read_instance(tmp_path / "i.json") == made
+    assert run(f"problem bert-tiny {options} -o {tmp_path / 'i.json'}").code == 0
+    assert read_problem(tmp_path / "i.json") == made
     assert spmopt.lower(spmopt.load(tmp_path / "i.json")) == made
     with pytest.raises(InputError, match="bert-tin"):
         spmopt.load("bert-tin")
     assert len(spmopt.machine(bank=["1MB:nvsim-sram"]).banks) == 1
 
 
-def test_usual_schedulers_know_the_objective(case: Instance) -> None:
+def test_usual_schedulers_know_the_objective(case: Problem) -> None:
     names = [each.result.scheduler for each in spmopt.compare(case, objective="replay")]
-    assert {"page", "lru", "fluid"} <= {*names}
+    assert {"residency", "lru", "fluid"} <= {*names}
     assert "joint" not in names
 
 
@@ -182,14 +182,14 @@ def test_show_uses_what_a_notebook_offers(
     capsys: pytest.CaptureFixture[str],
     compared: spmopt.ComparisonTable,
 ) -> None:
-    spmopt.show(compared["page"])
+    spmopt.show(compared["residency"])
     assert capsys.readouterr().out == f"{compared['page']}\n"
     shown: list[object] = []
     monkeypatch.setattr("builtins.display", shown.append, raising=False)
     spmopt.show(compared)
     assert shown == [compared]
     assert repr(compared) == str(compared)
-    assert len(repr(spmopt.plot(compared["page"], picture="map"))) < 200
+    assert len(repr(spmopt.plot(compared["residency"], picture="map"))) < 200
     spmopt.show("a text")
     assert capsys.readouterr().out == "a text\n"
     assert capsys.readouterr().out == ""
@@ -204,24 +204,22 @@ def test_a_notebook_gets_no_output_beside_what_it_asks_for(
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     text = repr(compared)
     assert capsys.readouterr() == ("", "")
-    assert "page" in text
+    assert "residency" in text
 
 
-def test_an_instance_is_a_line_in_a_notebook(case: Instance) -> None:
+def test_an_problem_is_a_line_in_a_notebook(case: Problem) -> None:
     counts = f"{len(case.operations)} operations, {len(case.tensors)} tensors"
-    assert repr(case) == f"<Instance {case.name}: {counts}, on {case.machine.name}>"
+    assert repr(case) == f"<Problem {case.name}: {counts}, on {case.machine.name}>"
 
 
 @pytest.mark.parametrize("tolerance", ["0.1%", -1.0, float("nan"), None])
 def test_a_tolerance_that_makes_no_sense_is_said_in_one_line(
-    case: Instance, tolerance: object
+    case: Problem, tolerance: object
 ) -> None:
     with pytest.raises(InputError, match=f"^tolerance '?{tolerance}'?: must be a number"):
         spmopt.solve(case, tolerance=tolerance)  # type: ignore[arg-type]
 
 
-def test_a_file_is_no_instance() -> None:
-    with pytest.raises(
-        InputError, match=r"^instance 'model.onnx': must be an instance .spmopt.lower"
-    ):
-        spmopt.solve("model.onnx", "page")  # type: ignore[arg-type]
+def test_a_file_is_no_problem() -> None:
+    with pytest.raises(InputError, match=r"^problem 'model.onnx': must be Problem .spmopt.lower"):
+        spmopt.solve("model.onnx", "residency")  # type: ignore[arg-type]

@@ -47,10 +47,10 @@ def test_schedules_of_its_trials(found: spmopt.HardwareSearch, tmp_path: Path) -
     first = found.rows()[0]
     solved = found.solution(found.front[0])
     assert solved.result.schedule is not None
-    require_legal(solved.instance, solved.result.schedule, solved.result.totals)
+    require_legal(solved.problem, solved.result.schedule, solved.result.totals)
     totals = solved.result.totals
     assert totals is not None
-    seconds = totals.makespan_cycles / solved.instance.machine.clock_hz
+    seconds = totals.makespan_cycles / solved.problem.machine.clock_hz
     assert seconds == pytest.approx(first["time_s"], rel=1e-3)
     with pytest.raises(InputError, match="99"):
         found.solution(99)

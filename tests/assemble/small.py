@@ -1,4 +1,4 @@
-"""Small instances and plans written by hand: names instead of indices, a page of one byte."""
+"""Small problems and plans written by hand: names instead of indices, a page of one byte."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.operation import Mode, Operand, Operation
-from spmopt.core.schedule import Command, Commands, Plan, Residency, Steps, Stores
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor
+from spmopt.core.schedule import Command, Commands, Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.timeline import Timeline, timeline
 
 
@@ -26,17 +26,17 @@ def made(size_bytes: int, *, keep: bool = False) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class Op:
-    """An operation by tensor names; ``passes`` and ``stationary`` name operands."""
+    """An operation by tensor names; ``fetches`` and ``required_resident`` name operands."""
 
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
     cycles: int = 0
     scratch: int = 0
-    passes: Mapping[str, int] = field(default_factory=dict)
-    stationary: Sequence[str] = ()
+    fetches: Mapping[str, int] = field(default_factory=dict)
+    required_resident: Sequence[str] = ()
 
 
-def problem(
+def make_problem(
     tensors: Mapping[str, Tensor],
     operations: Sequence[Op],
     *,
@@ -44,10 +44,10 @@ def problem(
     page: int = 1,
     setup: int = 0,
     duplex: bool = False,
-) -> Instance:
-    """An instance on a machine that moves a byte a cycle."""
+) -> Problem:
+    """A problem on a machine that moves a byte a cycle."""
     names = list(tensors)
-    return Instance(
+    return Problem(
         name="small",
         machine=Machine(
             name="unit",
@@ -73,12 +73,15 @@ def _operation(names: list[str], index: int, op: Op) -> Operation:
         name=f"op{index}",
         reads=tuple(names.index(name) for name in op.reads),
         writes=tuple(names.index(name) for name in op.writes),
-        modes=(
-            Mode(
+        mappings=(
+            OpMapping(
                 compute_cycles=op.cycles,
                 scratch_bytes=op.scratch,
                 operands=tuple(
-                    Operand(passes=op.passes.get(name, 1), stationary=name in op.stationary)
+                    Operand(
+                        fetches=op.fetches.get(name, 1),
+                        required_resident=name in op.required_resident,
+                    )
                     for name in operands
                 ),
             ),
@@ -86,17 +89,17 @@ def _operation(names: list[str], index: int, op: Op) -> Operation:
     )
 
 
-def plan(
-    instance: Instance,
+def residency_plan(
+    problem: Problem,
     rows: Sequence[tuple[str, int, int, int]] = (),
     stores: Sequence[tuple[int, str, int]] = (),
-) -> Plan:
+) -> ResidencyPlan:
     """A plan in the listed order from (tensor, begin, end, bytes) and (step, tensor, bytes)."""
-    names = list(instance.tensor_names)
-    count = len(instance.operations)
+    names = list(problem.tensor_names)
+    count = len(problem.operations)
     table = np.array([(names.index(t), *rest) for t, *rest in rows], np.int64).reshape(-1, 4)
     saved = np.array([(i, names.index(t), x) for i, t, x in stores], np.int64).reshape(-1, 3)
-    return Plan(
+    return ResidencyPlan(
         steps=Steps.listed(np.zeros(count, np.int64)),
         residency=Residency(
             tensor=table[:, 0], begin=table[:, 1], end=table[:, 2], size_bytes=table[:, 3]
@@ -105,14 +108,14 @@ def plan(
     )
 
 
-def arrays(instance: Instance, chosen: Plan) -> Timeline:
-    """The instance as ``chosen`` runs it."""
-    return timeline(instance, chosen.steps)
+def arrays(problem: Problem, chosen: ResidencyPlan) -> Timeline:
+    """The problem as ``chosen`` runs it."""
+    return timeline(problem, chosen.steps)
 
 
-def rows_of(instance: Instance, residency: Residency) -> list[tuple[str, int, int, int]]:
+def rows_of(problem: Problem, residency: Residency) -> list[tuple[str, int, int, int]]:
     """Residency rows with names: (tensor, begin, end, bytes)."""
-    names = instance.tensor_names
+    names = problem.tensor_names
     columns = (residency.tensor, residency.begin, residency.end, residency.size_bytes)
     return [
         (names[t], begin, end, size)
@@ -120,27 +123,27 @@ def rows_of(instance: Instance, residency: Residency) -> list[tuple[str, int, in
     ]
 
 
-def stores_of(instance: Instance, stores: Stores) -> list[tuple[int, str, int]]:
+def stores_of(problem: Problem, stores: Stores) -> list[tuple[int, str, int]]:
     """Store rows with names: (step, tensor, bytes)."""
-    names = instance.tensor_names
+    names = problem.tensor_names
     columns = (stores.step, stores.tensor, stores.size_bytes)
     return [(i, names[t], x) for i, t, x in zip(*(c.tolist() for c in columns), strict=True)]
 
 
-def listed(instance: Instance, commands: Commands) -> list[tuple[int, str, str, int, int, int]]:
+def listed(problem: Problem, commands: Commands) -> list[tuple[int, str, str, int, int, int]]:
     """Commands with names: (step, kind, tensor, begin, end, passes), in queue order."""
-    names = instance.tensor_names
+    names = problem.tensor_names
     columns = (
         commands.step,
         commands.kind,
         commands.tensor,
         commands.begin,
         commands.end,
-        commands.passes,
+        commands.fetches,
     )
     return [
-        (step, Command(kind).name.lower(), names[tensor], begin, end, passes)
-        for step, kind, tensor, begin, end, passes in zip(
+        (step, Command(kind).name.lower(), names[tensor], begin, end, fetches)
+        for step, kind, tensor, begin, end, fetches in zip(
             *(column.tolist() for column in columns), strict=True
         )
     ]

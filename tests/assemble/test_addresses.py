@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
-from spmopt.assemble.addresses import Allocator, FreeExtents, place_in_time
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Placements, Plan, Stores
+from spmopt.assemble.addresses import Allocator, FreeExtents, allocate_in_time
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Placements, ResidencyPlan, Stores
 from spmopt.core.timeline import timeline
-from tests.assemble.small import Op, data, plan, problem
+from tests.assemble.small import Op, data, make_problem, residency_plan
 
 SPM_PAGES = 12
 PAGE = 4
@@ -36,7 +36,7 @@ def owners(placements: Placements, step: int) -> dict[int, tuple[int, int]]:
 
 
 @st.composite
-def fitting_plans(draw: st.DrawFn) -> tuple[Instance, Plan]:
+def fitting_residency_plans(draw: st.DrawFn) -> tuple[Problem, ResidencyPlan]:
     """Random prefixes of eight tensors over twelve steps, with scratch, within the SPM."""
     sizes = draw(st.lists(st.integers(1, 6 * PAGE), min_size=8, max_size=8))
     tensors = {f"t{k}": data(size) for k, size in enumerate(sizes)}
@@ -54,24 +54,26 @@ def fitting_plans(draw: st.DrawFn) -> tuple[Instance, Plan]:
                 rows.append((name, step, end, size))
             step = end
     operations = [Op(scratch=draw(st.integers(0, have * PAGE))) for have in free]
-    instance = problem(tensors, operations, spm=SPM_PAGES * PAGE + 3, page=PAGE)
-    return instance, plan(instance, rows)
+    problem = make_problem(tensors, operations, spm=SPM_PAGES * PAGE + 3, page=PAGE)
+    return problem, residency_plan(problem, rows)
 
 
-@given(fitting_plans())
-def test_every_resident_page_has_one_place_and_keeps_it(case: tuple[Instance, Plan]) -> None:
-    instance, chosen = case
-    placements = assemble(instance, chosen).placements
+@given(fitting_residency_plans())
+def test_every_resident_page_has_one_place_and_keeps_it(
+    case: tuple[Problem, ResidencyPlan],
+) -> None:
+    problem, chosen = case
+    placements = assemble(problem, chosen).placements
     rows = chosen.residency
     before: dict[tuple[int, int], int] = {}
-    for step, operation in enumerate(instance.operations):
+    for step, operation in enumerate(problem.operations):
         held = (rows.begin <= step) & (step < rows.end)
         expected = {
             (int(tensor), page)
             for tensor, size in zip(rows.tensor[held], rows.size_bytes[held], strict=True)
             for page in range(-(-int(size) // PAGE))
         }
-        expected |= {(-1, page) for page in range(-(-operation.modes[0].scratch_bytes // PAGE))}
+        expected |= {(-1, page) for page in range(-(-operation.mappings[0].scratch_bytes // PAGE))}
         where = owners(placements, step)
         assert set(where.values()) == expected
         assert all(0 <= page < SPM_PAGES for page in where)
@@ -81,9 +83,9 @@ def test_every_resident_page_has_one_place_and_keeps_it(case: tuple[Instance, Pl
 
 
 def test_prefix_grows_at_its_end_and_shrinking_cuts_a_run() -> None:
-    instance = problem({"x": data(10)}, [Op()] * 4, spm=10)
-    chosen = plan(instance, [("x", 0, 1, 4), ("x", 1, 2, 9), ("x", 2, 4, 6)])
-    assert table(assemble(instance, chosen).placements) == [
+    problem = make_problem({"x": data(10)}, [Op()] * 4, spm=10)
+    chosen = residency_plan(problem, [("x", 0, 1, 4), ("x", 1, 2, 9), ("x", 2, 4, 6)])
+    assert table(assemble(problem, chosen).placements) == [
         (0, 0, 4, 0, 0, 4),
         (0, 4, 2, 4, 1, 4),
         (0, 6, 3, 6, 1, 2),
@@ -91,20 +93,20 @@ def test_prefix_grows_at_its_end_and_shrinking_cuts_a_run() -> None:
 
 
 def test_pages_freed_by_shrinking_serve_the_same_step() -> None:
-    instance = problem({"x": data(6), "y": data(6)}, [Op()] * 2, spm=6)
-    chosen = plan(instance, [("x", 0, 1, 6), ("x", 1, 2, 2), ("y", 1, 2, 4)])
-    assert (1, 0, 4, 2, 1, 2) in table(assemble(instance, chosen).placements)
+    problem = make_problem({"x": data(6), "y": data(6)}, [Op()] * 2, spm=6)
+    chosen = residency_plan(problem, [("x", 0, 1, 6), ("x", 1, 2, 2), ("y", 1, 2, 4)])
+    assert (1, 0, 4, 2, 1, 2) in table(assemble(problem, chosen).placements)
 
 
 def test_scratch_lasts_one_step() -> None:
-    instance = problem(
+    problem = make_problem(
         {"x": data(2), "y": data(4), "z": data(2)},
         [Op(), Op(scratch=2), Op(scratch=1)],
         spm=11,
     )
-    chosen = plan(instance, [("x", 0, 1, 2), ("y", 0, 3, 4), ("z", 0, 3, 2)])
+    chosen = residency_plan(problem, [("x", 0, 1, 2), ("y", 0, 3, 4), ("z", 0, 3, 2)])
     # y at 0 and z behind it, which leaves when y does; x at the other end; scratch likewise.
-    assert table(assemble(instance, chosen).placements) == [
+    assert table(assemble(problem, chosen).placements) == [
         (-1, 0, 2, 9, 1, 2),
         (-1, 0, 1, 6, 2, 3),
         (0, 0, 2, 9, 0, 1),
@@ -134,9 +136,9 @@ def test_a_tensor_goes_on_behind_its_last_page() -> None:
 
 def test_what_leaves_together_lies_together() -> None:
     # In step 1 a and c are gone: b and d lie side by side, and e finds one range.
-    instance = problem({name: data(3) for name in "abcd"} | {"e": data(6)}, [Op()] * 2, spm=12)
+    problem = make_problem({name: data(3) for name in "abcd"} | {"e": data(6)}, [Op()] * 2, spm=12)
     rows = [("a", 0, 1, 3), ("b", 0, 2, 3), ("c", 0, 1, 3), ("d", 0, 2, 3), ("e", 1, 2, 6)]
-    placed = table(assemble(instance, plan(instance, rows)).placements)
+    placed = table(assemble(problem, residency_plan(problem, rows)).placements)
     assert [row[0] for row in placed] == [0, 1, 2, 3, 4]
     assert placed[-1][2] == 6
 
@@ -178,28 +180,28 @@ def test_what_is_left_of_an_extent_stays_free() -> None:
 
 
 def test_overfull_plan_gets_addresses_beyond_the_scratchpad() -> None:
-    instance = problem({"x": data(6), "y": data(6)}, [Op()], spm=8)
-    chosen = plan(instance, [("x", 0, 1, 6), ("y", 0, 1, 6)])
-    rows = table(assemble(instance, chosen).placements)
+    problem = make_problem({"x": data(6), "y": data(6)}, [Op()], spm=8)
+    chosen = residency_plan(problem, [("x", 0, 1, 6), ("y", 0, 1, 6)])
+    rows = table(assemble(problem, chosen).placements)
     assert rows == [(0, 0, 6, 0, 0, 1), (1, 0, 2, 6, 0, 1), (1, 2, 4, 8, 0, 1)]
 
 
 def test_a_tensor_that_stays_has_one_row_however_its_residency_is_cut() -> None:
-    instance = problem({"x": data(6)}, [Op()] * 3, spm=8)
-    chosen = plan(instance, [("x", 0, 1, 6), ("x", 1, 2, 6), ("x", 2, 3, 6)])
-    placements = assemble(instance, chosen).placements
+    problem = make_problem({"x": data(6)}, [Op()] * 3, spm=8)
+    chosen = residency_plan(problem, [("x", 0, 1, 6), ("x", 1, 2, 6), ("x", 2, 3, 6)])
+    placements = assemble(problem, chosen).placements
     assert np.array_equal(placements.end - placements.begin, [3])
 
 
-@given(fitting_plans(), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 7))))
+@given(fitting_residency_plans(), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 7))))
 def test_places_in_time_are_places(
-    case: tuple[Instance, Plan], stored: list[tuple[int, int]]
+    case: tuple[Problem, ResidencyPlan], stored: list[tuple[int, int]]
 ) -> None:
     """Whatever was stored when, every resident page has one place."""
-    instance, chosen = case
+    problem, chosen = case
     stores = Stores.of_rows([(*each, 1) for each in sorted(set(stored))])
-    line = timeline(instance, chosen.steps)
-    placements = place_in_time(instance.machine, line, chosen.residency, stores)
+    line = timeline(problem, chosen.steps)
+    placements = allocate_in_time(problem.machine, line, chosen.residency, stores)
     for step in range(line.steps):
         found = owners(placements, step)
         assert all(page < SPM_PAGES for page in found)
@@ -214,14 +216,14 @@ def test_an_operation_overwrites_what_no_store_empties(pages: int, waits: bool) 
     """x leaves and is stored; y is written then, z loaded: z takes the pages of x, y others."""
     sizes = {name: data(2 * PAGE) for name in ("x", "y", "z")}
     operations = [Op(writes=["x"]), Op(reads=["z"], writes=["y"]), Op(reads=["y", "z"])]
-    instance = problem(sizes, operations, spm=pages * PAGE, page=PAGE)
+    problem = make_problem(sizes, operations, spm=pages * PAGE, page=PAGE)
     rows = [("x", 0, 1, 8), ("y", 1, 3, 8), ("z", 1, 3, (pages - 2) * PAGE)]
-    chosen = plan(instance, rows)
-    names = [tensor.name for tensor in instance.tensors]
+    chosen = residency_plan(problem, rows)
+    names = [tensor.name for tensor in problem.tensors]
     x, y = names.index("x"), names.index("y")
     stores = Stores.of_rows([(0, x, 8)])
-    line = timeline(instance, chosen.steps)
-    placements = place_in_time(instance.machine, line, chosen.residency, stores)
+    line = timeline(problem, chosen.steps)
+    placements = allocate_in_time(problem.machine, line, chosen.residency, stores)
     emptied = {page for page, (tensor, _) in owners(placements, 0).items() if tensor == x}
     overwritten = {page for page, (tensor, _) in owners(placements, 1).items() if tensor == y}
     assert bool(emptied & overwritten) == waits

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from spmopt.assemble import assemble
-from spmopt.assemble.banks import moves_between, place_in_banks
+from spmopt.assemble.banks import allocate_in_banks, moves_between
 from spmopt.core.errors import ScheduleError
-from spmopt.core.schedule import BankRows, Plan, Stores
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.schedule import BankRows, ResidencyPlan, Stores
+from spmopt.core.timeline import timeline_in_order
 from spmopt.verifier import verify
-from tests.banks_by_hand import A, B, instance, moving
+from tests.banks_by_hand import A, B, moving, problem
 
 Row = tuple[int, int, int, int, int, int]
 MOVES: list[Row] = [(A, 0, 1, 0, 0, 1), (A, 0, 1, 1, 1, 4), (B, 0, 1, 0, 1, 3)]
@@ -21,9 +21,9 @@ def rows(*table: Row) -> BankRows:
     return BankRows(**dict(zip(names, columns, strict=True)))
 
 
-def plan(banks: BankRows) -> Plan:
+def residency_plan(banks: BankRows) -> ResidencyPlan:
     facts = moving()
-    return Plan(
+    return ResidencyPlan(
         steps=facts.steps,
         residency=facts.residency,
         stores=Stores.empty(),
@@ -32,23 +32,23 @@ def plan(banks: BankRows) -> Plan:
 
 
 def test_pages_lie_in_their_banks_and_moves_follow() -> None:
-    assert assemble(instance(), plan(rows(*MOVES))) == moving()
+    assert assemble(problem(), residency_plan(rows(*MOVES))) == moving()
 
 
 def test_pages_that_follow_each_other_in_a_bank_move_too() -> None:
-    case = instance()
+    case = problem()
     table = rows((A, 0, 1, 1, 0, 2), (A, 0, 1, 1, 2, 4))
-    told = moves_between(case.machine, listed_timeline(case), table)
+    told = moves_between(case.machine, timeline_in_order(case), table)
     assert (told.step.tolist(), told.tensor.tolist()) == ([2], [A])
-    assert place_in_banks(case.machine, table).spm_page.tolist() == [1, 1]
+    assert allocate_in_banks(case.machine, table).spm_page.tolist() == [1, 1]
 
 
 def test_what_a_bank_has_no_room_for_lies_beyond_all_of_them() -> None:
-    case = instance()
+    case = problem()
     table = rows((A, 0, 1, 0, 0, 4), (B, 0, 1, 0, 1, 3))
-    placed = place_in_banks(case.machine, table)
+    placed = allocate_in_banks(case.machine, table)
     assert placed.spm_page.tolist() == [0, 3]
-    broken = verify(case, assemble(case, plan(table))).violations
+    broken = verify(case, assemble(case, residency_plan(table))).violations
     assert "the SPM has pages 0 to 1" in broken[0].message
 
 
@@ -65,4 +65,4 @@ def test_what_a_bank_has_no_room_for_lies_beyond_all_of_them() -> None:
 )
 def test_rows_that_say_nothing_are_refused(row: Row, what: str) -> None:
     with pytest.raises(ScheduleError, match=what):
-        assemble(instance(), plan(rows(row)))
+        assemble(problem(), residency_plan(rows(row)))

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.assemble import assemble, derive_commands, plan_value, step_cycles, transfer_cycles
-from spmopt.core.instance import Instance
+from spmopt.assemble import (
+    assemble,
+    derive_commands,
+    residency_plan_value,
+    step_cycles,
+    transfer_cycles,
+)
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.verifier import require_legal
-from tests.assemble.small import Op, arrays, data, made, plan, problem
+from tests.assemble.small import Op, arrays, data, made, make_problem, residency_plan
 from tests.formulations.priced import OBJECTIVES
 from tests.thorough import some
 from tests.verifier.random_plans import random_case
@@ -42,7 +48,8 @@ def test_transfer_cycles_are_exact_beyond_64_bits() -> None:
 @pytest.mark.parametrize(
     ("cycles", "duplex", "expected"),
     [
-        # Loads 2 (stationary) + 3, stream in 4, stream out 5, stores 1 + 6 (stationary result).
+        # Loads 2 (required-resident) + 3, stream in 4, stream out 5, stores 1 + 6
+        # (required-resident result).
         (0, False, 21),
         (10, False, 21),
         (20, False, 2 + 20 + 6),
@@ -53,7 +60,7 @@ def test_transfer_cycles_are_exact_beyond_64_bits() -> None:
     ],
 )
 def test_step_time(cycles: int, duplex: bool, expected: int) -> None:
-    instance = problem(
+    problem = make_problem(
         {
             "weight": data(2),
             "own": data(3),
@@ -66,43 +73,43 @@ def test_step_time(cycles: int, duplex: bool, expected: int) -> None:
             Op(
                 reads=["weight", "own", "streamed"],
                 writes=["out", "stored", "sums"],
-                stationary=["weight", "sums"],
+                required_resident=["weight", "sums"],
                 cycles=cycles,
             )
         ],
         duplex=duplex,
     )
-    chosen = plan(
-        instance,
+    chosen = residency_plan(
+        problem,
         [("weight", 0, 1, 2), ("own", 0, 1, 3), ("stored", 0, 1, 1), ("sums", 0, 1, 6)],
         [(0, "stored", 1), (0, "sums", 6)],
     )
-    steps = arrays(instance, chosen)
+    steps = arrays(problem, chosen)
     commands = derive_commands(steps, chosen)
-    assert step_cycles(instance.machine, steps, commands).tolist() == [expected]
+    assert step_cycles(problem.machine, steps, commands).tolist() == [expected]
 
 
 def test_every_command_pays_the_setup_and_passes_share_one() -> None:
-    instance = problem(
-        {"x": data(4), "y": data(5)}, [Op(reads=["x", "y"], passes={"x": 3})], setup=10
+    problem = make_problem(
+        {"x": data(4), "y": data(5)}, [Op(reads=["x", "y"], fetches={"x": 3})], setup=10
     )
-    chosen = plan(instance)
-    steps = arrays(instance, chosen)
+    chosen = residency_plan(problem)
+    steps = arrays(problem, chosen)
     commands = derive_commands(steps, chosen)
-    assert step_cycles(instance.machine, steps, commands).tolist() == [10 + 12 + 10 + 5]
+    assert step_cycles(problem.machine, steps, commands).tolist() == [10 + 12 + 10 + 5]
 
 
 FEATURES: dict[str, Any] = {
     "max_operations": 8,
     "max_tensors": 6,
-    "max_modes": 2,
+    "max_mappings": 2,
     "duplex": True,
     "setup": True,
 }
 
 
-def totals(instance: Instance, plan: Plan) -> Totals:
-    found = require_legal(instance, assemble(instance, plan)).totals
+def totals(problem: Problem, residency_plan: ResidencyPlan) -> Totals:
+    found = require_legal(problem, assemble(problem, residency_plan)).totals
     assert found is not None
     return found
 
@@ -110,31 +117,34 @@ def totals(instance: Instance, plan: Plan) -> Totals:
 @pytest.mark.parametrize("free_order", [False, True])
 def test_random_plans_cost_what_the_verifier_says(free_order: bool) -> None:
     for seed in some(range(120)):
-        instance, plan = random_case(seed, free_order, **FEATURES)
-        exact = totals(instance, plan)
+        problem, residency_plan = random_case(seed, free_order, **FEATURES)
+        exact = totals(problem, residency_plan)
         for name in OBJECTIVES:
-            objective = objective_named(name, instance.machine)
-            assert plan_value(instance, plan, objective) == exact.value(objective), (seed, name)
+            objective = objective_named(name, problem.machine)
+            assert residency_plan_value(problem, residency_plan, objective) == exact.value(
+                objective
+            ), (seed, name)
 
 
 def test_fluid_time_has_no_set_up_and_no_whole_cycles() -> None:
     """It is that of a clock 12 times as fast without set-up, which makes all times whole."""
     for seed in range(80):
-        instance, plan = random_case(seed, **FEATURES)
+        problem, residency_plan = random_case(seed, **FEATURES)
         finer = replace(
-            instance,
+            problem,
             machine=replace(
-                instance.machine, clock_hz=12 * instance.machine.clock_hz, dma_setup_cycles=0
+                problem.machine, clock_hz=12 * problem.machine.clock_hz, dma_setup_cycles=0
             ),
             operations=tuple(
                 replace(
                     op,
-                    modes=tuple(
-                        replace(mode, compute_cycles=12 * mode.compute_cycles) for mode in op.modes
+                    mappings=tuple(
+                        replace(mapping, compute_cycles=12 * mapping.compute_cycles)
+                        for mapping in op.mappings
                     ),
                 )
-                for op in instance.operations
+                for op in problem.operations
             ),
         )
-        value = plan_value(instance, plan, MAKESPAN, fluid=True)
-        assert value == Fraction(totals(finer, plan).makespan_cycles, 12), seed
+        value = residency_plan_value(problem, residency_plan, MAKESPAN, fluid=True)
+        assert value == Fraction(totals(finer, residency_plan).makespan_cycles, 12), seed

@@ -10,9 +10,9 @@ import pytest
 from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
 from spmopt.core.schedule import Residency, Steps, Stores
-from tests.assemble.small import Op, data, plan, problem
+from tests.assemble.small import Op, data, make_problem, residency_plan
 
-INSTANCE = problem({"x": data(5), "y": data(5)}, [Op(), Op(), Op()])
+PROBLEM = make_problem({"x": data(5), "y": data(5)}, [Op(), Op(), Op()])
 Row = tuple[int, int, int, int]
 
 
@@ -36,9 +36,9 @@ def residency(*rows: Row) -> Residency:
     ],
 )
 def test_residency(rows: list[Row], message: str) -> None:
-    chosen = replace(plan(INSTANCE), residency=residency(*rows))
+    chosen = replace(residency_plan(PROBLEM), residency=residency(*rows))
     with pytest.raises(ScheduleError, match=message):
-        assemble(INSTANCE, chosen)
+        assemble(PROBLEM, chosen)
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_stores(rows: list[tuple[int, int, int]], message: str) -> None:
     step, tensor, size = np.array(rows, np.int64).T
     stores = Stores(step=step, tensor=tensor, size_bytes=size)
     with pytest.raises(ScheduleError, match=message):
-        assemble(INSTANCE, replace(plan(INSTANCE), stores=stores))
+        assemble(PROBLEM, replace(residency_plan(PROBLEM), stores=stores))
 
 
 @pytest.mark.parametrize(
-    ("operation", "mode", "message"),
+    ("operation", "mapping", "message"),
     [
         ([0, 1, 3], [0, 0, 0], r"no such operation \(row 2\)"),
-        ([0, 1, 2], [0, 1, 0], r"no such mode \(row 1\)"),
+        ([0, 1, 2], [0, 1, 0], r"no such mapping \(row 1\)"),
     ],
 )
-def test_steps(operation: list[int], mode: list[int], message: str) -> None:
-    steps = Steps(operation=np.array(operation), mode=np.array(mode))
+def test_steps(operation: list[int], mapping: list[int], message: str) -> None:
+    steps = Steps(operation=np.array(operation), mapping=np.array(mapping))
     with pytest.raises(ScheduleError, match=message):
-        assemble(INSTANCE, replace(plan(INSTANCE), steps=steps))
+        assemble(PROBLEM, replace(residency_plan(PROBLEM), steps=steps))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spmopt.audit.layouts import Layout, first_run, layouts
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
-from tests.graph.test_cover import joined
+from tests.graph.test_fusion_plan import joined
 
 
 def places(layout: Layout) -> np.ndarray:

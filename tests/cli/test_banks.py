@@ -20,7 +20,7 @@ def test_solve_verify_and_analyze(run: Run, tmp_path: Path) -> None:
     assert run(f"verify {file}").code == 0
     assert run(f"analyze {file}").code == 0
     stored = json.loads(file.read_text())
-    assert [bank["technology"] for bank in stored["instance"]["machine"]["banks"]] == [
+    assert [bank["technology"] for bank in stored["problem"]["machine"]["banks"]] == [
         "nvsim-sram",
         "nvsim-stt",
     ]
@@ -33,7 +33,7 @@ def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:
     ran = run(f"compare bert-tiny --batch 1 {TWO} --json")
     assert ran.code == 0
     results = {each["scheduler"]: each for each in ran.record["results"]}
-    assert "page" not in results
+    assert "residency" not in results
     assert results["banks"]["value"] <= min(
         each["value"] for each in results.values() if each["value"] is not None
     )
@@ -67,14 +67,14 @@ def test_sweeps_of_banks(run: Run) -> None:
     assert all(row["bound"] <= row["value"] for row in rows)
 
 
-def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
+def test_a_stored_problem_gets_banks(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "i.json"
-    assert run(f"instance bert-tiny --batch 1 {TWO} -o {file}").code == 0
+    assert run(f"problem bert-tiny --batch 1 {TWO} -o {file}").code == 0
     ran = run(f"solve {file} --scheduler belady --bandwidth 600GB/s --json")
     assert ran.code == 0
-    assert len(ran.record["instance"]["machine"]["banks"]) == 2
+    assert len(ran.record["problem"]["machine"]["banks"]) == 2
     ran = run(f"solve {file} --scheduler belady --bank 2MB:nvsim-sot --json")
-    assert [bank["technology"] for bank in ran.record["instance"]["machine"]["banks"]] == [
+    assert [bank["technology"] for bank in ran.record["problem"]["machine"]["banks"]] == [
         "nvsim-sot"
     ]
 
@@ -91,7 +91,7 @@ def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
         ("--bank 2MB:deepnvm-stt", "has no figures for 2 MB"),
         ("--bank 64B:nvsim-sram --bank 2MB:nvsim-stt", "give a larger --bank"),
         ("--bank 2MB:nvsim-sram --spm 3MB", "spm and bank"),
-        ("--bank 2MB:nvsim-sram --scheduler page", "scheduler page: knows no banks"),
+        ("--bank 2MB:nvsim-sram --scheduler residency", "scheduler residency: knows no banks"),
         ("--scheduler banks", "the machine has no banks; give some by --bank"),
     ],
 )

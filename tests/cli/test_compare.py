@@ -27,7 +27,7 @@ def test_who_does_not_know_an_objective_is_refused(run: Run) -> None:
 
 
 def test_an_optimizer_of_steps_is_valued_by_the_replay(run: Run) -> None:
-    ran = run(f"solve {MLP} --scheduler page --objective replay --json")
+    ran = run(f"solve {MLP} --scheduler residency --objective replay --json")
     (result,) = ran.record["results"] if "results" in ran.record else (ran.record["result"],)
     assert ran.code == 0
     assert 0 < result["bound"] <= result["value"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from tests.cli.run import Ran, Run
 from tests.solving.fakes import bounds_only, install, keeps_start
 
@@ -42,7 +42,7 @@ def refused(ran: Ran, code: int = 2) -> str:
             f"solve {SMALL} --page 4parsec",
             "'parsec' is not a unit of this quantity; write for example 4KiB",
         ),
-        ("solve nothing", "(a file must end in .onnx or .pt2, a stored instance in .json)"),
+        ("solve nothing", "(a file must end in .onnx or .pt2, a stored problem in .json)"),
         (f"solve {SMALL} --spm 24parsec", "'parsec' is not a unit"),
         (f"solve {SMALL} --spm 1kB", "smaller than one page"),
         (f"solve {SMALL} --bandwidth 5MB", "'MB' is not a unit"),
@@ -51,7 +51,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --set spm", "write --set NAME=VALUE"),
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
-        (f"solve {SMALL} --lowering none", "use tiled, panel, weights or ideal"),
+        (f"solve {SMALL} --mapper none", "use tiled, panel, weights or ideal"),
         (
             f"solve {SMALL} --optimizer adam",
             "--optimizer adam: is for training; ask",
@@ -95,7 +95,7 @@ def test_truncated_and_cyclic_files(run: Run, tmp_path: Path) -> None:
     onnx.write_bytes(b"\x08\x07\x12\x05pytorch")
     assert "broken.onnx" in refused(run(f"solve {onnx}"))
     path = tmp_path / "i.json"
-    run(f"instance {SMALL} -o {path}")
+    run(f"problem {SMALL} -o {path}")
     document = json.loads(path.read_text())
     path.write_text(path.read_text()[:-100])
     assert "truncated" in refused(run(f"solve {path}"))
@@ -110,36 +110,38 @@ def test_truncated_and_cyclic_files(run: Run, tmp_path: Path) -> None:
         ("--training", "--training"),
         ("--batch 2", "--batch"),
         ("--machine a100", "--machine"),
-        ("--lowering ideal", "--lowering"),
+        ("--mapper ideal", "--mapper"),
         ("--no-fold", "--fold"),
         ("--throughput 1TFLOP/s", "--throughput"),
         ("--set array.rows=4 --set array.columns=4", "--set array"),
     ],
 )
-def test_an_instance_is_lowered_already(run: Run, tmp_path: Path, option: str, name: str) -> None:
+def test_an_problem_is_lowered_already(run: Run, tmp_path: Path, option: str, name: str) -> None:
     path = tmp_path / "i.json"
-    run(f"instance {SMALL} -o {path}")
+    run(f"problem {SMALL} -o {path}")
     message = refused(run(f"solve {path} {option}"))
     assert f"error: {name}: " in message
     assert "is lowered already" in message
 
 
 def test_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def nowhere(instance: Instance, request: Request) -> Outcome:
-        raise InfeasibleError("operation q: its stationary operands need 3 pages, there are 2")
+    def nowhere(problem: Problem, request: Request) -> Outcome:
+        raise InfeasibleError(
+            "operation q: its required-resident operands need 3 pages, there are 2"
+        )
 
     install(monkeypatch, stream=nowhere)
     ran = run(f"solve {SMALL} --scheduler stream")
     assert ran.code == 3
     assert "infeasible" in ran.out
-    assert "operation q: its stationary operands need 3 pages" in ran.out
+    assert "operation q: its required-resident operands need 3 pages" in ran.out
     record = run(f"compare {SMALL} --schedulers stream --json").record["results"][0]
     assert (record["status"], record["verified"], record["value"]) == ("infeasible", False, None)
 
 
 def test_no_schedule_in_time_is_not_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def nothing(instance: Instance, request: Request) -> Outcome:
-        return Outcome(plan=None)
+    def nothing(problem: Problem, request: Request) -> Outcome:
+        return Outcome(residency_plan=None)
 
     install(monkeypatch, stream=nothing)
     ran = run(f"solve {SMALL} --scheduler stream --json")
@@ -150,13 +152,13 @@ def test_no_schedule_in_time_is_not_infeasible(monkeypatch: pytest.MonkeyPatch, 
 def test_ctrl_c_gives_the_best_so_far(
     monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
 ) -> None:
-    def pressed(instance: Instance, request: Request) -> Outcome:
+    def pressed(problem: Problem, request: Request) -> Outcome:
         assert not request.stop()
         signal.raise_signal(signal.SIGINT)
         assert request.stop()
-        return keeps_start(instance, request)
+        return keeps_start(problem, request)
 
-    install(monkeypatch, page=pressed, fluid=bounds_only)
+    install(monkeypatch, residency=pressed, fluid=bounds_only)
     before = signal.getsignal(signal.SIGINT)
     path = tmp_path / "r.json"
     ran = run(f"solve {SMALL} -o {path} --json")
@@ -167,17 +169,17 @@ def test_ctrl_c_gives_the_best_so_far(
     assert result["gap"] >= 0
     assert run(f"verify {path}").code == 0
     assert signal.getsignal(signal.SIGINT) == before
-    ran = run(f"compare {SMALL} --schedulers belady,page,lru --json")
-    assert [result["scheduler"] for result in ran.record["results"]] == ["belady", "page"]
+    ran = run(f"compare {SMALL} --schedulers belady,residency,lru --json")
+    assert [result["scheduler"] for result in ran.record["results"]] == ["belady", "residency"]
 
 
 def test_second_ctrl_c_leaves(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def deaf(instance: Instance, request: Request) -> Outcome:
+    def deaf(problem: Problem, request: Request) -> Outcome:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
-        return keeps_start(instance, request)
+        return keeps_start(problem, request)
 
-    install(monkeypatch, page=deaf)
+    install(monkeypatch, residency=deaf)
     ran = run(f"solve {SMALL}")
     assert ran.code == 130
     assert ran.out == ""
@@ -187,7 +189,7 @@ def test_second_ctrl_c_leaves(monkeypatch: pytest.MonkeyPatch, run: Run) -> None
 def test_an_error_of_the_program_is_none_of_the_user(
     monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    def fails(instance: Instance, request: Request) -> Outcome:
+    def fails(problem: Problem, request: Request) -> Outcome:
         raise ZeroDivisionError("oops")
 
     install(monkeypatch, stream=fails)
@@ -222,17 +224,17 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert (ran.returncode, ran.stderr) == (141, b"")
 
 
-def test_stored_instance_in_another_format(run: Run, tmp_path: Path) -> None:
+def test_stored_problem_in_another_format(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     run(f"solve {SMALL} --scheduler stream -o {path}")
     message = refused(run(f"solve {path}"))
-    assert "format is 'spmopt-result', not 'spmopt-instance'; a result is for 'spmopt" in message
-    write_instance(path, _read(path))
+    assert "format is 'spmopt-result', not 'spmopt-problem'; a result is for 'spmopt" in message
+    write_problem(path, _read(path))
     message = refused(run(f"verify {path}"))
-    assert "not 'spmopt-result'; an instance is for 'spmopt solve' and" in message
+    assert "not 'spmopt-result'; a problem is for 'spmopt solve' and" in message
 
 
-def _read(path: Path) -> Instance:
+def _read(path: Path) -> Problem:
     from spmopt.io.files import read_result
 
-    return read_result(path).instance
+    return read_result(path).problem

@@ -16,9 +16,9 @@ def shown(run: Run, command: str) -> str:
 
 
 COMMANDS = (
-    *("solve", "compare", "verify", "analyze", "explain", "story", "trace", "plot", "report"),
+    *("solve", "compare", "verify", "analyze", "explain", "ablation", "trace", "plot", "report"),
     *("export", "networks", "schedulers", "machines", "technologies", "sweep"),
-    *("emit", "instance", "tune show"),
+    *("emit", "problem", "tune show"),
 )
 LONG = {"tune": 60, "place": 60, "tiles": 60, "": 46}
 """Lines of commands whose input takes explaining."""
@@ -43,7 +43,7 @@ def test_help_all_shows_the_rest(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("solve -s belady", "r.json"), ("compare --schedulers belady", "."), ("instance", "r.json")],
+    [("solve -s belady", "r.json"), ("compare --schedulers belady", "."), ("problem", "r.json")],
 )
 def test_output_replaces_a_file_and_says_so(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.core.instance import Instance
-from spmopt.io.files import read_instance, write_instance
+from spmopt.core.problem import Problem
+from spmopt.io.files import read_problem, write_problem
 from tests.cli.run import Run
 from tests.solving.fakes import bounds_only, install
 
@@ -16,16 +16,16 @@ EVIL = "\x1b[2J\rx\nbelady: verified\n\u202e\x07"
 FORGED = re.compile(r"^belady: verified", re.MULTILINE)
 
 
-def hostile(instance: Instance) -> Instance:
+def hostile(problem: Problem) -> Problem:
     """The same, with names that steer a terminal and forge a line."""
     return replace(
-        instance,
+        problem,
         name=f"i{EVIL}",
-        machine=replace(instance.machine, name=f"m{EVIL}", source=EVIL),
-        tensors=tuple(replace(each, name=f"t{k}{EVIL}") for k, each in enumerate(instance.tensors)),
+        machine=replace(problem.machine, name=f"m{EVIL}", source=EVIL),
+        tensors=tuple(replace(each, name=f"t{k}{EVIL}") for k, each in enumerate(problem.tensors)),
         operations=tuple(
             replace(each, name=f"o{k}{EVIL}", kind=f"k{EVIL}")
-            for k, each in enumerate(instance.operations)
+            for k, each in enumerate(problem.operations)
         ),
     )
 
@@ -39,7 +39,7 @@ def harmless(text: str) -> bool:
     [
         "solve i.json -s belady -o r.json",
         "compare i.json -s belady,lru",
-        "instance i.json -o copy.json",
+        "problem i.json -o copy.json",
         "analyze i.json -s belady --per tensor",
         "analyze i.json -s belady --per use",
         "explain i.json -s belady",
@@ -51,7 +51,7 @@ def test_names_are_escaped_and_forge_no_line(
 ) -> None:
     install(monkeypatch, fluid=bounds_only)
     monkeypatch.chdir(tmp_path)
-    write_instance(Path("i.json"), hostile(read_instance(MLP)))
+    write_problem(Path("i.json"), hostile(read_problem(MLP)))
     ran = run(line)
     for text in (ran.out, ran.err):
         assert harmless(text)
@@ -64,7 +64,7 @@ def test_files_and_arguments_are_escaped(
 ) -> None:
     install(monkeypatch, fluid=bounds_only)
     monkeypatch.chdir(tmp_path)
-    write_instance(Path("i.json"), hostile(read_instance(MLP)))
+    write_problem(Path("i.json"), hostile(read_problem(MLP)))
     assert run("solve i.json -s belady -o a\x1b[31mb.json").code == 0
     for line in (
         "solve \x1b[31m.json",

@@ -7,11 +7,11 @@ import pytest
 
 import spmopt
 from spmopt.analysis.liveness import live_activation_bytes
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends import zoo
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 onnx = pytest.importorskip("onnx")
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
@@ -82,7 +82,7 @@ def test_unknown_operators_are_named_with_what_to_paste(run: Run, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["resnet18", "bert-tiny", "gnmt", str(MLP)])
-def test_networks_and_instances(run: Run, name: str) -> None:
+def test_networks_and_problems(run: Run, name: str) -> None:
     ran = run(f"inspect {name}")
     assert (ran.code, ran.err) == (0, "")
     assert "peak" in ran.out
@@ -105,17 +105,17 @@ def test_top_and_all(run: Run) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_live_bytes_are_those_of_each_step_counted_alone(seed: int) -> None:
-    instance = random_instance(seed)
-    steps = range(len(instance.operations))
+    problem = random_problem(seed)
+    steps = range(len(problem.operations))
     uses = [
-        [step for step in steps if index in instance.operations[step].tensors]
-        for index in range(len(instance.tensors))
+        [step for step in steps if index in problem.operations[step].tensors]
+        for index in range(len(problem.tensors))
     ]
     expected = [0] * len(steps)
-    for tensor, used in zip(instance.tensors, uses, strict=True):
+    for tensor, used in zip(problem.tensors, uses, strict=True):
         if not used or tensor.kind in (TensorKind.WEIGHT, TensorKind.STATE):
             continue
         for step in steps:
             begins = tensor.in_dram or used[0] <= step
             expected[step] += tensor.size_bytes * (begins and (tensor.keep or step <= used[-1]))
-    assert live_activation_bytes(instance).tolist() == expected
+    assert live_activation_bytes(problem).tolist() == expected

@@ -13,7 +13,7 @@ from spmopt.api.shown import Shown
 from spmopt.cli import main
 from spmopt.cli.terminal.interrupt import Interrupted, leaving
 from spmopt.cli.terminal.output import emit
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from tests.cli.run import Run
@@ -71,8 +71,8 @@ def test_while_the_network_is_built(
 
 
 def test_a_second_one_tells_of_what_is_lost(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def pressed(instance: Instance, request: Request) -> Outcome:
-        del instance, request
+    def pressed(problem: Problem, request: Request) -> Outcome:
+        del problem, request
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         raise AssertionError("it is left at once")
@@ -84,22 +84,22 @@ def test_a_second_one_tells_of_what_is_lost(monkeypatch: pytest.MonkeyPatch, run
         assert ran.err.endswith(f"press Ctrl-C again to leave at once\n{said}")
 
 
-def press(instance: Instance, request: Request) -> Outcome:
+def press(problem: Problem, request: Request) -> Outcome:
     signal.raise_signal(signal.SIGINT)
-    return keeps_start(instance, request)
+    return keeps_start(problem, request)
 
 
 def test_compare_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     install(monkeypatch, whole=press, fluid=bounds_only)
-    line = f"compare {SMALL} --schedulers belady,whole,page,fluid"
+    line = f"compare {SMALL} --schedulers belady,whole,residency,fluid"
     ran = run(line)
     assert ran.code == 130
     rows = {words[0]: words[1:] for words in map(str.split, ran.out.splitlines()[4:8])}
     assert rows["belady"][-2] == rows["whole"][-2] == "feasible"
-    assert rows["page"] == rows["fluid"] == [*"-----", "not", "run", "-"]
+    assert rows["residency"] == rows["fluid"] == [*"-----", "not", "run", "-"]
     record = run(f"{line} --json").record
     assert [result["scheduler"] for result in record["results"]] == ["belady", "whole"]
-    assert record["not_run"] == ["page", "fluid"]
+    assert record["not_run"] == ["residency", "fluid"]
 
 
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGHUP"])
@@ -110,11 +110,11 @@ def test_endings_keep_the_best_so_far(
     number = getattr(signal, ending)
     before = signal.signal(number, signal.SIG_DFL)
 
-    def pressed(instance: Instance, request: Request) -> Outcome:
+    def pressed(problem: Problem, request: Request) -> Outcome:
         for _ in range(2):
             signal.raise_signal(number)
         assert request.stop()
-        return keeps_start(instance, request)
+        return keeps_start(problem, request)
 
     install(monkeypatch, whole=pressed, fluid=bounds_only)
     try:

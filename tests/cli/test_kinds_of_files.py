@@ -38,7 +38,7 @@ def files(run: Run, quick: None, tmp_path: Path) -> Path:
 IS = {
     "sweep.csv": "holds rows of a sweep, which 'spmopt plot' and 'spmopt report' show",
     "edge.toml": "is a TOML file, as a machine (--machine) and the space of a search (--space) are",
-    "buffers.csv": "holds buffers, which 'spmopt place' places",
+    "buffers.csv": "holds buffers, which 'spmopt allocate' places",
     "table.csv": "is a CSV file",
     "page.html": "is a page",
     "picture.png": "is a picture",
@@ -96,7 +96,7 @@ def test_nothing_is_read_from_a_pipe(files: Path, run: Run) -> None:
 
 
 def test_kinds_that_only_content_tells() -> None:
-    assert kind_of_file(MLP) == "is an instance, which 'spmopt solve' and 'spmopt compare' take"
+    assert kind_of_file(MLP) == "is a problem, which 'spmopt solve' and 'spmopt compare' take"
     assert kind_of_file(MLP, json=False) == ""
     assert kind_of_file(Path("none.toml")) == ""
     assert kind_of_file(Path("a\0b")) == ""

@@ -62,7 +62,7 @@ def test_a_sweep_is_drawn_by_what_is_asked_for(run: Run, swept: Path) -> None:
 
 def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     run(TUNE)
-    shown = run("tune show --shadow-prices --json").record
+    shown = run("tune show --shadow-dual values --json").record
     record = run("report --storage tune.db -o r.html --json").record
     text = Path("r.html").read_text()
     blocks = Document.of(text).blocks()
@@ -74,7 +74,7 @@ def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     assert record["schedules"] == len(members)
     assert record["bytes"] == len(text.encode())
     rows = [list(each.values()) for each in shown["shadow_prices"]]
-    assert [row[2:] for row in blocks["front"]["prices"]["rows"]] == [row[3:] for row in rows]
+    assert [row[2:] for row in blocks["front"]["duals"]["rows"]] == [row[3:] for row in rows]
     for place, each in enumerate(shown["front"]):
         view = blocks[f"schedule-{place}-view"]
         figures = {figure["key"]: figure["value"] for figure in view["figures"]}
@@ -87,7 +87,7 @@ def test_schedules_that_are_gone_have_commands(run: Run, tmp_path: Path) -> None
         path.unlink()
     assert run("report --study s -o r.html --json").record["schedules"] == 0
     blocks = Document.of(Path("r.html").read_text()).blocks()
-    assert (blocks["front"]["prices"] or {"rows": []})["rows"] == []
+    assert (blocks["front"]["duals"] or {"rows": []})["rows"] == []
     for each in blocks["opened"]["schedules"]:
         assert each["block"] is None
         show, report = each["commands"]

@@ -6,7 +6,7 @@ import pytest
 
 from spmopt.cli import Code
 from spmopt.hardware.machines import load_machine
-from spmopt.io.files import read_instance, read_result
+from spmopt.io.files import read_problem, read_result
 from tests.cli.run import Run
 
 NETWORK = "bert-tiny --batch 1 --machine gtx1080ti --spm 3MB"
@@ -24,14 +24,14 @@ def test_solve_shows_technology_energy_and_area(run: Run, tmp_path: Path) -> Non
     assert rows["energy"].endswith("W on average)")
     assert rows["area"].startswith("44.93 mm2 (SPM 2.34, engine 42.59; EDP ")
     expected = load_machine("gtx1080ti", {"spm": "3MB", "technology": "deepnvm-stt", "banks": 100})
-    assert read_result(path).instance.machine == expected
+    assert read_result(path).problem.machine == expected
     assert run(f"verify {path}").code == 0
 
 
 def test_json_has_the_parts(run: Run) -> None:
     record = run(f"compare {STT} -s belady,stream --json").record
-    assert record["instance"]["machine"]["memory"]["basis"] == "published"
-    area = record["instance"]["area"]
+    assert record["problem"]["machine"]["memory"]["basis"] == "published"
+    area = record["problem"]["area"]
     assert area["spm_mm2"] == 2.34
     assert area["total_mm2"] == area["spm_mm2"] + area["engine_mm2"] + area["interface_mm2"]
     for result in record["results"]:
@@ -51,11 +51,11 @@ def test_without_a_technology_the_area_is_not_known(run: Run) -> None:
     assert result["edp_js"] > 0
 
 
-def test_a_stored_instance_takes_another_technology_but_no_banks(run: Run, tmp_path: Path) -> None:
+def test_a_stored_problem_takes_another_technology_but_no_banks(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    assert run(f"instance {NETWORK} -o {path}").code == 0
+    assert run(f"problem {NETWORK} -o {path}").code == 0
     ran = run(f"solve {path} --technology deepnvm-sot -s belady --json")
-    assert ran.record["instance"]["machine"]["memory"]["technology"] == "deepnvm-sot"
+    assert ran.record["problem"]["machine"]["memory"]["technology"] == "deepnvm-sot"
     refused = run(f"solve {path} --technology deepnvm-sot --banks 2 -s belady")
     assert refused.code == Code.BAD_INPUT
     assert "banks: " in refused.err
@@ -67,8 +67,8 @@ def test_cycles_of_banks_are_not_taken_for_those_of_others(
     run: Run, tmp_path: Path, option: str
 ) -> None:
     path = tmp_path / "i.json"
-    assert run(f"instance {STT} --banks 10 -o {path}").code == 0
-    memory = read_instance(path).machine.memory
+    assert run(f"problem {STT} --banks 10 -o {path}").code == 0
+    memory = read_problem(path).machine.memory
     assert memory is not None
     assert memory.banks == 10
     refused = run(f"solve {path} {option} -s belady")

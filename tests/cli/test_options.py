@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import spmopt
-from spmopt.cli import lists, options, parts, run, story, sweep, tune, views
+from spmopt.cli import ablation, lists, options, parts, run, sweep, tune, views
 from spmopt.cli.app import application
 from spmopt.cli.commands import COMMANDS
 
@@ -16,9 +16,9 @@ RECORDS: list[tuple[Callable[..., Any], tuple[type, ...], set[str]]] = [
     (spmopt.load, (options.LoadOptions,), {"source"}),
     (spmopt.machine, (options.MachineOptions,), set()),
     (spmopt.lower, (options.LowerOptions,), {"workload", "machine"}),
-    (spmopt.solve, (options.SearchOptions,), {"instance", "scheduler"}),
-    (spmopt.compare, (options.SearchOptions,), {"instance", "schedulers"}),
-    (spmopt.story, (story.StoryOptions, options.Limits), {"instance"}),
+    (spmopt.solve, (options.SearchOptions,), {"problem", "scheduler"}),
+    (spmopt.compare, (options.SearchOptions,), {"problem", "schedulers"}),
+    (spmopt.ablation, (ablation.AblationOptions, options.Limits), {"problem"}),
     (spmopt.run, (run.RunOptions,), {"result", "network"}),
     (spmopt.emit, (), {"result"}),
     (spmopt.plot, (views.PlotOptions,), {"subject", "timing"}),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from tests.cli.run import Run
@@ -14,13 +14,13 @@ from tests.solving.fakes import install
 
 @pytest.fixture(autouse=True)
 def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def works(instance: Instance, request: Request) -> Outcome:
+    def works(problem: Problem, request: Request) -> Outcome:
         raise AssertionError("refused too late")
 
     install(monkeypatch, stream=works)
 
 
-@pytest.mark.parametrize("command", ["solve -s stream", "instance"])
+@pytest.mark.parametrize("command", ["solve -s stream", "problem"])
 def test_output_must_be_a_file_that_can_be_written(run: Run, tmp_path: Path, command: str) -> None:
     line = f"{command} {SMALL} -o"
     assert "is a folder; name a file in it" in refused(run(f"{line} {tmp_path}"))
@@ -45,7 +45,7 @@ def test_compare_writes_into_a_folder(run: Run, tmp_path: Path) -> None:
     assert "stream.json: is a folder" in refused(run(f"{line} {tmp_path}"))
 
 
-@pytest.mark.parametrize("name", ["network.onnx", "instance.json"])
+@pytest.mark.parametrize("name", ["network.onnx", "problem.json"])
 def test_a_folder_is_no_network(run: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     assert f"{name}: is a folder; name a file in it" in refused(run(f"solve {tmp_path / name}"))

@@ -13,7 +13,7 @@ from spmopt.reporting.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
-INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
+PROBLEM = Path(__file__).parents[2] / "instances" / "lstm.json"
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
@@ -56,7 +56,7 @@ def test_refusals(run: Run, stored: Path) -> None:
     before = {path: path.read_bytes() for path in stored.iterdir()}
     for line, expected in (
         (f"none.json -o {stored}/p.png", "none.json: cannot be read (No such file"),
-        (f"{INSTANCE} -o {stored}/p.png", "an instance is for 'spmopt solve'"),
+        (f"{PROBLEM} -o {stored}/p.png", "a problem is for 'spmopt solve'"),
         (f"{belady} -o {stored}/p.jpeg", "p.jpeg: not a picture format; end the name in"),
         (f"{belady} -o {stored}/p", "end the name in one of .png, .svg, .pdf"),
         (f"{belady} -o /dev/null/p.png", "a folder is needed"),
@@ -68,13 +68,11 @@ def test_refusals(run: Run, stored: Path) -> None:
     assert {path: path.read_bytes() for path in stored.iterdir()} == before
 
 
-def test_schedules_of_two_instances_are_not_compared(
-    run: Run, stored: Path, tmp_path: Path
-) -> None:
+def test_schedules_of_two_problems_are_not_compared(run: Run, stored: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
-    assert run(f"solve {INSTANCE.parent}/mlp.json -s belady -o {other}").code == 0
+    assert run(f"solve {PROBLEM.parent}/mlp.json -s belady -o {other}").code == 0
     line = refused(run(f"plot {stored}/lru.json {other} -o {tmp_path}/p.png"))
-    assert "name two schedules of one instance" in line
+    assert "name two schedules of one problem" in line
 
 
 def test_a_result_must_be_true(run: Run, stored: Path) -> None:

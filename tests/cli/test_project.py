@@ -24,7 +24,7 @@ def _project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_it_takes_effect_and_says_so(run: Run, tmp_path: Path) -> None:
     ran = run("solve bert-tiny --batch 2 --json")
-    assert ran.record["instance"]["machine"]["name"] == "mine"
+    assert ran.record["problem"]["machine"]["name"] == "mine"
     assert ran.record["results"][0]["scheduler"] == "belady"
     path = tmp_path / "spmopt.toml"
     assert ran.err == f"note: machine, time-limit, scheduler as in {path}\n"
@@ -33,15 +33,15 @@ def test_it_takes_effect_and_says_so(run: Run, tmp_path: Path) -> None:
 
 def test_the_command_line_has_the_last_word(run: Run) -> None:
     ran = run("solve bert-tiny --batch 2 --machine a100 -s lru --time-limit 1 --json")
-    assert ran.record["instance"]["machine"]["name"] == "a100"
+    assert ran.record["problem"]["machine"]["name"] == "a100"
     assert ran.record["results"][0]["scheduler"] == "lru"
     assert ran.err == ""
 
 
 def test_what_is_lowered_already_is_left_alone(run: Run) -> None:
-    assert run("instance bert-tiny --batch 2 --machine a100 -o i.json").code == 0
+    assert run("problem bert-tiny --batch 2 --machine a100 -o i.json").code == 0
     ran = run("solve i.json -s lru --json")
-    assert (ran.code, ran.record["instance"]["machine"]["name"]) == (0, "a100")
+    assert (ran.code, ran.record["problem"]["machine"]["name"]) == (0, "a100")
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,11 @@ def result(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("trace {}/r.json -o {}/o.json", "o.json"),
         ("plot {}/r.json -o {}/o.svg --picture occupancy", "o.svg"),
         ("report {}/r.json -o {}/o.html", "o.html"),
-        ("instance bert-tiny -o {}/o.json", "o.json"),
+        ("problem bert-tiny -o {}/o.json", "o.json"),
         ("export bert-tiny --batch 2 --spm 1MB -o {}/o.mps", "o.mps"),
         ("sweep bert-tiny --batch 2 --spm 1MB -s belady --jobs 1", None),
         ("sweep bert-tiny --batch 2 --spm 1MB -s belady --jobs 1 -o {}/o.csv", "o.csv"),
-        (f"place {PLACES} --minimize -o {{}}/o.csv", "o.csv"),
+        (f"allocate {PLACES} --minimize -o {{}}/o.csv", "o.csv"),
         ("tiles --gemm 64x64x64 --machine small-npu -o {}/o.csv", "o.csv"),
     ],
 )
@@ -66,8 +66,8 @@ def test_errors_are_printed(result: Path, run: Run) -> None:
 
 
 def test_quiet_on_a_terminal_is_quiet() -> None:
-    instance = str(PLACES.parents[1] / "mlp.json")
-    seen = on_terminal("solve", instance, "-s", "page", "--quiet", program=AT_ONCE)
+    problem = str(PLACES.parents[1] / "mlp.json")
+    seen = on_terminal("solve", problem, "-s", "residency", "--quiet", program=AT_ONCE)
     assert (seen.code, seen.screen) == (0, "")
 
 

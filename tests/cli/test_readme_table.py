@@ -32,7 +32,7 @@ def figures(lines: list[str], first: int) -> dict[str, list[str]]:
 def test_the_command_prints_this(run: Run) -> None:
     command, *lines = shown()
     line, names = command.removeprefix("$ spmopt ").split(" -s ")
-    assert names.split(",")[-2:] == ["page", "pieces"]
+    assert names.split(",")[-2:] == ["residency", "fusion"]
     printed = run(f"{line} -s {','.join(policies())}").out.splitlines()
     assert lines[0] == printed[0]
     assert lines[4] == "layer by layer"
@@ -42,9 +42,9 @@ def test_the_command_prints_this(run: Run) -> None:
 
 def test_the_same_policies_are_on_the_best_plan() -> None:
     lines = shown()[1:]
-    plan = lines.index("best fusion plan found")
-    assert list(figures(lines, plan + 1)) == policies()
-    assert lines[plan + 1 + len(policies())].split()[0] == "pieces"
+    residency_plan = lines.index("best fusion plan found")
+    assert list(figures(lines, residency_plan + 1)) == policies()
+    assert lines[residency_plan + 1 + len(policies())].split()[0] == "fusion"
 
 
 def test_it_ends_in_four_sentences() -> None:
@@ -57,7 +57,7 @@ def test_it_ends_in_four_sentences() -> None:
 
 
 def test_transfers_of_page_above(run: Run) -> None:
-    totals = run(f"solve {TRAINING} --scheduler page --json").record["results"][0]
+    totals = run(f"solve {TRAINING} --scheduler residency --json").record["results"][0]
     told = re.search(r"([\d,]+) for\s+([\d,]+) commands on ResNet-50 training", MANUAL)
     assert told is not None
     descriptors, commands = (int(number.replace(",", "")) for number in told.groups())

@@ -11,7 +11,7 @@ from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.reporting.page.reading import Document
 
-INSTANCES = Path(__file__).parents[2] / "instances"
+PROBLEMS = Path(__file__).parents[2] / "instances"
 
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -45,11 +45,11 @@ def test_two_schedules_are_compared(run: Run, stored: Path) -> None:
 
 def test_what_is_no_schedule_is_refused(run: Run, stored: Path) -> None:
     page, other = stored / "r.html", stored / "other.json"
-    assert run(f"solve {INSTANCES}/duplex.json -s belady -o {other}").code == 0
+    assert run(f"solve {PROBLEMS}/duplex.json -s belady -o {other}").code == 0
     (stored / "text.json").write_text("no")
     for line, reason in (
         (f"report {stored}/text.json -o {page}", "not a complete JSON file"),
-        (f"report {INSTANCES}/lstm.json -o {page}", "'spmopt-instance', not 'spmopt-result'"),
+        (f"report {PROBLEMS}/lstm.json -o {page}", "'spmopt-problem', not 'spmopt-result'"),
         (f"report {stored}/none.json -o {page}", "cannot be read"),
         (f"report {stored}/lru.json {other} -o {page}", "their networks differ ("),
         (f"report {stored}/lru.json -o {stored}/lru.json", "would replace the file that is read"),

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from formulations.residency.bound import compiled
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_instance, read_result
+from spmopt.io.files import read_problem, read_result
 from spmopt.schedulers.registry import COMPARED, SCHEDULERS
 from spmopt.verifier import bound, verify
 from tests.cli.run import Run
@@ -32,16 +32,16 @@ PROMISED = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only, page=keeps_start, whole=keeps_start)
+    install(monkeypatch, fluid=bounds_only, residency=keeps_start, whole=keeps_start)
 
 
 def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
-    ran = run(f"compare {NETWORK} --pieces none")
+    ran = run(f"compare {NETWORK} --fusion none")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
     assert lines[0].startswith("bert-tiny training, batch 2 (")
     assert "rtx2080ti: SPM 1 MB, 616 GB/s" in lines[0]
-    assert lines[0].endswith("lowering tiled; objective time")
+    assert lines[0].endswith("mapper tiled; objective time")
     rows = [line.split()[0] for line in lines[4 : 4 + len(COMPARED)]]
     assert rows == list(COMPARED)
     optimum, subject, nearest = lines[-3:]
@@ -64,7 +64,7 @@ def test_json_has_what_is_promised(run: Run) -> None:
     assert belady["gap"] == pytest.approx(belady["value"] / belady["bound"] - 1)
     assert fluid["bound"] == belady["bound"]
     assert (fluid["makespan_cycles"], fluid["verified"]) == (None, False)
-    assert ran.record["instance"]["machine"]["spm_bytes"] == 1_000_000
+    assert ran.record["problem"]["machine"]["spm_bytes"] == 1_000_000
 
 
 def test_solve_writes_what_verify_accepts(run: Run, tmp_path: Path) -> None:
@@ -75,9 +75,9 @@ def test_solve_writes_what_verify_accepts(run: Run, tmp_path: Path) -> None:
     stored = read_result(path)
     assert stored.result.schedule is not None
     assert stored.result.certificate is not None
-    report = verify(stored.instance, stored.result.schedule, stored.result.totals)
+    report = verify(stored.problem, stored.result.schedule, stored.result.totals)
     assert report.legal
-    assert bound(stored.instance, stored.result.certificate) == stored.result.bound
+    assert bound(stored.problem, stored.result.certificate) == stored.result.bound
     assert set(stored.versions) == {"spmopt", "python"}
     checked = run(f"verify {path}")
     assert checked.code == 0
@@ -96,9 +96,9 @@ def test_compare_writes_a_file_each(run: Run, tmp_path: Path) -> None:
         assert run(f"verify {path}").code == 0
 
 
-def test_instance_can_be_written_solved_and_changed(run: Run, tmp_path: Path) -> None:
+def test_problem_can_be_written_solved_and_changed(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    written = run(f"instance {NETWORK} -o {path}")
+    written = run(f"problem {NETWORK} -o {path}")
     assert written.code == 0
     assert "bert-tiny training, batch 2" in written.out
     direct = run(f"solve {NETWORK} --scheduler belady --json").record["results"][0]
@@ -108,8 +108,8 @@ def test_instance_can_be_written_solved_and_changed(run: Run, tmp_path: Path) ->
         k: v for k, v in stored.items() if k not in timing
     }
     changed = run(f"solve {path} --scheduler belady --spm 2MB --no-duplex --json").record
-    assert changed["instance"]["machine"]["spm_bytes"] == 2_000_000
-    assert read_instance(path).machine.spm_bytes == 1_000_000
+    assert changed["problem"]["machine"]["spm_bytes"] == 2_000_000
+    assert read_problem(path).machine.spm_bytes == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -127,34 +127,34 @@ def test_instance_can_be_written_solved_and_changed(run: Run, tmp_path: Path) ->
     ],
 )
 def test_machine_options(run: Run, tmp_path: Path, option: str, field: str, value: object) -> None:
-    ran = run(f"instance bert-tiny {option} -o {tmp_path / 'i.json'} --json")
+    ran = run(f"problem bert-tiny {option} -o {tmp_path / 'i.json'} --json")
     assert ran.code == 0
     assert ran.record["machine"][field] == value
 
 
 def test_network_options(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    plain = run(f"instance bert-tiny -o {path} --json").record
+    plain = run(f"problem bert-tiny -o {path} --json").record
     assert plain["name"] == "bert-tiny, batch 32"
-    options = "--training --optimizer adam --batch 3 --param layers=1 --lowering ideal"
-    changed = run(f"instance bert-tiny {options} -o {path} --json").record
+    options = "--training --optimizer adam --batch 3 --param layers=1 --mapper ideal"
+    changed = run(f"problem bert-tiny {options} -o {path} --json").record
     assert changed["name"] == "bert-tiny training, batch 3, adam, layers=1"
-    assert (plain["lowering"], changed["lowering"]) == ("tiled", "ideal")
+    assert (plain["mapper"], changed["mapper"]) == ("tiled", "ideal")
     assert changed["operations"] > plain["operations"]
 
 
 def test_a_network_that_is_not_folded_says_so(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     one, other = (
-        run(f"instance resnet18 --batch 2 {option} -o {path} --json").record
+        run(f"problem resnet18 --batch 2 {option} -o {path} --json").record
         for option in ("--fold", "--no-fold")
     )
-    assert (one["lowering"], other["lowering"]) == ("tiled", "tiled-unfolded")
+    assert (one["mapper"], other["mapper"]) == ("tiled", "tiled-unfolded")
     assert other["operations"] == one["operations"] + 20  # normalizations
     line = f"sweep resnet18 --batch 2 --spm 1MB -s stream --no-fold -o {tmp_path / 's.csv'}"
     assert run(line).code == 0
     assert ",tiled-unfolded," in (tmp_path / "s.csv").read_text()
-    assert "lowering differs" in run(line.replace("--no-fold", "--fold")).err
+    assert "mapper differs" in run(line.replace("--no-fold", "--fold")).err
 
 
 def test_lists(run: Run) -> None:
@@ -185,7 +185,7 @@ def test_machines_say_what_their_scratchpads_are_of(run: Run, tmp_path: Path) ->
     assert [row[area] for row in rows[1:]] == [f"{areas[0]:.4g} mm2", f"{areas[1]:.4g} mm2", "-"]
     for name, known in zip("bt", areas, strict=False):
         solved = run(f"solve bert-tiny --machine {tmp_path}/{name}.toml -s stream --json").record
-        assert solved["instance"]["area"]["total_mm2"] == known
+        assert solved["problem"]["area"]["total_mm2"] == known
     assert areas[2] is None
     assert "did you mean a100" in run("machines a10").err
 
@@ -211,7 +211,7 @@ def test_every_choice_of_every_option_is_explained(run: Run) -> None:
 
 def test_version_and_help(run: Run) -> None:
     assert run("--version").out == "spmopt 0.1.0\n"
-    commands = ("", "solve", "compare", "verify", "instance", "networks", "machines", "schedulers")
+    commands = ("", "solve", "compare", "verify", "problem", "networks", "machines", "schedulers")
     for command in commands:
         ran = run(f"{command} --help")
         assert (ran.code, ran.err) == (0, "")
@@ -221,12 +221,15 @@ def test_version_and_help(run: Run) -> None:
 def test_time_limit_tolerance_and_threads_arrive(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     got: list[Request] = []
 
-    def look(instance: Instance, request: Request) -> Outcome:
+    def look(problem: Problem, request: Request) -> Outcome:
         got.append(request)
-        return keeps_start(instance, request)
+        return keeps_start(problem, request)
 
-    install(monkeypatch, page=look)
-    run(f"solve {NETWORK} -s page --time-limit 7 --tolerance 0.5 --threads 3 --objective energy")
+    install(monkeypatch, residency=look)
+    run(
+        f"solve {NETWORK} -s residency --time-limit 7 --tolerance 0.5 --threads 3 --objective "
+        "energy"
+    )
     assert (got[0].time_limit_s, got[0].tolerance, got[0].threads) == (7.0, 0.5, 3)
     assert got[0].objective.name == "energy"
 

@@ -32,9 +32,9 @@ def test_closed(command: str) -> None:
 
 def test_closed_stdout_does_not_go_into_the_next_file(tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    ran = shell(f"spmopt instance bert-tiny -o {path} >&-")
+    ran = shell(f"spmopt problem bert-tiny -o {path} >&-")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert path.read_text().startswith('{"format":"spmopt-instance"')
+    assert path.read_text().startswith('{"format":"spmopt-problem"')
 
 
 def test_closed_stderr() -> None:
@@ -52,7 +52,7 @@ def test_no_file_in_place_of_the_output(tmp_path: Path) -> None:
     """What the shell and the program print stays: nothing replaces the file it goes to."""
     path = tmp_path / "all"
     for name in ("-", "/dev/stdout", path):
-        lines = f"echo first; spmopt instance bert-tiny -o {name}; echo last"
+        lines = f"echo first; spmopt problem bert-tiny -o {name}; echo last"
         ran = shell(f"cd {tmp_path}; ({lines}) > {path}")
         assert ran.stderr == f"error: {name}: is where standard output goes; name another file\n"
         assert path.read_text() == "first\nlast\n"
@@ -61,15 +61,15 @@ def test_no_file_in_place_of_the_output(tmp_path: Path) -> None:
 
 def test_an_open_file_is_not_replaced_under_another_name(tmp_path: Path) -> None:
     path = tmp_path / "all"
-    ran = shell(f"exec 3>{path}; spmopt instance bert-tiny -o /dev/fd/3")
+    ran = shell(f"exec 3>{path}; spmopt problem bert-tiny -o /dev/fd/3")
     assert ran.stderr == "error: /dev/fd/3: is where descriptor 3 goes; name another file\n"
-    ran = shell(f"spmopt instance bert-tiny -o {path} 2> {path}")
+    ran = shell(f"spmopt problem bert-tiny -o {path} 2> {path}")
     assert path.read_text() == f"error: {path}: is where standard error goes; name another file\n"
 
 
 def test_what_is_no_file_can_be_written_to() -> None:
-    assert shell("spmopt instance bert-tiny -o /dev/null > /dev/null").returncode == 0
-    ran = shell("spmopt instance bert-tiny -o /dev/fd/3 3>&1 >/dev/null | head -c 10; true")
+    assert shell("spmopt problem bert-tiny -o /dev/null > /dev/null").returncode == 0
+    ran = shell("spmopt problem bert-tiny -o /dev/fd/3 3>&1 >/dev/null | head -c 10; true")
     assert ran.stdout == '{"format":'
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli.pseudo import AT_ONCE, Seen, on_terminal
 
-INSTANCES = Path(__file__).parents[2] / "instances"
-SMALL, NONE = str(INSTANCES / "mlp.json"), str(INSTANCES / "infeasible.json")
+PROBLEMS = Path(__file__).parents[2] / "instances"
+SMALL, NONE = str(PROBLEMS / "mlp.json"), str(PROBLEMS / "infeasible.json")
 COLOR = "\x1b[3"
 BOLD = "\x1b[1m"
 UP = "\x1b[1A"
@@ -19,7 +19,7 @@ UP = "\x1b[1A"
 
 
 def test_rows_while_schedulers_run_and_none_afterwards() -> None:
-    seen = on_terminal("compare", SMALL, "-s", "lru,page", piped=True, program=AT_ONCE)
+    seen = on_terminal("compare", SMALL, "-s", "lru,residency", piped=True, program=AT_ONCE)
     assert seen.code == 0
     assert UP in seen.screen
     head = "scheduler   incumbent"
@@ -36,7 +36,7 @@ def test_rows_while_schedulers_run_and_none_afterwards() -> None:
 
 def test_placing_shows_the_height(tmp_path: Path) -> None:
     seen = on_terminal(
-        *("place", str(INSTANCES / "minimalloc" / "J.1048576.csv"), "--capacity", "1MiB"),
+        *("allocate", str(PROBLEMS / "minimalloc" / "J.1048576.csv"), "--capacity", "1MiB"),
         *("-o", f"{tmp_path}/o.csv"),
         program=AT_ONCE,
     )

@@ -139,12 +139,12 @@ def test_feature_maps_move_less_than_their_im2col_matrices(run: Run) -> None:
 
 
 def test_page_gives_a_gap_of_the_order(run: Run) -> None:
-    record = run(f"tiles {GEMM} --order dw-major --replacement page,belady --json").record
+    record = run(f"tiles {GEMM} --order dw-major --replacement residency,belady --json").record
     page, belady = record["rows"]
     assert page["order_gap"] >= 0
     assert belady["order_gap"] is None
     assert page["makespan_cycles"] <= belady["makespan_cycles"]
-    out = run(f"tiles {GEMM} --order dw-major --replacement page").out
+    out = run(f"tiles {GEMM} --order dw-major --replacement residency").out
     assert "gap of order" in out.splitlines()[2]
 
 

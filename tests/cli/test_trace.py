@@ -10,8 +10,8 @@ from spmopt.reporting.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
-INSTANCES = Path(__file__).parents[2] / "instances"
-INSTANCE, NONE = INSTANCES / "lstm.json", INSTANCES / "infeasible.json"
+PROBLEMS = Path(__file__).parents[2] / "instances"
+PROBLEM, NONE = PROBLEMS / "lstm.json", PROBLEMS / "infeasible.json"
 
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 def stored(run: Run, tmp_path: Path) -> Path:
     """A result file."""
     path = tmp_path / "r.json"
-    assert run(f"solve {INSTANCE} -s belady -o {path}").code == 0
+    assert run(f"solve {PROBLEM} -s belady -o {path}").code == 0
     return path
 
 
@@ -54,7 +54,7 @@ def test_text_is_a_line(run: Run, stored: Path, tmp_path: Path) -> None:
 
 def test_two_schedules_are_one_file_that_gzip_reads(run: Run, stored: Path, tmp_path: Path) -> None:
     other, path = tmp_path / "page.json", tmp_path / "both.json.gz"
-    assert run(f"solve {INSTANCE} -s page -o {other}").code == 0
+    assert run(f"solve {PROBLEM} -s residency -o {other}").code == 0
     record = run(f"trace {stored} {other} -o {path} --json").record
     document = json.loads(gzip.decompress(path.read_bytes()))
     cycles = [json.loads(each.read_text())["totals"]["makespan_cycles"] for each in (stored, other)]
@@ -85,7 +85,7 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
     for line, expected in (
         ("none.json -o t.json", "none.json: cannot be read (No such file"),
         (f"{broken} -o {tmp_path}/t.json", "not a complete JSON file"),
-        (f"{INSTANCE} -o {tmp_path}/t.json", "an instance is for 'spmopt solve'"),
+        (f"{PROBLEM} -o {tmp_path}/t.json", "a problem is for 'spmopt solve'"),
         (f"{stored} -o {tmp_path}", "is a folder"),
         (f"{stored} -o /dev/null/t.json", "a folder is needed"),
         (f"{stored} -o {stored}", "would replace the file that is read"),
@@ -99,10 +99,12 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
 
 def test_a_bound_is_no_schedule(run: Run, tmp_path: Path) -> None:
     path, trace = tmp_path / "r.json", tmp_path / "t.json"
-    assert run(f"solve {INSTANCE} -s fluid -o {path}").code == 0
+    assert run(f"solve {PROBLEM} -s fluid -o {path}").code == 0
     said = refused(run(f"trace {path} -o {trace}"))
     assert f"{path}: holds no schedule, but a bound on time, 180 ns, which 'spmopt verify'" in said
-    assert "name a result that has one, as 'spmopt solve --scheduler page -o' writes it" in said
+    assert (
+        "name a result that has one, as 'spmopt solve --scheduler residency -o' writes it" in said
+    )
     assert not trace.exists()
 
 

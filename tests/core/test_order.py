@@ -1,4 +1,4 @@
-"""Orders: by hand, and as properties of random instances."""
+"""Orders: by hand, and as properties of random problems."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hypothesis import given, settings
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.order import depth_first, reordered
-from spmopt.core.schedule import Plan, Steps
+from spmopt.core.order import depth_first, reorder
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies import stream
 from spmopt.policies.static import nothing_kept
 from spmopt.verifier import verify
-from tests.strategies import instances
+from tests.strategies import problems
 from tests.tiny import Op, tiny
 
 
-def diamond() -> Instance:
+def diamond() -> Problem:
     """x splits into two branches of two operations, listed level by level, which join."""
     sizes = {name: (4, "in" if name == "x" else "") for name in "xabcdej"}
     return tiny(
@@ -47,7 +47,7 @@ def test_the_recursion_counts_a_join_when_it_comes_back() -> None:
     # Operation 0 leads to 1 and, directly, to the join 2; operation 1 leads to 2, then 3. The
     # walk comes to 2 from 1 first, in vain, and goes on to 3 before it comes back from 0.
     sizes = {"x": (4, "in"), "a": (4, ""), "b": (4, ""), "c": (4, ""), "d": (4, "")}
-    instance = tiny(
+    problem = tiny(
         sizes,
         [
             Op(reads="x", writes="a"),
@@ -57,24 +57,24 @@ def test_the_recursion_counts_a_join_when_it_comes_back() -> None:
         ],
         spm=64,
     )
-    assert depth_first(instance).tolist() == [0, 1, 3, 2]
+    assert depth_first(problem).tolist() == [0, 1, 3, 2]
 
 
 def test_an_overwriting_operation_waits_for_the_readers() -> None:
     sizes = {"x": (4, "in"), "a": (4, ""), "b": (4, "keep")}
-    instance = tiny(
+    problem = tiny(
         sizes,
         [Op(reads="x", writes="a"), Op(reads="x", writes="b"), Op(reads="a b"), Op(writes="b")],
         spm=64,
     )
-    assert depth_first(instance).tolist() == [0, 1, 2, 3]
+    assert depth_first(problem).tolist() == [0, 1, 2, 3]
 
 
 def test_reordering_renumbers_predecessors() -> None:
-    instance = diamond()
-    operations = list(instance.operations)
+    problem = diamond()
+    operations = list(problem.operations)
     operations[4] = replace(operations[4], predecessors=(2, 3))
-    again = reordered(replace(instance, operations=tuple(operations)), np.array([0, 2, 1, 3, 4, 5]))
+    again = reorder(replace(problem, operations=tuple(operations)), np.array([0, 2, 1, 3, 4, 5]))
     assert [op.name for op in again.operations] == ["op0", "op2", "op1", "op3", "op4", "op5"]
     assert again.operations[4].predecessors == (1, 3)
 
@@ -89,22 +89,22 @@ def test_reordering_renumbers_predecessors() -> None:
 )
 def test_bad_orders(order: list[int], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        reordered(diamond(), np.array(order))
+        reorder(diamond(), np.array(order))
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(max_operations=10, max_tensors=6, max_modes=2))
-def test_the_depth_first_order_keeps_every_dependence(instance: Instance) -> None:
-    order = depth_first(instance)
-    again = reordered(instance, order)
-    # A schedule in that order is legal, and it is the one in the own order of the instance so
+@given(problems(max_operations=10, max_tensors=6, max_mappings=2))
+def test_the_depth_first_order_keeps_every_dependence(problem: Problem) -> None:
+    order = depth_first(problem)
+    again = reorder(problem, order)
+    # A schedule in that order is legal, and it is the one in the own order of the problem so
     # listed.
-    plan = stream(instance, Request()).plan
-    assert plan is not None
-    moved: Plan = nothing_kept(timeline(instance, plan.steps.take(order)))
-    report = verify(instance, assemble(instance, moved))
+    residency_plan = stream(problem, Request()).residency_plan
+    assert residency_plan is not None
+    moved: ResidencyPlan = nothing_kept(timeline(problem, residency_plan.steps.take(order)))
+    report = verify(problem, assemble(problem, moved))
     assert report.legal, report.violations
     assert report.totals is not None
-    listed = replace(moved, steps=Steps.listed(moved.steps.mode))
+    listed = replace(moved, steps=Steps.listed(moved.steps.mapping))
     itself = verify(again, assemble(again, listed))
     assert itself.totals == report.totals

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spmopt.core.border import read_json
 from spmopt.core.errors import InputError
+from spmopt.core.validation import read_json
 from tests.cli.run import runner
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"

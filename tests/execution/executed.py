@@ -12,7 +12,7 @@ from spmopt.execution.hashing import hash_kernel, random_contents
 
 def executed(program: Program, operation: Ints, totals: Totals | None = None) -> Comparison:
     """What comes of a program, perhaps with errors, of a schedule that runs ``operation``."""
-    instance = program.instance
-    kernel, contents = hash_kernel(instance), random_contents(instance, 0)
-    expected = execute_plainly(instance, plain_order(instance, operation), contents, kernel)
+    problem = program.problem
+    kernel, contents = hash_kernel(problem), random_contents(problem, 0)
+    expected = execute_plainly(problem, plain_order(problem, operation), contents, kernel)
     return compare(program, execute(program, contents, kernel), expected, totals=totals)

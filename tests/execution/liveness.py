@@ -24,11 +24,11 @@ def used_bytes(program: Program) -> list[Flags]:
 
 class _Backward:
     def __init__(self, program: Program) -> None:
-        instance, table = program.instance, program.commands
-        self.program, self.operations = program, instance.operations
-        self.sizes = [tensor.size_bytes for tensor in instance.tensors]
-        self.spm = np.zeros(instance.machine.spm_bytes, bool)
-        self.dram = [np.full(each.size_bytes, each.keep) for each in instance.tensors]
+        problem, table = program.problem, program.commands
+        self.program, self.operations = program, problem.operations
+        self.sizes = [tensor.size_bytes for tensor in problem.tensors]
+        self.spm = np.zeros(problem.machine.spm_bytes, bool)
+        self.dram = [np.full(each.size_bytes, each.keep) for each in problem.tensors]
         self.found: list[Flags] = [np.zeros(0, bool)] * len(table)
         self.segments = program.segments.rows()
         self.moved: dict[int, Flags] = {}

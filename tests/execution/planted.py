@@ -50,8 +50,8 @@ def lost_command(program: Program, generator: np.random.Generator) -> Program | 
 
 def wrong_address(program: Program, generator: np.random.Generator) -> Program | None:
     """A load or store, or an operation, uses another page of the scratchpad."""
-    table, size = program.segments, program.instance.machine.page_bytes
-    room = program.instance.machine.spm_pages * size
+    table, size = program.segments, program.problem.machine.page_bytes
+    room = program.problem.machine.spm_pages * size
     chosen = _any(generator, _that_matter(program))
     if chosen is None:
         return None
@@ -67,7 +67,7 @@ def wrong_address(program: Program, generator: np.random.Generator) -> Program |
 def wrong_offset(program: Program, generator: np.random.Generator) -> Program | None:
     """A load or store uses bytes of its tensor a bit further on, or back."""
     table, kinds = program.segments, program.commands.kind[program.segments.command]
-    sizes = np.array([each.size_bytes for each in program.instance.tensors])
+    sizes = np.array([each.size_bytes for each in program.problem.tensors])
     movable = np.isin(kinds, (Kind.LOAD, Kind.STORE)) & (table.size_bytes < sizes[table.tensor])
     chosen = _any(generator, [row for row in _that_matter(program) if movable[row]])
     if chosen is None:
@@ -123,7 +123,7 @@ def load_before_store(program: Program, generator: np.random.Generator) -> Progr
 
 def swapped_operations(program: Program, generator: np.random.Generator) -> Program | None:
     """An operation runs before one that it waits for, each at the place of the other."""
-    table, operations = program.commands, program.instance.operations
+    table, operations = program.commands, program.problem.operations
     places = np.flatnonzero(table.kind == Kind.COMPUTE).tolist()
     pairs = [
         (one, other)

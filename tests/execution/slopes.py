@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from spmopt.core.pieces.listing import Listing
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.execution.executor import Trace, execute_plainly
 from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.execution.memory import Bytes
@@ -18,25 +18,25 @@ _LOSSES = ("LossGradient", "CrossEntropy")
 
 def ran(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> Trace:
     """Whole operations in their order."""
-    order = range(len(kernel.instance.operations))
-    return execute_plainly(kernel.instance, order, contents, kernel)
+    order = range(len(kernel.problem.operations))
+    return execute_plainly(kernel.problem, order, contents, kernel)
 
 
-def check_slopes(listing: Listing, step: float = 1e-6) -> int:
+def check_slopes(tileable: TileableGraph, step: float = 1e-6) -> int:
     """Check the slope of the loss along a random change of all weights; return how many."""
-    kernel = GraphKernel(listing, data="normal")
-    instance, contents = kernel.instance, kernel.contents(0)
-    place = {tensor.name: t for t, tensor in enumerate(instance.tensors)}
+    kernel = GraphKernel(tileable, data="normal")
+    problem, contents = kernel.problem, kernel.contents(0)
+    place = {tensor.name: t for t, tensor in enumerate(problem.tensors)}
     pairs = [
         (t, place[f"{tensor.name}.gradient"])
-        for t, tensor in enumerate(instance.tensors)
+        for t, tensor in enumerate(problem.tensors)
         if tensor.kind == "weight" and f"{tensor.name}.gradient" in place
     ]
     made = ran(kernel, contents)
     chosen = np.random.default_rng(1)
     slope, ends = 0.0, ([*contents], [*contents])
     for weight, gradient in pairs:
-        way = chosen.standard_normal(instance.tensors[weight].size_bytes // 8)
+        way = chosen.standard_normal(problem.tensors[weight].size_bytes // 8)
         slope += float(made.contents[gradient].view(np.float64) @ way)
         now = contents[weight]
         assert now is not None
@@ -50,7 +50,7 @@ def check_slopes(listing: Listing, step: float = 1e-6) -> int:
 
 def _loss(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> float:
     """Cross-entropy of all that losses begin at, from what these operations read; else outputs."""
-    total, kinds = 0.0, [operation.kind for operation in kernel.instance.operations]
+    total, kinds = 0.0, [operation.kind for operation in kernel.problem.operations]
 
     def watched(index: int, operands: Sequence[Bytes]) -> Sequence[Bytes]:
         nonlocal total
@@ -62,16 +62,16 @@ def _loss(kernel: GraphKernel, contents: Sequence[Bytes | None]) -> float:
             total -= float(logs[np.arange(labels.size), labels].sum())
         return kernel(index, operands)
 
-    order = range(len(kernel.instance.operations))
-    found = execute_plainly(kernel.instance, order, contents, watched)
+    order = range(len(kernel.problem.operations))
+    found = execute_plainly(kernel.problem, order, contents, watched)
     if set(kinds) & set(_LOSSES):
         return total
-    return sum(_total(kernel, found, t) for t in range(len(kernel.instance.tensors)))
+    return sum(_total(kernel, found, t) for t in range(len(kernel.problem.tensors)))
 
 
 def _total(kernel: GraphKernel, found: Trace, t: int) -> float:
     """The sum of an output."""
-    tensor = kernel.instance.tensors[t]
+    tensor = kernel.problem.tensors[t]
     if not tensor.keep or tensor.kind != "activation":
         return 0.0
     value = kernel.graph.values[kernel.roots[t]]

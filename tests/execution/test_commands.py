@@ -9,21 +9,21 @@ import pytest
 import spmopt
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.execution.commands import Kind, Use, machine_program
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from tests.tiny import Op, tiny
 
-INSTANCES = Path(__file__).parents[2] / "instances"
+PROBLEMS = Path(__file__).parents[2] / "instances"
 
 # Pages of 4 bytes, 3 of them. x is read from the scratchpad, y stays there but for its last 4
 # bytes, which stream; z goes out as it is made.
-INSTANCE = tiny(
+PROBLEM = tiny(
     {"x": (8, "in"), "y": (8, ""), "z": (6, "keep")},
     [Op(reads="x", writes="y"), Op(reads="y", writes="z", scratch=3)],
     spm=14,
 )
-PLAN = Plan(
+RESIDENCY_PLAN = ResidencyPlan(
     steps=Steps.listed(np.zeros(2, np.int64)),
     residency=Residency.of_rows([(0, 0, 1, 8), (1, 0, 2, 4)]),
     stores=Stores.empty(),
@@ -31,8 +31,8 @@ PLAN = Plan(
 
 
 def test_a_schedule_by_hand() -> None:
-    schedule = assemble(INSTANCE, PLAN)
-    program = machine_program(INSTANCE, schedule)
+    schedule = assemble(PROBLEM, RESIDENCY_PLAN)
+    program = machine_program(PROBLEM, schedule)
     place = {row[0]: 4 * row[3] for row in schedule.placements.rows()}
     assert [(Kind(row[1]).name, *row[2:]) for row in program.commands.rows()] == [
         ("LOAD", -1, 0, 0, 8, 1),
@@ -57,15 +57,15 @@ def test_a_schedule_by_hand() -> None:
 
 def test_what_is_large_and_not_used_takes_no_memory() -> None:
     """Commands of a tensor of 2**40 bytes are few; to execute them takes more than there is."""
-    small = read_instance(INSTANCES / "mlp.json")
+    small = read_problem(PROBLEMS / "mlp.json")
     large = replace(small.tensors[0], size_bytes=2**40)
-    instance = replace(
+    problem = replace(
         small,
         tensors=(large, *small.tensors[1:]),
         machine=replace(small.machine, spm_bytes=2**42),
     )
     for scheduler in ("stream", "belady"):
-        found = spmopt.solve(instance, scheduler)
+        found = spmopt.solve(problem, scheduler)
         assert str(spmopt.emit(found)).startswith(("mlp: 38 commands", "mlp: 20 commands"))
         with pytest.raises(InputError, match=r"about [\d.]+ TB of memory, of which this computer"):
             spmopt.run(found)

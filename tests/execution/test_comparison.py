@@ -9,10 +9,10 @@ from spmopt.assemble import assemble
 from spmopt.execution.commands import machine_program
 from spmopt.execution.comparison import Comparison, compare, plain_order
 from spmopt.execution.executor import Trace
-from tests.execution.test_commands import INSTANCE, PLAN
+from tests.execution.test_commands import PROBLEM, RESIDENCY_PLAN
 from tests.tiny import Op, tiny
 
-PROGRAM = machine_program(INSTANCE, assemble(INSTANCE, PLAN))
+PROGRAM = machine_program(PROBLEM, assemble(PROBLEM, RESIDENCY_PLAN))
 F16 = [np.dtype(np.float16)] * 3
 
 
@@ -51,7 +51,7 @@ def test_a_tensor_of_rounding_is_measured_by_the_others() -> None:
 
 
 def test_bytes_that_are_no_numbers_must_be_the_same() -> None:
-    contents = [np.zeros(tensor.size_bytes, np.uint8) for tensor in INSTANCE.tensors]
+    contents = [np.zeros(tensor.size_bytes, np.uint8) for tensor in PROBLEM.tensors]
     wrong = [contents[0], contents[1], contents[2].copy()]
     wrong[2][3] = 1
     found = compare(PROGRAM, Trace(contents=wrong), Trace(contents=contents), tolerance=0.5)
@@ -60,14 +60,14 @@ def test_bytes_that_are_no_numbers_must_be_the_same() -> None:
 
 
 def test_plain_execution_takes_the_order_in_which_contents_are_read() -> None:
-    instance = tiny(
+    problem = tiny(
         {"x": (4, "in"), "y": (4, "keep"), "z": (4, "keep")},
         [Op(reads="x", writes="y"), Op(reads="x", writes="z"), Op(reads="z", writes="x")],
         spm=12,
     )
-    assert plain_order(instance, np.array([1, 0, 2])) == [0, 1, 2]
+    assert plain_order(problem, np.array([1, 0, 2])) == [0, 1, 2]
     free = replace(
-        instance, operations=tuple(replace(o, predecessors=()) for o in instance.operations)
+        problem, operations=tuple(replace(o, predecessors=()) for o in problem.operations)
     )
     # The last one overwrites what the first reads: another order means something else.
     assert plain_order(free, np.array([1, 2, 0])) == [1, 2, 0]

@@ -16,19 +16,19 @@ import pytest
 import spmopt
 from spmopt.core.elements import ElementKind
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
-from spmopt.core.pieces.listing import Listing
-from spmopt.core.pieces.segments import Cover
 from spmopt.execution.computations import by_graph
 from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
-from spmopt.graph.listing import listing
-from spmopt.graph.lower import Lowering
+from spmopt.graph.lower import Mapper
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
+from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from tests.execution.operator_cases import CASES, by_default
 from tests.execution.slopes import ran
@@ -78,13 +78,15 @@ def test_parts_compute_what_the_whole_does(name: str, monkeypatch: pytest.Monkey
         data = chosen.choice(("integer", "normal"))
         typed = graph if data == "integer" else with_element_type(graph, "fp64")
         for found in listings(typed, chosen, monkeypatch):
-            cover = random_cover(found, chosen)
-            if cover is not None:
-                check(found, cover, data)
+            fusion_plan = random_fusion_plan(found, chosen)
+            if fusion_plan is not None:
+                check(found, fusion_plan, data)
 
 
-def listings(graph: Graph, chosen: Random, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
-    """Yield listings whose pieces are of each class of axes in turn, and rows of a random one."""
+def listings(
+    graph: Graph, chosen: Random, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TileableGraph]:
+    """Yield graphs whose pieces are of each class of axes in turn, and rows of a random one."""
     for batch in classes(graph):
         monkeypatch.setattr(LinkedAxes, "batch", batch)
         axes = LinkedAxes(lowered(graph).graph)
@@ -92,12 +94,12 @@ def listings(graph: Graph, chosen: Random, monkeypatch: pytest.MonkeyPatch) -> I
             continue
         rows = {axis for axes in RowAxes(axes).classes for axis in axes}
         monkeypatch.setattr(RowAxes, "rows", chosen.choice(sorted(rows)))
-        yield listing(graph, MACHINE)
+        yield tileable(graph, MACHINE)
 
 
-def lowered(graph: Graph) -> Lowering:
+def lowered(graph: Graph) -> Mapper:
     """Lower a graph."""
-    return Lowering(graph, MACHINE, LOWERINGS[0])
+    return Mapper(graph, MACHINE, LOWERINGS[0])
 
 
 def classes(graph: Graph) -> list[Axis]:
@@ -105,28 +107,28 @@ def classes(graph: Graph) -> list[Axis]:
     return sorted({each for axes in LinkedAxes(lowered(graph).graph).classes for each in axes})
 
 
-def random_cover(found: Listing, chosen: Random) -> Cover | None:
-    """Return a random cover in equal pieces and bands; None where nothing can be cut."""
+def random_fusion_plan(found: TileableGraph, chosen: Random) -> FusionPlan | None:
+    """Return a random cover in equal pieces and stripes; None where nothing can be cut."""
     pieces = [each for each in range(1, found.batch + 1) if found.batch % each == 0]
-    bands = chosen.choice([1, 2, 3, 4])
-    cover = found.uniform(
-        chosen.choice(pieces[1:] or [1]) if bands == 1 else found.batch, bands=bands
+    stripes = chosen.choice([1, 2, 3, 4])
+    fusion_plan = found.uniform(
+        chosen.choice(pieces[1:] or [1]) if stripes == 1 else found.batch, stripes=stripes
     )
-    return cover if any(each.count > 1 for each in cover) else None
+    return fusion_plan if any(each.count > 1 for each in fusion_plan) else None
 
 
-def check(found: Listing, cover: Cover, data: str) -> None:
+def check(found: TileableGraph, fusion_plan: FusionPlan, data: str) -> None:
     """Compare all that is in memory at the end with what whole operations leave there."""
-    instance, _ = found.instance(cover)
+    problem, _ = found.problem(fusion_plan)
     try:
-        wanted = by_graph(found, cover, instance, data, 1)
+        wanted = by_graph(found, fusion_plan, problem, data, 1)
     except InputError as error:  # a limit of kernels, which run states in a line
         assert "no value shows along which axes" in str(error)  # noqa: PT017
         return
     assert isinstance(wanted.kernel, GraphKernel)
     made = ran(wanted.kernel, wanted.contents)
     for tensor, one, other, dtype in zip(
-        instance.tensors, made.contents, wanted.expected.contents, wanted.kernel.dtypes, strict=True
+        problem.tensors, made.contents, wanted.expected.contents, wanted.kernel.dtypes, strict=True
     ):
         if not (one.size and other.size) or np.array_equal(one, other):
             continue

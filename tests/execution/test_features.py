@@ -12,9 +12,9 @@ import pytest
 import spmopt
 from results.execution.recomputed import recomputed
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import Bank, Machine
-from spmopt.execution.computations import by_graph, listing_for
+from spmopt.core.problem import Problem, TensorKind
+from spmopt.execution.computations import by_graph, tileable_graph_for
 from spmopt.execution.executor import Trace
 from spmopt.execution.memory import Bytes
 from spmopt.graph.training import training_graph
@@ -63,11 +63,11 @@ def test_every_machine_is_executed(
     name: str, step: spmopt.Workload, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     machine, scheduler = MACHINES[name]
-    if scheduler not in ("banks", "page"):
+    if scheduler not in ("banks", "residency"):
         install(monkeypatch, fluid=bounds_only)
-    instance = spmopt.lower(step, machine)
+    problem = spmopt.lower(step, machine)
     objective = "energy" if machine.banks else "time"
-    solution = spmopt.solve(instance, scheduler, objective=objective, time_limit=1.0)
+    solution = spmopt.solve(problem, scheduler, objective=objective, time_limit=1.0)
     file = tmp_path / "result.json"
     solution.save(file)
     for found in (spmopt.run(solution), spmopt.run(file, step), spmopt.run(file, kernels="hash")):
@@ -77,28 +77,28 @@ def test_every_machine_is_executed(
 
 def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=bounds_only)
-    instance = spmopt.lower(spmopt.load(networks.lstm()), PLAIN, order="searched")
-    found = spmopt.run(spmopt.solve(instance, "lru"))
+    problem = spmopt.lower(spmopt.load(networks.lstm()), PLAIN, order="searched")
+    found = spmopt.run(spmopt.solve(problem, "lru"))
     assert found.same
     assert found.kernels.startswith("reference")
 
 
 def test_replayed_schedules_are_executed() -> None:
-    instance = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
-    solution = spmopt.solve(instance, "joint", objective="replay", time_limit=1.0)
+    problem = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
+    solution = spmopt.solve(problem, "joint", objective="replay", time_limit=1.0)
     assert spmopt.run(solution).same
 
 
 def test_a_bound_alone_is_refused_in_a_line() -> None:
-    instance = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
-    solution = spmopt.solve(instance, "fluid", time_limit=1.0)
+    problem = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
+    solution = spmopt.solve(problem, "fluid", time_limit=1.0)
     with pytest.raises(spmopt.InputError) as raised:
         spmopt.run(solution)
     assert "\n" not in str(raised.value)
 
 
-def _by_name(instance: Instance, found: Trace) -> Mapping[str, Bytes]:
-    return {t.name: found.contents[k] for k, t in enumerate(instance.tensors) if t.keep}
+def _by_name(problem: Problem, found: Trace) -> Mapping[str, Bytes]:
+    return {t.name: found.contents[k] for k, t in enumerate(problem.tensors) if t.keep}
 
 
 @pytest.mark.parametrize("network", [networks.residual, networks.convolution])
@@ -109,14 +109,14 @@ def test_activations_that_are_computed_again_change_nothing(
     kept = training_graph(network(), optimizer="adam")
     again, count = recomputed(kept)
     assert count > 1
-    plain, instance = (spmopt.lower(spmopt.load(each), PLAIN) for each in (kept, again))
-    listings = [listing_for(each, None, None) for each in (plain, instance)]
+    plain, problem = (spmopt.lower(spmopt.load(each), PLAIN) for each in (kept, again))
+    listings = [tileable_graph_for(each, None, None) for each in (plain, problem)]
     expected, made = (
-        by_graph(listing, None, each, "integer", 0).expected
-        for listing, each in zip(listings, (plain, instance), strict=True)
-        if listing is not None
+        by_graph(tileable, None, each, "integer", 0).expected
+        for tileable, each in zip(listings, (plain, problem), strict=True)
+        if tileable is not None
     )
-    one, other = _by_name(plain, expected), _by_name(instance, made)
+    one, other = _by_name(plain, expected), _by_name(problem, made)
     assert one.keys() == other.keys()
     assert all(np.array_equal(one[name], other[name]) for name in one)
-    assert spmopt.run(spmopt.solve(instance, "belady")).same
+    assert spmopt.run(spmopt.solve(problem, "belady")).same

@@ -1,4 +1,4 @@
-"""Networks computed in pieces and bands of rows, and their gradients."""
+"""Networks computed in pieces and stripes, and their gradients."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.operation import Mode
-from spmopt.core.pieces.listing import Listing, whole
+from spmopt.core.fusion.tileable_graph import TileableGraph, whole
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
 from spmopt.execution.computations import TOLERANCE, by_graph
 from spmopt.execution.executor import Trace
 from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
-from spmopt.graph.listing import listing
+from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from tests.execution.slopes import check_slopes, ran
 from tests.graph import networks
@@ -31,21 +31,21 @@ NETWORKS: Mapping[str, tuple[int, dict[str, int]]] = {
 }
 
 
-def listed(name: str, *, training: bool = False, dtype: str | None = None) -> Listing:
+def listed(name: str, *, training: bool = False, dtype: str | None = None) -> TileableGraph:
     if name in networks.__dict__:
         graph = getattr(networks, name)()
         graph = graph if dtype is None else with_element_type(graph, dtype)
-        return listing(training_graph(graph) if training else graph, MACHINE)
+        return tileable(training_graph(graph) if training else graph, MACHINE)
     batch, parameters = NETWORKS[name]
     workload = spmopt.load(name, batch=batch, training=training, parameters=parameters, dtype=dtype)
     assert workload.graph is not None
-    return listing(workload.graph, MACHINE)
+    return tileable(workload.graph, MACHINE)
 
 
 def worst(found: Trace, expected: Trace, kernel: GraphKernel) -> float:
     """Largest difference of what is kept, relative to the largest number of all."""
     most = largest = 0.0
-    for t, tensor in enumerate(kernel.instance.tensors):
+    for t, tensor in enumerate(kernel.problem.tensors):
         if tensor.keep:
             dtype = kernel.dtypes[t]
             assert dtype is not None
@@ -62,16 +62,16 @@ def worst(found: Trace, expected: Trace, kernel: GraphKernel) -> float:
 @pytest.mark.parametrize("name", [*NETWORKS, "convolution", "residual", "mlp"])
 def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
     found = listed(name, training=training)
-    bands = 2 if 2 in found.family("all").bands else 1
+    stripes = 2 if 2 in found.fusion_space("all").stripes else 1
     for data in ("integer", "normal"):
-        cover = found.uniform(found.batch, bands=bands)
-        instance, _ = found.instance(cover)
-        wanted = by_graph(found, cover, instance, data, 1)
+        fusion_plan = found.uniform(found.batch, stripes=stripes)
+        problem, _ = found.problem(fusion_plan)
+        wanted = by_graph(found, fusion_plan, problem, data, 1)
         assert isinstance(wanted.kernel, GraphKernel)
         got = ran(wanted.kernel, wanted.contents)
         limit = 0.0 if data == "integer" else TOLERANCE
         assert worst(got, wanted.expected, wanted.kernel) <= limit
-        assert len(instance.operations) > len(found.operations)
+        assert len(problem.operations) > len(found.operations)
 
 
 @pytest.mark.parametrize("loss", ["CrossEntropy", "NegativeLogLikelihood"])
@@ -80,41 +80,43 @@ def test_losses_of_whole_numbers_are_sums_of_whole_numbers(loss: str) -> None:
     x = b.add("Gemm", [b.input("x", (6, 4)), b.weight("w", (4, 5))])
     x = x if loss == "CrossEntropy" else b.add("Softmax", [x])
     labels = b.input("labels", (6,), element_type="int64")
-    found = listing(b.finish([b.add(loss, [x, labels])]), MACHINE)
-    cover = found.uniform(6)
+    found = tileable(b.finish([b.add(loss, [x, labels])]), MACHINE)
+    fusion_plan = found.uniform(6)
     for seed in range(8):
-        wanted = by_graph(found, cover, found.instance(cover)[0], "integer", seed)
+        wanted = by_graph(found, fusion_plan, found.problem(fusion_plan)[0], "integer", seed)
         assert isinstance(wanted.kernel, GraphKernel)
         got = ran(wanted.kernel, wanted.contents)
-        (kept,) = (t for t, each in enumerate(wanted.kernel.instance.tensors) if each.keep)
+        (kept,) = (t for t, each in enumerate(wanted.kernel.problem.tensors) if each.keep)
         assert got.contents[kept].tolist() == wanted.expected.contents[kept].tolist()
 
 
 def test_a_row_of_the_halo_that_a_band_lacks_shows() -> None:
     found = listed("convolution")
-    cover = found.uniform(found.batch, bands=2)
-    instance, origins = found.instance(cover)
-    wanted = by_graph(found, cover, instance, "normal", 1)
+    fusion_plan = found.uniform(found.batch, stripes=2)
+    problem, origins = found.problem(fusion_plan)
+    wanted = by_graph(found, fusion_plan, problem, "normal", 1)
     kernel = wanted.kernel
     assert isinstance(kernel, GraphKernel)
     index = next(
         index
-        for index, (operation, origin) in enumerate(zip(instance.operations, origins, strict=True))
-        if origin.rows and origin.rows[0] and "[" in instance.tensors[operation.reads[1]].name
+        for index, (operation, origin) in enumerate(zip(problem.operations, origins, strict=True))
+        if origin.rows and origin.rows[0] and "[" in problem.tensors[operation.reads[1]].name
     )
-    operation = instance.operations[index]
+    operation = problem.operations[index]
     first = operation.reads[0]
-    modes = tuple(Mode(compute_cycles=1, operands=m.operands[1:]) for m in operation.modes)
-    less = replace(operation, reads=operation.reads[1:], modes=modes)
-    assert instance.tensors[first].name.endswith("]")
-    kernel.instance = _with(instance, index, less)
+    mappings = tuple(
+        OpMapping(compute_cycles=1, operands=m.operands[1:]) for m in operation.mappings
+    )
+    less = replace(operation, reads=operation.reads[1:], mappings=mappings)
+    assert problem.tensors[first].name.endswith("]")
+    kernel.problem = _with(problem, index, less)
     assert worst(ran(kernel, wanted.contents), wanted.expected, kernel) == np.inf
 
 
-def _with(instance: Instance, index: int, operation: spmopt.Operation) -> Instance:
-    operations = list(instance.operations)
+def _with(problem: Problem, index: int, operation: spmopt.Operation) -> Problem:
+    operations = list(problem.operations)
     operations[index] = operation
-    return replace(instance, operations=tuple(operations))
+    return replace(problem, operations=tuple(operations))
 
 
 @pytest.mark.parametrize("name", ["convolution", "mlp", "bert-tiny", "gnmt", "llama"])
@@ -128,10 +130,10 @@ def test_results_that_are_not_as_the_graph_has_them_are_refused() -> None:
     x = b.add("Relu", [b.input("x", (4, 8))])
     beyond = {"axes": (0,), "starts": (10**80,), "ends": (2**62,)}
     (y,) = b.add_stated("Slice", [x], [((2, 8), "fp32")], name="y", **beyond)
-    found = listing(b.finish([b.add("Neg", [y])]), MACHINE)
-    instance, _ = found.instance(whole(found))
+    found = tileable(b.finish([b.add("Neg", [y])]), MACHINE)
+    problem, _ = found.problem(whole(found))
     with pytest.raises(InputError, match="kernels: y has 0 elements where the graph has 16;"):
-        by_graph(found, None, instance, "normal", 0)
+        by_graph(found, None, problem, "normal", 0)
 
 
 def test_tensors_that_views_alone_make_are_refused() -> None:
@@ -143,4 +145,4 @@ def test_tensors_that_views_alone_make_are_refused() -> None:
     node = replace(graph.nodes[1], name="again", inputs=(w,), outputs=(y,))
     found = replace(graph, nodes=(graph.nodes[0], node, *graph.nodes[1:]))
     with pytest.raises(InputError, match=r"kernels: tensor .* is made by views alone"):
-        GraphKernel(listing(found, MACHINE), None, "normal")
+        GraphKernel(tileable(found, MACHINE), None, "normal")

@@ -14,7 +14,7 @@ from spmopt.core.graph import Node, Value
 from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import Array
 from spmopt.execution.kernels.onnx_reference import reference
-from spmopt.execution.values import array_of, bytes_of, converted
+from spmopt.execution.values import array_of, bytes_of, convert
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Attributes
 from tests.frontends.models import model, saved
@@ -142,9 +142,9 @@ def test_packed_numbers_come_back(kind: str) -> None:
 
 def test_numbers_beyond_an_integer_are_its_nearest() -> None:
     value = Value(name="x", shape=(4,), element_type="int8")
-    assert converted(np.array([300.0, -300.0, 2.5, np.nan]), value).tolist() == [127, -128, 2, 0]
+    assert convert(np.array([300.0, -300.0, 2.5, np.nan]), value).tolist() == [127, -128, 2, 0]
     value = Value(name="x", shape=(2,), element_type="uint4")
-    assert converted(np.array([20, 3]), value).tolist() == [15, 3]
+    assert convert(np.array([20, 3]), value).tolist() == [15, 3]
 
 
 def test_an_integer_network_is_computed_from_a_scratchpad(
@@ -161,8 +161,8 @@ def test_an_integer_network_is_computed_from_a_scratchpad(
     flat = b.add("Reshape", [z], shape=(8, 64))
     y = b.add("MatMul", [flat, table], name="last")
     b.set_type(y, "int8")
-    instance = spmopt.lower(spmopt.load(b.finish([y])), spmopt.machine(spm="2KiB", page="64B"))
-    found = spmopt.run(spmopt.solve(instance, "belady"), data="integer")
+    problem = spmopt.lower(spmopt.load(b.finish([y])), spmopt.machine(spm="2KiB", page="64B"))
+    found = spmopt.run(spmopt.solve(problem, "belady"), data="integer")
     assert found.same
     assert found.kernels.startswith("reference")
 
@@ -184,12 +184,12 @@ def test_pairs_of_conversions_are_computed_as_what_they_stand_for(
     constants: dict[str, Array] = {"s": np.array(0.5, np.float32), "z": np.array(0, np.int8)}
     constants |= {"w": ints(2, 4, 3, 3), "ws": scale(2)}
     file = saved(tmp_path, model(nodes, {"x": [2, 4, 8, 8]}, constants))
-    instance = spmopt.lower(spmopt.load(file), spmopt.machine(spm="1KiB", page="64B"))
-    assert [each.kind for each in instance.operations] == [
+    problem = spmopt.lower(spmopt.load(file), spmopt.machine(spm="1KiB", page="64B"))
+    assert [each.kind for each in problem.operations] == [
         *("QuantizeLinear", "Conv", "Sigmoid", "Mul")
     ]
     for data in ("integer", "normal"):
-        found = spmopt.run(spmopt.solve(instance, "belady"), data=data)
+        found = spmopt.run(spmopt.solve(problem, "belady"), data=data)
         assert found.same
         assert found.kernels.startswith("reference")
 
@@ -199,7 +199,7 @@ def test_what_cannot_be_cut_is_computed_whole(monkeypatch: pytest.MonkeyPatch) -
     b = GraphBuilder("row")
     x = b.weight("x", (64,))
     y = b.add("CumSum", [b.add("Abs", [x])], name="sum", axis=0)
-    instance = spmopt.lower(spmopt.load(b.finish([y])), spmopt.machine(spm="1KiB", page="64B"))
-    found = spmopt.run(spmopt.solve(instance, "belady"))
+    problem = spmopt.lower(spmopt.load(b.finish([y])), spmopt.machine(spm="1KiB", page="64B"))
+    found = spmopt.run(spmopt.solve(problem, "belady"))
     assert found.same
     assert found.kernels.startswith("reference")

@@ -12,7 +12,7 @@ from spmopt.core.graph import Node
 from spmopt.execution.kernels import Call, kernel_of, register_kernel
 from spmopt.execution.kernels.call import Array
 from spmopt.execution.kernels.onnx_reference import onnx_kernel
-from spmopt.execution.kernels.products import executed
+from spmopt.execution.kernels.products import execute
 from spmopt.graph.operators import lookup, results
 from spmopt.graph.operators.loops import loop_nest
 from spmopt.graph.operators.spec import Attributes
@@ -73,7 +73,7 @@ def test_loops_convolve_as_onnx_does(operator: str, attributes: Attributes, grou
     rule = lookup(operator).computes
     assert rule is not None
     of = (shapes, (expected.shape,), attributes)
-    (found,) = executed(loop_nest(rule(*of), *of), inputs, [expected.shape])
+    (found,) = execute(loop_nest(rule(*of), *of), inputs, [expected.shape])
     assert np.allclose(found, expected, atol=1e-12)
 
 
@@ -158,7 +158,7 @@ def test_enlarging_is_that_of_onnx(factors: tuple[int, int], how: str, rounding:
     x = np.arange(12.0).reshape(1, 1, 3, 4)
     shape = (1, 1, 3 * factors[0], 4 * factors[1])
     asked: Attributes = {"coordinate_transformation_mode": how, "nearest_mode": rounding}
-    given: dict[str, Any] = {"mode": "nearest", **asked}
+    given: dict[str, Any] = {"mapping": "nearest", **asked}
     model = helper.make_node("Resize", ["x", "", "", "shape"], ["y"], **given)
     expected: Any = ReferenceEvaluator(model).run(
         None, {"x": x, "shape": np.array(shape, np.int64)}

@@ -8,15 +8,15 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Attribute, Node
-from spmopt.core.pieces.listing import Listing
-from spmopt.execution.computations import listing_for
+from spmopt.execution.computations import tileable_graph_for
 from spmopt.execution.kernels import kernel_of
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
-from spmopt.graph.listing import lower_listed
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.operators.spec import Style
+from spmopt.graph.tileable import lower_listed
 from spmopt.graph.training import training_graph
 from tests.execution.slopes import check_slopes
 
@@ -155,7 +155,7 @@ GRADIENTS: Mapping[str, Build] = {
     "LpPool": of_x("LpPool", (2, 3, 6, 5), p=2, **POOL),
     "GlobalLpPool": lambda b: b.add("Flatten", [of_x("GlobalLpPool", (2, 3, 6, 5), p=3)(b)]),
     "MaxPoolIndices": places,
-    "DepthToSpace": of_x("DepthToSpace", (2, 8, 3, 3), blocksize=2, mode="CRD"),
+    "DepthToSpace": of_x("DepthToSpace", (2, 8, 3, 3), blocksize=2, mapping="CRD"),
     "SpaceToDepth": of_x("SpaceToDepth", (2, 2, 4, 6), blocksize=2),
     "Trilu": of_x("Trilu", (2, 4, 5), upper=0, k=1),
     "TopK": lambda b: b.add_many("TopK", [b.weight("x", (3, 7))], name="it", k=3, axis=1)[0],
@@ -179,12 +179,12 @@ GRADIENTS: Mapping[str, Build] = {
     "ScatterND, sums": indexed("ScatterND", (4, 5), (3, 1), (3, 5), reduction="add"),
     "ReverseSequence": indexed("ReverseSequence", (5, 3, 2), (3,)),
     "GridSample": grid,
-    "Resize": of_x("Resize", (2, 3, 4, 5), shape=(2, 3, 7, 3), mode="linear"),
-    "Resize, cubic": of_x("Resize", (1, 2, 5, 6), shape=(1, 2, 8, 9), mode="cubic"),
+    "Resize": of_x("Resize", (2, 3, 4, 5), shape=(2, 3, 7, 3), mapping="linear"),
+    "Resize, cubic": of_x("Resize", (1, 2, 5, 6), shape=(1, 2, 8, 9), mapping="cubic"),
     "Resize, corners": of_x(
-        "Resize", (1, 2, 3, 4), shape=(1, 2, 6, 8), mode="linear", **{HOW: "align_corners"}
+        "Resize", (1, 2, 3, 4), shape=(1, 2, 6, 8), mapping="linear", **{HOW: "align_corners"}
     ),
-    "Upsample": of_x("Upsample", (1, 2, 3, 4), shape=(1, 2, 6, 8), mode="nearest"),
+    "Upsample": of_x("Upsample", (1, 2, 3, 4), shape=(1, 2, 6, 8), mapping="nearest"),
     "LSTMUpdate": long_step,
     "GRUUpdate": short_step,
     "SoftmaxCrossEntropyLoss": loss("SoftmaxCrossEntropyLoss", (3, 4, 2)),
@@ -198,14 +198,14 @@ STEPS = {"GridSample": 1e-2}
 """Where the operator rounds to 32 bits."""
 
 
-def listed(build: Build, dtype: str) -> Listing:
+def listed(build: Build, dtype: str) -> TileableGraph:
     """The training step of an operator."""
     builder = GraphBuilder("one")
     found = build(builder)
     graph = training_graph(with_element_type(builder.finish([found]), dtype))
-    listing = listing_for(lower_listed(graph, MACHINE), None, None)
-    assert listing is not None
-    return listing
+    tileable = tileable_graph_for(lower_listed(graph, MACHINE), None, None)
+    assert tileable is not None
+    return tileable
 
 
 @pytest.mark.parametrize("name", GRADIENTS)

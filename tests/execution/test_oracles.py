@@ -100,19 +100,19 @@ def test_quantized_operators_are_those_of_onnx_runtime(operator: str) -> None:
 
 
 @pytest.mark.parametrize("corners", [0, 1])
-@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
-@pytest.mark.parametrize("mode", ["linear", "nearest"])
-def test_grids_are_those_of_torch(mode: str, padding: str, corners: int) -> None:
+@pytest.mark.parametrize("padding", ["zeros", "boundary", "reflection"])
+@pytest.mark.parametrize("mapping", ["linear", "nearest"])
+def test_grids_are_those_of_torch(mapping: str, padding: str, corners: int) -> None:
     torch = pytest.importorskip("torch")
     x = CHOSEN.standard_normal((2, 3, 6, 7))
     grid = CHOSEN.uniform(-1.3, 1.3, (2, 4, 5, 2))
     dy = CHOSEN.standard_normal((2, 3, 4, 5))
-    asked = {"mode": mode, "padding_mode": padding, "align_corners": corners}
+    asked = {"mapping": mapping, "padding_mode": padding, "align_corners": corners}
     image, places = (torch.tensor(each, requires_grad=True) for each in (x, grid))
     made = torch.nn.functional.grid_sample(
         image,
         places,
-        mode={"linear": "bilinear"}.get(mode, mode),
+        mapping={"linear": "bilinear"}.get(mapping, mapping),
         padding_mode=padding,
         align_corners=bool(corners),
     )

@@ -6,7 +6,7 @@ import pytest
 import spmopt
 from spmopt.execution.commands import Program, machine_program
 from spmopt.execution.comparison import Comparison, compare
-from spmopt.execution.computations import Computation, by_graph, listing_for
+from spmopt.execution.computations import Computation, by_graph, tileable_graph_for
 from spmopt.execution.executor import execute
 from tests.execution.planted import PLANTS, Plant
 from tests.graph.networks import convolution
@@ -22,11 +22,11 @@ def case() -> tuple[Program, Computation]:
     with pytest.MonkeyPatch.context() as patch:
         install(patch, fluid=bounds_only)
         workload = spmopt.load(convolution(), training=True, optimizer="momentum")
-        instance = spmopt.lower(workload, spmopt.machine(spm="3KiB", page="64B"))
-        schedule = spmopt.solve(instance, "belady-size:granularity=page").schedule
-    listing = listing_for(instance, None, None)
-    assert listing is not None
-    return machine_program(instance, schedule), by_graph(listing, None, instance, "normal", 0)
+        problem = spmopt.lower(workload, spmopt.machine(spm="3KiB", page="64B"))
+        schedule = spmopt.solve(problem, "belady-size:granularity=page").schedule
+    tileable = tileable_graph_for(problem, None, None)
+    assert tileable is not None
+    return machine_program(problem, schedule), by_graph(tileable, None, problem, "normal", 0)
 
 
 def outcome(program: Program, computed: Computation) -> Comparison:

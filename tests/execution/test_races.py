@@ -22,11 +22,11 @@ def programs(count: int) -> Iterator[tuple[int, Program, Schedule]]:
     """Random ones, every fourth with banks and moves."""
     for seed in range(count):
         if seed % 4:
-            instance, schedule = rich_schedule(seed, max_operations=12)
+            problem, schedule = rich_schedule(seed, max_operations=12)
         else:
-            instance = banked(seed, max_operations=8, max_tensors=6)
-            schedule = random_banked(instance, np.random.default_rng(seed))
-        yield seed, machine_program(instance, schedule), schedule
+            problem = banked(seed, max_operations=8, max_tensors=6)
+            schedule = random_banked(problem, np.random.default_rng(seed))
+        yield seed, machine_program(problem, schedule), schedule
 
 
 def without(rows: Waits, row: int) -> Waits:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.execution.commands import Kind, machine_program
 from spmopt.verifier import require_legal
@@ -16,10 +16,10 @@ from tests.verifier.random_plans import rich_schedule
 MANY = 200
 
 
-def _executes(instance: Instance, schedule: Schedule) -> None:
-    totals = require_legal(instance, schedule).totals
+def _executes(problem: Problem, schedule: Schedule) -> None:
+    totals = require_legal(problem, schedule).totals
     assert totals is not None
-    program = machine_program(instance, schedule)
+    program = machine_program(problem, schedule)
     found = executed(program, schedule.steps.operation, totals)
     assert found.same, found
     dma = [k for kind, k in found.counts.items() if kind < Kind.COMPUTE]
@@ -38,9 +38,9 @@ def test_random_schedules_do_what_plain_execution_does() -> None:
 def test_random_moves_between_banks_keep_all_contents() -> None:
     moves = 0
     for seed in range(MANY // 3):
-        instance = banked(seed, max_operations=8, max_tensors=6)
-        schedule = random_banked(instance, np.random.default_rng(seed))
-        _executes(instance, schedule)
+        problem = banked(seed, max_operations=8, max_tensors=6)
+        schedule = random_banked(problem, np.random.default_rng(seed))
+        _executes(problem, schedule)
         moves += len(schedule.moves)
     assert moves > 50
 
@@ -49,8 +49,8 @@ def test_random_moves_between_banks_keep_all_contents() -> None:
 def test_every_planted_error_is_found(plant: Plant) -> None:
     found = 0
     for seed in range(40):
-        instance, schedule = rich_schedule(seed, max_operations=12)
-        program = machine_program(instance, schedule)
+        problem, schedule = rich_schedule(seed, max_operations=12)
+        program = machine_program(problem, schedule)
         wrong = plant(program, np.random.default_rng(seed))
         if wrong is not None:
             assert not executed(wrong, schedule.steps.operation).same, seed
@@ -62,9 +62,9 @@ def test_every_planted_error_is_found(plant: Plant) -> None:
 def test_every_error_planted_between_banks_is_found(plant: Plant) -> None:
     found = 0
     for seed in range(60):
-        instance = banked(seed, max_operations=8, max_tensors=6)
-        schedule = random_banked(instance, np.random.default_rng(seed))
-        wrong = plant(machine_program(instance, schedule), np.random.default_rng(seed))
+        problem = banked(seed, max_operations=8, max_tensors=6)
+        schedule = random_banked(problem, np.random.default_rng(seed))
+        wrong = plant(machine_program(problem, schedule), np.random.default_rng(seed))
         if wrong is not None:
             assert not executed(wrong, schedule.steps.operation).same, seed
             found += 1

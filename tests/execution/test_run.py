@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import spmopt
-from spmopt.core.instance import Instance
-from spmopt.core.pieces.listing import listing_of
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
+from spmopt.core.problem import Problem
 from spmopt.execution.memory import Bytes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators import SPECS
-from spmopt.io.files import StoredResult, read_instance
+from spmopt.io.files import StoredResult, read_problem
 from tests.cli.run import Run, runner
 from tests.graph.networks import convolution, residual
 from tests.solving.fakes import bounds_only, install
 
-INSTANCES = Path(__file__).parents[2] / "instances"
+PROBLEMS = Path(__file__).parents[2] / "instances"
 POLICIES = (
     *("stream", "lru", "belady", "belady-size:granularity=page", "frequency", "static", "msa"),
     *("tsai", "next-layer", "autotm", "double-buffer"),
@@ -31,13 +31,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture(scope="module")
-def small() -> Instance:
-    return read_instance(INSTANCES / "lstm.json")
+def small() -> Problem:
+    return read_problem(PROBLEMS / "lstm.json")
 
 
-@pytest.mark.parametrize("scheduler", [*POLICIES, "page", "contiguous"])
+@pytest.mark.parametrize("scheduler", [*POLICIES, "residency", "contiguous"])
 def test_every_scheduler_keeps_results(
-    small: Instance, scheduler: str, monkeypatch: pytest.MonkeyPatch
+    small: Problem, scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, fluid=bounds_only)
     for duplex in (False, True):
@@ -49,7 +49,7 @@ def test_every_scheduler_keeps_results(
 
 def test_the_command_prints_figures_and_a_verdict(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "belady.json"
-    assert run(f"solve {INSTANCES / 'lstm.json'} -s belady -o {file}").code == 0
+    assert run(f"solve {PROBLEMS / 'lstm.json'} -s belady -o {file}").code == 0
     ran = run(f"run {file} --seed 3")
     assert ran.code == 0
     rows = dict(line.split(None, 1) for line in ran.out.splitlines()[2:])
@@ -65,7 +65,7 @@ def test_the_command_prints_figures_and_a_verdict(run: Run, tmp_path: Path) -> N
     assert (record["same"], record["differences"]) == (True, [])
 
 
-def test_what_differs_is_named(small: Instance) -> None:
+def test_what_differs_is_named(small: Problem) -> None:
     solution = spmopt.solve(small, "belady")
     count = iter(range(9))
 
@@ -84,13 +84,13 @@ def test_what_differs_is_named(small: Instance) -> None:
     assert f"the first operation that read wrong bytes is {wrong}" in str(found)
 
 
-def test_an_illegal_schedule_is_refused(run: Run, small: Instance, tmp_path: Path) -> None:
+def test_an_illegal_schedule_is_refused(run: Run, small: Problem, tmp_path: Path) -> None:
     solution = spmopt.solve(small, "belady")
     commands = solution.schedule.commands
     broken = replace(solution.schedule, commands=commands.take(slice(1, None)))
     result = replace(solution.result, schedule=broken)
     file = tmp_path / "broken.json"
-    spmopt.Solution(StoredResult(instance=small, result=result)).save(file)
+    spmopt.Solution(StoredResult(problem=small, result=result)).save(file)
     ran = run(f"run {file}")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.startswith("error: schedule of ")
@@ -101,14 +101,14 @@ def test_an_illegal_schedule_is_refused(run: Run, small: Instance, tmp_path: Pat
     ("line", "said"),
     [
         ("run none.json", "error: none.json: cannot be read"),
-        (f"run {INSTANCES / 'lstm.json'}", "format is 'spmopt-instance', not 'spmopt-result'"),
+        (f"run {PROBLEMS / 'lstm.json'}", "format is 'spmopt-problem', not 'spmopt-result'"),
         ("run {file} --kernels magic", "error: --kernels magic: must be reference or hash"),
         ("run {file} --seed -1", "error: --seed -1: must be 0 or more"),
     ],
 )
 def test_bad_input_gets_one_line(run: Run, tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "lru.json"
-    assert run(f"solve {INSTANCES / 'mlp.json'} -s lru -o {file}").code == 0
+    assert run(f"solve {PROBLEMS / 'mlp.json'} -s lru -o {file}").code == 0
     ran = run(line.format(file=file))
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert said in ran.err
@@ -145,8 +145,8 @@ def test_a_network_beside_a_result_is_computed(
 def test_other_types_of_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=bounds_only)
     workload = spmopt.load(residual(), training=True, dtype=dtype, optimizer="sgd")
-    instance = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
-    found = spmopt.run(spmopt.solve(instance, "belady"), data="normal")
+    problem = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
+    found = spmopt.run(spmopt.solve(problem, "belady"), data="normal")
     assert found.same
     assert found.kernels.startswith("reference")
 
@@ -175,11 +175,11 @@ def test_what_has_no_kernel_is_named_or_hashed(
 
 def test_a_file_in_pieces_says_what_to_compute(run: Run, tmp_path: Path) -> None:
     workload = spmopt.load(convolution())
-    instance = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
-    listing = listing_of(instance)
-    cover = listing.uniform(listing.batch, bands=2)
-    file = tmp_path / "pieces.json"
-    spmopt.solve(instance, "page", cover=cover, time_limit=1.0).save(file)
+    problem = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
+    tileable = tileable_graph_of(problem)
+    fusion_plan = tileable.uniform(tileable.batch, stripes=2)
+    file = tmp_path / "fusion.json"
+    spmopt.solve(problem, "residency", fusion_plan=fusion_plan, time_limit=1.0).save(file)
     for data, said in (("integer", "bit for bit those"), ("normal", "within the tolerance")):
         ran = run(f"run {file} --data {data}")
         assert ran.code == 0

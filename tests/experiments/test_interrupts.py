@@ -11,7 +11,7 @@ from time import sleep
 
 import pytest
 
-from spmopt.experiments.interrupts import endings_as_interrupt, handled, unbroken
+from spmopt.experiments.interrupts import endings_as_interrupt, handle_signals, unbroken
 
 
 def interrupted(
@@ -72,7 +72,7 @@ def test_several_endings_at_once_are_one() -> None:
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     heard: list[int] = []
     try:
-        hear = handled([signal.SIGINT], lambda number, frame: heard.append(number))
+        hear = handle_signals([signal.SIGINT], lambda number, frame: heard.append(number))
         with hear, endings_as_interrupt():
             for _ in range(3):
                 os.kill(os.getpid(), signal.SIGTERM)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
 from spmopt.verifier import verify
 
@@ -26,32 +26,33 @@ class Row:
 class Naive:
     """Everything written out."""
 
-    def __init__(self, instance: Instance, schedule: Schedule) -> None:
-        self.instance, self.schedule = instance, schedule
-        machine = instance.machine
+    def __init__(self, problem: Problem, schedule: Schedule) -> None:
+        self.problem, self.schedule = problem, schedule
+        machine = problem.machine
         self.page = machine.page_bytes
         self.beta: Fraction = machine.bytes_per_cycle
         self.steps = len(schedule.steps)
-        self.operation = [instance.operations[k] for k in schedule.steps.operation.tolist()]
-        self.mode = [
-            op.modes[m] for op, m in zip(self.operation, schedule.steps.mode.tolist(), strict=True)
+        self.operation = [problem.operations[k] for k in schedule.steps.operation.tolist()]
+        self.mapping = [
+            op.mappings[m]
+            for op, m in zip(self.operation, schedule.steps.mapping.tolist(), strict=True)
         ]
         rows = schedule.residency
-        self.held = [[0] * self.steps for _ in instance.tensors]
+        self.held = [[0] * self.steps for _ in problem.tensors]
         for tensor, begin, end, size in zip(
             rows.tensor, rows.begin, rows.end, rows.size_bytes, strict=True
         ):
             for step in range(begin, end):
                 self.held[tensor][step] = int(size)
         table = schedule.commands
-        names = ("step", "kind", "tensor", "begin", "end", "passes")
+        names = ("step", "kind", "tensor", "begin", "end", "fetches")
         columns = (getattr(table, name).tolist() for name in names)
         self.commands = list(zip(*columns, strict=True))
         self.cycles = [
-            machine.dma_setup_cycles + -floor(-((end - begin) * passes) / self.beta)
-            for _, _, _, begin, end, passes in self.commands
+            machine.dma_setup_cycles + -floor(-((end - begin) * fetches) / self.beta)
+            for _, _, _, begin, end, fetches in self.commands
         ]
-        duration = verify(instance, schedule).step_cycles
+        duration = verify(problem, schedule).step_cycles
         assert duration is not None
         self.duration: list[int] = duration.tolist()
 
@@ -60,10 +61,10 @@ class Naive:
         return [self.row(k) for k in range(len(self.commands)) if self.stall(k) > 0]
 
     def firm(self, k: int) -> str:
-        """``load`` or ``store`` of a stationary operand or result, else nothing."""
+        """``load`` or ``store`` of a required-resident operand or result, else nothing."""
         step, kind, tensor, *_ = self.commands[k]
-        op, mode = self.operation[step], self.mode[step]
-        if tensor in op.tensors and mode.operands[op.tensors.index(tensor)].stationary:
+        op, mapping = self.operation[step], self.mapping[step]
+        if tensor in op.tensors and mapping.operands[op.tensors.index(tensor)].required_resident:
             if kind == Command.LOAD and tensor in op.reads:
                 return "load"
             if kind == Command.STORE and tensor in op.writes:
@@ -74,29 +75,29 @@ class Naive:
         return self.commands[k][1] in (Command.LOAD, Command.STREAM_IN)
 
     def stall(self, k: int) -> float:
-        """Exact share of a command: all of a stationary one, else in proportion."""
+        """Exact share of a command: all of a required-resident one, else in proportion."""
         step = self.commands[k][0]
         if self.firm(k):
             return float(self.cycles[k])
         mine = [j for j in range(len(self.commands)) if self.commands[j][0] == step]
         beside = [j for j in mine if not self.firm(j)]
-        if self.instance.machine.duplex:
+        if self.problem.machine.duplex:
             into = sum(self.cycles[j] for j in beside if self.inward(j))
             out = sum(self.cycles[j] for j in beside if not self.inward(j))
             beside = [j for j in beside if self.inward(j) == (into >= out)]
         total = sum(self.cycles[j] for j in beside)
-        over = max(0, total - self.mode[step].compute_cycles)
+        over = max(0, total - self.mapping[step].compute_cycles)
         return over * self.cycles[k] / total if k in beside else 0.0
 
     def room(self, step: int) -> int:
         pages = [-(-self.held[t][step] // self.page) for t in range(len(self.held))]
-        used = sum(pages) + -(-self.mode[step].scratch_bytes // self.page)
-        free: int = (self.instance.machine.spm_pages - used) * self.page
+        used = sum(pages) + -(-self.mapping[step].scratch_bytes // self.page)
+        free: int = (self.problem.machine.spm_pages - used) * self.page
         return free
 
     def spare(self, step: int, out: bool) -> int:
         """Bytes of one more command in that direction."""
-        machine, busy = self.instance.machine, 0
+        machine, busy = self.problem.machine, 0
         for k, command in enumerate(self.commands):
             if command[0] != step:
                 continue
@@ -153,9 +154,9 @@ class Naive:
         if not uses:
             return [(p, False) for p in range(1, self.steps)]
         use = uses[0]
-        op, mode = self.operation[use], self.mode[use]
-        stationary = mode.operands[op.tensors.index(tensor)].stationary
-        last = use - 1 if stationary and tensor in op.reads else use
+        op, mapping = self.operation[use], self.mapping[use]
+        required_resident = mapping.operands[op.tensors.index(tensor)].required_resident
+        last = use - 1 if required_resident and tensor in op.reads else use
         return [(p, False) for p in range(1, last + 1)]
 
     def _back(
@@ -192,7 +193,7 @@ class Naive:
             touch = self.touches(p, tensor)
             if touch:
                 return touch != "write"
-        return self.instance.tensors[tensor].keep
+        return self.problem.tensors[tensor].keep
 
     def most(self, k: int, walk: list[tuple[int, bool]], supplied: int | None, size: int) -> int:
         """Bytes that can move, the furthest first (any order gives the same sum)."""

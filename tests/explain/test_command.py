@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from spmopt.analysis.obstacles import Obstacle
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.reporting.terminal import Terminal
@@ -28,7 +28,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stored(run: Run, tmp_path: Path) -> Path:
-    """A result file, with the prices of the relaxation."""
+    """A result file, with the dual values of the relaxation."""
     path = tmp_path / "r.json"
     assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
     return path
@@ -42,10 +42,10 @@ def test_text(run: Run, stored: Path) -> None:
     assert lines[2].startswith("time ")
     assert any(line.startswith("Largest stalls: 3 of ") for line in lines)
     assert sum(line.startswith("step ") for line in lines) == 1
-    assert "\nShadow prices (bound " in ran.out
+    assert "\nShadow dual values (bound " in ran.out
     assert "\nSPM        each extra kB lowers the bound by at most " in ran.out
     assert "\nDRAM       each extra GB/s lowers the bound by at most " in ran.out
-    assert "\nSPM price by step:\n" in ran.out
+    assert "\nSPM dual value by step:\n" in ran.out
     assert lines[-1].startswith("With d extra bytes of SPM (whole pages of 4 KiB)")
 
 
@@ -72,7 +72,7 @@ def test_sums_are_those_of_the_analysis(run: Run, stored: Path) -> None:
     assert sum(record["stall_cycles_by_obstacle"].values()) == total
     by_cause = record["stall_cycles_by_cause"]
     assert sum(by_cause.values()) == total
-    clock = record["instance"]["machine"]["clock_hz"]
+    clock = record["problem"]["machine"]["clock_hz"]
     for cause, seconds in analysis["stall_s_by_cause"].items():
         assert by_cause[cause] / clock == pytest.approx(seconds)
     assert len(record["stalls"]) == 5
@@ -128,7 +128,7 @@ def test_by_hand(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     tensors = {"a": (8, "in"), "b": (8, "in")}
     operations = [Op(reads="a", cycles=4), Op(reads="b", cycles=3), Op(reads="a")]
-    write_instance(path, tiny(tensors, operations, spm=8))
+    write_problem(path, tiny(tensors, operations, spm=8))
     out = run(f"explain {path} -s stream").out
     text = " ".join(out.split())
     # 4, 5 and 8 cycles of 24; a could be kept from step 0, all 8 bytes of it.
@@ -149,7 +149,7 @@ def test_what_is_avoidable_is_explained_where_it_is_shown(
 ) -> None:
     path = tmp_path / "i.json"
     operations = [Op(reads="a", cycles=4), Op(reads="b", cycles=3), Op(reads="a")]
-    write_instance(path, tiny({"a": (8, "in"), "b": (8, "in")}, operations, spm=8))
+    write_problem(path, tiny({"a": (8, "in"), "b": (8, "in")}, operations, spm=8))
     out = " ".join(run(f"explain {path} -s stream --step {step}").out.split())
     assert "% avoidable" in out
     assert ("avoidable: each transfer by itself" in out) == shown
@@ -158,8 +158,12 @@ def test_what_is_avoidable_is_explained_where_it_is_shown(
 @pytest.mark.usefixtures("quick")
 def test_a_holder_is_there_until_a_step_that_exists(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    operations = [Op(cycles=10), Op(reads="a b", stationary="b"), Op(reads="b", stationary="b")]
-    write_instance(path, tiny({"a": (8, "in"), "b": (4, "in")}, operations, spm=8))
+    operations = [
+        Op(cycles=10),
+        Op(reads="a b", required_resident="b"),
+        Op(reads="b", required_resident="b"),
+    ]
+    write_problem(path, tiny({"a": (8, "in"), "b": (4, "in")}, operations, spm=8))
     ran = run(f"explain {path} -s stream --step 1")
     assert "4 B free in step 1, held by b (4 B until step 2)" in " ".join(ran.out.split())
     record = run(f"explain {path} -s stream --step 1 --json").record
@@ -170,7 +174,7 @@ def test_a_holder_is_there_until_a_step_that_exists(run: Run, tmp_path: Path) ->
 @pytest.mark.usefixtures("quick")
 def test_a_tensor_larger_than_the_scratchpad_is_called_that(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (16, "in")}, [Op(cycles=99), Op(reads="a")], spm=8))
+    write_problem(path, tiny({"a": (16, "in")}, [Op(cycles=99), Op(reads="a")], spm=8))
     text = " ".join(run(f"explain {path} -s stream").out.split())
     assert "capacity larger than the SPM of 8 B" in text
     assert "free in step" not in text
@@ -179,7 +183,7 @@ def test_a_tensor_larger_than_the_scratchpad_is_called_that(run: Run, tmp_path: 
 @pytest.mark.usefixtures("quick")
 def test_a_step_that_moves_nothing_may_be_too_short(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=2), Op(reads="a")], spm=8))
+    write_problem(path, tiny({"a": (8, "in")}, [Op(cycles=2), Op(reads="a")], spm=8))
     text = " ".join(run(f"explain {path} -s stream").out.split())
     assert "channel step 0 moves nothing, but is too short (2 s)" in text
 
@@ -188,7 +192,7 @@ def test_a_step_that_moves_nothing_may_be_too_short(run: Run, tmp_path: Path) ->
 def test_more_transfers_are_called_so(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     tensors = dict.fromkeys("abcdef", (8, "in"))
-    write_instance(path, tiny(tensors, [Op(reads="a b c d e"), Op(reads="f")], spm=8))
+    write_problem(path, tiny(tensors, [Op(reads="a b c d e"), Op(reads="f")], spm=8))
     text = " ".join(run(f"explain {path} -s stream").out.split())
     assert "0 op0 16.00 s 2 more" in text
     assert "and 2 more (16 s)" in text
@@ -200,7 +204,7 @@ def test_times_of_a_replayed_schedule_are_those_of_steps(
     run: Run, tmp_path: Path, command: str
 ) -> None:
     path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", cycles=4)], spm=8))
+    write_problem(path, tiny({"a": (8, "in")}, [Op(reads="a", cycles=4)], spm=8))
     said = "valued by the replay, which has no barriers between steps"
     assert said in run(f"{command} {path} -s stream --objective replay").out
     assert said not in run(f"{command} {path} -s stream").out
@@ -209,7 +213,7 @@ def test_times_of_a_replayed_schedule_are_those_of_steps(
 @pytest.mark.usefixtures("quick")
 def test_nothing_to_explain(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=4)], spm=8))
+    write_problem(path, tiny({"a": (8, "in")}, [Op(cycles=4)], spm=8))
     ran = run(f"explain {path} -s stream")
     assert ran.code == 0
     assert "stall      0 s (0 %) in 0 of 1 steps" in ran.out
@@ -217,7 +221,7 @@ def test_nothing_to_explain(run: Run, tmp_path: Path) -> None:
     assert (record["stalls"], record["stall_cycles"]) == ([], 0)
 
 
-def test_without_prices_nothing_is_worth_anything(run: Run, stored: Path) -> None:
+def test_without_duals_nothing_is_worth_anything(run: Run, stored: Path) -> None:
     document = json.loads(stored.read_text())
     document.update(certificate=None, bound=None)
     stored.write_text(json.dumps(document))
@@ -233,7 +237,7 @@ def test_other_objectives_have_their_own_unit(run: Run) -> None:
 
 
 @pytest.mark.parametrize("objective", ["traffic", "energy"])
-def test_without_a_price_of_time_nothing_is_said_of_the_pace(run: Run, objective: str) -> None:
+def test_without_a_dual_of_time_nothing_is_said_of_the_pace(run: Run, objective: str) -> None:
     ran = run(f"explain {NETWORK} -s belady --objective {objective}")
     assert "SPM        each extra kB lowers" in ran.out
     assert "DRAM       each" not in ran.out
@@ -241,7 +245,7 @@ def test_without_a_price_of_time_nothing_is_said_of_the_pace(run: Run, objective
 
 def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:
     path, result = tmp_path / "i.json", tmp_path / "r.json"
-    write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", stationary="a")], spm=4))
+    write_problem(path, tiny({"a": (8, "in")}, [Op(reads="a", required_resident="a")], spm=4))
     assert run(f"solve {path} -s belady -o {result}").code == 3
     for source in (f"{path} -s belady", f"{result}"):
         ran = run(f"explain {source} --json")
@@ -257,7 +261,7 @@ def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:
         ("--top 0", "--top 0: must be at least 1"),
         ("--step 1000", "--step 1000: there are steps 0 to "),
         ("--step -1", "--step -1: there are steps 0 to "),
-        ("-s page", "--scheduler: "),
+        ("-s residency", "--scheduler: "),
         ("--csv /dev/null/rows.csv", "a folder is needed"),
     ],
 )

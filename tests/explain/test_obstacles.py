@@ -13,8 +13,8 @@ from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.stalls import Cause, split
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan, Residency, Schedule, Steps, Stores
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
 from spmopt.verifier import verify
 from tests.explain.naive import Naive
 from tests.thorough import some
@@ -26,8 +26,8 @@ CAPACITY, CHANNEL, DEPENDENCY, AVOIDABLE = Obstacle
 
 @pytest.mark.parametrize("seed", some(range(250)))
 def test_every_transfer_by_another_way(seed: int) -> None:
-    instance, schedule = rich_schedule(seed, max_operations=8, max_tensors=5)
-    found, naive = Explanation.of(instance, schedule), Naive(instance, schedule)
+    problem, schedule = rich_schedule(seed, max_operations=8, max_tensors=5)
+    found, naive = Explanation.of(problem, schedule), Naive(problem, schedule)
     rows = {row.command: row for row in naive.rows()}
     stall = found.figures.stall_cycles
     assert found.by_obstacle.sum() == found.by_cause.sum() == stall.sum()
@@ -85,24 +85,24 @@ def explained(
         name: (size, "" if what == "keep" and name not in written else what)
         for name, (size, what) in TENSORS.items()
     }
-    instance = tiny(tensors, operations, spm=spm, **machine)
-    return Explanation.of(instance, planned(instance, rows, stores))
+    problem = tiny(tensors, operations, spm=spm, **machine)
+    return Explanation.of(problem, planned(problem, rows, stores))
 
 
 def planned(
-    instance: Instance, rows: Sequence[Planned], stores: Sequence[tuple[int, str, int]]
+    problem: Problem, rows: Sequence[Planned], stores: Sequence[tuple[int, str, int]]
 ) -> Schedule:
     table = np.array(sorted((NUMBER[t], b, e, s) for t, b, e, s in rows), np.int64)
     table = table.reshape(-1, 4).T
     stored = np.array([(step, NUMBER[t], s) for step, t, s in stores], np.int64).reshape(-1, 3).T
-    count = len(instance.operations)
-    plan = Plan(
+    count = len(problem.operations)
+    residency_plan = ResidencyPlan(
         steps=Steps.listed(np.zeros(count, np.int64)),
         residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
         stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
     )
-    schedule = assemble(instance, plan)
-    assert verify(instance, schedule).legal
+    schedule = assemble(problem, residency_plan)
+    assert verify(problem, schedule).legal
     return schedule
 
 
@@ -166,8 +166,8 @@ def test_the_first_step_could_leave_loads_to_later_ones() -> None:
     assert reasons(found, 0) == {(Cause.PREFETCH, "a"): (0, 2, 0, 4)}
     (transfer,) = found.transfers(0)
     assert (transfer.later, transfer.busy_step, transfer.needed_step) == (True, 1, 2)
-    # A stationary operand has to be there before the step begins.
-    operations[2] = Op(reads="a", stationary="a", cycles=9)
+    # A required-resident operand has to be there before the step begins.
+    operations[2] = Op(reads="a", required_resident="a", cycles=9)
     found = explained(operations, ("a", 0, 3, 8), spm=8)
     assert found.transfers(0)[0].needed_step == 1
     assert reasons(found, 0) == {(Cause.PREFETCH, "a"): (0, 3, 0, 3)}
@@ -220,16 +220,16 @@ def test_a_result_stored_at_once_may_be_stored_while_it_stays() -> None:
     assert reasons(found, 0) == {(Cause.STORE, "z"): (0, 0, 0, 5)}
 
 
-def test_stationary_transfers_are_stall_in_full() -> None:
+def test_required_resident_transfers_are_stall_in_full() -> None:
     found = explained(
-        [Op(cycles=5), Op(reads="a", stationary="a", cycles=9)], ("a", 1, 2, 8), spm=8
+        [Op(cycles=5), Op(reads="a", required_resident="a", cycles=9)], ("a", 1, 2, 8), spm=8
     )
     assert found.figures.stall_cycles.tolist() == [0, 8]
-    assert reasons(found, 1) == {(Cause.STATIONARY, "a"): (0, 3, 0, 5)}
+    assert reasons(found, 1) == {(Cause.REQUIRED_RESIDENT, "a"): (0, 3, 0, 5)}
 
 
 def test_partial_sums_wait_for_room_in_their_own_step() -> None:
-    found = explained([Op(cycles=99), Op(writes="z", passes={"z": 2})], spm=4)
+    found = explained([Op(cycles=99), Op(writes="z", fetches={"z": 2})], spm=4)
     parts = reasons(found, 1)
     assert parts[Cause.STREAM_IN, "z"] == (4, 0, 0, 4)
     assert parts[Cause.STREAM_OUT, "z"] == (8, 0, 8, 0)

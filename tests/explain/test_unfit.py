@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
-from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes, unfit
+from spmopt.core.mappings import fitting_mappings, unfit
 from spmopt.core.operation import STREAMED, Operation
-from spmopt.io.files import write_instance
+from spmopt.core.problem import Problem
+from spmopt.io.files import write_problem
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 TENSORS = {"a": (10, "in"), "b": (7, "in"), "c": (4, "in"), "d": (1, "in"), "e": (16, "in")}
@@ -32,8 +32,8 @@ def test_the_neediest_operation_is_named_with_its_bytes_and_step() -> None:
     # Pages of 4: 12 + 8 + 4 bytes and 4 of scratch, against 19 bytes, which are 16 in pages.
     found = proof(
         Op(reads="e"),
-        Op(reads="a", stationary="a", scratch=9),
-        Op(reads="a b c e", stationary="a b c", scratch=3),
+        Op(reads="a", required_resident="a", scratch=9),
+        Op(reads="a b c e", required_resident="a b c", scratch=3),
         spm=19,
     )
     assert (found.where, found.step) == ("operation op2", 2)
@@ -42,7 +42,8 @@ def test_the_neediest_operation_is_named_with_its_bytes_and_step() -> None:
     # a and b alone are too many: without one of them all else would fit.
     assert found.members == (Member(name="a", size_bytes=12), Member(name="b", size_bytes=8))
     assert str(found) == (
-        "operation op2: its stationary operands and scratch need 28 bytes of SPM in pages of 4 in "
+        "operation op2: its required-resident operands and scratch need 28 bytes of SPM in "
+        "pages of 4 in "
         "step 2, available are 16, missing are 12; a (12 bytes) and b (8 bytes) already do not fit "
         "together; give a larger --spm"
     )
@@ -54,53 +55,54 @@ def test_scratch_is_a_member() -> None:
     assert "its scratch need 24 bytes" not in str(found)
     assert "its scratch needs 24 bytes" in str(found)
     assert "scratch (24 bytes) alone does not fit" in str(found)
-    both = proof(Op(reads="a", stationary="a", scratch=12), spm=20)
+    both = proof(Op(reads="a", required_resident="a", scratch=12), spm=20)
     assert {member.name for member in both.members} == {"a", "scratch"}
 
 
 def test_every_mode_must_fail_for_members_to_conflict() -> None:
-    modes = [Op(reads="a e", stationary="a"), Op(reads="a e", stationary="e")]
-    found = proof(modes, spm=8)
-    # 12 bytes in one mode, 16 in the other: without either tensor one of the modes would do.
+    mappings = [Op(reads="a e", required_resident="a"), Op(reads="a e", required_resident="e")]
+    found = proof(mappings, spm=8)
+    # 12 bytes in one mapping, 16 in the other: without either tensor one of the mappings would do.
     assert found.required_bytes == 12
     assert {member.name for member in found.members} == {"a", "e"}
-    assert "in step 0 at least, in any mode" in str(found)
-    assert unfit(tiny(TENSORS, [modes], spm=12)) is None
+    assert "in step 0 at least, in any mapping" in str(found)
+    assert unfit(tiny(TENSORS, [mappings], spm=12)) is None
 
 
 def test_what_fits_has_no_conflict() -> None:
-    assert unfit(tiny(TENSORS, [Op(reads="a b", stationary="a b")], spm=20)) is None
+    assert unfit(tiny(TENSORS, [Op(reads="a b", required_resident="a b")], spm=20)) is None
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_members_are_irreducible(seed: int) -> None:
-    """Only they stationary, the operation does not fit; with any one of them streamed, it does."""
-    instance = random_instance(seed, max_modes=2, stationary=True)
+    """Only they resident, the operation does not fit; with any one of them streamed, it does."""
+    problem = random_problem(seed, max_mappings=2, required_resident=True)
     source = random.Random(seed)
     operations = [
         replace(
             op,
-            modes=tuple(
+            mappings=tuple(
                 replace(
-                    mode,
+                    mapping,
                     scratch_bytes=source.randint(0, 12),
                     operands=tuple(
-                        replace(o, stationary=source.random() < 0.8) for o in mode.operands
+                        replace(o, required_resident=source.random() < 0.8)
+                        for o in mapping.operands
                     ),
                 )
-                for mode in op.modes
+                for mapping in op.mappings
             ),
         )
-        for op in instance.operations
+        for op in problem.operations
     ]
-    machine = replace(instance.machine, spm_bytes=2 * instance.machine.page_bytes)
-    tight = replace(instance, machine=machine, operations=tuple(operations))
+    machine = replace(problem.machine, spm_bytes=2 * problem.machine.page_bytes)
+    tight = replace(problem, machine=machine, operations=tuple(operations))
     found = unfit(tight)
     if found is None:
-        assert fitting_modes(tight).size == len(operations)
+        assert fitting_mappings(tight).size == len(operations)
         return
     with pytest.raises(InfeasibleError) as raised:
-        fitting_modes(tight)
+        fitting_mappings(tight)
     assert raised.value.conflict == found
     names = {member.name for member in found.members}
     assert not fits(tight, found, names)
@@ -110,34 +112,36 @@ def test_members_are_irreducible(seed: int) -> None:
     assert unfit(replace(tight, machine=enough)) is None
 
 
-def fits(instance: Instance, found: Conflict, names: set[str]) -> bool:
+def fits(problem: Problem, found: Conflict, names: set[str]) -> bool:
     """Whether the operation would fit if only these had to be on chip."""
     assert found.step is not None
-    operation = instance.operations[found.step]
-    modes = tuple(
+    operation = problem.operations[found.step]
+    mappings = tuple(
         replace(
-            mode,
-            scratch_bytes=mode.scratch_bytes if "scratch" in names else 0,
+            mapping,
+            scratch_bytes=mapping.scratch_bytes if "scratch" in names else 0,
             operands=tuple(
-                replace(o, stationary=o.stationary and instance.tensors[t].name in names)
-                for t, o in zip(operation.tensors, mode.operands, strict=True)
+                replace(
+                    o, required_resident=o.required_resident and problem.tensors[t].name in names
+                )
+                for t, o in zip(operation.tensors, mapping.operands, strict=True)
             ),
         )
-        for mode in operation.modes
+        for mapping in operation.mappings
     )
-    every = list(instance.operations)
-    every[found.step] = replace(operation, modes=modes)
+    every = list(problem.operations)
+    every[found.step] = replace(operation, mappings=mappings)
     alone = [op if op.name == operation.name else streamed(op) for op in every]
-    return unfit(replace(instance, operations=tuple(alone))) is None
+    return unfit(replace(problem, operations=tuple(alone))) is None
 
 
 def streamed(operation: Operation) -> Operation:
     """It needs nothing on chip."""
     return replace(
         operation,
-        modes=tuple(
-            replace(mode, scratch_bytes=0, operands=(STREAMED,) * len(mode.operands))
-            for mode in operation.modes
+        mappings=tuple(
+            replace(mapping, scratch_bytes=0, operands=(STREAMED,) * len(mapping.operands))
+            for mapping in operation.mappings
         ),
     )
 
@@ -152,8 +156,8 @@ class TestCommands:
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
         path = tmp_path / "i.json"
-        instance = tiny(TENSORS, [Op(reads="a b c d", stationary="a b c d")], spm=64)
-        write_instance(path, instance)
+        problem = tiny(TENSORS, [Op(reads="a b c d", required_resident="a b c d")], spm=64)
+        write_problem(path, problem)
         return path
 
     def test_solve(self, run: Run, path: Path) -> None:
@@ -188,7 +192,7 @@ class TestCommands:
         result = tmp_path / "r.json"
         assert run(f"solve {path} --spm 24B -s belady -o {result}").code == 3
         out = run(f"verify {result}").out
-        assert "proof     operation op0: its stationary operands need 28 bytes" in out
+        assert "proof     operation op0: its required-resident operands need 28 bytes" in out
         assert out.splitlines()[-1].split() == ["d", "4", "bytes"]
         record = run(f"verify {result} --json").record
         assert record["infeasible"] == record["conflict"]["line"]

@@ -11,49 +11,49 @@ import pytest
 
 from formulations.residency import fluid
 from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
-from spmopt.core.instance import Instance
 from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.reporting.explanation import prices_parts
+from spmopt.reporting.explanation import duals_parts
 from spmopt.reporting.tables import plain_text
 from spmopt.verifier import bound
 from tests.instances import golden
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 ROUNDING = 1e-6
-"""Of prices to multiples of ``2**-bits``, relative."""
+"""Of dual values to multiples of ``2**-bits``, relative."""
 
 
-def priced(instance: Instance, objective: Objective = MAKESPAN) -> Certificate:
-    """The prices of the relaxation, as good as they get."""
+def priced(problem: Problem, objective: Objective = MAKESPAN) -> Certificate:
+    """The dual values of the relaxation, as good as they get."""
     request = Request(objective=objective, tolerance=1e-7, threads=1)
-    certificate = fluid.schedule(instance, request).certificate
+    certificate = fluid.schedule(problem, request).certificate
     assert certificate is not None
     return certificate
 
 
-def best(instance: Instance, objective: Objective = MAKESPAN) -> Fraction:
+def best(problem: Problem, objective: Objective = MAKESPAN) -> Fraction:
     """The best bound, solved anew."""
-    return bound(instance, priced(instance, objective))
+    return bound(problem, priced(problem, objective))
 
 
-def with_pages(instance: Instance, pages: int) -> Instance:
-    machine = instance.machine
+def with_pages(problem: Problem, pages: int) -> Problem:
+    machine = problem.machine
     return replace(
-        instance,
+        problem,
         machine=replace(machine, spm_bytes=machine.spm_bytes + pages * machine.page_bytes),
     )
 
 
-def with_rate(instance: Instance, factor: Fraction) -> Instance:
+def with_rate(problem: Problem, factor: Fraction) -> Problem:
     """More bytes a cycle; the clock is scaled, too, so that both are whole numbers."""
-    machine = instance.machine
+    machine = problem.machine
     return replace(
-        instance,
+        problem,
         machine=replace(
             machine,
             clock_hz=machine.clock_hz * factor.denominator,
@@ -63,17 +63,19 @@ def with_rate(instance: Instance, factor: Fraction) -> Instance:
 
 
 @cache
-def priced_cases() -> list[tuple[Instance, ShadowPrices]]:
-    """With what their best prices for time say."""
-    return [(instance, ShadowPrices.of(instance, priced(instance))) for instance in cases()]
+def priced_cases() -> list[tuple[Problem, ShadowPrices]]:
+    """With what their best dual values for time say."""
+    return [(problem, ShadowPrices.of(problem, priced(problem))) for problem in cases()]
 
 
-def cases() -> list[Instance]:
+def cases() -> list[Problem]:
     """Three of networks, and random ones of which half have two channels."""
     return [
-        *(golden.instance(name) for name in ("residual", "lstm", "mlp")),
+        *(golden.problem(name) for name in ("residual", "lstm", "mlp")),
         *(
-            random_instance(seed, max_operations=12, max_tensors=8, stationary=False, duplex=True)
+            random_problem(
+                seed, max_operations=12, max_tensors=8, required_resident=False, duplex=True
+            )
             for seed in range(4)
         ),
     ]
@@ -82,38 +84,38 @@ def cases() -> list[Instance]:
 def test_by_hand() -> None:
     # a, 8 bytes, is read twice, 8 cycles each time unless it stays; 4 bytes can, which spares 4 of
     # the cycles: 12. Each byte more spares another; the channel's time is all there is.
-    instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
-    worth = ShadowPrices.of(instance, priced(instance))
+    problem = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
+    worth = ShadowPrices.of(problem, priced(problem))
     assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
     assert float(worth.spm.per_byte) == pytest.approx(1, rel=ROUNDING)
     # 12 bytes at b bytes a cycle take 12 / b: the slope at 1 is 12.
     assert float(worth.per_byte_per_s) == pytest.approx(12, rel=ROUNDING)
-    assert worth.spm.price.sum() == pytest.approx(1, rel=ROUNDING)
-    assert worth.channel_price == pytest.approx([1, 1], rel=ROUNDING)
+    assert worth.spm.dual.sum() == pytest.approx(1, rel=ROUNDING)
+    assert worth.channel_dual == pytest.approx([1, 1], rel=ROUNDING)
 
 
 def test_no_bandwidth_shortens_set_ups() -> None:
     """Of a command of 8 bytes and 108 cycles, 1 % more bandwidth saves 8 / 101 cycles."""
-    instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
-    machine = replace(instance.machine, dram_bytes_per_s=100, clock_hz=100)
-    instance = replace(instance, machine=replace(machine, dma_setup_cycles=100))
-    prices = Certificate(
+    problem = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
+    machine = replace(problem.machine, dram_bytes_per_s=100, clock_hz=100)
+    problem = replace(problem, machine=replace(machine, dma_setup_cycles=100))
+    duals = Certificate(
         objective=MAKESPAN,
         bits=20,
         spm=np.array([0, 2**20]),
         dram_in=np.array([2**20, 2**20]),
         dram_out=np.array([2**20, 2**20]),
     )
-    worth = ShadowPrices.of(instance, prices)
-    plain = replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
-    assert worth.bound >= bound(plain, prices) + 100
+    worth = ShadowPrices.of(problem, duals)
+    plain = replace(problem, machine=replace(problem.machine, dma_setup_cycles=0))
+    assert worth.bound >= bound(plain, duals) + 100
     # Of 8 bytes moved, which take 8 / 1.01 cycles then; what is held costs what it did.
     assert float(worth.per_byte_per_s) == pytest.approx(8 / 101, rel=1e-3)
 
 
 @pytest.mark.parametrize(("rate", "held"), [(1, True), (2, False), (None, False)])
 def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
-    instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
+    problem = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
     memory = SpmTechnology(
         technology="t",
         source="s",
@@ -125,45 +127,45 @@ def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
         read_bytes_per_s=rate and 5,
         write_bytes_per_s=rate,
     )
-    machine = replace(instance.machine, dram_bytes_per_s=1, clock_hz=1, memory=memory)
-    worth = ShadowPrices.of(replace(instance, machine=machine), priced(instance))
+    machine = replace(problem.machine, dram_bytes_per_s=1, clock_hz=1, memory=memory)
+    worth = ShadowPrices.of(replace(problem, machine=machine), priced(problem))
     assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
     assert float(worth.per_byte_per_s) == pytest.approx(0 if held else 12, rel=ROUNDING)
-    text = plain_text(prices_parts(machine, worth))
+    text = plain_text(duals_parts(machine, worth))
     assert ("more saves nothing: the SPM banks limit the channel" in text) == held
     assert "energy and leakage are held" in text.splitlines()[-1]
 
 
 def test_what_computes_all_the_time_gains_nothing() -> None:
-    instance = tiny({"a": (8, "in")}, [Op(reads="a", cycles=20), Op(reads="a", cycles=20)], spm=4)
-    worth = ShadowPrices.of(instance, priced(instance))
+    problem = tiny({"a": (8, "in")}, [Op(reads="a", cycles=20), Op(reads="a", cycles=20)], spm=4)
+    worth = ShadowPrices.of(problem, priced(problem))
     assert float(worth.bound) == pytest.approx(40, rel=ROUNDING)
     slopes = float(worth.spm.per_byte), float(worth.per_byte_per_s)
     assert slopes == pytest.approx((0, 0), abs=1e-5)
-    assert worth.channel_price == pytest.approx([0, 0], abs=1e-6)
+    assert worth.channel_dual == pytest.approx([0, 0], abs=1e-6)
 
 
-def test_the_line_along_the_capacity_is_what_the_prices_prove() -> None:
+def test_the_line_along_the_capacity_is_what_the_duals_prove() -> None:
     traffic = [(i, ShadowPrices.of(i, priced(i, TRAFFIC))) for i in cases()[2:5]]
-    for instance, worth in priced_cases() + traffic:
-        assert worth.bound == bound(instance, worth.certificate)
+    for problem, worth in priced_cases() + traffic:
+        assert worth.bound == bound(problem, worth.certificate)
         for pages in (1, 7):
-            line = worth.bound - pages * instance.machine.page_bytes * worth.spm.per_byte
-            assert bound(with_pages(instance, pages), worth.certificate) == line
+            line = worth.bound - pages * problem.machine.page_bytes * worth.spm.per_byte
+            assert bound(with_pages(problem, pages), worth.certificate) == line
 
 
-def test_prices_at_starts_count_on_the_line_along_the_capacity() -> None:
+def test_duals_at_starts_count_on_the_line_along_the_capacity() -> None:
     """Of the replay, which prices a byte held at the start of an operation and at its end."""
     at_starts = False
-    for instance, worth in priced_cases():
+    for problem, worth in priced_cases():
         proof, steps = worth.certificate, replace(worth.certificate.objective, replayed=True)
         half = proof.spm // 2
         both = replace(proof, objective=steps, spm=proof.spm - half, spm_at_start=half)
-        found = ShadowPrices.of(instance, both)
-        assert found.bound == bound(instance, both)
-        line = found.bound - instance.machine.page_bytes * found.spm.per_byte
-        assert bound(with_pages(instance, 1), both) == line
-        assert found.spm.price == pytest.approx(worth.spm.price)
+        found = ShadowPrices.of(problem, both)
+        assert found.bound == bound(problem, both)
+        line = found.bound - problem.machine.page_bytes * found.spm.per_byte
+        assert bound(with_pages(problem, 1), both) == line
+        assert found.spm.dual == pytest.approx(worth.spm.dual)
         assert sum(stretch.per_byte for stretch in found.spm.stretches()) <= found.spm.per_byte
         at_starts = at_starts or bool(half.any())
     assert at_starts
@@ -171,12 +173,12 @@ def test_prices_at_starts_count_on_the_line_along_the_capacity() -> None:
 
 def test_no_better_bound_is_below_the_line_and_next_to_it_is_the_best() -> None:
     steep = 0
-    for instance, worth in priced_cases():
-        page = instance.machine.page_bytes
+    for problem, worth in priced_cases():
+        page = problem.machine.page_bytes
         slack = float(worth.bound) * 1e-5 + 1e-9
         before = None
         for pages in (1, 3):
-            new = best(with_pages(instance, pages))
+            new = best(with_pages(problem, pages))
             assert float(new) >= float(worth.bound - pages * page * worth.spm.per_byte) - slack
             gain = float(worth.bound - new) / (pages * page)
             # Convex in the capacity: what a page gains on average falls with their number.
@@ -187,22 +189,22 @@ def test_no_better_bound_is_below_the_line_and_next_to_it_is_the_best() -> None:
 
 
 def test_left_and_right_slopes_enclose_the_price() -> None:
-    for instance, worth in priced_cases()[:3]:
-        page = instance.machine.page_bytes
+    for problem, worth in priced_cases()[:3]:
+        page = problem.machine.page_bytes
         slack = float(worth.bound) * 1e-5 + 1e-9
-        right = float(worth.bound - best(with_pages(instance, 1)))
-        left = float(best(with_pages(instance, -1)) - worth.bound)
+        right = float(worth.bound - best(with_pages(problem, 1)))
+        left = float(best(with_pages(problem, -1)) - worth.bound)
         assert right - slack <= float(worth.spm.per_byte) * page <= left + slack
 
 
 def test_bandwidth_by_a_little_more_and_less() -> None:
     """Bounds solved anew are above the line, and differ from it by less than they move."""
     moved = 0
-    for instance, worth in priced_cases():
-        rate = instance.machine.dram_bytes_per_s
+    for problem, worth in priced_cases():
+        rate = problem.machine.dram_bytes_per_s
         fixed = worth.bound - rate * worth.per_byte_per_s
         for factor in (Fraction(1001, 1000), Fraction(999, 1000)):
-            new = best(with_rate(instance, factor))
+            new = best(with_rate(problem, factor))
             line = fixed + (worth.bound - fixed) / factor
             slack = float(worth.bound) * 1e-5 + 1e-9
             assert float(new) >= float(line) - slack
@@ -213,34 +215,34 @@ def test_bandwidth_by_a_little_more_and_less() -> None:
 
 
 def test_the_slope_along_bandwidth_is_that_between_bounds_to_both_sides() -> None:
-    instance, worth = priced_cases()[1]
-    machine = instance.machine
+    problem, worth = priced_cases()[1]
+    machine = problem.machine
     step = max(1, machine.dram_bytes_per_s // 200)
     right, left = (
-        best(replace(instance, machine=replace(machine, dram_bytes_per_s=rate)))
+        best(replace(problem, machine=replace(machine, dram_bytes_per_s=rate)))
         for rate in (machine.dram_bytes_per_s + step, machine.dram_bytes_per_s - step)
     )
     mean = float(left - right) / (2 * step)
     assert float(worth.per_byte_per_s) == pytest.approx(mean, rel=0.03)
 
 
-def test_without_a_price_of_time_bandwidth_is_worth_nothing() -> None:
-    for instance in cases()[3:7]:
-        worth = ShadowPrices.of(instance, priced(instance, TRAFFIC))
+def test_without_a_dual_of_time_bandwidth_is_worth_nothing() -> None:
+    for problem in cases()[3:7]:
+        worth = ShadowPrices.of(problem, priced(problem, TRAFFIC))
         assert worth.per_byte_per_s == 0
-        assert not worth.channel_price.any()
+        assert not worth.channel_dual.any()
         assert worth.spm.per_byte >= 0
 
 
 def test_energy_with_leakage_is_bounded_at_more_bandwidth() -> None:
     compared = 0
-    for instance in cases()[2:6]:
-        machine = replace(instance.machine, dram_bytes_per_s=256, clock_hz=256)
+    for problem in cases()[2:6]:
+        machine = replace(problem.machine, dram_bytes_per_s=256, clock_hz=256)
         machine = replace(
             machine,
             energy=replace(machine.energy, leakage_w=1e-9, dram_pj_per_byte=0.25),
         )
-        leaking = replace(instance, machine=machine)
+        leaking = replace(problem, machine=machine)
         objective = energy_objective(machine)
         worth = ShadowPrices.of(leaking, priced(leaking, objective))
         more = little_bandwidth(machine)
@@ -253,28 +255,28 @@ def test_energy_with_leakage_is_bounded_at_more_bandwidth() -> None:
 
 
 def test_another_order() -> None:
-    instance = tiny(
+    problem = tiny(
         {"a": (8, "in"), "b": (8, "in")},
         [Op(reads="a", cycles=2), Op(reads="b", cycles=30), Op(reads="a", cycles=4)],
         spm=4,
     )
     order = np.array([0, 2, 1])
-    other = reordered(instance, order)
+    other = reorder(problem, order)
     certificate = priced(other)
     own = ShadowPrices.of(other, certificate)
-    same = ShadowPrices.of(instance, replace(certificate, order=order))
+    same = ShadowPrices.of(problem, replace(certificate, order=order))
     assert (own.bound, own.per_byte_per_s) == (same.bound, same.per_byte_per_s)
     assert own.per_byte_per_s > 0
 
 
-def test_stretches_are_where_the_scratchpad_has_a_price() -> None:
-    instance = tiny({"a": (8, "in")}, [Op(reads="a")] * 6, spm=4)
+def test_stretches_are_where_the_scratchpad_has_a_dual() -> None:
+    problem = tiny({"a": (8, "in")}, [Op(reads="a")] * 6, spm=4)
     zero = np.zeros(6, np.int64)
     certificate = Certificate(
         objective=MAKESPAN, bits=1, spm=np.array([0, 1, 2, 0, 0, 4]), dram_in=zero, dram_out=zero
     )
-    worth = ShadowPrices.of(instance, certificate)
+    worth = ShadowPrices.of(problem, certificate)
     found = [(s.begin, s.end, s.per_byte) for s in worth.spm.stretches()]
     assert found == [(5, 6, 2), (1, 3, Fraction(3, 2))]
     assert worth.spm.per_byte == Fraction(7, 2)
-    assert worth.spm.price.tolist() == [0, 0.5, 1, 0, 0, 2]
+    assert worth.spm.dual.tolist() == [0, 0.5, 1, 0, 0, 2]

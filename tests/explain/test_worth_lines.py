@@ -9,30 +9,30 @@ from typing import Any
 import numpy as np
 
 from spmopt.analysis.shadow_prices import ShadowPrices
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
-from spmopt.reporting.explanation import prices_parts
+from spmopt.reporting.explanation import duals_parts
 from spmopt.reporting.tables import plain_text
 from tests.tiny import Op, tiny
 
 BITS = 40
 
 
-def worth(prices: list[float], **machine: Any) -> tuple[Instance, ShadowPrices]:
-    """Of a tensor read in every step, by prices of the scratchpad and of the whole channel."""
-    steps = len(prices)
-    instance = tiny({"a": (8, "in")}, [Op(reads="a")] * steps, spm=4)
-    instance = replace(instance, machine=replace(instance.machine, **machine))
-    spm = np.array([round(price * 2**BITS) for price in prices])
-    whole = np.full(steps, 2**BITS // max(1, int(instance.machine.bytes_per_cycle)), np.int64)
+def worth(duals: list[float], **machine: Any) -> tuple[Problem, ShadowPrices]:
+    """Of a tensor read in every step, by dual values of the scratchpad and of the whole channel."""
+    steps = len(duals)
+    problem = tiny({"a": (8, "in")}, [Op(reads="a")] * steps, spm=4)
+    problem = replace(problem, machine=replace(problem.machine, **machine))
+    spm = np.array([round(dual * 2**BITS) for dual in duals])
+    whole = np.full(steps, 2**BITS // max(1, int(problem.machine.bytes_per_cycle)), np.int64)
     certificate = Certificate(objective=MAKESPAN, bits=BITS, spm=spm, dram_in=whole, dram_out=whole)
-    return instance, ShadowPrices.of(instance, certificate)
+    return problem, ShadowPrices.of(problem, certificate)
 
 
-def said(prices: list[float], **machine: Any) -> list[str]:
-    instance, found = worth(prices, **machine)
-    return plain_text(prices_parts(instance.machine, found)).splitlines()
+def said(duals: list[float], **machine: Any) -> list[str]:
+    problem, found = worth(duals, **machine)
+    return plain_text(duals_parts(problem.machine, found)).splitlines()
 
 
 def test_what_a_solver_leaves_is_no_price() -> None:
@@ -43,20 +43,20 @@ def test_what_a_solver_leaves_is_no_price() -> None:
         (1, 2, Fraction(1, 2)),
         (3, 5, Fraction(1, 2)),
     ]
-    assert "the price is above zero in 3 of 6 steps" in said(noise)[1]
+    assert "the dual value is above zero in 3 of 6 steps" in said(noise)[1]
 
 
-def test_equal_prices_count_together() -> None:
+def test_equal_duals_count_together() -> None:
     _, found = worth([1e-4] * 2000)
     assert found.spm.counted.all()
 
 
-def test_where_all_is_noise_nothing_has_a_price() -> None:
+def test_where_all_is_noise_nothing_has_a_dual() -> None:
     _, found = worth([1e-8, 0, 2e-9])
     assert found.spm.stretches() == []
     lines = said([1e-8, 0, 2e-9])
-    assert "more does not lower the bound: no step has a price" in lines[1]
-    assert not any("price by step" in line for line in lines)
+    assert "more does not lower the bound: no step has a dual value" in lines[1]
+    assert not any("dual value by step" in line for line in lines)
 
 
 def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> None:
@@ -64,9 +64,9 @@ def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> N
     # 1 % of 400 bytes; one byte per second.
     assert lines[1].startswith("SPM        each extra 4 B lowers the bound by at most ")
     assert lines[2].startswith("DRAM       each extra 1 B/s lowers the bound by at most ")
-    instance, found = worth([1, 0], page_bytes=4)
+    problem, found = worth([1, 0], page_bytes=4)
     least = replace(found, bound=Fraction(3))
-    lines = plain_text(prices_parts(instance.machine, least)).splitlines()
+    lines = plain_text(duals_parts(problem.machine, least)).splitlines()
     assert found.spm.per_byte == 1
     assert lines[1].startswith("SPM        each extra 4 B lowers the bound by at most 3 s; ")
 

@@ -13,12 +13,12 @@ from formulations.residency import fluid
 from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult
-from spmopt.reporting.explanation import prices_parts, prices_record
+from spmopt.reporting.explanation import duals_parts, duals_record
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.reporting.tables import plain_text
 from spmopt.solving import solve
@@ -29,16 +29,16 @@ from tests.formulations.banks.cases import campaign_case
 CASES = [campaign_case(seed) for seed in range(24)]
 
 
-def priced(instance: Instance, objective: Objective) -> Certificate:
+def priced(problem: Problem, objective: Objective) -> Certificate:
     request = Request(objective=objective, tolerance=1e-7, threads=1)
-    certificate = fluid.schedule(instance, request).certificate
+    certificate = fluid.schedule(problem, request).certificate
     assert certificate is not None
     return certificate
 
 
-def with_bank(instance: Instance, index: int, *, pages: int = 0, faster: bool = False) -> Instance:
+def with_bank(problem: Problem, index: int, *, pages: int = 0, faster: bool = False) -> Problem:
     """More pages of a bank, or a port that is 1 % faster, rounded up."""
-    machine = instance.machine
+    machine = problem.machine
     bank, more = machine.banks[index], pages * machine.page_bytes
     if faster:
         rates = (bank.read_bytes_per_s, bank.write_bytes_per_s)
@@ -47,19 +47,19 @@ def with_bank(instance: Instance, index: int, *, pages: int = 0, faster: bool = 
     banks = list(machine.banks)
     banks[index] = replace(bank, spm_bytes=bank.spm_bytes + more)
     machine = replace(machine, banks=tuple(banks), spm_bytes=machine.spm_bytes + more)
-    return replace(instance, machine=machine)
+    return replace(problem, machine=machine)
 
 
-def test_the_line_is_what_the_prices_prove_of_more_pages() -> None:
+def test_the_line_is_what_the_duals_prove_of_more_pages() -> None:
     different = 0
-    for instance, objective in CASES:
-        certificate = priced(instance, objective)
-        worth = ShadowPrices.of(instance, certificate)
-        assert len(worth.banks) == len(instance.machine.banks)
+    for problem, objective in CASES:
+        certificate = priced(problem, objective)
+        worth = ShadowPrices.of(problem, certificate)
+        assert len(worth.banks) == len(problem.machine.banks)
         for index, bank in enumerate(worth.banks):
             for pages in (1, 3):
-                more = bound(with_bank(instance, index, pages=pages), certificate)
-                size = pages * instance.machine.page_bytes
+                more = bound(with_bank(problem, index, pages=pages), certificate)
+                size = pages * problem.machine.page_bytes
                 assert more == worth.bound - size * bank.space.per_byte
             assert bank.space.per_byte >= worth.spm.per_byte
         different += len({bank.space.per_byte for bank in worth.banks}) > 1
@@ -68,17 +68,17 @@ def test_the_line_is_what_the_prices_prove_of_more_pages() -> None:
 
 def test_no_better_bound_is_below_what_pages_and_ports_save_at_most() -> None:
     ports = 0
-    for instance, objective in CASES[:12]:
-        worth = ShadowPrices.of(instance, priced(instance, objective))
+    for problem, objective in CASES[:12]:
+        worth = ShadowPrices.of(problem, priced(problem, objective))
         slack = float(worth.bound) * 1e-5 + 1e-9
         for index, bank in enumerate(worth.banks):
-            larger = with_bank(instance, index, pages=1)
-            least = worth.bound - instance.machine.page_bytes * bank.space.per_byte
+            larger = with_bank(problem, index, pages=1)
+            least = worth.bound - problem.machine.page_bytes * bank.space.per_byte
             assert float(bound(larger, priced(larger, objective))) >= float(least) - slack
             if bank.faster_port is None:
-                assert not instance.machine.banks[index].has_rates
+                assert not problem.machine.banks[index].has_rates
                 continue
-            faster = with_bank(instance, index, faster=True)
+            faster = with_bank(problem, index, faster=True)
             least = worth.bound - bank.faster_port
             assert float(bound(faster, priced(faster, objective))) >= float(least) - slack
             ports += bank.faster_port > 0
@@ -87,11 +87,11 @@ def test_no_better_bound_is_below_what_pages_and_ports_save_at_most() -> None:
 
 def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
     compared = 0
-    for instance, objective in CASES[:12]:
-        machine, rate = instance.machine, instance.machine.dram_bytes_per_s
-        worth = ShadowPrices.of(instance, priced(instance, objective))
+    for problem, objective in CASES[:12]:
+        machine, rate = problem.machine, problem.machine.dram_bytes_per_s
+        worth = ShadowPrices.of(problem, priced(problem, objective))
         more = little_bandwidth(machine)
-        faster = replace(instance, machine=replace(machine, dram_bytes_per_s=rate + more))
+        faster = replace(problem, machine=replace(machine, dram_bytes_per_s=rate + more))
         least = float(worth.bound - more * worth.per_byte_per_s)
         if any(bank.has_rates for bank in machine.banks) and objective.cycle:
             assert float(bound(faster, priced(faster, objective))) >= least * (1 - 1e-5) - 1e-9
@@ -99,26 +99,26 @@ def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
     assert compared >= 2
 
 
-def policies(instance: Instance) -> StepFigures:
-    result = solve(instance, "belady", Request(objective=objective_named("time", instance.machine)))
+def policies(problem: Problem) -> StepFigures:
+    result = solve(problem, "belady", Request(objective=objective_named("time", problem.machine)))
     assert result.schedule is not None
-    return step_figures(ScheduleArrays.of(instance, result.schedule))
+    return step_figures(ScheduleArrays.of(problem, result.schedule))
 
 
 def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None:
     bound_by_port = 0
     for seed in range(40):
-        instance = banked(seed, ports=True, max_operations=8, duplex=seed % 2 == 0, setup=True)
-        figures = policies(instance)
+        problem = banked(seed, ports=True, max_operations=8, duplex=seed % 2 == 0, setup=True)
+        figures = policies(problem)
         by_cause = figures.stalls.by_cause
         assert (by_cause >= 0).all()
         assert (by_cause.sum(axis=0) == figures.stall_cycles).all()
         # With ports that are never slow the step would be shorter by what is the port's.
         banks = tuple(
             replace(bank, read_bytes_per_s=None, write_bytes_per_s=None)
-            for bank in instance.machine.banks
+            for bank in problem.machine.banks
         )
-        free = replace(instance, machine=replace(instance.machine, banks=banks))
+        free = replace(problem, machine=replace(problem.machine, banks=banks))
         without = step_figures(ScheduleArrays.of(free, figures.view.schedule)).cycles
         port = by_cause[Cause.PORT]
         assert (port >= figures.cycles - without).all()
@@ -129,34 +129,34 @@ def test_stalls_by_cause_are_all_stalls_and_ports_those_that_they_make() -> None
 
 
 def solved() -> StoredResult:
-    instance = banked(5, ports=True, max_operations=8)
-    request = Request(objective=objective_named("time", instance.machine), threads=1)
-    return StoredResult(instance=instance, result=solve(instance, "banks", request))
+    problem = banked(5, ports=True, max_operations=8)
+    request = Request(objective=objective_named("time", problem.machine), threads=1)
+    return StoredResult(problem=problem, result=solve(problem, "banks", request))
 
 
 def test_text_and_record_tell_banks_apart() -> None:
     stored = solved()
-    worth = ShadowPrices.of_result(stored.instance, stored.result)
+    worth = ShadowPrices.of_result(stored.problem, stored.result)
     assert worth is not None
-    text = plain_text(prices_parts(stored.instance.machine, worth))
-    for index, bank in enumerate(stored.instance.machine.banks):
+    text = plain_text(duals_parts(stored.problem.machine, worth))
+    for index, bank in enumerate(stored.problem.machine.banks):
         assert f"bank {index} " in text
         assert (f"bank {index}, port" in text) == bank.has_rates
     assert "extra bytes of a bank" in text
-    record: Any = prices_record(worth)
+    record: Any = duals_record(worth)
     assert [bank["per_spm_kb"] for bank in record["banks"]] == pytest.approx(
         [float(bank.space.per_byte * 1000) for bank in worth.banks]
     )
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
-def test_views_have_ports_and_prices_of_each_bank(timing: str) -> None:
+def test_views_have_ports_and_duals_of_each_bank(timing: str) -> None:
     view = ScheduleView.of(solved(), timing=timing)
-    assert view.price is None
-    assert list(view.spaces) == [f"bank {k}" for k in range(len(view.instance.machine.banks))]
-    prices = {figure.label: figure.value for figure in view.figures if "price" in figure.label}
-    assert view.prices is not None
-    expected, _ = view.in_unit(view.prices.banks[0].space.per_byte * Fraction(view.little_bytes))
-    assert prices["Bank 0 price"] == pytest.approx(expected)
+    assert view.dual is None
+    assert list(view.spaces) == [f"bank {k}" for k in range(len(view.problem.machine.banks))]
+    duals = {figure.label: figure.value for figure in view.figures if "dual" in figure.label}
+    assert view.duals is not None
+    expected, _ = view.in_unit(view.duals.banks[0].space.per_byte * Fraction(view.little_bytes))
+    assert duals["Bank 0 dual value"] == pytest.approx(expected)
     port = view.times.stall_by_cause[Cause.PORT]
     assert (port <= view.analysis.steps.operation_cycles).all()

@@ -13,13 +13,13 @@ from formulations.residency import fluid
 from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
 from spmopt.analysis.stalls import Cause
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Bank
 from spmopt.core.objective import MAKESPAN, Objective, objective_named
-from spmopt.core.result import BankPrices, Certificate
+from spmopt.core.problem import Problem
+from spmopt.core.result import BankDuals, Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.units import LARGEST
-from spmopt.reporting.explanation import explanation_record, prices_parts
+from spmopt.reporting.explanation import duals_parts, explanation_record
 from spmopt.reporting.tables import plain_text
 from spmopt.solving import solve
 from tests.banked import banked, with_these
@@ -43,47 +43,51 @@ PER_READ = Objective(
 )
 
 
-def priced(instance: Instance, objective: Objective) -> ShadowPrices:
+def priced(problem: Problem, objective: Objective) -> ShadowPrices:
     request = Request(objective=objective, tolerance=1e-7, threads=1)
-    certificate = fluid.schedule(instance, request).certificate
+    certificate = fluid.schedule(problem, request).certificate
     assert certificate is not None
-    return ShadowPrices.of(instance, certificate)
+    return ShadowPrices.of(problem, certificate)
 
 
-def read(*, steps: int = 1, cycles: int = 0, **bank: Any) -> Instance:
+def read(*, steps: int = 1, cycles: int = 0, **bank: Any) -> Problem:
     """A tensor of 8 bytes that every step reads, on one bank of 4 bytes."""
-    instance = tiny({"a": (8, "in")}, [Op(reads="a", cycles=cycles)] * steps, spm=4)
-    machine = with_these(instance.machine, (Bank(spm_bytes=4, **bank),))
-    modes = [replace(operation.modes[0], spm_read_bytes=8) for operation in instance.operations]
-    operations = zip(instance.operations, modes, strict=True)
+    problem = tiny({"a": (8, "in")}, [Op(reads="a", cycles=cycles)] * steps, spm=4)
+    machine = with_these(problem.machine, (Bank(spm_bytes=4, **bank),))
+    mappings = [
+        replace(operation.mappings[0], spm_read_bytes=8) for operation in problem.operations
+    ]
+    operations = zip(problem.operations, mappings, strict=True)
     return replace(
-        instance,
+        problem,
         machine=machine,
-        operations=tuple(replace(operation, modes=(mode,)) for operation, mode in operations),
+        operations=tuple(
+            replace(operation, mappings=(mapping,)) for operation, mapping in operations
+        ),
     )
 
 
-def at_rate(instance: Instance, rate: int, clock: int = 1) -> Instance:
-    machine = replace(instance.machine, dram_bytes_per_s=rate, clock_hz=clock)
-    return replace(instance, machine=machine)
+def at_rate(problem: Problem, rate: int, clock: int = 1) -> Problem:
+    machine = replace(problem.machine, dram_bytes_per_s=rate, clock_hz=clock)
+    return replace(problem, machine=machine)
 
 
-def said(instance: Instance, worth: ShadowPrices) -> str:
-    return " ".join(plain_text(prices_parts(instance.machine, worth)).split())
+def said(problem: Problem, worth: ShadowPrices) -> str:
+    return " ".join(plain_text(duals_parts(problem.machine, worth)).split())
 
 
-def of_ports(instance: Instance, port: int) -> ShadowPrices:
-    """By a price of the port of the only bank in every step, of nothing else."""
-    none = np.zeros(len(instance.operations), np.int64)
+def of_ports(problem: Problem, port: int) -> ShadowPrices:
+    """By a dual value of the port of the only bank in every step, of nothing else."""
+    none = np.zeros(len(problem.operations), np.int64)
     certificate = Certificate(
         objective=MAKESPAN,
         bits=BITS,
         spm=none,
         dram_in=none,
         dram_out=none,
-        banks=(BankPrices(spm=none, port=none + port),),
+        banks=(BankDuals(spm=none, port=none + port),),
     )
-    return ShadowPrices.of(instance, certificate)
+    return ShadowPrices.of(problem, certificate)
 
 
 @pytest.mark.parametrize(
@@ -91,14 +95,14 @@ def of_ports(instance: Instance, port: int) -> ShadowPrices:
 )
 def test_no_schedule_beats_what_is_said_of_bandwidth(rate: int, more: int, words: str) -> None:
     clock = 10**6 * rate  # a byte takes a million cycles, so that few are lost to rounding
-    instance = at_rate(tiny({"a": (8, "in")}, [Op(reads="a")], spm=4), rate, clock)
-    worth = priced(instance, BOTH)
-    assert little_bandwidth(instance.machine) == more
+    problem = at_rate(tiny({"a": (8, "in")}, [Op(reads="a")], spm=4), rate, clock)
+    worth = priced(problem, BOTH)
+    assert little_bandwidth(problem.machine) == more
     # What is read once crosses once: its time, and a picojoule a byte.
     best = Fraction(8 * clock, rate + more) + 8
     line = worth.bound - more * worth.per_byte_per_s
     assert best * (1 - Fraction(1, 10**6)) <= line <= best
-    assert f"each extra {words} lowers the bound by at most" in said(instance, worth)
+    assert f"each extra {words} lowers the bound by at most" in said(problem, worth)
 
 
 def test_energy_in_banks_is_no_time_of_the_channel() -> None:
@@ -109,30 +113,30 @@ def test_energy_in_banks_is_no_time_of_the_channel() -> None:
 
 
 def test_a_step_that_waits_for_a_port_is_not_bound_by_the_engine() -> None:
-    instance = read(read_bytes_per_s=1)
-    worth = of_ports(instance, 2**BITS)
+    problem = read(read_bytes_per_s=1)
+    worth = of_ports(problem, 2**BITS)
     # The port reads 8 bytes in 8 cycles; 1 % faster, rounded up, in 4.
     assert worth.bound == 8
     assert worth.banks[0].faster_port == 4
-    text = said(instance, worth)
+    text = said(problem, worth)
     assert "0 steps bound by the channel, 1 by ports of banks, 0 by the engine" in text
-    assert "1 by the engine" in said(instance, of_ports(instance, 0))
+    assert "1 by the engine" in said(problem, of_ports(problem, 0))
 
 
-def test_small_prices_of_a_port_in_many_steps_are_not_nothing() -> None:
-    instance = read(steps=400, cycles=10, read_bytes_per_s=1)
-    worth = of_ports(instance, 2**BITS // 200)
-    assert worth.banks[0].port_price.max() < 0.01
+def test_small_duals_of_a_port_in_many_steps_are_not_nothing() -> None:
+    problem = read(steps=400, cycles=10, read_bytes_per_s=1)
+    worth = of_ports(problem, 2**BITS // 200)
+    assert worth.banks[0].port_dual.max() < 0.01
     assert worth.banks[0].faster_port == pytest.approx(400 * 4 / 200)
-    assert "port 1 % faster lowers the bound by at most 8 s" in said(instance, worth)
-    free = said(instance, of_ports(instance, 0))
+    assert "port 1 % faster lowers the bound by at most 8 s" in said(problem, worth)
+    free = said(problem, of_ports(problem, 0))
     assert "port a faster one does not lower the bound" in free
 
 
 def test_rates_at_the_limit_are_judged_too() -> None:
-    instance = read(read_bytes_per_s=LARGEST, write_bytes_per_s=LARGEST)
+    problem = read(read_bytes_per_s=LARGEST, write_bytes_per_s=LARGEST)
     for rate in (1, LARGEST - 1, LARGEST):
-        fast = at_rate(instance, rate, clock=rate)
+        fast = at_rate(problem, rate, clock=rate)
         worth = priced(fast, BOTH)
         assert worth.per_byte_per_s >= 0
         (bank,) = worth.banks
@@ -143,20 +147,20 @@ def test_rates_at_the_limit_are_judged_too() -> None:
 
 @pytest.mark.parametrize("technology", ["", "sram"])
 def test_figures_of_a_technology_are_said_to_be_held(technology: str) -> None:
-    instance = read(technology=technology)
-    text = said(instance, of_ports(instance, 0))
+    problem = read(technology=technology)
+    text = said(problem, of_ports(problem, 0))
     assert ("leakage of the banks stay as they are" in text) == bool(technology)
 
 
 def test_records_add_up_with_ports() -> None:
     with_port = 0
     for seed in range(7):
-        instance = banked(seed, ports=True, max_operations=6)
-        request = Request(objective=objective_named("time", instance.machine))
-        result = solve(instance, "belady", request)
+        problem = banked(seed, ports=True, max_operations=6)
+        request = Request(objective=objective_named("time", problem.machine))
+        result = solve(problem, "belady", request)
         assert result.schedule is not None
-        found = Explanation.of(instance, result.schedule)
-        steps = range(len(instance.operations))
+        found = Explanation.of(problem, result.schedule)
+        steps = range(len(problem.operations))
         record: Any = explanation_record(found, None, result, steps)
         assert sum(record["stall_cycles_by_obstacle"].values()) == record["stall_cycles"]
         for stall in record["stalls"]:

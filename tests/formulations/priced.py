@@ -7,45 +7,45 @@ from typing import Any
 
 import numpy as np
 
-from formulations.residency.bound.dual import Dual
-from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.dual import DualFunction
+from formulations.residency.bound.duals import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import ColumnKind, PathColumns, Usage, existing, of_kind
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, SolverResult
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
-from tests.strategies import random_instance
+from spmopt.core.problem import Problem
+from spmopt.core.timeline import Access, Timeline, relax_timeline
+from tests.strategies import random_problem
 
 OBJECTIVES = ("traffic", "time", "energy")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """An instance as the priced model sees it, for all modes at once."""
+    """A problem as the priced model sees it, for all mappings at once."""
 
-    instance: Instance
+    problem: Problem
     objective: Objective
     line: Timeline
     intervals: RankedIntervals
     coefficients: CostCoefficients
 
     @staticmethod
-    def of(instance: Instance, objective: Objective) -> Case:
-        line = relaxed_timeline(instance)
+    def of(problem: Problem, objective: Objective) -> Case:
+        line = relax_timeline(problem)
         return Case(
-            instance=instance,
+            problem=problem,
             objective=objective,
             line=line,
             intervals=RankedIntervals(line),
-            coefficients=CostCoefficients(instance, line, objective),
+            coefficients=CostCoefficients(problem, line, objective),
         )
 
     @property
     def scale(self) -> float:
-        """What a relative tolerance refers to; energies of random instances are picojoules."""
+        """What a relative tolerance refers to; energies of random problems are picojoules."""
         return 1e-12 if self.objective.unit == "joules" else 1.0
 
     @property
@@ -55,9 +55,9 @@ class Case:
             self.coefficients.byte_time, self.coefficients.in_byte, self.coefficients.out_byte
         )
 
-    def priced(self, prices: Multipliers) -> Dual:
-        """Everything that follows from prices."""
-        return Dual(self.intervals, self.coefficients, prices)
+    def priced(self, duals: Multipliers) -> DualFunction:
+        """Everything that follows from dual values."""
+        return DualFunction(self.intervals, self.coefficients, duals)
 
     def close(self, one: float, other: float, tolerance: float = 1e-6) -> bool:
         """Whether two values of the objective agree."""
@@ -69,25 +69,25 @@ def cases(count: int, **features: Any) -> list[Case]:
     wanted: dict[str, Any] = {
         "max_operations": 8,
         "max_tensors": 5,
-        "max_modes": 2,
+        "max_mappings": 2,
         "duplex": True,
         **features,
     }
     found = []
     for seed in range(count):
-        instance = random_instance(seed, **wanted)
-        found.append(Case.of(instance, objective_named(OBJECTIVES[seed % 3], instance.machine)))
+        problem = random_problem(seed, **wanted)
+        found.append(Case.of(problem, objective_named(OBJECTIVES[seed % 3], problem.machine)))
     return found
 
 
-def random_prices(case: Case, seed: int) -> Multipliers:
-    """Legal prices, some of them 0 or (by a hair) the greatest allowed."""
+def random_duals(case: Case, seed: int) -> Multipliers:
+    """Legal dual values, some of them 0 or (by a hair) the greatest allowed."""
     generator = np.random.default_rng(seed)
     steps, limit = case.intervals.steps, case.coefficients.byte_time
     share = np.round(generator.random((2, steps)) * 1.5 - 0.25, 1).clip(0, 1)
     spm = case.byte * generator.random(steps) * generator.integers(0, 2, steps)
-    prices = Multipliers.legal(case.coefficients, spm, limit * share[0], limit * share[1])
-    return prices.mixed(Multipliers.legal(case.coefficients, *np.zeros((3, steps))), 1e-12)
+    duals = Multipliers.legal(case.coefficients, spm, limit * share[0], limit * share[1])
+    return duals.mix(Multipliers.legal(case.coefficients, *np.zeros((3, steps))), 1e-12)
 
 
 def all_columns(intervals: RankedIntervals) -> PathColumns:
@@ -118,27 +118,27 @@ def solved(case: Case, columns: PathColumns, **options: Any) -> tuple[Master, So
     built = Master(case.intervals, case.coefficients, columns, page_bytes=1)
     answer = solve(built.program, options={"solver": "simplex", **options})
     assert answer.objective is not None
-    value = answer.objective * built.unit_bytes * built.price_unit + case.coefficients.constant
+    value = answer.objective * built.unit_bytes * built.dual_unit + case.coefficients.constant
     return built, answer, value
 
 
-def column_costs(case: Case, columns: PathColumns, prices: Multipliers) -> Floats:
-    """(c,) What a byte of each column pays at ``prices``, by its use of SPM and channel."""
+def column_costs(case: Case, columns: PathColumns, duals: Multipliers) -> Floats:
+    """(c,) What a byte of each column pays at ``duals``, by its use of SPM and channel."""
     use, coefficients = Usage(case.intervals, columns), case.coefficients
     held = np.array(
         [
-            prices.spm[begin:end].sum()
+            duals.spm[begin:end].sum()
             for begin, end in zip(use.begin.tolist(), use.end.tolist(), strict=True)
         ]
     )
-    into = np.where(use.serial, coefficients.byte_time, prices.load[use.at]) + coefficients.in_byte
-    out = np.where(use.serial, coefficients.byte_time, prices.store[use.at]) + coefficients.out_byte
+    into = np.where(use.serial, coefficients.byte_time, duals.load[use.at]) + coefficients.in_byte
+    out = np.where(use.serial, coefficients.byte_time, duals.store[use.at]) + coefficients.out_byte
     result: Floats = held + use.moved_in * into + use.moved_out * out
     return result
 
 
-def uncolumned_cost(case: Case, prices: Multipliers) -> float:
-    """Held bytes of stationary results that nothing needs: the one use without a column."""
+def uncolumned_cost(case: Case, duals: Multipliers) -> float:
+    """Held bytes of required-resident results that nothing needs: the one use without a column."""
     intervals = case.intervals
-    where = intervals.stationary & intervals.dead & (intervals.kind == Access.WRITE)
-    return float((intervals.size_bytes * prices.spm[intervals.step])[where].sum())
+    where = intervals.required_resident & intervals.dead & (intervals.kind == Access.WRITE)
+    return float((intervals.size_bytes * duals.spm[intervals.step])[where].sum())

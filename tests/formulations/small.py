@@ -1,4 +1,4 @@
-"""Instances small enough for the brute force."""
+"""Problems small enough for the brute force."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Any
 
 from hypothesis import assume
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from tests.brute_force import Optimum, optimum
 
 SMALL: dict[str, Any] = {
     "max_operations": 5,
     "max_tensors": 3,
     "page_bytes": 2,
-    "max_modes": 2,
+    "max_mappings": 2,
     "duplex": True,
     "setup": True,
 }
-"""Features of instances that the brute force mostly gets through."""
+"""Features of problems that the brute force mostly gets through."""
 
 
 def small_optimum(
-    instance: Instance,
+    problem: Problem,
     objective: Objective,
     residency: str = "page",
     store_bytes: int | None = None,
 ) -> Optimum:
     """Return the optimum, or give the example up when it is too large."""
     try:
-        found = optimum(instance, objective, residency=residency, store_bytes=store_bytes)
+        found = optimum(problem, objective, residency=residency, store_bytes=store_bytes)
     except ValueError:
         assume(False)
         raise
-    assert found is not None, "random instances are feasible"
+    assert found is not None, "random problems are feasible"
     return found

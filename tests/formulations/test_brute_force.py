@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.verifier.check import verify
 from tests.brute_force import optimum
 from tests.formulations.small import SMALL, small_optimum
-from tests.strategies import instances
+from tests.strategies import problems
 from tests.thorough import share
 from tests.tiny import Op, tiny
 
@@ -22,49 +22,49 @@ READ = Op(reads="x", cycles=5)
 OBJECTIVES = ("traffic", "time", "energy")
 
 
-def value(instance: Instance, objective: Objective, residency: str = "page") -> Fraction:
-    found = optimum(instance, objective, residency=residency)
+def value(problem: Problem, objective: Objective, residency: str = "page") -> Fraction:
+    found = optimum(problem, objective, residency=residency)
     assert found is not None
     return found.value
 
 
 def test_a_stream_hides_behind_the_computation() -> None:
-    instance = tiny({"x": (8, "in")}, [READ], spm=4)
-    assert value(instance, MAKESPAN) == 8
-    assert value(instance, TRAFFIC) == 8
+    problem = tiny({"x": (8, "in")}, [READ], spm=4)
+    assert value(problem, MAKESPAN) == 8
+    assert value(problem, TRAFFIC) == 8
 
 
-def test_a_stationary_operand_does_not() -> None:
-    instance = tiny({"x": (8, "in")}, [Op(reads="x", cycles=5, stationary="x")], spm=8)
-    assert value(instance, MAKESPAN) == 8 + 5
+def test_a_required_resident_operand_does_not() -> None:
+    problem = tiny({"x": (8, "in")}, [Op(reads="x", cycles=5, required_resident="x")], spm=8)
+    assert value(problem, MAKESPAN) == 8 + 5
 
 
 @pytest.mark.parametrize(
     ("residency", "spm", "traffic"),
-    [("page", 8, 8), ("page", 7, 12), ("whole", 8, 8), ("whole", 7, 16)],
+    [("residency", 8, 8), ("residency", 7, 12), ("whole", 8, 8), ("whole", 7, 16)],
 )
 def test_what_fits_is_read_once(residency: str, spm: int, traffic: int) -> None:
-    instance = tiny({"x": (8, "in")}, [READ, READ], spm=spm)
-    assert value(instance, TRAFFIC, residency) == traffic
+    problem = tiny({"x": (8, "in")}, [READ, READ], spm=spm)
+    assert value(problem, TRAFFIC, residency) == traffic
 
 
 def test_the_last_page_may_be_cut() -> None:
-    instance = tiny(
-        {"x": (5, "in"), "y": (4, "in")}, [READ, Op(reads="y", stationary="y"), READ], spm=8
+    problem = tiny(
+        {"x": (5, "in"), "y": (4, "in")}, [READ, Op(reads="y", required_resident="y"), READ], spm=8
     )
     # One page of x stays beside y; the other, of one byte, is read twice.
-    assert value(instance, TRAFFIC) == 5 + 4 + 1
+    assert value(problem, TRAFFIC) == 5 + 4 + 1
 
 
 def test_loads_run_ahead_of_their_use() -> None:
     # x arrives while the first operation computes.
-    instance = tiny({"x": (8, "in"), "y": (1, "keep")}, [Op(writes="y", cycles=9), READ], spm=12)
-    assert value(instance, MAKESPAN) == 9 + 5
+    problem = tiny({"x": (8, "in"), "y": (1, "keep")}, [Op(writes="y", cycles=9), READ], spm=12)
+    assert value(problem, MAKESPAN) == 9 + 5
 
 
 def test_passes_cross_the_boundary_each_time() -> None:
-    passes = {"x": 3, "y": 2, "z": 2}
-    operation = Op(reads="x z", writes="y z", passes=passes)
+    fetches = {"x": 3, "y": 2, "z": 2}
+    operation = Op(reads="x z", writes="y z", fetches=fetches)
     tensors = {"x": (4, "in"), "y": (4, "keep"), "z": (8, "in keep")}
     # With one page: x in three times, y out twice and in once, z twice each way. x resident saves
     # 8, y resident 8, one page of z 16 - 8.
@@ -74,25 +74,25 @@ def test_passes_cross_the_boundary_each_time() -> None:
 
 def test_dead_results_cost_nothing_and_dead_contents_need_no_store() -> None:
     write = Op(writes="y", cycles=1)
-    instance = tiny({"y": (8, "")}, [write, write], spm=4)
-    assert value(instance, TRAFFIC) == 0
+    problem = tiny({"y": (8, "")}, [write, write], spm=4)
+    assert value(problem, TRAFFIC) == 0
     kept = tiny({"y": (8, "keep")}, [write, write], spm=4)
     assert value(kept, TRAFFIC) == 8
 
 
 def test_a_dirty_tensor_is_stored_before_it_leaves() -> None:
-    between = Op(reads="x", stationary="x")
+    between = Op(reads="x", required_resident="x")
     operations = [Op(writes="y"), between, Op(reads="y")]
-    instance = tiny({"x": (8, "in"), "y": (8, "")}, operations, spm=8)
-    assert value(instance, TRAFFIC) == 8 + 8 + 8
+    problem = tiny({"x": (8, "in"), "y": (8, "")}, operations, spm=8)
+    assert value(problem, TRAFFIC) == 8 + 8 + 8
     assert value(tiny({"x": (8, "in"), "y": (8, "")}, operations, spm=16), TRAFFIC) == 8
 
 
-def test_a_stationary_result_is_stored_after_the_computation() -> None:
-    operation = Op(reads="x", writes="y", cycles=5, stationary="y")
+def test_a_required_resident_result_is_stored_after_the_computation() -> None:
+    operation = Op(reads="x", writes="y", cycles=5, required_resident="y")
     tensors = {"x": (8, "in"), "y": (8, "keep")}
     assert value(tiny(tensors, [operation], spm=8), MAKESPAN) == 16
-    long = Op(reads="x", writes="y", cycles=50, stationary="y")
+    long = Op(reads="x", writes="y", cycles=50, required_resident="y")
     assert value(tiny(tensors, [long], spm=8), MAKESPAN) == 50 + 8
 
 
@@ -103,25 +103,25 @@ def test_duplex_moves_both_ways_at_once() -> None:
     assert value(tiny(tensors, [operation], spm=4, duplex=True), MAKESPAN) == 8
 
 
-def test_duplex_keeps_the_order_of_stationary_operands() -> None:
-    operation = Op(reads="x", writes="x", cycles=5, stationary="x")
-    instance = tiny({"x": (8, "in keep")}, [operation], spm=8, duplex=True)
-    assert value(instance, MAKESPAN) == 8 + 5 + 8
+def test_duplex_keeps_the_order_of_required_resident_operands() -> None:
+    operation = Op(reads="x", writes="x", cycles=5, required_resident="x")
+    problem = tiny({"x": (8, "in keep")}, [operation], spm=8, duplex=True)
+    assert value(problem, MAKESPAN) == 8 + 5 + 8
 
 
 def test_a_command_costs_its_set_up_and_whole_cycles() -> None:
     machine = {"dma_setup_cycles": 10, "dram_bytes_per_s": 3}
-    instance = tiny({"x": (8, "in")}, [Op(reads="x", passes={"x": 2})], spm=4, **machine)
+    problem = tiny({"x": (8, "in")}, [Op(reads="x", fetches={"x": 2})], spm=4, **machine)
     # 16 bytes as one command, or 8 as two: half loaded and kept costs a second set-up.
-    assert value(instance, MAKESPAN) == 10 + 6
-    roomy = tiny({"x": (8, "in")}, [Op(reads="x", passes={"x": 2})], spm=8, **machine)
+    assert value(problem, MAKESPAN) == 10 + 6
+    roomy = tiny({"x": (8, "in")}, [Op(reads="x", fetches={"x": 2})], spm=8, **machine)
     assert value(roomy, MAKESPAN) == 10 + 3
 
 
 def test_the_best_mode_is_taken() -> None:
-    modes = [Op(reads="x", cycles=20), Op(reads="x", cycles=1, stationary="x")]
-    assert value(tiny({"x": (8, "in")}, [modes], spm=8), MAKESPAN) == 9
-    assert value(tiny({"x": (8, "in")}, [modes], spm=4), MAKESPAN) == 20
+    mappings = [Op(reads="x", cycles=20), Op(reads="x", cycles=1, required_resident="x")]
+    assert value(tiny({"x": (8, "in")}, [mappings], spm=8), MAKESPAN) == 9
+    assert value(tiny({"x": (8, "in")}, [mappings], spm=4), MAKESPAN) == 20
 
 
 def test_scratch_takes_whole_pages() -> None:
@@ -130,43 +130,47 @@ def test_scratch_takes_whole_pages() -> None:
 
 
 def test_no_legal_schedule() -> None:
-    operation = Op(reads="x", stationary="x")
+    operation = Op(reads="x", required_resident="x")
     assert optimum(tiny({"x": (8, "in")}, [operation], spm=7), TRAFFIC) is None
 
 
 def test_stores_by_pages_are_not_exact_for_time() -> None:
     # Two idle bytes of time in each of two steps take a page of y out, two bytes a step.
-    operations = [Op(writes="y", cycles=2), Op(reads="y", cycles=2), Op(reads="x", stationary="x")]
-    instance = tiny({"y": (4, "keep"), "x": (4, "in")}, operations, spm=4)
-    by_pages = optimum(instance, MAKESPAN, store_bytes=4)
+    operations = [
+        Op(writes="y", cycles=2),
+        Op(reads="y", cycles=2),
+        Op(reads="x", required_resident="x"),
+    ]
+    problem = tiny({"y": (4, "keep"), "x": (4, "in")}, operations, spm=4)
+    by_pages = optimum(problem, MAKESPAN, store_bytes=4)
     assert by_pages is not None
     assert by_pages.value == 10
-    assert value(instance, MAKESPAN) == 8
+    assert value(problem, MAKESPAN) == 8
 
 
-def test_an_instance_that_is_too_large_is_refused() -> None:
+def test_an_problem_that_is_too_large_is_refused() -> None:
     tensors = dict.fromkeys("abcdef", (40, "in keep"))
     operation = Op(reads="a b c d e f", writes="a b c d e f")
-    with pytest.raises(ValueError, match="smaller instance"):
+    with pytest.raises(ValueError, match="smaller problem"):
         optimum(tiny(tensors, [operation, operation], spm=400), MAKESPAN)
 
 
 @settings(max_examples=100, deadline=None)
-@given(instances(**SMALL))
-def test_page_stores_are_exact_for_traffic(instance: Instance) -> None:
-    by_pages = small_optimum(instance, TRAFFIC)
-    by_bytes = small_optimum(instance, TRAFFIC, store_bytes=1)
+@given(problems(**SMALL))
+def test_page_stores_are_exact_for_traffic(problem: Problem) -> None:
+    by_pages = small_optimum(problem, TRAFFIC)
+    by_bytes = small_optimum(problem, TRAFFIC, store_bytes=1)
     assert by_pages.value == by_bytes.value
 
 
 @settings(max_examples=share(250), deadline=None)
-@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
-def test_plans_are_legal_and_cost_what_was_claimed(instance: Instance, name: str) -> None:
-    objective = objective_named(name, instance.machine)
+@given(problems(**SMALL), st.sampled_from(OBJECTIVES))
+def test_plans_are_legal_and_cost_what_was_claimed(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
     values = []
     for residency in ("page", "whole"):
-        best = small_optimum(instance, objective, residency)
-        report = verify(instance, assemble(instance, best.plan))
+        best = small_optimum(problem, objective, residency)
+        report = verify(problem, assemble(problem, best.residency_plan))
         assert report.legal, report.violations
         assert report.totals is not None
         assert report.totals.value(objective) == best.value

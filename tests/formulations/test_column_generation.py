@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.duals import Multipliers
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.program.columns import PathColumns
 from formulations.residency.program.master import Master
 from formulations.solver.program import SolverResult
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 
 class Watched(ColumnGeneration):
-    """Notes of each program whether its prices proved more, and how many prices were tried then."""
+    """Notes of each program whether its duals proved more, and how many duals were tried then."""
 
     rounds: list[tuple[bool, int]]
 
@@ -22,18 +22,18 @@ class Watched(ColumnGeneration):
         super().take(built, answer)
         self.rounds.append((self.bound > before, 0))
 
-    def priced(self, prices: Multipliers) -> PathColumns:
+    def priced(self, duals: Multipliers) -> PathColumns:
         if self.rounds:
             proved, count = self.rounds[-1]
             self.rounds[-1] = proved, count + 1
-        return super().priced(prices)
+        return super().priced(duals)
 
 
-def test_columns_are_sought_between_prices_only_where_a_program_proved_nothing() -> None:
+def test_columns_are_sought_between_duals_only_where_a_program_proved_nothing() -> None:
     found = set()
     for seed in range(12):
-        instance = random_instance(seed, max_operations=14, max_tensors=8, duplex=True)
-        search = Watched(instance, Request(objective=MAKESPAN, threads=1), fluid=True)
+        problem = random_problem(seed, max_operations=14, max_tensors=8, duplex=True)
+        search = Watched(problem, Request(objective=MAKESPAN, threads=1), fluid=True)
         search.rounds = []
         search.run(1e-9)
         found |= set(search.rounds)

@@ -11,72 +11,72 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import fluid, page
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import OBJECTIVES, cases
 from tests.formulations.small import SMALL, small_optimum
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 TOLERANCE = 1e-6
 
 
-def proved(instance: Instance, objective: Objective, tolerance: float = TOLERANCE) -> Fraction:
+def proved(problem: Problem, objective: Objective, tolerance: float = TOLERANCE) -> Fraction:
     request = Request(objective=objective, tolerance=tolerance, threads=1)
-    outcome = fluid.schedule(instance, request)
-    assert outcome.plan is None
+    outcome = fluid.schedule(problem, request)
+    assert outcome.residency_plan is None
     assert outcome.certificate is not None
-    return bound(instance, outcome.certificate)
+    return bound(problem, outcome.certificate)
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
 def test_it_is_the_value_of_the_plain_program(tolerance: float) -> None:
     for seed, case in enumerate(cases(24)):
-        least = solve_plain(case.instance, case.objective).value
+        least = solve_plain(case.problem, case.objective).value
         assert least is not None
-        value = float(proved(case.instance, case.objective, tolerance))
+        value = float(proved(case.problem, case.objective, tolerance))
         assert value <= least + 1e-9 * max(case.scale, least), seed
         assert value >= least - 2 * tolerance * max(case.scale, least), seed
 
 
 @settings(max_examples=share(20), deadline=None)
-@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
-def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
-    objective = objective_named(name, instance.machine)
-    pages, whole = (small_optimum(instance, objective, r) for r in ("page", "whole"))
-    assert proved(instance, objective) <= pages.value <= whole.value
+@given(problems(**SMALL), st.sampled_from(OBJECTIVES))
+def test_fluid_bounds_page_bounds_whole(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    pages, whole = (small_optimum(problem, objective, r) for r in ("page", "whole"))
+    assert proved(problem, objective) <= pages.value <= whole.value
 
 
 def test_one_bound_serves_pages_of_any_size() -> None:
-    """``page`` proves no more than ``fluid``, but for tolerances: both price single bytes."""
+    """``page`` proves no more than ``fluid``, but for tolerances: both dual value single bytes."""
     for seed in some(range(10)):
-        instance = random_instance(seed, max_operations=10, max_tensors=6, duplex=True)
-        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
-        outcome = page.schedule(instance, Request(objective=objective, threads=1))
+        problem = random_problem(seed, max_operations=10, max_tensors=6, duplex=True)
+        objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
+        outcome = page.schedule(problem, Request(objective=objective, threads=1))
         assert outcome.certificate is not None
-        own = bound(instance, outcome.certificate)
-        assert own <= proved(instance, objective) * (1 + Fraction(TOLERANCE) * 2), seed
+        own = bound(problem, outcome.certificate)
+        assert own <= proved(problem, objective) * (1 + Fraction(TOLERANCE) * 2), seed
 
 
-def changed(instance: Instance, **machine: Any) -> Instance:
-    return replace(instance, machine=replace(instance.machine, **machine))
+def changed(problem: Problem, **machine: Any) -> Problem:
+    return replace(problem, machine=replace(problem.machine, **machine))
 
 
 def test_monotone_in_capacity_and_bandwidth_and_convex_in_capacity() -> None:
     for seed in some(range(8)):
-        instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True)
-        machine, objective = instance.machine, (MAKESPAN, TRAFFIC)[seed % 2]
+        problem = random_problem(seed, max_operations=8, max_tensors=5, duplex=True)
+        machine, objective = problem.machine, (MAKESPAN, TRAFFIC)[seed % 2]
         least, middle, most = (
             proved(
-                changed(instance, spm_bytes=machine.spm_bytes + k * machine.page_bytes), objective
+                changed(problem, spm_bytes=machine.spm_bytes + k * machine.page_bytes), objective
             )
             for k in range(3)
         )
-        faster = changed(instance, dram_bytes_per_s=2 * machine.dram_bytes_per_s)
+        faster = changed(problem, dram_bytes_per_s=2 * machine.dram_bytes_per_s)
         slack = 1 + Fraction(2 * TOLERANCE)
         assert middle <= least * slack, seed
         assert most <= middle * slack, seed
@@ -89,7 +89,7 @@ def test_tensors_of_many_gigabytes(objective: Objective) -> None:
     """Sums of such sizes are off by more than the smallest part of a byte that counts."""
     scale = 55 * 10**9
     for seed in range(6):
-        small = random_instance(seed, max_operations=6, max_tensors=5)
+        small = random_problem(seed, max_operations=6, max_tensors=5)
         tensors = tuple(replace(t, size_bytes=t.size_bytes * scale) for t in small.tensors)
         large = changed(replace(small, tensors=tensors), spm_bytes=small.machine.spm_bytes * scale)
         assert proved(large, objective) >= 0
@@ -98,11 +98,11 @@ def test_tensors_of_many_gigabytes(objective: Objective) -> None:
 def test_the_note_says_how_tight_the_bound_is() -> None:
     read = Op(reads="x", cycles=5)
     # With 3 bytes a cycle 8 bytes take 2 2/3 cycles, which a schedule cannot.
-    instance = tiny({"x": (8, "in")}, [replace(read, cycles=0)], spm=4, dram_bytes_per_s=3)
+    problem = tiny({"x": (8, "in")}, [replace(read, cycles=0)], spm=4, dram_bytes_per_s=3)
     request = Request(objective=MAKESPAN, tolerance=1e-6)
-    outcome = fluid.schedule(instance, request)
+    outcome = fluid.schedule(problem, request)
     assert outcome.certificate is not None
-    assert float(bound(instance, outcome.certificate)) == pytest.approx(8 / 3)
+    assert float(bound(problem, outcome.certificate)) == pytest.approx(8 / 3)
     assert outcome.notes == ("the fluid optimum is at most 0 % above this bound",)
 
 
@@ -111,10 +111,10 @@ def test_the_note_says_how_tight_the_bound_is() -> None:
 )
 def test_without_time_there_is_a_bound_all_the_same(limits: dict[str, Any]) -> None:
     for seed in range(20):
-        instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True, max_modes=2)
-        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
-        outcome = fluid.schedule(instance, Request(objective=objective, **limits))
+        problem = random_problem(seed, max_operations=8, max_tensors=5, duplex=True, max_mappings=2)
+        objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
+        outcome = fluid.schedule(problem, Request(objective=objective, **limits))
         assert outcome.certificate is not None
-        least = solve_plain(instance, objective).value
+        least = solve_plain(problem, objective).value
         assert least is not None
-        assert float(bound(instance, outcome.certificate)) <= least * (1 + 1e-9)
+        assert float(bound(problem, outcome.certificate)) <= least * (1 + 1e-9)

@@ -77,4 +77,4 @@ def test_settings_are_those_of_the_code() -> None:
     assert f"IPX up to {settings.small_program:,} columns" in README
     assert f"more than {settings.small:,} accesses" in README
     assert settings.threshold == 0.2
-    assert "a fifth of a byte's price" in README
+    assert "a fifth of a byte's dual value" in README

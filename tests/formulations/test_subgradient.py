@@ -1,4 +1,4 @@
-"""Subgradient steps: their prices are legal, near the best, and their columns nearly enough."""
+"""Subgradient steps: their duals are legal, near the best, and their columns nearly enough."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from itertools import chain, repeat
 import numpy as np
 import pytest
 
-from formulations.residency.program.columns import needed
+from formulations.residency.program.columns import require
 from formulations.residency.program.paths import path_columns
 from formulations.residency.subgradient import ascend
 from spmopt.core.objective import MAKESPAN, Objective
 from tests.formulations.priced import Case, all_columns, cases, solved
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 
-def test_prices_are_nearly_the_best_and_columns_nearly_suffice() -> None:
+def test_duals_are_nearly_the_best_and_columns_nearly_suffice() -> None:
     below, above = [], []
     for case in cases(24):
         every, coefficients = all_columns(case.intervals), case.coefficients
         best = solved(case, every)[2]
-        prices, columns = ascend(case.intervals, coefficients, 100, 30, lambda: False)
-        dma = prices.load + prices.store if coefficients.duplex else prices.load
-        assert min(prices.spm.min(), prices.load.min(), prices.store.min()) >= 0
+        duals, columns = ascend(case.intervals, coefficients, 100, 30, lambda: False)
+        dma = duals.load + duals.store if coefficients.duplex else duals.load
+        assert min(duals.spm.min(), duals.load.min(), duals.store.min()) >= 0
         assert dma.max() <= coefficients.byte_time * (1 + 1e-12)
         steps = case.intervals.steps
         assert set(columns.key(steps).tolist()) <= set(every.key(steps).tolist())
-        value = solved(case, columns.union(needed(case.intervals), steps))[2]
-        below.append((best - case.priced(prices).value) / max(case.scale, best))
+        value = solved(case, columns.union(require(case.intervals), steps))[2]
+        below.append((best - case.priced(duals).value) / max(case.scale, best))
         above.append((value - best) / max(case.scale, best))
     assert min(*below, *above) >= -1e-6
     assert np.median(below) < 0.01
@@ -42,23 +42,23 @@ def test_the_best_of_all_steps_is_returned() -> None:
         values = []
         for steps in (1, 10, 40):
             stop = chain(repeat(False, steps), repeat(True)).__next__
-            prices, _ = ascend(case.intervals, case.coefficients, 60, 5, stop)
-            values.append(case.priced(prices).value)
+            duals, _ = ascend(case.intervals, case.coefficients, 60, 5, stop)
+            values.append(case.priced(duals).value)
         assert values == sorted(values)
 
 
-def test_polishing_goes_on_from_the_prices_given() -> None:
+def test_polishing_goes_on_from_the_duals_given() -> None:
     """It proves no less than they do, and mostly more."""
     more = 0
     for case in cases(24):
         rough, _ = ascend(case.intervals, case.coefficients, 10, 5, lambda: False)
         start = case.priced(rough).value
-        prices, _ = ascend(case.intervals, case.coefficients, 30, 5, lambda: False, start=rough)
-        polished = case.priced(prices).value
+        duals, _ = ascend(case.intervals, case.coefficients, 30, 5, lambda: False, start=rough)
+        polished = case.priced(duals).value
         assert polished >= start - 1e-9 * max(abs(start), 1.0)
         more += polished > start
         once, _ = ascend(case.intervals, case.coefficients, 1, 5, lambda: False, start=rough)
-        # Of energies too, whose prices are of 1e-12.
+        # Of energies too, whose dual values are of 1e-12.
         np.testing.assert_allclose(once.spm, rough.spm, rtol=1e-12, atol=1e-25)
         np.testing.assert_allclose(once.load, rough.load, rtol=1e-12, atol=1e-25)
         np.testing.assert_allclose(once.store, rough.store, rtol=1e-12, atol=1e-25)
@@ -66,40 +66,40 @@ def test_polishing_goes_on_from_the_prices_given() -> None:
 
 
 def test_steps_end_at_an_optimum() -> None:
-    """Where no price can rise, and none that can fall would; their columns have a solution."""
+    """Where no dual value can rise, and none that can fall would; their columns have a solution."""
     ended = 0
     for case in cases(60):
         steps, until = case.intervals.steps, chain(repeat(False, 200), repeat(True))
-        prices, columns = ascend(case.intervals, case.coefficients, 200, 0, until.__next__)
+        duals, columns = ascend(case.intervals, case.coefficients, 200, 0, until.__next__)
         if next(until):  # all steps were taken
             continue
         ended += 1
         best = solved(case, all_columns(case.intervals))[2]
-        value = solved(case, columns.union(needed(case.intervals), steps))[2]
-        assert case.priced(prices).value == pytest.approx(best, abs=1e-9 * case.scale)
+        value = solved(case, columns.union(require(case.intervals), steps))[2]
+        assert case.priced(duals).value == pytest.approx(best, abs=1e-9 * case.scale)
         assert value == pytest.approx(best, abs=1e-6 * case.scale)
     assert ended >= 5
 
 
 @pytest.mark.filterwarnings("error")
-def test_where_no_byte_has_a_price() -> None:
-    """Prices to start from are none either."""
+def test_where_no_byte_has_a_dual() -> None:
+    """Dual values to start from are none either."""
     objective = Objective(name="macs", unit="MACs", mac=Fraction(1))
     for seed in range(4):
-        case = Case.of(random_instance(seed, duplex=True), objective)
+        case = Case.of(random_problem(seed, duplex=True), objective)
         start, _ = ascend(case.intervals, case.coefficients, 3, 1, lambda: False)
-        prices, _ = ascend(case.intervals, case.coefficients, 3, 1, lambda: False, start=start)
-        for price in (prices.spm, prices.load, prices.store):
-            assert not price.any()
+        duals, _ = ascend(case.intervals, case.coefficients, 3, 1, lambda: False, start=start)
+        for dual in (duals.spm, duals.load, duals.store):
+            assert not dual.any()
 
 
 def test_stopped_at_once() -> None:
-    """Free bytes: what is left is the computation."""
-    case = Case.of(random_instance(3), MAKESPAN)
-    prices, columns = ascend(case.intervals, case.coefficients, 50, 10, lambda: True)
+    """Free bytes: the rest is the computation."""
+    case = Case.of(random_problem(3), MAKESPAN)
+    duals, columns = ascend(case.intervals, case.coefficients, 50, 10, lambda: True)
     assert len(columns) == 0
-    assert not prices.spm.any()
-    assert case.priced(prices).value == case.coefficients.compute_cycles.sum()
+    assert not duals.spm.any()
+    assert case.priced(duals).value == case.coefficients.compute_cycles.sum()
 
 
 def test_columns_are_those_of_the_last_steps_alone() -> None:
@@ -107,7 +107,7 @@ def test_columns_are_those_of_the_last_steps_alone() -> None:
         intervals, coefficients, steps = case.intervals, case.coefficients, case.intervals.steps
         none = ascend(intervals, coefficients, 7, 0, lambda: False)[1]
         assert len(none) == 0
-        # The prices of the first step do not depend on how many follow.
+        # The dual values of the first step do not depend on how many follow.
         first, once = ascend(intervals, coefficients, 1, 1, lambda: False)
         paths = path_columns(case.priced(first)).key(steps)
         assert set(once.key(steps).tolist()) == set(paths.tolist())

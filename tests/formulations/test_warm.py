@@ -1,4 +1,4 @@
-"""Searches from prices of a neighbor: as good, and as true, in fewer steps."""
+"""Searches from dual values of a neighbor: as good, and as true, in fewer steps."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,52 +10,52 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import column_generation, subgradient
-from formulations.residency.bound.prices import CostCoefficients, certificate, multipliers
+from formulations.residency.bound.duals import CostCoefficients, certificate, multipliers
 from formulations.residency.fluid import enclosed
 from formulations.residency.page import schedule
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.timeline import relax_timeline
 from spmopt.verifier import bound
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share
 
 TOLERANCE = 1e-3
 
 
-def wider(instance: Instance) -> Instance:
-    machine = instance.machine
+def wider(problem: Problem) -> Problem:
+    machine = problem.machine
     return replace(
-        instance, machine=replace(machine, spm_bytes=machine.spm_bytes + 2 * machine.page_bytes)
+        problem, machine=replace(machine, spm_bytes=machine.spm_bytes + 2 * machine.page_bytes)
     )
 
 
-def coefficients(instance: Instance) -> CostCoefficients:
-    return CostCoefficients(instance, relaxed_timeline(instance), MAKESPAN)
+def coefficients(problem: Problem) -> CostCoefficients:
+    return CostCoefficients(problem, relax_timeline(problem), MAKESPAN)
 
 
 @settings(max_examples=share(15), deadline=None)
-@given(instance=instances())
-def test_the_optimum_is_the_same_from_any_prices(instance: Instance) -> None:
-    prices, _ = enclosed(wider(instance), Request(tolerance=TOLERANCE))
-    assert prices is not None
-    assert bound(instance, prices) <= _enclosed(instance, None)[1]
-    cold, warm = _enclosed(instance, None), _enclosed(instance, prices)
+@given(problem=problems())
+def test_the_optimum_is_the_same_from_any_duals(problem: Problem) -> None:
+    duals, _ = enclosed(wider(problem), Request(tolerance=TOLERANCE))
+    assert duals is not None
+    assert bound(problem, duals) <= _enclosed(problem, None)[1]
+    cold, warm = _enclosed(problem, None), _enclosed(problem, duals)
     assert cold[0] <= warm[1]
     assert warm[0] <= cold[1]
 
 
-def _enclosed(instance: Instance, prices: Certificate | None) -> tuple[Fraction, Fraction]:
-    found, upper = enclosed(instance, Request(tolerance=TOLERANCE, prices=prices))
+def _enclosed(problem: Problem, duals: Certificate | None) -> tuple[Fraction, Fraction]:
+    found, upper = enclosed(problem, Request(tolerance=TOLERANCE, duals=duals))
     assert found is not None
     assert upper is not None
-    return bound(instance, found), upper
+    return bound(problem, found), upper
 
 
-def test_few_steps_from_given_prices(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = random_instance(3)
+def test_few_steps_from_given_duals(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_problem(3)
     counts: list[tuple[int, bool]] = []
 
     def counted(*arguments: Any, **options: Any) -> object:
@@ -63,8 +63,8 @@ def test_few_steps_from_given_prices(monkeypatch: pytest.MonkeyPatch) -> None:
         return subgradient.ascend(*arguments, **options)
 
     monkeypatch.setattr(column_generation, "ascend", counted)
-    prices = schedule(wider(instance), Request()).certificate
-    schedule(instance, Request(prices=prices))
+    duals = schedule(wider(problem), Request()).certificate
+    schedule(problem, Request(duals=duals))
     first, later = counts[0], counts[-1]
     assert not first[1]
     assert later[1]
@@ -73,23 +73,23 @@ def test_few_steps_from_given_prices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.integers(0, 30))
 @settings(max_examples=10, deadline=None)
-def test_prices_return_from_a_certificate(seed: int) -> None:
-    instance = random_instance(seed)
-    found, _ = enclosed(instance, Request(tolerance=TOLERANCE))
+def test_duals_return_from_a_certificate(seed: int) -> None:
+    problem = random_problem(seed)
+    found, _ = enclosed(problem, Request(tolerance=TOLERANCE))
     assert found is not None
-    own = coefficients(instance)
-    prices = multipliers(found, own)
-    assert prices is not None
-    again = certificate(instance, MAKESPAN, own, prices)
-    assert float(bound(instance, again)) == pytest.approx(float(bound(instance, found)), rel=1e-9)
+    own = coefficients(problem)
+    duals = multipliers(found, own)
+    assert duals is not None
+    again = certificate(problem, MAKESPAN, own, duals)
+    assert float(bound(problem, again)) == pytest.approx(float(bound(problem, found)), rel=1e-9)
 
 
-def test_prices_of_other_instances_are_not_used() -> None:
-    instance = random_instance(1)
-    steps = len(instance.operations)
+def test_duals_of_other_problems_are_not_used() -> None:
+    problem = random_problem(1)
+    steps = len(problem.operations)
     zero = np.zeros(steps + 1, np.int64)
     other = Certificate(objective=MAKESPAN, bits=3, spm=zero, dram_in=zero, dram_out=zero)
-    assert multipliers(other, coefficients(instance)) is None
+    assert multipliers(other, coefficients(problem)) is None
     zero = zero[1:]
     turned = Certificate(
         objective=MAKESPAN,
@@ -99,4 +99,4 @@ def test_prices_of_other_instances_are_not_used() -> None:
         dram_out=zero,
         order=np.arange(steps)[::-1].copy(),
     )
-    assert multipliers(turned, coefficients(instance)) is None
+    assert multipliers(turned, coefficients(problem)) is None

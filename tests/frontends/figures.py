@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
 from spmopt.core.machine import Machine
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.spec import Style
 

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import import load_onnx
-from spmopt.graph.folding import folded
+from spmopt.graph.folding import fold
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 
@@ -196,7 +196,7 @@ def test_einsum(tmp_path: Path, equation: str, shapes: list[tuple[int, ...]], wo
     assert output_shapes(graph) == [expected.shape]
     assert macs(graph) == work
     if moving(graph):
-        lower(folded(graph), MACHINE)
+        lower(fold(graph), MACHINE)
 
 
 @pytest.mark.parametrize("equation", ["ij,jk", "xbi,bij->xbj", "bi,bi->b", "i,j->ij"])
@@ -395,7 +395,7 @@ def test_operators_of_onnx_runtime(
     graph = graph_of(tmp_path, operator, inputs, constants, **MICROSOFT, **attributes)
     assert output_shapes(graph) == shapes
     assert macs(graph) == work
-    lower(folded(graph), MACHINE)
+    lower(fold(graph), MACHINE)
 
 
 def test_grouped_queries_turn_and_extend_their_cache(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Backward passes and updates that a file holds: what they read, write and update in place."""
+"""Backward passes and updates that a file holds: their inputs, write and update in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
 
 from .figures import output_shapes

@@ -12,7 +12,7 @@ from onnx import helper
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import import load_onnx
-from spmopt.frontends.onnx_import.batch import reshaped
+from spmopt.frontends.onnx_import.batch import reshape
 
 from .figures import output_shapes
 from .models import Dimensions, floats, ints, model, saved
@@ -61,7 +61,7 @@ def test_following_the_batch_through_a_reshape(
     result: tuple[int, ...],
     expected: tuple[int, ...] | None,
 ) -> None:
-    assert reshaped(before, now, result, (1, 8)) == expected
+    assert reshape(before, now, result, (1, 8)) == expected
 
 
 @given(
@@ -81,8 +81,8 @@ def test_any_regrouping_around_the_batch(
     now = (*outer, new, *inner)
     result = (prod(outer), old * prod(merged), *rest)
     expected = (prod(outer), new * prod(merged), *rest)
-    assert reshaped(before, now, result, (old, new)) == expected
-    assert reshaped(result, expected, before, (old, new)) == now
+    assert reshape(before, now, result, (old, new)) == expected
+    assert reshape(result, expected, before, (old, new)) == now
 
 
 def test_symbolic_batch(tmp_path: Path) -> None:

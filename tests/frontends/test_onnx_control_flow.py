@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
 
 from .figures import moving, output_shapes

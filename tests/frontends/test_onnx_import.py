@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.training import training_graph

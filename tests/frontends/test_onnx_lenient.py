@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph import operators
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import numpy_helper, shape_inference
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.networks import load_network
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph.lower import lower
@@ -91,8 +91,8 @@ def test_batch_override_scales_everything_but_weights(name: str) -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_training_lowers(name: str) -> None:
     step = load_network(_path(name), batch=2, training=True)
-    instance = lower(step, MACHINE, lowering="panel")  # which takes every node as it stands
-    assert len(instance.operations) == moving(step).total()
+    problem = lower(step, MACHINE, mapper="panel")  # which takes every node as it stands
+    assert len(problem.operations) == moving(step).total()
     forward = load_onnx(_path(name), batch=2)
     assert 2 * macs(forward) < macs(step) <= 3 * macs(forward)
     gradients = [v for v in step.values if v.kind is TensorKind.WEIGHT_GRADIENT]

@@ -56,8 +56,8 @@ def test_shapes_and_gradients(
     graph = load_onnx(saved(tmp_path, made))
     assert output_shapes(graph) == [shape]
     step = training_graph(graph)
-    family = "Extreme" if operator in ("Max", "Min") else operator
-    assert moving(step)[f"{family}Gradient"] == 1
+    fusion_space = "Extreme" if operator in ("Max", "Min") else operator
+    assert moving(step)[f"{fusion_space}Gradient"] == 1
     assert len(lower(step, MACHINE).operations) == moving(step).total()
 
 

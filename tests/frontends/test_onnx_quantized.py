@@ -12,9 +12,9 @@ from onnx import TensorProto, helper
 from spmopt.core.graph import Graph, Node
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph import operators
-from spmopt.graph.folding import folded
+from spmopt.graph.folding import fold
 from spmopt.graph.lower import lower
-from spmopt.graph.preparation import UNFOLDED, prepared
+from spmopt.graph.preparation import UNFOLDED, prepare
 from spmopt.hardware.machines import load_machine
 
 from .figures import moving
@@ -70,21 +70,21 @@ NET = [
 def test_operators_read_and_write_integers(tmp_path: Path) -> None:
     graph = _graph(tmp_path, NET, w=_int8(2, 4, 3, 3), flat=np.array([1, 72]))
     assert moving(graph) == {"QuantizeLinear": 3, "DequantizeLinear": 4, "Conv": 1, "Relu": 1}
-    quick = folded(graph)
+    quick = fold(graph)
     # The input comes as floating point, and so does the result go: two conversions are left.
     assert moving(quick) == {"QuantizeLinear": 1, "DequantizeLinear": 1, "Conv": 1, "Relu": 1}
     assert _types(quick, _of(quick, "Conv")) == (["int8", "int8"], ["int8"])
     assert _types(quick, _of(quick, "Relu")) == (["int8"], ["int8"])
-    assert folded(quick) == quick
-    assert prepared(graph, UNFOLDED) == graph
+    assert fold(quick) == quick
+    assert prepare(graph, UNFOLDED) == graph
 
 
 def test_bytes_and_work_of_an_integer_product(tmp_path: Path) -> None:
     graph = _graph(tmp_path, NET, w=_int8(2, 4, 3, 3), flat=np.array([1, 72]))
-    instance = lower(graph, load_machine("rtx2080ti", {}))
-    (product,) = [op for op in instance.operations if op.kind == "Conv"]
-    assert product.modes[0].macs == 2 * 36 * 4 * 9
-    sizes = sorted(instance.tensors[t].size_bytes for t in (*product.reads, *product.writes))
+    problem = lower(graph, load_machine("rtx2080ti", {}))
+    (product,) = [op for op in problem.operations if op.kind == "Conv"]
+    assert product.mappings[0].macs == 2 * 36 * 4 * 9
+    sizes = sorted(problem.tensors[t].size_bytes for t in (*product.reads, *product.writes))
     assert sizes == [72, 72, 256]  # weights, result, input: a byte an element
 
 
@@ -95,7 +95,7 @@ def test_scales_of_channels_are_read_with_the_weights(tmp_path: Path) -> None:
         make_node("DequantizeLinear", ["w", "ws"], ["wd"], axis=0),
         make_node("Conv", ["xd", "wd"], ["y"]),
     ]
-    graph = folded(_graph(tmp_path, nodes, w=_int8(2, 4, 3, 3), ws=floats(2)))
+    graph = fold(_graph(tmp_path, nodes, w=_int8(2, 4, 3, 3), ws=floats(2)))
     assert _types(graph, _of(graph, "Conv")) == (["int8", "int8", "fp32"], ["fp32"])
 
 
@@ -105,7 +105,7 @@ def test_transposed_weights_stay_integers(tmp_path: Path) -> None:
         make_node("Transpose", ["wd"], ["wt"], perm=[1, 0]),
         make_node("MatMul", ["x", "wt"], ["y"]),
     ]
-    graph = folded(_graph(tmp_path, nodes, w=_int8(16, 8)))
+    graph = fold(_graph(tmp_path, nodes, w=_int8(16, 8)))
     assert moving(graph) == {"MatMul": 1}
     assert _types(graph, _of(graph, "MatMul")) == (["fp32", "int8"], ["fp32"])
 
@@ -117,7 +117,7 @@ def test_what_others_read_unquantized_is_quantized_apart(tmp_path: Path) -> None
         _dequantize("q", "d"),
         make_node("Add", ["d", "e"], ["y"]),
     ]
-    graph = folded(_graph(tmp_path, nodes))
+    graph = fold(_graph(tmp_path, nodes))
     assert moving(graph) == {"Exp": 1, "QuantizeLinear": 1, "Add": 1}
     assert _types(graph, _of(graph, "Add")) == (["int8", "fp32"], ["fp32"])
 
@@ -135,7 +135,7 @@ def test_packed_weights_take_half_a_byte(tmp_path: Path) -> None:
     )
     weights = helper.make_tensor("w", TensorProto.INT4, [8, 16], bytes(64), raw=True)
     made.graph.initializer.append(weights)
-    graph = folded(load_onnx(saved(tmp_path, made)))
+    graph = fold(load_onnx(saved(tmp_path, made)))
     product = _of(graph, "MatMul")
     assert graph.values[product.inputs[1]].size_bytes == 64
 

@@ -1,4 +1,4 @@
-"""An encoder layer as exporters write it: shapes computed, norms and GELU in pieces."""
+"""An encoder layer as exporters write it: shapes computed, norms and GELU in fusion tiles."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ pytest.importorskip("onnxscript", reason="onnxscript is not installed (spmopt[te
 import spmopt  # noqa: E402
 from spmopt.core.errors import InputError  # noqa: E402
 from spmopt.core.graph import Graph  # noqa: E402
-from spmopt.core.instance import TensorKind  # noqa: E402
+from spmopt.core.problem import TensorKind  # noqa: E402
 from spmopt.frontends.torch_import import graph_of_module, load_torch  # noqa: E402
 from spmopt.graph.statistics import macs, parameters  # noqa: E402
 from spmopt.graph.training import training_graph  # noqa: E402

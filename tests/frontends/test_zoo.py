@@ -28,8 +28,8 @@ SMALL = {
 def test_every_network_trains_and_lowers(name: str) -> None:
     forward = zoo.network(name, batch=2, **SMALL.get(name, {}))
     step = training_graph(forward)
-    instance = lower(step, MACHINE, lowering="panel")  # which takes every node as it stands
-    assert len(instance.operations) == moving(step).total()
+    problem = lower(step, MACHINE, mapper="panel")  # which takes every node as it stands
+    assert len(problem.operations) == moving(step).total()
     # dX and dW of every product, except dX at the network's inputs.
     forward_macs, products = macs(forward), macs(step)
     assert 2 * forward_macs < products <= 3 * forward_macs

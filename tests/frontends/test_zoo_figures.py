@@ -16,7 +16,7 @@ from math import prod
 import pytest
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends import zoo
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.statistics import parameters as whole_tables

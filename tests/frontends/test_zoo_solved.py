@@ -8,8 +8,8 @@ import pytest
 
 from spmopt.core.elements import element_type
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.elements import with_element_type

@@ -16,9 +16,9 @@ from typing import Any
 from spmopt.cli import main
 
 TOP = Path(__file__).parents[2]
-INSTANCES = TOP / "instances"
-MLP = str(INSTANCES / "mlp.json")
-NAMES = ("mlp", "duplex", "two-modes", "infeasible", "passes")
+PROBLEMS = TOP / "instances"
+MLP = str(PROBLEMS / "mlp.json")
+NAMES = ("mlp", "duplex", "two-mappings", "infeasible", "fetches")
 MACHINE: dict[str, Any] = {
     "spm": "4MiB",
     "bandwidth": "68GB/s",
@@ -52,23 +52,23 @@ PROJECT: dict[str, Any] = {"machine": "small-npu", "time-limit": 10, "sweep": {"
 
 @cache
 def text(name: str) -> str:
-    """Return the file of an instance."""
-    return (INSTANCES / f"{name}.json").read_text()
+    """Return the file of a problem."""
+    return (PROBLEMS / f"{name}.json").read_text()
 
 
 @cache
-def instance(name: str, /) -> dict[str, Any]:
-    """Return an instance, as its file has it."""
-    found: dict[str, Any] = json.loads((INSTANCES / f"{name}.json").read_text())
+def problem(name: str, /) -> dict[str, Any]:
+    """Return a problem, as its file has it."""
+    found: dict[str, Any] = json.loads((PROBLEMS / f"{name}.json").read_text())
     return found
 
 
 @cache
-def result(pieces: bool, /) -> dict[str, Any]:
-    """Return a result of a small instance, or of a network in pieces."""
-    words = ["solve", str(INSTANCES / "mlp.json"), "-s", "belady"]
-    if pieces:
-        words = ["solve", "bert-tiny", "--batch", "4", "-s", "pieces", "--time-limit", "0.5"]
+def result(micro_batches: bool, /) -> dict[str, Any]:
+    """Return a result of a small problem, or of a network in fusion tiles."""
+    words = ["solve", str(PROBLEMS / "mlp.json"), "-s", "belady"]
+    if micro_batches:
+        words = ["solve", "bert-tiny", "--batch", "4", "-s", "fusion", "--time-limit", "0.5"]
     found: dict[str, Any] = json.loads(written([*words, "-o", "r.json"], "r.json"))
     return found
 
@@ -78,7 +78,7 @@ def sweep() -> bytes:
     """Return rows of a sweep."""
     return written(
         [
-            *("sweep", str(INSTANCES / "mlp.json"), "--spm", "1KiB,2KiB"),
+            *("sweep", str(PROBLEMS / "mlp.json"), "--spm", "1KiB,2KiB"),
             "-s",
             "stream",
             "-o",
@@ -92,7 +92,7 @@ def sweep() -> bytes:
 def study(journal: bool, /) -> bytes:
     """Return the storage of a search."""
     name = "journal:t.db" if journal else "t.db"
-    words = ["tune", str(INSTANCES / "mlp.json"), "--space", "s.toml", "--trials", "3"]
+    words = ["tune", str(PROBLEMS / "mlp.json"), "--space", "s.toml", "--trials", "3"]
     return written([*words, "--workers", "0", "-s", "stream", "--storage", name], "t.db")
 
 
@@ -125,7 +125,7 @@ def warm() -> None:
     What is not made here each process would make anew, in its time, and of other seconds.
     """
     for name in NAMES:
-        instance(name)
+        problem(name)
     for kind in (False, True):
         result(kind)
         study(kind)

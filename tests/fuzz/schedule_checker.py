@@ -23,7 +23,7 @@ class WrongError(Exception):
 def why_wrong(result: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the schedule of a result, as its file has it."""
     try:
-        _Check(result["instance"], result["schedule"]).all()
+        _Check(result["problem"], result["schedule"]).all()
     except (WrongError, LookupError) as error:
         return f"{type(error).__name__}: {error}"
     return None
@@ -39,8 +39,8 @@ def _rows(table: Mapping[str, Sequence[int]], *names: str) -> list[Row]:
 
 
 class _Check:
-    def __init__(self, instance: Mapping[str, Any], schedule: Mapping[str, Any]) -> None:
-        machine, tensors = instance["machine"], instance["tensors"]
+    def __init__(self, problem: Mapping[str, Any], schedule: Mapping[str, Any]) -> None:
+        machine, tensors = problem["machine"], problem["tensors"]
         self.page: int = machine["page_bytes"]
         banks = [bank["spm_bytes"] for bank in machine.get("banks") or ()]
         self.pages = sum(size // self.page for size in banks or [machine["spm_bytes"]])
@@ -48,8 +48,8 @@ class _Check:
         self.bypass = set(machine.get("bypass") or ())
         self.size: list[int] = tensors["size_bytes"]
         self.kind, self.in_dram, self.keep = (tensors[k] for k in ("kind", "in_dram", "keep"))
-        self.operations, self.modes = instance["operations"], instance["modes"]
-        self.steps = _rows(schedule["steps"], "operation", "mode")
+        self.operations, self.mappings = problem["operations"], problem["mappings"]
+        self.steps = _rows(schedule["steps"], "operation", "mapping")
         self.held = _rows(schedule["residency"], "tensor", "begin", "end", "size_bytes")
         self.places = _rows(
             *(schedule["placements"], "tensor", "tensor_page", "pages", "spm_page", "begin", "end")
@@ -57,7 +57,7 @@ class _Check:
         moves = schedule.get("moves") or dict.fromkeys(("step", "tensor", "begin", "end"), ())
         self.moves = _rows(moves, "step", "tensor", "begin", "end")
         self.commands: dict[int, list[Row]] = defaultdict(list)
-        names = ("step", "kind", "tensor", "begin", "end", "passes")
+        names = ("step", "kind", "tensor", "begin", "end", "fetches")
         for step, *command in _rows(schedule["commands"], *names):
             self.commands[step].append(tuple(command))
 
@@ -92,15 +92,19 @@ class _Check:
             found.append(live)
         return found[::-1]
 
-    def _mode(self, step: int) -> tuple[dict[int, tuple[int, bool]], int]:
-        """Return passes of each operand, and whether it is stationary; and bytes of scratch."""
+    def _mapping(self, step: int) -> tuple[dict[int, tuple[int, bool]], int]:
+        """Return fetches of each operand, and whether it is resident; and bytes of scratch."""
         operation, number = self.steps[step]
-        _need(number >= 0, "no such mode", step)
-        mode = [k for k, of in enumerate(self.modes["operation"]) if of == operation][number]
+        _need(number >= 0, "no such mapping", step)
+        mapping = [k for k, of in enumerate(self.mappings["operation"]) if of == operation][number]
         reads, writes = (self.operations[name][operation] for name in ("reads", "writes"))
         names = [*reads, *(tensor for tensor in writes if tensor not in reads)]
-        each = zip(self.modes["passes"][mode], self.modes["stationary"][mode], strict=True)
-        return dict(zip(names, each, strict=True)), self.modes["scratch_bytes"][mode]
+        each = zip(
+            self.mappings["fetches"][mapping],
+            self.mappings["required_resident"][mapping],
+            strict=True,
+        )
+        return dict(zip(names, each, strict=True)), self.mappings["scratch_bytes"][mapping]
 
     def _resident(self, step: int) -> list[int]:
         found = [0] * len(self.size)
@@ -116,28 +120,32 @@ class _Check:
     ) -> None:
         operation = self.steps[step][0]
         reads, writes = (set(self.operations[n][operation]) for n in ("reads", "writes"))
-        operands, _ = self._mode(step)
+        operands, _ = self._mapping(step)
         for tensor, size in enumerate(self.size):
             mine = [command for command in self.commands[step] if command[1] == tensor]
             held, was, in_dram = now[tensor], before[tensor], valid[tensor]
             read, written, needed = tensor in reads, tensor in writes, live[tensor]
-            passes, stationary = operands.get(tensor, (0, False))
+            fetches, required_resident = operands.get(tensor, (0, False))
             where = (f"tensor {tensor}", f"step {step}")
-            _need(not stationary or held == size, "a stationary operand is not there", *where)
+            _need(
+                not required_resident or held == size,
+                "a required-resident operand is not there",
+                *where,
+            )
             if read or (needed and not written):
                 _need(max(was, held) + in_dram >= size, "contents are nowhere", *where)
             if not written or read:
                 _need(held <= was or was >= size - in_dram, "loads what DRAM lacks", *where)
                 _need(min(was, held) + in_dram >= size or not (read or needed), "lost", *where)
-                self._cover(mine, LOAD, (was, max(was, held)), 1, where)
+                self._fusion_plan(mine, LOAD, (was, max(was, held)), 1, where)
             else:
-                self._cover(mine, LOAD, (0, 0), 1, where)
+                self._fusion_plan(mine, LOAD, (0, 0), 1, where)
             _need(not read or held >= size - in_dram, "reads what DRAM lacks", *where)
-            partial = passes - 1 if written and not read and needed else 0
-            ins = passes if read else partial
-            self._cover(mine, STREAM_IN, (held, size), ins, where)
-            out = passes if written and needed else 0
-            self._cover(mine, STREAM_OUT, (held, size), out, where)
+            partial = fetches - 1 if written and not read and needed else 0
+            ins = fetches if read else partial
+            self._fusion_plan(mine, STREAM_IN, (held, size), ins, where)
+            out = fetches if written and needed else 0
+            self._fusion_plan(mine, STREAM_OUT, (held, size), out, where)
             if written:
                 in_dram = size - held if needed else 0
             stores = [(begin, end) for kind, _, begin, end, _ in mine if kind == STORE]
@@ -148,17 +156,17 @@ class _Check:
             valid[tensor] = in_dram
             _need(not needed or held + in_dram >= size, "nowhere after the step", *where)
 
-    def _cover(
-        self, mine: Iterable[Row], kind: int, bytes_: tuple[int, int], passes: int, where: Any
+    def _fusion_plan(
+        self, mine: Iterable[Row], kind: int, bytes_: tuple[int, int], fetches: int, where: Any
     ) -> None:
         """Require the commands of a kind to move just these bytes."""
-        wanted = [(*bytes_, passes)] if bytes_[0] < bytes_[1] and passes else []
+        wanted = [(*bytes_, fetches)] if bytes_[0] < bytes_[1] and fetches else []
         found = [(b, e, p) for k, _, b, e, p in mine if k == kind]
         _need(found == wanted, f"commands of kind {kind}: {found} for {wanted}", *where)
 
     def _addresses(self, step: int, now: list[int], before: dict[int, Any]) -> dict[int, Any]:
         """Check where pages lie in a step; return (page, end, address) by tensor."""
-        _, scratch = self._mode(step)
+        _, scratch = self._mapping(step)
         wanted = {-1: scratch, **dict(enumerate(now))}
         found: dict[int, list[Row]] = defaultdict(list)
         taken = []

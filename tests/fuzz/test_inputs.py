@@ -38,12 +38,12 @@ def _area(folder: Path) -> Case:
 def _buffers(folder: Path) -> Case:
     rows = ("id,lower,upper,size", "=HYPERLINK(1),0,9,4", "b,1,2,8")
     (folder / "b.csv").write_text("\n".join(rows) + "\n")
-    return case("place", "b.csv", "--minimize", "--time-limit", "0.1", "-o", "o.csv")
+    return case("allocate", "b.csv", "--minimize", "--time-limit", "0.1", "-o", "o.csv")
 
 
 def _output(folder: Path) -> Case:
     os.mkfifo(folder / "x.json")
-    return case("instance", bases.MLP, "-o", "x.json")
+    return case("problem", bases.MLP, "-o", "x.json")
 
 
 def _journal(folder: Path) -> Case:
@@ -59,8 +59,8 @@ def _loop(folder: Path) -> Case:
     return case("emit", "r.json", "-o", "x")
 
 
-def _price(folder: Path) -> Case:
-    """Ask for a price of more digits than a float has room for."""
+def _dual(folder: Path) -> Case:
+    """Ask for a dual value of more digits than a float has room for."""
     space = {**bases.SPACE, "cost": {"spm_mb": 10**400}}
     (folder / "s.toml").write_bytes(toml_text(space))
     words = ("tune", bases.MLP, "--space", "s.toml", "--trials", "1", "--workers", "0")
@@ -79,7 +79,7 @@ def _large(*words: str) -> Callable[[Path], Case]:
 
     def make(folder: Path) -> Case:
         document = json.loads(json_text(bases.result(False)))
-        document["instance"]["machine"]["spm_bytes"] = 2**31
+        document["problem"]["machine"]["spm_bytes"] = 2**31
         (folder / "r.json").write_bytes(json_text(document))
         return case(*words)
 
@@ -87,7 +87,7 @@ def _large(*words: str) -> Callable[[Path], Case]:
 
 
 def _leaking(folder: Path) -> Case:
-    """Give an instance a leakage whose energy is beyond floating point."""
+    """Give a problem a leakage whose energy is beyond floating point."""
     document = json.loads(bases.text("mlp"))
     document["machine"]["energy"]["leakage_w"] = 1e308
     (folder / "i.json").write_bytes(json_text(document))
@@ -99,7 +99,7 @@ FOUND: dict[str, tuple[Callable[[Path], Case], int]] = {
     "pipe in place of an output": (_output, 2),
     "pipe in place of a journal": (_journal, 2),
     "loop of links in place of a folder": (_loop, 2),
-    "price that is too large": (_price, 2),
+    "dual value that is too large": (_dual, 2),
     "list in a list without an end": (_nest, 2),
     "area of a sweep that is not finite": (_area, 2),
     "commands in a scratchpad of gigabytes": (_large("emit", "r.json", "-o", "out"), 0),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.io.files import decode_schedule, encode_instance, encode_schedule
+from spmopt.io.files import decode_schedule, encode_problem, encode_schedule
 from spmopt.verifier import verify
 from tests.banked import banked
 from tests.fuzz.case import Random
@@ -24,18 +24,18 @@ MAY_PASS = {"R0", "R6", "R10", "R12"}
 
 @pytest.mark.parametrize("seed", range(30))
 def test_agrees_with_the_verifier(seed: int) -> None:
-    instance, schedule = rich_schedule(seed)
+    problem, schedule = rich_schedule(seed)
     if seed % 3 == 0:
-        instance = banked(seed, max_operations=8, max_tensors=5, max_modes=2)
-        schedule = random_banked(instance, np.random.default_rng(seed))
-    document = {"instance": encode_instance(instance), "schedule": encode_schedule(schedule)}
+        problem = banked(seed, max_operations=8, max_tensors=5, max_mappings=2)
+        schedule = random_banked(problem, np.random.default_rng(seed))
+    document = {"problem": encode_problem(problem), "schedule": encode_schedule(schedule)}
     assert why_wrong(document) is None
     rng = Random(seed)
     for _ in range(8):
         changed: dict[str, Any] = json.loads(json.dumps(document))
         change(changed["schedule"], rng)
         try:
-            found = verify(instance, decode_schedule(changed["schedule"])).violations
+            found = verify(problem, decode_schedule(changed["schedule"])).violations
         except InputError:
             continue
         broken = {violation.rule for violation in found}

@@ -144,11 +144,11 @@ def _work(cases: list[tuple[int, Maker]], top: Path, now: mmap.mmap) -> None:
 
 def _limit() -> None:
     with suppress(ImportError):  # older sources have none
-        from spmopt.core import border
+        from spmopt.core import validation
         from spmopt.io import document
         from spmopt.search import storage
 
-        border._PIPE_S = document.PIPE_S = PIPE_S
+        validation._PIPE_S = document.PIPE_S = PIPE_S
         storage._WAIT_S = STORAGE_S
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _STOP_BYTES, resource.RLIM_INFINITY))

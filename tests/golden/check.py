@@ -32,6 +32,7 @@ KEPT = HERE / "kept"
 _TAKEN = re.compile(r"(^|_)(seconds\w*|solve_s|cpu_s|wall_s|date|started|version|spmopt)$")
 """Names of fields that differ from run to run, or from version to version."""
 _SOLVER = re.compile(r"\b(HiGHS|CBC|CP-SAT) \d+(?:\.\d+)+")
+_RENAMED_VALUES: dict[str, str] = tomllib.loads((HERE / "renames.toml").read_text())["values"]
 _SECONDS = re.compile(r"\b\d+(\.\d+)? m?s\b(?=\)| \(CPU)|\b\d+(\.\d+)?(?= s\b)|(?<=  )\d+\.\d{2}$")
 
 
@@ -153,7 +154,7 @@ def _lines(file: str, old: list[str], new: list[str]) -> Iterator[str]:
 def _renamed(line: str, renames: Mapping[str, str]) -> str:
     path, equals, value = line.partition(" = ")
     parts = [renames.get(part, part) for part in path.split(".")]
-    return ".".join(parts) + equals + value
+    return ".".join(parts) + equals + _RENAMED_VALUES.get(value, value)
 
 
 def spoken(text: str) -> str:

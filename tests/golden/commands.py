@@ -18,27 +18,28 @@ COMMANDS = (
     Command("compare-lstm-table", "compare instances/lstm.json"),
     Command(
         "compare-convolution",
-        "compare instances/convolution.json --json -o made -s belady,tsai:prefetch=next,whole,page",
+        "compare instances/convolution.json --json -o made -s "
+        "belady,tsai:prefetch=next,whole,residency",
         ("made/belady.json", "made/tsai:prefetch=next.json", "made/whole.json", "made/page.json"),
     ),
-    Command("compare-modes", "compare instances/two-modes.json --json --objective energy"),
+    Command("compare-mappings", "compare instances/two-modes.json --json --objective energy"),
     Command("compare-duplex", "compare instances/duplex.json --json --objective traffic"),
     Command("replay", "compare instances/mlp.json --json --objective replay", quick=False),
     Command(
         "training",
-        "compare resnet18 --training --batch 4 --spm 8MB --lowering panel --pieces none --json",
+        "compare resnet18 --training --batch 4 --spm 8MB --mapper panel --fusion none --json",
         quick=False,
     ),
     Command(
         "energy",
         "solve mobilenetv2 --batch 2 --spm 2MB --objective energy --technology nvsim-stt "
-        "--lowering panel --pieces none --json",
+        "--mapper panel --fusion none --json",
         quick=False,
     ),
     Command(
         "banks",
         "solve alexnet --batch 1 --bank 1MB:nvsim-sram --bank 2MB:nvsim-stt --objective energy "
-        "--scheduler banks --lowering panel --json -o banks.json",
+        "--scheduler banks --mapper panel --json -o banks.json",
         ("banks.json",),
     ),
     Command(
@@ -51,7 +52,7 @@ COMMANDS = (
         quick=False,
     ),
     Command("infeasible", "solve instances/infeasible.json --json"),
-    Command("solve-sheet", "solve instances/residual.json --scheduler page"),
+    Command("solve-sheet", "solve instances/residual.json --scheduler residency"),
     Command("verify", "verify page.json --json"),
     Command("verify-sheet", "verify page.json"),
     Command("analyze", "analyze page.json --json"),
@@ -59,7 +60,7 @@ COMMANDS = (
     Command("explain", "explain page.json --json"),
     Command("explain-sheet", "explain page.json --top 3"),
     Command("trace", "trace page.json -o trace.json", ("trace.json",)),
-    Command("instance", "instance ncf --training --lowering panel -o ncf.json", ("ncf.json",)),
+    Command("problem", "problem ncf --training --mapper panel -o ncf.json", ("ncf.json",)),
     Command("export", "export instances/lstm.json --objective traffic -o lstm.mps", ("lstm.mps",)),
     Command("networks", "networks --json"),
     Command("machines", "machines --json"),
@@ -68,13 +69,13 @@ COMMANDS = (
     Command("technologies", "technologies --capacity 3MB --json"),
     Command(
         "place",
-        "place instances/minimalloc/input.12.csv --minimize --json -o placed.csv",
+        "allocate instances/minimalloc/input.12.csv --minimize --json -o placed.csv",
         ("placed.csv",),
     ),
     Command(
         "tiles",
         "tiles --gemm 256x128x192 --machine small-npu --spm 100KB --replacement "
-        "double-buffer,belady,page --json",
+        "double-buffer,belady,residency --json",
     ),
     Command(
         "tiles-partition",
@@ -85,13 +86,14 @@ COMMANDS = (
     ),
     Command(
         "sweep",
-        "sweep instances/lstm.json --spm 8KB:64KB:8KB -s belady,fluid,page --jobs 1 -o sweep.csv",
+        "sweep instances/lstm.json --spm 8KB:64KB:8KB -s belady,fluid,residency --jobs 1 -o "
+        "sweep.csv",
         ("sweep.csv",),
     ),
     Command(
         "tune",
-        "tune alexnet --batch 1 --space space.toml --objective time,area -s page --trials 12 "
-        "--seed 1 --workers 1 --lowering panel --json",
+        "tune alexnet --batch 1 --space space.toml --objective time,area -s residency --trials 12 "
+        "--seed 1 --workers 1 --mapper panel --json",
         quick=False,
     ),
     Command("unknown", "solve instances/lstm.json --scheduler beladi"),

@@ -6,7 +6,7 @@ import pytest
 
 import spmopt
 from spmopt.audit import audit
-from spmopt.io.files import read_instance, read_result
+from spmopt.io.files import read_problem, read_result
 
 CORPUS = Path(__file__).parent / "version1"
 
@@ -18,7 +18,7 @@ CORPUS = Path(__file__).parent / "version1"
         ("belady", "belady", "feasible"),
         ("fluid", "fluid", "unknown"),
         ("infeasible", "whole", "infeasible"),
-        ("page", "page", "feasible"),
+        ("page", "residency", "feasible"),
         ("tsai", "tsai", "feasible"),
     ],
 )
@@ -26,12 +26,12 @@ def test_a_result_is_read_and_verified_again(name: str, scheduler: str, status: 
     stored = read_result(CORPUS / f"{name}.json")
     assert stored.result.scheduler == scheduler
     assert stored.result.status == status
-    assert not audit(stored.instance, stored.result).violations
+    assert not audit(stored.problem, stored.result).violations
 
 
-def test_an_instance_is_read() -> None:
-    instance = read_instance(CORPUS / "instance.json")
-    assert (len(instance.operations), len(instance.tensors)) == (27, 47)
+def test_an_problem_is_read() -> None:
+    problem = read_problem(CORPUS / "instance.json")
+    assert (len(problem.operations), len(problem.tensors)) == (27, 47)
 
 
 def test_rows_of_gradients_are_taken_up(tmp_path: Path) -> None:

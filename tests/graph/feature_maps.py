@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Attribute, Graph
-from spmopt.core.pieces.listing import Listing
-from spmopt.core.pieces.segments import Cover, Segment
 from spmopt.graph.build import GraphBuilder
 
 CHANNELS = 2
@@ -112,7 +112,7 @@ def _resized(draw: st.DrawFn, b: GraphBuilder, x: int, name: str) -> int:
         [x],
         name=name,
         shape=(batch, channels, wanted, width),
-        mode=draw(st.sampled_from(("nearest", "linear"))),
+        mapping=draw(st.sampled_from(("nearest", "linear"))),
         coordinate_transformation_mode=draw(
             st.sampled_from(
                 ("asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners", "unknown")
@@ -125,18 +125,20 @@ def _resized(draw: st.DrawFn, b: GraphBuilder, x: int, name: str) -> int:
 
 
 @st.composite
-def banded(draw: st.DrawFn, found: Listing, *, bands: tuple[int, ...] = (1, 2, 3, 4)) -> Cover:
-    """A cover of a listing, with bands where there can be."""
-    cover, at, count = list[Segment](), 0, len(found.operations)
+def striped(
+    draw: st.DrawFn, found: TileableGraph, *, stripes: tuple[int, ...] = (1, 2, 3, 4)
+) -> FusionPlan:
+    """A fusion plan of a tileable graph, with stripes where there can be."""
+    fusion_plan, at, count = list[FusedGroup](), 0, len(found.operations)
     while at < count:
         every = (
-            Segment(begin=at, end=end, pieces=pieces, bands=each)
+            FusedGroup(begin=at, end=end, micro_batches=micro_batches, stripes=each)
             for end in range(at + 1, count + 1)
-            for pieces in {1, found.batch}
-            for each in (bands if pieces == found.batch else (1,))
+            for micro_batches in {1, found.batch}
+            for each in (stripes if micro_batches == found.batch else (1,))
         )
-        ways = [segment for segment in every if not found.obstacle(segment)]
-        cut = [segment for segment in ways if segment.bands > 1]
-        cover.append(draw(st.sampled_from(cut or ways)))
-        at = cover[-1].end
-    return tuple(cover)
+        ways = [fused_group for fused_group in every if not found.obstacle(fused_group)]
+        cut = [fused_group for fused_group in ways if fused_group.stripes > 1]
+        fusion_plan.append(draw(st.sampled_from(cut or ways)))
+        at = fusion_plan[-1].end
+    return tuple(fusion_plan)

@@ -48,7 +48,7 @@ def test_counts_are_those_of_a_walk(dataflow: str, sizes: tuple[int, int, int]) 
     assert array_accesses(array, gemm) == walked(array, gemm)
 
 
-def lowered(reuse: bool, dataflow: str = "ws", dtype: str | None = None) -> spmopt.Instance:
+def lowered(reuse: bool, dataflow: str = "ws", dtype: str | None = None) -> spmopt.Problem:
     b = GraphBuilder("one")
     x, w, bias = b.input("x", (64, 100)), b.weight("w", (100, 90)), b.weight("bias", (90,))
     graph = b.finish([b.add("Relu", [b.add("Gemm", [x, w, bias])])])
@@ -62,20 +62,20 @@ def lowered(reuse: bool, dataflow: str = "ws", dtype: str | None = None) -> spmo
 def test_products_alone_are_read_again(dtype: str | None) -> None:
     plain, found = lowered(False, dtype=dtype), lowered(True, dtype=dtype)
     size, wide = (4, 4) if dtype is None else (1, 4)
-    gemm, relu = (operation.modes[0] for operation in found.operations)
+    gemm, relu = (operation.mappings[0] for operation in found.operations)
     partial = 64 * 90 * 2 * wide  # k = 100 in 3 folds of 45 rows; sums are of 32 bits
     assert gemm.spm_read_bytes == size * (2 * 64 * 100 + 100 * 90) + 90 * wide + partial
     assert gemm.spm_write_bytes == size * 64 * 90 + partial
-    assert relu == plain.operations[1].modes[0]
-    once = plain.operations[0].modes[0]
+    assert relu == plain.operations[1].mappings[0]
+    once = plain.operations[0].mappings[0]
     assert once.spm_read_bytes == size * (64 * 100 + 100 * 90) + 90 * wide
     assert (gemm.compute_cycles, gemm.operands) == (once.compute_cycles, once.operands)
 
 
 def test_energy_counts_them() -> None:
     joules = []
-    for instance in (lowered(False), lowered(True)):
-        result = spmopt.solve(instance, "page", objective="energy").result
+    for problem in (lowered(False), lowered(True)):
+        result = spmopt.solve(problem, "residency", objective="energy").result
         assert result.totals is not None
         assert result.value is not None
         assert result.bound is not None

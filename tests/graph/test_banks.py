@@ -58,18 +58,18 @@ def test_cycles_are_exact(read: int, write: int, clock: int, reads: int, writes:
     assert access_cycles(banked(read, write, clock), reads, writes) == ceil(exact)
 
 
-@pytest.mark.parametrize("lowering", ["ideal", "panel"])
-def test_operations_wait_for_the_banks_where_these_are_slower(lowering: str) -> None:
-    free = lower(mlp(), MACHINE, lowering=lowering)
+@pytest.mark.parametrize("mapper", ["ideal", "panel"])
+def test_operations_wait_for_the_banks_where_these_are_slower(mapper: str) -> None:
+    free = lower(mlp(), MACHINE, mapper=mapper)
     bound = 0
     machine = banked(240, 80)
-    held = lower(mlp(), machine, lowering=lowering)
+    held = lower(mlp(), machine, mapper=mapper)
     for before, after in zip(free.operations, held.operations, strict=True):
-        (was,), (mode,) = before.modes, after.modes
+        (was,), (mapping,) = before.mappings, after.mappings
         seconds = Fraction(was.spm_read_bytes, 240) + Fraction(was.spm_write_bytes, 80)
-        assert mode.compute_cycles == max(was.compute_cycles, ceil(10 * seconds))
-        assert replace(mode, compute_cycles=was.compute_cycles) == was
-        bound += mode.compute_cycles > was.compute_cycles
+        assert mapping.compute_cycles == max(was.compute_cycles, ceil(10 * seconds))
+        assert replace(mapping, compute_cycles=was.compute_cycles) == was
+        bound += mapping.compute_cycles > was.compute_cycles
     assert 0 < bound < len(free.operations)
 
 

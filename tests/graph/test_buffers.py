@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STREAMED, Mode, Operand
+from spmopt.core.operation import STREAMED, Operand, OpMapping
+from spmopt.core.problem import Problem
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 
-TWICE = Operand(passes=2)
+TWICE = Operand(fetches=2)
 
 
 def machine(spm_bytes: int, page_bytes: int = 64) -> Machine:
@@ -28,11 +28,11 @@ def machine(spm_bytes: int, page_bytes: int = 64) -> Machine:
     )
 
 
-def mode(graph: Graph, operation: str, spm_bytes: int) -> tuple[Mode, dict[str, Operand]]:
-    instance = lower(graph, machine(spm_bytes))
-    (op,) = (op for op in instance.operations if op.name == operation)
-    names = [instance.tensor_names[t] for t in op.tensors]
-    return op.modes[0], dict(zip(names, op.modes[0].operands, strict=True))
+def mapping(graph: Graph, operation: str, spm_bytes: int) -> tuple[OpMapping, dict[str, Operand]]:
+    problem = lower(graph, machine(spm_bytes))
+    (op,) = (op for op in problem.operations if op.name == operation)
+    names = [problem.tensor_names[t] for t in op.tensors]
+    return op.mappings[0], dict(zip(names, op.mappings[0].operands, strict=True))
 
 
 def one(operator: str, shapes: list[tuple[int, ...]], **attributes: int | tuple[int, ...]) -> Graph:
@@ -54,8 +54,8 @@ def test_a_convolution_holds_the_lines_of_its_windows(
         strides=(stride,) * 2, dilations=(dilation,) * 2, pads=(kernel // 2,) * 4,
     )  # fmt: skip
     out = graph.values[graph.nodes[0].outputs[0]].shape
-    found, operands = mode(graph, "y", 10**6)
-    assert operands["w0"].stationary
+    found, operands = mapping(graph, "y", 10**6)
+    assert operands["w0"].required_resident
     width = graph.values[0].shape[3]
     result = 4 * out[3] * min(2, out[2])
     assert found.scratch_bytes == 4 * (3 * lines * width + result)
@@ -64,12 +64,12 @@ def test_a_convolution_holds_the_lines_of_its_windows(
 def test_pooling_and_gradients_do_so_too() -> None:
     graph = training_graph(convolution())
     image = 4 * 8 * 4 * 4  # four channels of lines of eight elements
-    pool, _ = mode(graph, "p", 10**6)
+    pool, _ = mapping(graph, "p", 10**6)
     assert pool.scratch_bytes == image // 8 * (4 + 1) * 2  # 4 lines of 8; 2 lines of 4
-    back, _ = mode(graph, "p.d0", 10**6)  # dY and Y by two lines, X and dX by four
+    back, _ = mapping(graph, "p.d0", 10**6)  # dY and Y by two lines, X and dX by four
     assert back.scratch_bytes == image // 8 * (1 + 1 + 4 + 4) * 2
-    weights, operands = mode(graph, "c.d1", 10**6)
-    assert operands["w.gradient"].stationary
+    weights, operands = mapping(graph, "c.d1", 10**6)
+    assert operands["w.gradient"].required_resident
     assert weights.scratch_bytes == 4 * (3 * 8 * 4 + 4 * 8 * 2)  # X by four lines, dY by two
 
 
@@ -78,16 +78,16 @@ def test_a_transposed_convolution_holds_lines_of_its_result(bias: list[tuple[int
     graph = one("ConvTranspose", [(20, 3, 8, 8), (3, 5, 3, 3), *bias], strides=(2, 2))
     out = graph.values[graph.nodes[0].outputs[0]].shape
     assert out == (20, 5, 17, 17)
-    found, operands = mode(graph, "y", 10**6)
-    assert operands["w0"].stationary
+    found, operands = mapping(graph, "y", 10**6)
+    assert operands["w0"].required_resident
     # Two lines of X, five of Y (a window of three, and two that the next one adds), the bias.
     assert found.scratch_bytes == 4 * (2 * 8 * 3 + 5 * 17 * 5 + 5 * len(bias))
 
 
 def test_what_streams_by_pages_has_two() -> None:
-    found, operands = mode(one("Relu", [(100, 10)]), "y", 10**4)
+    found, operands = mapping(one("Relu", [(100, 10)]), "y", 10**4)
     assert (found.scratch_bytes, set(operands.values())) == (2 * 2 * 64, {STREAMED})
-    small, _ = mode(one("Relu", [(5,)]), "y", 10**4)
+    small, _ = mapping(one("Relu", [(5,)]), "y", 10**4)
     assert small.scratch_bytes == 2 * 5 * 4
 
 
@@ -96,10 +96,10 @@ def test_what_streams_by_pages_has_two() -> None:
 def test_a_softmax_holds_two_rows_or_reads_twice(operator: str, axis: int) -> None:
     graph = one(operator, [(60, 50)], axis=axis)
     row = 4 * (50 if axis else 60)
-    found, operands = mode(graph, "y", 4096)
+    found, operands = mapping(graph, "y", 4096)
     assert (operands, found.scratch_bytes) == ({"x": STREAMED, "y": STREAMED}, 2 * row + 2 * 64)
     assert found.spm_read_bytes == 60 * 50 * 4
-    found, operands = mode(graph, "y", 2 * (2 * row + 2 * 64) - 64)
+    found, operands = mapping(graph, "y", 2 * (2 * row + 2 * 64) - 64)
     assert (operands, found.scratch_bytes) == ({"x": TWICE, "y": STREAMED}, 2 * 2 * 64)
     assert found.spm_read_bytes == 2 * 60 * 50 * 4
 
@@ -107,7 +107,7 @@ def test_a_softmax_holds_two_rows_or_reads_twice(operator: str, axis: int) -> No
 def test_layer_normalization_and_its_gradient() -> None:
     graph = training_graph(one("LayerNormalization", [(40, 30), (30,), (30,)]))
     for spm, wanted in ((4096, STREAMED), (1024, TWICE)):
-        _, forward = mode(graph, "y", spm)
+        _, forward = mapping(graph, "y", spm)
         assert {name for name, each in forward.items() if each != STREAMED} == (
             {"x"} if wanted == TWICE else set()
         )
@@ -117,12 +117,12 @@ def test_layer_normalization_and_its_gradient() -> None:
     y = b.add("LayerNormalization", [x, b.weight("s", (30,)), b.weight("t", (30,))], name="y")
     graph = training_graph(b.finish([y]))
     for spm, wanted in ((4096, STREAMED), (1024, TWICE)):
-        _, backward = mode(graph, "y.d0", spm)
+        _, backward = mapping(graph, "y.d0", spm)
         assert {backward["y.gradient"], backward["z"]} == {wanted}
         assert backward["z.gradient"] == STREAMED
 
 
-def lowered(graph: Graph, pages: int) -> Instance:
+def lowered(graph: Graph, pages: int) -> Problem:
     return lower(graph, machine(64 * pages))
 
 
@@ -132,15 +132,17 @@ def test_all_that_an_operation_needs_fits_from_one_page_on(make: object) -> None
     for graph in (make(), training_graph(make(), optimizer="adam")):
         before = None
         for pages in (1, 2, 3, 4, 6, 9, 20, 100):
-            instance = lowered(graph, pages)
+            problem = lowered(graph, pages)
             moved = 0
-            for op in instance.operations:
-                (found,) = op.modes
+            for op in problem.operations:
+                (found,) = op.mappings
                 uses = list(zip(op.tensors, found.operands, strict=True))
-                stationary = [instance.tensors[t].size_bytes for t, o in uses if o.stationary]
-                taken = sum(map(instance.machine.pages, [*stationary, found.scratch_bytes]))
+                required_resident = [
+                    problem.tensors[t].size_bytes for t, o in uses if o.required_resident
+                ]
+                taken = sum(map(problem.machine.pages, [*required_resident, found.scratch_bytes]))
                 assert taken <= max(1, pages // 2)
-                moved += sum(instance.tensors[t].size_bytes * o.passes for t, o in uses)
+                moved += sum(problem.tensors[t].size_bytes * o.fetches for t, o in uses)
             assert before is None or moved <= before
             before = moved
 
@@ -149,10 +151,10 @@ def test_rows_of_a_transformer_are_read_once() -> None:
     """The longest, over the vocabulary, is 134 KB long."""
     graph = training_graph(zoo.network("transformer", batch=1, layers=1))
     large = machine(4 * 10**6, 4096)
-    passes = {
-        o.passes
+    fetches = {
+        o.fetches
         for op in lower(graph, large).operations
         if "Norm" in op.kind or "Softmax" in op.kind
-        for o in op.modes[0].operands
+        for o in op.mappings[0].operands
     }
-    assert passes == {1}
+    assert fetches == {1}

@@ -4,7 +4,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.statistics import macs, operations, parameters
 from spmopt.graph.training import prune

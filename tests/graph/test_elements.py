@@ -7,7 +7,7 @@ import pytest
 from spmopt.core.elements import ELEMENT_TYPES, ElementKind, element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Value
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
 from spmopt.graph.build import GraphBuilder

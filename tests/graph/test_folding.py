@@ -14,14 +14,14 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.folding import folded
-from spmopt.graph.listing import listing
+from spmopt.graph.folding import fold
 from spmopt.graph.lower import lower
-from spmopt.graph.preparation import LOWERINGS, UNFOLDED, named, prepared
+from spmopt.graph.preparation import LOWERINGS, UNFOLDED, prepare, with_name
 from spmopt.graph.statistics import macs, operations, parameters
+from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
@@ -120,7 +120,7 @@ def network(bias: bool, dropout: bool, transposed: bool) -> Graph:
 @given(bias=st.booleans(), dropout=st.booleans(), transposed=st.booleans(), seed=st.integers(0, 99))
 def test_outputs_stay(bias: bool, dropout: bool, transposed: bool, seed: int) -> None:
     before = network(bias, dropout, transposed)
-    after = folded(before)
+    after = fold(before)
     kinds = [node.operator for node in after.nodes]
     assert kinds == [
         "ConvTranspose" if transposed else "Conv",
@@ -140,8 +140,8 @@ NETWORKS = ("resnet18", "mobilenetv2", "googlenet", "bert-tiny", "ncf")
 @pytest.mark.parametrize("name", NETWORKS)
 def test_products_stay_and_a_second_time_changes_nothing(name: str) -> None:
     graph = zoo.network(name, batch=2)
-    once = folded(graph)
-    assert folded(once) is once
+    once = fold(graph)
+    assert fold(once) is once
     assert macs(once) == macs(graph)
     assert operations(once) <= operations(graph)
     kept = [value.name for value in graph.values if value.keep]
@@ -160,7 +160,7 @@ def test_weights_that_others_read_too_stay() -> None:
     x, w = b.input("x", (1, 4, 6, 6)), b.weight("w", (4, 4, 1, 1))
     y = normalized(b, b.add("Conv", [x, w]), "0")
     graph = b.finish([normalized(b, b.add("Conv", [y, w]), "1")])
-    assert folded(graph) is graph
+    assert fold(graph) is graph
 
 
 def test_a_result_that_is_kept_stays() -> None:
@@ -170,7 +170,7 @@ def test_a_result_that_is_kept_stays() -> None:
     d = b.add("Dropout", [normalized(b, y, "0")], name="d")
     c = b.add("Transpose", [b.weight("u", (2, 3))], name="c", perm=(1, 0))
     graph = b.finish([y, d, c])
-    assert folded(graph) is graph
+    assert fold(graph) is graph
 
 
 def test_a_constant_is_trained_if_what_it_comes_from_is() -> None:
@@ -180,7 +180,7 @@ def test_a_constant_is_trained_if_what_it_comes_from_is() -> None:
     s = b.add("Neg", [b.state("s", (2, 3))], name="s'")
     rows = b.add("Lookup", [b.weight("rows", (2, 3))], table=10)
     y = b.add("Add", [b.add("Add", [x, w]), b.add("Add", [s, b.add("Neg", [rows])])])
-    after = folded(b.finish([y]))
+    after = fold(b.finish([y]))
     kinds = {value.name: value.kind for value in after.values}
     assert sorted(node.operator for node in after.nodes) == ["Add", "Add", "Add", "Lookup", "Neg"]
     assert (kinds["w'"], kinds["s'"]) == (TensorKind.WEIGHT, TensorKind.STATE)
@@ -189,26 +189,28 @@ def test_a_constant_is_trained_if_what_it_comes_from_is() -> None:
 
 @pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("lowering", [*LOWERINGS, UNFOLDED])
-def test_a_prepared_graph_is_lowered_as_it_is(make: object, training: bool, lowering: str) -> None:
+@pytest.mark.parametrize("mapper", [*LOWERINGS, UNFOLDED])
+def test_a_prepared_graph_is_lowered_as_it_is(make: object, training: bool, mapper: str) -> None:
     assert callable(make)
     machine = load_machine("rtx2080ti", {"spm": "1MB"})
     graph = training_graph(make(), optimizer="sgd") if training else make()
-    once = prepared(graph, lowering)
-    assert prepared(once, lowering) is once
-    assert lower(once, machine, lowering=lowering) == lower(graph, machine, lowering=lowering)
-    found = listing(graph, machine, lowering=lowering)
+    once = prepare(graph, mapper)
+    assert prepare(once, mapper) is once
+    assert lower(once, machine, mapper=mapper) == lower(graph, machine, mapper=mapper)
+    found = tileable(graph, machine, mapper=mapper)
     assert found.graph == once
     assert found.graph is not None
-    assert listing(found.graph, machine, lowering=found.lowering) == found
+    assert tileable(found.graph, machine, mapper=found.mapper) == found
 
 
 def test_names_say_what_is_not_folded() -> None:
-    assert (named(), named("tiled"), named("panel")) == ("tiled", "tiled", "panel")
-    assert named(fold=False) == named("tiled", fold=False) == UNFOLDED == named(UNFOLDED)
-    assert named("ideal", fold=False) == "ideal"
+    assert (with_name(), with_name("tiled"), with_name("panel")) == ("tiled", "tiled", "panel")
+    assert (
+        with_name(fold=False) == with_name("tiled", fold=False) == UNFOLDED == with_name(UNFOLDED)
+    )
+    assert with_name("ideal", fold=False) == "ideal"
     graph = convolution()
     machine = load_machine("rtx2080ti", {"spm": "1MB"})
-    plain, kept = (lower(graph, machine, lowering=named(fold=fold)) for fold in (True, False))
-    assert (plain.lowering, kept.lowering) == ("tiled", "tiled-unfolded")
+    plain, kept = (lower(graph, machine, mapper=with_name(fold=fold)) for fold in (True, False))
+    assert (plain.mapper, kept.mapper) == ("tiled", "tiled-unfolded")
     assert len(kept.operations) == len(plain.operations) + 1

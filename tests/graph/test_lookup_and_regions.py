@@ -6,7 +6,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Shape, Style

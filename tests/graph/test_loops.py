@@ -1,4 +1,4 @@
-"""What operators compute: what a piece reads is all that it needs, by ONNX's reference kernels."""
+"""What operators compute: what a tile reads is all that it needs, by ONNX's reference kernels."""
 
 from __future__ import annotations
 
@@ -93,9 +93,11 @@ def run(operator: str, inputs: list[Floats], attributes: Mapping[str, Any]) -> F
     return found
 
 
-def region(nest: LoopNest, tensor: str, shape: Shape, loop: str, piece: tuple[int, int]) -> Any:
-    """Elements of a tensor that a piece of a loop touches."""
-    box = {name: (0, extent) for name, extent in nest.extents.items()} | {loop: piece}
+def region(
+    nest: LoopNest, tensor: str, shape: Shape, loop: str, fusion_tile: tuple[int, int]
+) -> Any:
+    """Elements of a tensor that a fusion tile of a loop touches."""
+    box = {name: (0, extent) for name, extent in nest.extents.items()} | {loop: fusion_tile}
     touched = np.zeros(shape, bool)
     mentioned = nest.accesses(tensor)
     for access in mentioned:
@@ -117,7 +119,7 @@ def is_index(target: Access, loop: str) -> bool:
 def test_no_result_of_a_piece_depends_on_what_it_does_not_read(
     operator: str, shapes: list[Shape], attributes: dict[str, Any]
 ) -> None:
-    """What a piece does not read is NaN, and its results are those of the whole."""
+    """What a fusion tile does not read is NaN, and its results are those of the whole."""
     random = np.random.default_rng(1)
     inputs = [random.random(shape, np.float32) + 0.5 for shape in shapes]
     whole = run(operator, inputs, attributes)
@@ -127,14 +129,14 @@ def test_no_result_of_a_piece_depends_on_what_it_does_not_read(
         if extent < 2 or not nest.can_cut(loop):
             continue
         if any(not is_index(s.target, loop) for s in nest.statements):
-            continue  # a sum over pieces
+            continue  # a sum over fusion tiles
         written = np.zeros(whole.shape, int)
-        for piece in ((0, 1), (1, extent)):
+        for fusion_tile in ((0, 1), (1, extent)):
             poisoned = [
-                np.where(region(nest, f"x{k}", x.shape, loop, piece), x, np.float32(np.nan))
+                np.where(region(nest, f"x{k}", x.shape, loop, fusion_tile), x, np.float32(np.nan))
                 for k, x in enumerate(inputs)
             ]
-            here = region(nest, "y0", whole.shape, loop, piece)
+            here = region(nest, "y0", whole.shape, loop, fusion_tile)
             found = run(operator, poisoned, attributes)
             if operator != "Where":  # whose condition has no NaN
                 np.testing.assert_allclose(found[here], whole[here], rtol=1e-5)

@@ -1,4 +1,4 @@
-"""Lowering: tensors, views, modes, updates in place and predecessors."""
+"""Lowering: tensors, views, mappings, updates in place and predecessors."""
 
 from dataclasses import replace
 
@@ -6,9 +6,9 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STATIONARY, STREAMED, Operand
+from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
@@ -24,53 +24,53 @@ MACHINE = Machine(
 )
 
 
-def text(instance: Instance) -> list[str]:
-    names = instance.tensor_names
+def text(problem: Problem) -> list[str]:
+    names = problem.tensor_names
     return [
         f"{op.name}: {' '.join(names[t] for t in op.reads)}"
         f" -> {' '.join(names[t] for t in op.writes)}"
-        for op in instance.operations
+        for op in problem.operations
     ]
 
 
-def predecessors(instance: Instance) -> dict[str, list[str]]:
-    names = [op.name for op in instance.operations]
-    return {op.name: [names[k] for k in op.predecessors] for op in instance.operations}
+def predecessors(problem: Problem) -> dict[str, list[str]]:
+    names = [op.name for op in problem.operations]
+    return {op.name: [names[k] for k in op.predecessors] for op in problem.operations}
 
 
-def used(instance: Instance, operation: str) -> dict[str, Operand]:
-    (op,) = (op for op in instance.operations if op.name == operation)
-    names = [instance.tensor_names[t] for t in op.tensors]
-    return dict(zip(names, op.modes[0].operands, strict=True))
+def used(problem: Problem, operation: str) -> dict[str, Operand]:
+    (op,) = (op for op in problem.operations if op.name == operation)
+    names = [problem.tensor_names[t] for t in op.tensors]
+    return dict(zip(names, op.mappings[0].operands, strict=True))
 
 
 def test_mlp_ideal() -> None:
-    instance = lower(mlp(), MACHINE, lowering="ideal")
-    assert instance.lowering == "ideal"
-    assert instance.machine is MACHINE
-    assert text(instance) == [
+    problem = lower(mlp(), MACHINE, mapper="ideal")
+    assert problem.mapper == "ideal"
+    assert problem.machine is MACHINE
+    assert text(problem) == [
         "y1: x w1 b1 -> y1",
         "r: y1 -> r",
         "y2: r w2 b2 -> y2",
         "loss: y2 labels -> loss",
     ]
-    for operation in instance.operations:
-        (mode,) = operation.modes
-        assert set(mode.operands) == {STREAMED}
-        assert mode.scratch_bytes == 0
-    assert [op.kind for op in instance.operations] == ["Gemm", "Relu", "Gemm", "CrossEntropy"]
-    mode = instance.operations[0].modes[0]
-    assert mode.macs == 8 * 4 * 16
-    assert mode.compute_cycles == 103  # 1,024 operations, 10 a cycle
-    assert mode.spm_read_bytes == 4 * (8 * 4 + 4 * 16 + 16)
-    assert mode.spm_write_bytes == 4 * 8 * 16
-    relu = instance.operations[1].modes[0]
+    for operation in problem.operations:
+        (mapping,) = operation.mappings
+        assert set(mapping.operands) == {STREAMED}
+        assert mapping.scratch_bytes == 0
+    assert [op.kind for op in problem.operations] == ["Gemm", "Relu", "Gemm", "CrossEntropy"]
+    mapping = problem.operations[0].mappings[0]
+    assert mapping.macs == 8 * 4 * 16
+    assert mapping.compute_cycles == 103  # 1,024 operations, 10 a cycle
+    assert mapping.spm_read_bytes == 4 * (8 * 4 + 4 * 16 + 16)
+    assert mapping.spm_write_bytes == 4 * 8 * 16
+    relu = problem.operations[1].mappings[0]
     assert (relu.macs, relu.compute_cycles) == (0, 13)
 
 
 def test_tensors_keep_their_flags() -> None:
-    instance = lower(training_graph(mlp(), optimizer="momentum"), MACHINE)
-    by_name = {tensor.name: tensor for tensor in instance.tensors}
+    problem = lower(training_graph(mlp(), optimizer="momentum"), MACHINE)
+    by_name = {tensor.name: tensor for tensor in problem.tensors}
     assert {name for name, tensor in by_name.items() if tensor.in_dram} == {
         "x", "labels", "w1", "b1", "w2", "b2",
         "w1.velocity", "b1.velocity", "w2.velocity", "b2.velocity",
@@ -86,33 +86,33 @@ def test_tensors_keep_their_flags() -> None:
 
 
 def test_panel_forward_and_backward() -> None:
-    instance = lower(training_graph(mlp()), MACHINE, lowering="panel")
-    assert used(instance, "y1") == {
-        "x": STATIONARY, "w1": STREAMED, "b1": STREAMED, "y1": STREAMED,
+    problem = lower(training_graph(mlp()), MACHINE, mapper="panel")
+    assert used(problem, "y1") == {
+        "x": REQUIRED_RESIDENT, "w1": STREAMED, "b1": STREAMED, "y1": STREAMED,
     }  # fmt: skip
-    assert used(instance, "y2.d1") == {
-        "y2.gradient": STATIONARY,
+    assert used(problem, "y2.d1") == {
+        "y2.gradient": REQUIRED_RESIDENT,
         "r": STREAMED,
         "w2.gradient": STREAMED,
         "b2.gradient": STREAMED,
     }
-    assert used(instance, "r") == {"y1": STREAMED, "r": STREAMED}
+    assert used(problem, "r") == {"y1": STREAMED, "r": STREAMED}
 
 
 def test_weights_keep_whole_weights_and_their_gradients() -> None:
-    instance = lower(training_graph(mlp()), MACHINE, lowering="weights")
-    for operation in instance.operations:
-        kept = used(instance, operation.name)
-        (mode,) = operation.modes
-        assert mode.scratch_bytes == 0
-        whole = {name for name, operand in kept.items() if operand == STATIONARY}
+    problem = lower(training_graph(mlp()), MACHINE, mapper="weights")
+    for operation in problem.operations:
+        kept = used(problem, operation.name)
+        (mapping,) = operation.mappings
+        assert mapping.scratch_bytes == 0
+        whole = {name for name, operand in kept.items() if operand == REQUIRED_RESIDENT}
         # Biases are no factors of the products; their gradients come with those of the weights.
-        factors = {"w1", "w2", "w1.gradient", "w2.gradient"} if mode.macs else set()
+        factors = {"w1", "w2", "w1.gradient", "w2.gradient"} if mapping.macs else set()
         assert whole == factors & kept.keys()
-        assert set(kept.values()) <= {STATIONARY, STREAMED}
-    plain = lower(training_graph(mlp()), MACHINE, lowering="ideal")
-    assert [op.modes[0].compute_cycles for op in instance.operations] == [
-        op.modes[0].compute_cycles for op in plain.operations
+        assert set(kept.values()) <= {REQUIRED_RESIDENT, STREAMED}
+    plain = lower(training_graph(mlp()), MACHINE, mapper="ideal")
+    assert [op.mappings[0].compute_cycles for op in problem.operations] == [
+        op.mappings[0].compute_cycles for op in plain.operations
     ]
 
 
@@ -120,12 +120,12 @@ def test_weights_beyond_half_of_the_pages_stream() -> None:
     # w1 has 64 floats, 4 pages; w2 has 48, 3 pages.
     for pages, kept in ((5, set()), (6, {"w2"}), (7, {"w2"}), (8, {"w1", "w2"})):
         machine = replace(MACHINE, spm_bytes=64 * pages)
-        instance = lower(mlp(), machine, lowering="weights")
+        problem = lower(mlp(), machine, mapper="weights")
         found = {
             name
-            for operation in instance.operations
-            for name, operand in used(instance, operation.name).items()
-            if operand == STATIONARY
+            for operation in problem.operations
+            for name, operand in used(problem, operation.name).items()
+            if operand == REQUIRED_RESIDENT
         }
         assert found == kept
 
@@ -135,12 +135,12 @@ def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
     x = b.input("x", (2, 2, 16, 16))
     y = b.add("Conv", [x, b.weight("w", (4, 2, 3, 3))], name="y", pads=(1, 1, 1, 1))
     graph = training_graph(b.finish([y]))
-    instance = lower(graph, MACHINE, lowering="panel")
-    assert used(instance, "y") == {"x": STREAMED, "w": STATIONARY, "y": STREAMED}
-    assert used(instance, "y.d1") == {
+    problem = lower(graph, MACHINE, mapper="panel")
+    assert used(problem, "y") == {"x": STREAMED, "w": REQUIRED_RESIDENT, "y": STREAMED}
+    assert used(problem, "y.d1") == {
         "y.gradient": STREAMED,
         "x": STREAMED,
-        "w.gradient": STATIONARY,
+        "w.gradient": REQUIRED_RESIDENT,
     }
     # W takes 5 pages; of 8 half are 4, so two panels of 144 bytes and X twice.
     small = Machine(
@@ -151,25 +151,25 @@ def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
         operations_per_s=1,
         page_bytes=64,
     )
-    narrow = lower(graph, small, lowering="panel")
-    assert used(narrow, "y") == {"x": Operand(passes=2), "w": STREAMED, "y": STREAMED}
-    mode = narrow.operations[0].modes[0]
-    assert mode.scratch_bytes == 144
-    assert mode.spm_read_bytes == 2 * 4096 + 288
-    assert mode.spm_write_bytes == 8192
+    narrow = lower(graph, small, mapper="panel")
+    assert used(narrow, "y") == {"x": Operand(fetches=2), "w": STREAMED, "y": STREAMED}
+    mapping = narrow.operations[0].mappings[0]
+    assert mapping.scratch_bytes == 144
+    assert mapping.spm_read_bytes == 2 * 4096 + 288
+    assert mapping.spm_write_bytes == 8192
 
 
 def test_views_share_their_operands_tensor() -> None:
-    instance = lower(convolution(), MACHINE, lowering="panel")
+    problem = lower(convolution(), MACHINE, mapper="panel")
     # Dropout and Flatten do nothing at inference; running statistics are read.
-    assert text(instance) == [
+    assert text(problem) == [
         "c: x w -> c",
         "n: c scale shift mean variance -> n",
         "r: n -> r",
         "p: r -> p",
         "y: p v -> y",
     ]
-    assert predecessors(instance)["y"] == ["p"]
+    assert predecessors(problem)["y"] == ["p"]
 
 
 def test_a_view_that_is_kept_keeps_its_operand() -> None:
@@ -177,15 +177,15 @@ def test_a_view_that_is_kept_keeps_its_operand() -> None:
     y = b.add("Relu", [b.input("x", (2, 3))], name="y")
     z = b.add("Reshape", [b.add("Identity", [y])], name="z", shape=(6,))
     u = b.add("Relu", [z], name="u")
-    instance = lower(b.finish([z]), MACHINE)
-    assert text(instance) == ["y: x -> y", "u: y -> u"]
-    assert [tensor.keep for tensor in instance.tensors] == [False, True, False]
+    problem = lower(b.finish([z]), MACHINE)
+    assert text(problem) == ["y: x -> y", "u: y -> u"]
+    assert [tensor.keep for tensor in problem.tensors] == [False, True, False]
     assert b.shape(u) == (6,)
 
 
 def test_gradients_of_sums_are_shared() -> None:
-    instance = lower(training_graph(residual()), MACHINE)
-    lines = text(instance)
+    problem = lower(training_graph(residual()), MACHINE)
+    lines = text(problem)
     assert "s.d0: y.gradient y -> s.gradient" not in lines
     assert "y.d0: y.gradient y -> s.gradient" in lines
     assert "c2.d1: s.gradient r1 -> w2.gradient" in lines
@@ -195,8 +195,8 @@ def test_gradients_of_sums_are_shared() -> None:
 def test_a_weight_gradient_that_is_a_view_is_kept() -> None:
     b = GraphBuilder("bias")
     y = b.add("Add", [b.input("x", (2, 3)), b.weight("b", (2, 3))], name="y")
-    instance = lower(training_graph(b.finish([y])), MACHINE)
-    by_name = {tensor.name: tensor for tensor in instance.tensors}
+    problem = lower(training_graph(b.finish([y])), MACHINE)
+    by_name = {tensor.name: tensor for tensor in problem.tensors}
     assert by_name["y.gradient"].keep
     assert by_name["y.gradient"].kind is TensorKind.WEIGHT_GRADIENT
 
@@ -225,8 +225,8 @@ def test_hazards() -> None:
             node("5", "c", "b"),
         ),
     )
-    instance = lower(graph, MACHINE)
-    assert predecessors(instance) == {
+    problem = lower(graph, MACHINE)
+    assert predecessors(problem) == {
         "0": [],
         "1": ["0"],
         "2": ["0", "1"],
@@ -234,31 +234,31 @@ def test_hazards() -> None:
         "4": ["0", "1", "2"],
         "5": ["3", "4"],
     }
-    assert instance.operations[2].reads == (1,)
-    assert (instance.operations[3].reads, instance.operations[3].writes) == ((0, 2), (2,))
+    assert problem.operations[2].reads == (1,)
+    assert (problem.operations[3].reads, problem.operations[3].writes) == ((0, 2), (2,))
 
 
 def test_shared_weight_gradients_are_updated_in_place() -> None:
-    instance = lower(training_graph(lstm()), MACHINE)
-    order = predecessors(instance)
+    problem = lower(training_graph(lstm()), MACHINE)
+    order = predecessors(problem)
     assert "yi1.d2" in order["yi0.d2"]
-    index = instance.tensor_names.index("wi.gradient")
-    touching = [op for op in instance.operations if index in op.writes]
+    index = problem.tensor_names.index("wi.gradient")
+    touching = [op for op in problem.operations if index in op.writes]
     assert [index in op.reads for op in touching] == [False, True]
 
 
 def test_update_waits_for_every_reader_of_the_weight() -> None:
-    instance = lower(training_graph(mlp(), optimizer="sgd"), MACHINE)
-    order = predecessors(instance)
+    problem = lower(training_graph(mlp(), optimizer="sgd"), MACHINE)
+    order = predecessors(problem)
     assert order["w2.update"] == ["y2", "y2.d1", "y2.d0"]
 
 
 def test_batched_product_takes_a_slice_in_scratch() -> None:
-    instance = lower(attention(), MACHINE, lowering="panel")
-    (scores,) = (op for op in instance.operations if op.name == "a")
-    assert scores.modes[0].scratch_bytes == 5 * 5 * 4
-    assert set(scores.modes[0].operands) == {STREAMED}
-    assert scores.modes[0].macs == 2 * 5 * 8 * 5
+    problem = lower(attention(), MACHINE, mapper="panel")
+    (scores,) = (op for op in problem.operations if op.name == "a")
+    assert scores.mappings[0].scratch_bytes == 5 * 5 * 4
+    assert set(scores.mappings[0].operands) == {STREAMED}
+    assert scores.mappings[0].macs == 2 * 5 * 8 * 5
 
 
 def test_networks_lower_on_every_scratchpad() -> None:
@@ -273,19 +273,19 @@ def test_networks_lower_on_every_scratchpad() -> None:
         )
         for forward in (mlp(), convolution(), residual(), attention(), lstm()):
             for op in lower(training_graph(forward), machine).operations:
-                (mode,) = op.modes
-                page_count = -(-mode.scratch_bytes // 64)
+                (mapping,) = op.mappings
+                page_count = -(-mapping.scratch_bytes // 64)
                 assert page_count <= pages
-                assert mode.spm_write_bytes > 0
+                assert mapping.spm_write_bytes > 0
 
 
 def test_names_are_unique() -> None:
     value = Value(name="v", shape=(4,))
     node = Node(name="", operator="Relu", inputs=(0,), outputs=(1,))
     again = Node(name="", operator="Relu", inputs=(1,), outputs=(2,))
-    instance = lower(Graph(name="g", values=(value,) * 3, nodes=(node, again)), MACHINE)
-    assert list(instance.tensor_names) == ["v", "v_2", "v_3"]
-    assert len({op.name for op in instance.operations}) == 2
+    problem = lower(Graph(name="g", values=(value,) * 3, nodes=(node, again)), MACHINE)
+    assert list(problem.tensor_names) == ["v", "v_2", "v_3"]
+    assert len({op.name for op in problem.operations}) == 2
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_errors() -> None:
     with pytest.raises(
         InputError, match="lowering 'best' is unknown; use tiled, panel, weights or ideal"
     ):
-        lower(mlp(), MACHINE, lowering="best")
+        lower(mlp(), MACHINE, mapper="best")
     b = GraphBuilder("nothing")
     y = b.add("Identity", [b.input("x", (3,))])
     with pytest.raises(InputError, match="has no operations"):

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spmopt.core.graph import Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
 from spmopt.graph.normalization import split_normalizations
 from spmopt.graph.statistics import macs, operations
+from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
@@ -49,7 +49,7 @@ def forward(x: Array, scale: Array, bias: Array) -> list[Array]:
     return [*normalized(x, scale, bias, *statistics(x)), *statistics(x)]
 
 
-def sums(dy: Array, x: Array, mean: Array, deviation: Array) -> list[Array]:
+def partial_sums(dy: Array, x: Array, mean: Array, deviation: Array) -> list[Array]:
     hat = (x - channels(mean, x)) * channels(deviation, x)
     return [rows(dy * hat).sum(1), rows(dy).sum(1)]
 
@@ -83,7 +83,7 @@ RUN: dict[str, Callable[..., list[Array]]] = {
     "BatchNormalizationStatistics": statistics,
     "BatchNormalization": normalized,
     "NormalizationGradient": differentiated,
-    "NormalizationGradientSums": sums,
+    "NormalizationGradientSums": partial_sums,
     "NormalizationGradientApply": applied,
     "LossGradient": lambda y, labels: [y - labels[..., None]],
     "Relu": lambda x: [np.maximum(x, 0)],
@@ -143,7 +143,7 @@ def test_every_operation_of_a_cnn_can_be_cut() -> None:
     machine = load_machine("rtx2080ti")
     graph = training_graph(zoo.network("resnet18", batch=4))
     stuck, parts = (
-        {op.kind for op in listing(each, machine, lowering="panel").operations if not op.cut}
+        {op.kind for op in tileable(each, machine, mapper="panel").operations if not op.cut}
         for each in (graph, split_normalizations(graph))
     )
     assert stuck == {"BatchNormalizationTraining", "NormalizationGradient"}
@@ -170,7 +170,7 @@ def test_x_is_read_once_more(spm: str) -> None:
     graph = training_graph(zoo.network("resnet18", batch=4))
     machine = load_machine("rtx2080ti", {"spm": spm})
     before, after = (
-        sum(op.modes[0].spm_read_bytes for op in lower(each, machine, lowering="panel").operations)
+        sum(op.mappings[0].spm_read_bytes for op in lower(each, machine, mapper="panel").operations)
         for each in (graph, split_normalizations(graph))
     )
     extra = 0
@@ -187,10 +187,10 @@ def test_x_is_read_once_more(spm: str) -> None:
 def test_what_two_readings_cost_at_best(spm: str, least_ms: float) -> None:
     """ResNet-50 trains in 85.53 and 78.94 ms where a normalization is one operation."""
     graph = split_normalizations(training_graph(zoo.network("resnet50", batch=32)))
-    instance = lower(graph, load_machine("rtx2080ti", {"spm": spm}), lowering="panel")
-    found = solve(instance, "page", Request(tolerance=3e-4, threads=1))
+    problem = lower(graph, load_machine("rtx2080ti", {"spm": spm}), mapper="panel")
+    found = solve(problem, "residency", Request(tolerance=3e-4, threads=1))
     assert found.value is not None
-    time_ms = 1e3 * float(found.value) / instance.machine.clock_hz
+    time_ms = 1e3 * float(found.value) / problem.machine.clock_hz
     assert time_ms == pytest.approx(least_ms, rel=5e-4)
     assert found.bound is not None
     assert float(found.value / found.bound) < 1.0005

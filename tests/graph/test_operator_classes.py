@@ -15,7 +15,7 @@ from spmopt.frontends.networks import load_network
 from spmopt.graph import operators
 from spmopt.graph.operators.spec import OperatorSpec
 from spmopt.graph.operators.table import operators_of
-from spmopt.reporting.results import assumed_shares
+from spmopt.reporting.results import shares_assumed
 from tests.frontends.models import floats, model, saved
 
 
@@ -84,13 +84,13 @@ def test_each_operator_of_a_file_gets_a_rule_of_its_own(tmp_path: Path) -> None:
     ]
     text = '"classes.test.Dense" = { class = "product", equation = "mk,kn->mn" }\n'
     rules.write_text(text + '"classes.test.Wave".class = "pointwise"\n', encoding="utf-8")
-    instance = spmopt.lower(spmopt.load(path, operators=rules), spmopt.machine(spm="1MB"))
-    assert [op.modes[0].macs for op in instance.operations] == [32 * 64 * 48, 0]
+    problem = spmopt.lower(spmopt.load(path, operators=rules), spmopt.machine(spm="1MB"))
+    assert [op.mappings[0].macs for op in problem.operations] == [32 * 64 * 48, 0]
     # What the file said before it may say otherwise.
     rules.write_text(text + '"classes.test.Wave".class = "normalization"\n', encoding="utf-8")
     slower = spmopt.lower(spmopt.load(path, operators=rules), spmopt.machine(spm="1MB"))
-    assert slower.operations[1].modes[0].compute_cycles >= (
-        instance.operations[1].modes[0].compute_cycles
+    assert slower.operations[1].mappings[0].compute_cycles >= (
+        problem.operations[1].mappings[0].compute_cycles
     )
 
 
@@ -101,16 +101,14 @@ def test_results_say_what_was_assumed(tmp_path: Path) -> None:
         '"classes.test.Wave".class = "pointwise"\n',
         encoding="utf-8",
     )
-    instance = spmopt.lower(
-        spmopt.load(_file(tmp_path), operators=rules), spmopt.machine(spm="1MB")
-    )
-    solution = spmopt.solve(instance, "page", time_limit=5)
-    shares = assumed_shares(solution.instance, solution.result)
+    problem = spmopt.lower(spmopt.load(_file(tmp_path), operators=rules), spmopt.machine(spm="1MB"))
+    solution = spmopt.solve(problem, "residency", time_limit=5)
+    shares = shares_assumed(solution.problem, solution.result)
     assert set(shares) == {"classes.test.Dense", "classes.test.Wave"}
     assert sum(shares.values()) == pytest.approx(1)  # there are no other operators
     solution.save(tmp_path / "result.json")
     again = spmopt.read(tmp_path / "result.json")
-    assert assumed_shares(again.instance, again.result) == shares
+    assert shares_assumed(again.problem, again.result) == shares
     assert "classes.test.Wave" in str(solution)
 
 
@@ -146,8 +144,8 @@ def test_a_file_of_operators_may_replace_rules_of_the_program(tmp_path: Path) ->
         f"{rules}: replaces the program's own rule of Softmax",
         f"{rules}: replaces the program's own reason to refuse com.microsoft.MoE",
     ]
-    instance = spmopt.lower(graph, spmopt.machine(spm="1MB"))
-    assert [op.modes[0].macs for op in instance.operations] == [0, 8 * 64 * 64]
+    problem = spmopt.lower(graph, spmopt.machine(spm="1MB"))
+    assert [op.mappings[0].macs for op in problem.operations] == [0, 8 * 64 * 64]
     rule = operators.lookup("Softmax")
     assert rule.assumed == "pointwise"
     assert rule.operations(((8, 64),), ((8, 64),), {}) == 8 * 64

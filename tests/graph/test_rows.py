@@ -1,4 +1,4 @@
-"""Bands of rows: computed one after another they are the whole, halo kept and nothing twice."""
+"""Stripes: computed one after another they are the whole, halo kept and nothing twice."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spmopt.assemble import assemble
-from spmopt.audit.boxes import piece_maps
+from spmopt.audit.boxes import tile_maps
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.row_windows import Window
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph, Node
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.pieces.listing import Listing
-from spmopt.core.pieces.row_windows import Window
-from spmopt.core.pieces.segments import Segment
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.listing import listing
 from spmopt.graph.lower import lower
 from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.rows import RowAxes
+from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.verifier import require_legal
-from spmopt.verifier.pieces import check_pieces
-from tests.graph.feature_maps import banded, feature_maps
+from spmopt.verifier.fusion_tiles import check_fusion
+from tests.graph.feature_maps import feature_maps, striped
 from tests.graph.networks import attention, mlp
 from tests.graph.test_loops import run
 from tests.thorough import share
@@ -47,9 +47,9 @@ MACHINE = load_machine("rtx2080ti", {"spm": "16KB", "page": "64B"})
 Floats = NDArray[np.float32]
 
 
-def listed(graph: Graph) -> Listing:
+def listed(graph: Graph) -> TileableGraph:
     """Its values are those of the graph: nothing is folded."""
-    return listing(graph, MACHINE, lowering=UNFOLDED)
+    return tileable(graph, MACHINE, mapper=UNFOLDED)
 
 
 def numbers(graph: Graph) -> dict[int, Floats]:
@@ -108,7 +108,7 @@ _ROUND = {
 
 
 def resized(node: Node, x: Floats) -> Floats:
-    """Take rows one by one at exact positions, as ONNX defines them; borders repeat."""
+    """Take rows one by one at exact positions, as ONNX defines them; boundaries repeat."""
     attributes: Any = node.attributes
     size, wanted = x.shape[2], attributes["shape"][2]
     rows = []
@@ -124,7 +124,7 @@ def resized(node: Node, x: Floats) -> Floats:
                 at = Fraction((2 * row + 1) * size, 2 * wanted) - Fraction(1, 2)
             case _:  # any order
                 at = Fraction(size - 1 - row % size)
-        if attributes["mode"] == "nearest":
+        if attributes["mapping"] == "nearest":
             taken = {_ROUND[attributes["nearest_mode"]](at): 1.0}
         else:
             low = math.floor(at)
@@ -167,8 +167,8 @@ def place(name: str, of: str, rows_axis: int | None, batch: int) -> Any:
     return image if rows_axis is None else (image, *[slice(None)] * (rows_axis - 1), rows)
 
 
-def in_pieces(graph: Graph, found: Listing, instance: Instance) -> dict[int, Floats]:
-    """Run each operation of an instance on what it reads, all else NaN."""
+def fused(graph: Graph, found: TileableGraph, problem: Problem) -> dict[int, Floats]:
+    """Run each operation of a problem on its inputs, all else NaN."""
     start, axes = numbers(graph), RowAxes(LinkedAxes(graph))
     store = {
         index: start.get(index, np.full(value.shape, np.nan, np.float32))
@@ -176,18 +176,18 @@ def in_pieces(graph: Graph, found: Listing, instance: Instance) -> dict[int, Flo
     }
     names = {graph.values[index].name: index for index in store}
     by_name = {node.name: node for node in graph.nodes}
-    of = [re.sub(r"(\[\d+\])?(\[\d+:\d+\])?$", "", each.name) for each in instance.tensors]
-    for operation in instance.operations:
+    of = [re.sub(r"(\[\d+\])?(\[\d+:\d+\])?$", "", each.name) for each in problem.tensors]
+    for operation in problem.operations:
         node = by_name[re.sub(r"(\[\d+\])?(\[\d+:\d+\])?$", "", operation.name)]
         given = {value: np.full_like(store[value], np.nan) for value in node.inputs}
         for t in operation.reads:
             value = names[of[t]]
-            at = place(instance.tensors[t].name, of[t], axes.axis(value), found.batch)
+            at = place(problem.tensors[t].name, of[t], axes.axis(value), found.batch)
             given[value][at] = store[value][at]
         result = computed(node, [given[value] for value in node.inputs])
         for t in operation.writes:
             value = names[of[t]]
-            at = place(instance.tensors[t].name, of[t], axes.axis(value), found.batch)
+            at = place(problem.tensors[t].name, of[t], axes.axis(value), found.batch)
             store[value][at] = result[at]
     return store
 
@@ -195,13 +195,13 @@ def in_pieces(graph: Graph, found: Listing, instance: Instance) -> dict[int, Flo
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
 @settings(max_examples=share(80), deadline=None)
 @given(st.data())
-def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
-    """What a band does not read is NaN, what is not written yet too."""
+def test_stripes_compute_what_the_whole_does(data: st.DataObject) -> None:
+    """What a stripe does not read is NaN, what is not written yet too."""
     graph = data.draw(feature_maps())
     found = listed(graph)
-    cover = data.draw(banded(found))
-    instance, _ = found.instance(cover)
-    expected, store = whole(graph), in_pieces(graph, found, instance)
+    fusion_plan = data.draw(striped(found))
+    problem, _ = found.problem(fusion_plan)
+    expected, store = whole(graph), fused(graph, found, problem)
     for node in graph.nodes:
         (value,) = node.outputs
         np.testing.assert_allclose(store[value], expected[value], rtol=1e-4)
@@ -209,34 +209,36 @@ def test_bands_compute_what_the_whole_does(data: st.DataObject) -> None:
 
 @settings(max_examples=share(80), deadline=None)
 @given(st.data())
-def test_bands_do_the_work_of_the_whole_on_its_bytes(data: st.DataObject) -> None:
+def test_stripes_do_the_work_of_the_whole_on_its_bytes(data: st.DataObject) -> None:
     graph = data.draw(feature_maps())
-    found, given = listed(graph), lower(graph, MACHINE, lowering=UNFOLDED)
-    cover = data.draw(banded(found))
-    instance, origins = found.instance(cover)
+    found, given = listed(graph), lower(graph, MACHINE, mapper=UNFOLDED)
+    fusion_plan = data.draw(striped(found))
+    problem, origins = found.problem(fusion_plan)
     work = Counter[int]()
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for operation, origin in zip(instance.operations, origins, strict=True):
-        work[origin.operation] += operation.modes[0].macs
+    for operation, origin in zip(problem.operations, origins, strict=True):
+        work[origin.operation] += operation.mappings[0].macs
         if origin.rows is not None:
-            rows.setdefault((origin.operation, origin.piece), []).append(origin.rows)
+            rows.setdefault((origin.operation, origin.fusion_tile), []).append(origin.rows)
     rounded = set[int]()
-    for (at, _), bands in rows.items():
+    for (at, _), stripes in rows.items():
         cut = found.operations[at].rows
         assert cut is not None
-        few = min(end - begin for begin, end in bands)
-        # Each band of a transposed convolution multiplies a row of X at least.
+        few = min(end - begin for begin, end in stripes)
+        # Each stripe of a transposed convolution multiplies a row of X at least.
         rounded |= {at for window in cut.windows.values() if few * window.size < cut.count}
-        assert [0, *(end for _, end in bands)] == [*(begin for begin, _ in bands), cut.count]
+        assert [0, *(end for _, end in stripes)] == [*(begin for begin, _ in stripes), cut.count]
     for at, operation in enumerate(given.operations):
-        macs = operation.modes[0].macs
+        macs = operation.mappings[0].macs
         assert work[at] == macs or (at in rounded and work[at] > macs)
-    assert sum(t.size_bytes for t in instance.tensors) == sum(t.size_bytes for t in given.tensors)
+    assert sum(t.size_bytes for t in problem.tensors) == sum(t.size_bytes for t in given.tensors)
     assert found.graph is not None
-    assert check_pieces(piece_maps(found.graph, found, cover, instance)) == ()
-    plan = find("belady-size").load()(instance, Request(objective=MAKESPAN, threads=1)).plan
-    assert plan is not None
-    assert require_legal(instance, assemble(instance, plan)).legal
+    assert check_fusion(tile_maps(found.graph, found, fusion_plan, problem)) == ()
+    residency_plan = (
+        find("belady-size").load()(problem, Request(objective=MAKESPAN, threads=1)).residency_plan
+    )
+    assert residency_plan is not None
+    assert require_legal(problem, assemble(problem, residency_plan)).legal
 
 
 def test_windows_know_what_they_need_and_what_they_allow() -> None:
@@ -303,7 +305,7 @@ def test_rows_of_larger_maps_by_hand() -> None:
         return windows_of("Resize", [(1, 2, of, 3)], shape=(1, 2, rows, 3), **attributes)
 
     assert resized(16) == Window(size=8, divisor=2)
-    linear = resized(16, mode="linear")
+    linear = resized(16, mapping="linear")
     assert linear == Window(size=8, first=-1, span=3, divisor=2)
     asymmetric: dict[str, Any] = {
         "coordinate_transformation_mode": "asymmetric",
@@ -316,32 +318,34 @@ def test_rows_of_larger_maps_by_hand() -> None:
     assert inexact == Window(size=6, stride=3, first=-1, span=3, divisor=5)
     refused: list[dict[str, Any]] = [
         {"coordinate_transformation_mode": "tf_crop_and_resize"},
-        {"mode": "cubic"},
+        {"mapping": "cubic"},
         {"coordinate_transformation_mode": "half_pixel", "nearest_mode": "floor"},
     ]
     assert [resized(16, **each) for each in refused] == [None] * 3
     # A crop may be enlarged to the size of the whole.
     assert resized(8, coordinate_transformation_mode="tf_crop_and_resize") is None
     assert resized(8) == Window(size=8)
-    assert resized(4, mode="linear", antialias=1) is None
+    assert resized(4, mapping="linear", antialias=1) is None
 
 
 def test_rows_of_a_network_are_its_height() -> None:
     found = listed(zoo.network("mobilenetv2", batch=2))
-    segment = Segment(begin=0, end=33, pieces=2, bands=4)
-    assert not found.obstacle(segment)
-    borders = found.borders(segment)
-    assert borders[0] == (0, 28, 56, 84, 112)  # a stride of 2, of the image
-    assert borders[3] == (0, 27, 55, 83, 112)  # three rows each: one must wait
-    assert borders[-1] == (0, 6, 13, 20, 28)
-    assert "bands are of one of 2 pieces" in found.obstacle(Segment(begin=0, end=3, bands=4))
-    last = len(found.operations)
-    assert "cannot be cut into bands" in found.obstacle(
-        Segment(begin=last - 2, end=last, pieces=2, bands=2)
+    fused_group = FusedGroup(begin=0, end=33, micro_batches=2, stripes=4)
+    assert not found.obstacle(fused_group)
+    boundaries = found.boundaries(fused_group)
+    assert boundaries[0] == (0, 28, 56, 84, 112)  # a stride of 2, of the image
+    assert boundaries[3] == (0, 27, 55, 83, 112)  # three rows each: one must wait
+    assert boundaries[-1] == (0, 6, 13, 20, 28)
+    assert "stripes are of one of 2 fusion tiles" in found.obstacle(
+        FusedGroup(begin=0, end=3, stripes=4)
     )
-    late = Segment(begin=last - 10, end=last - 3, pieces=2, bands=8)
-    assert "has no rows to compute, or to take, in some of 8 bands" in found.obstacle(late)
-    assert pickle.loads(pickle.dumps(found)).instance(found.uniform(2)) == found.instance(
+    last = len(found.operations)
+    assert "cannot be cut into stripes" in found.obstacle(
+        FusedGroup(begin=last - 2, end=last, micro_batches=2, stripes=2)
+    )
+    late = FusedGroup(begin=last - 10, end=last - 3, micro_batches=2, stripes=8)
+    assert "has no rows to compute, or to take, in some of 8 stripes" in found.obstacle(late)
+    assert pickle.loads(pickle.dumps(found)).problem(found.uniform(2)) == found.problem(
         found.uniform(2)
     )
 
@@ -350,8 +354,8 @@ def test_what_has_no_windows_has_no_rows() -> None:
     for graph in (mlp(), attention()):
         assert RowAxes(LinkedAxes(graph)).rows is None
         found = listed(graph)
-        said = found.obstacle(Segment(begin=0, end=1, pieces=found.batch, bands=2))
-        assert "cannot be cut into bands of rows" in said
+        said = found.obstacle(FusedGroup(begin=0, end=1, micro_batches=found.batch, stripes=2))
+        assert "cannot be cut into stripes" in said
 
 
 def test_gradients_through_windows_are_not_cut() -> None:
@@ -364,7 +368,7 @@ def test_gradients_through_windows_are_not_cut() -> None:
     assert rows["ReluGradient"] > 10
 
 
-def test_a_segment_does_not_read_all_rows_of_what_it_makes_in_bands() -> None:
+def test_a_fused_group_does_not_read_all_rows_of_what_it_makes_in_stripes() -> None:
     b = GraphBuilder("scale")
     x = b.add("Relu", [b.input("x", (2, 3, 8, 4))], name="r")
     flat = b.add("Flatten", [x], name="flat")
@@ -374,15 +378,17 @@ def test_a_segment_does_not_read_all_rows_of_what_it_makes_in_bands() -> None:
     conv = b.add("Conv", [x, w], name="c", pads=(1, 0, 1, 0))
     found = listed(b.finish([y, b.add("Mul", [conv, mean], name="m")]))
     names = [each.name for each in found.operations]
-    assert "y cannot be cut into bands" in found.obstacle(
-        Segment(begin=0, end=2, pieces=2, bands=2)
+    assert "y cannot be cut into stripes" in found.obstacle(
+        FusedGroup(begin=0, end=2, micro_batches=2, stripes=2)
     )
-    assert "mean cannot be cut" in found.obstacle(Segment(begin=2, end=3, pieces=2, bands=2))
-    both = Segment(begin=names.index("c"), end=names.index("m") + 1, pieces=2, bands=2)
+    assert "mean cannot be cut" in found.obstacle(
+        FusedGroup(begin=2, end=3, micro_batches=2, stripes=2)
+    )
+    both = FusedGroup(begin=names.index("c"), end=names.index("m") + 1, micro_batches=2, stripes=2)
     assert not found.obstacle(both)
-    cover = (Segment(begin=0, end=both.begin, pieces=2), both)
-    instance, _ = found.instance(cover)
-    assert instance.operations[-1].name == "m[1][4:8]"
-    assert instance.tensors[instance.operations[-1].reads[-1]].name == "mean[1]"
-    with pytest.raises(InputError, match="at least 1 piece of 1 band"):
-        Segment(begin=0, end=1, bands=0)
+    fusion_plan = (FusedGroup(begin=0, end=both.begin, micro_batches=2), both)
+    problem, _ = found.problem(fusion_plan)
+    assert problem.operations[-1].name == "m[1][4:8]"
+    assert problem.tensors[problem.operations[-1].reads[-1]].name == "mean[1]"
+    with pytest.raises(InputError, match="at least 1 fusion tile of 1 stripe"):
+        FusedGroup(begin=0, end=1, stripes=0)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STATIONARY, Operand
+from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiles import SHARE, _sizes, budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling
@@ -42,7 +42,7 @@ def tiled(gemm: Gemm, pages: int, *, added: bool = False, others: int = 0) -> Ti
 
 
 def traffic(gemm: Gemm, tiling: Tiling, *, added: bool = False) -> int:
-    p = [tiling.operands.get(t, Operand()).passes for t in range(3)]
+    p = [tiling.operands.get(t, Operand()).fetches for t in range(3)]
     moved = [p[0], p[1], 2 * p[2] if added else 2 * p[2] - 1]
     return sum(map(prod, zip(moved, sizes(gemm), strict=True)))
 
@@ -106,7 +106,7 @@ def test_no_other_tiles_move_less(
     gemm = Gemm(m=m, k=k, n=n, batch=batch, slices=(batch,) * 3)
     found = tiled(gemm, pages, added=added)
     best = least(gemm, budget_bytes(machine(pages)), added=added)
-    if STATIONARY in found.operands.values():
+    if REQUIRED_RESIDENT in found.operands.values():
         assert batch == 1
         assert traffic(gemm, found, added=added) == sum(sizes(gemm)) + added * sizes(gemm)[2]
     elif best is not None:
@@ -129,31 +129,31 @@ def test_it_fits_and_more_room_never_means_more_traffic(
     before = None
     for pages in sorted(data.draw(st.sets(st.integers(1, 400), min_size=1, max_size=8))):
         found = tiled(gemm, pages, others=others)
-        stationary = [t for t in range(3) if found.operands.get(t) == STATIONARY]
-        kept = [sizes(gemm)[t] for t in stationary]
+        required_resident = [t for t in range(3) if found.operands.get(t) == REQUIRED_RESIDENT]
+        kept = [sizes(gemm)[t] for t in required_resident]
         taken = sum(map(machine(pages).pages, [*kept, found.scratch_bytes]))
         assert taken <= max(1, int(pages * SHARE))
         assert found.scratch_bytes > 0
-        assert not (sliced and batch > 1 and stationary)
+        assert not (sliced and batch > 1 and required_resident)
         moved = traffic(gemm, found)
         assert before is None or moved <= before
         before = moved
 
 
-def test_the_operand_that_takes_least_room_is_stationary() -> None:
+def test_the_operand_that_takes_least_room_is_required_resident() -> None:
     # 16 B of B take a page, two rows of A and of C, of 8 B each, two pages.
     found = tiled(Gemm(m=100, k=2, n=2), 6)
-    assert found.operands == {1: STATIONARY}
+    assert found.operands == {1: REQUIRED_RESIDENT}
     assert found.scratch_bytes == 2 * (2 + 2) * ELEMENT
     # One page less, and nothing is.
-    assert STATIONARY not in tiled(Gemm(m=100, k=2, n=2), 5).operands.values()
+    assert REQUIRED_RESIDENT not in tiled(Gemm(m=100, k=2, n=2), 5).operands.values()
 
 
 @pytest.mark.parametrize("kept", range(3))
 def test_the_smallest_stays_of_large_products(kept: int) -> None:
     long = {0: 2, 1: 0, 2: 1}[kept]  # the dimension that the smallest lacks
     m, k, n = (200 if d == long else 10 for d in range(3))
-    assert tiled(Gemm(m=m, k=k, n=n), 200).operands == {kept: STATIONARY}
+    assert tiled(Gemm(m=m, k=k, n=n), 200).operands == {kept: REQUIRED_RESIDENT}
 
 
 @pytest.mark.parametrize("pages", [2, 4, 16, 128])
@@ -161,12 +161,12 @@ def test_what_bypasses_neither_stays_nor_has_a_buffer(pages: int) -> None:
     gemm = Gemm(m=40, k=8, n=4, a=(0,), b=(1,), c=(0,))
     free = tiled(gemm, pages)
     barred = least_traffic(gemm, [0, 1], [2], sizes(gemm), machine(pages), lines={}, bypassing={1})
-    assert not barred.operands.get(1, Operand()).stationary
+    assert not barred.operands.get(1, Operand()).required_resident
     assert barred.scratch_bytes <= budget_bytes(machine(pages))
     if pages == 128:
-        assert free.operands == {1: STATIONARY}
+        assert free.operands == {1: REQUIRED_RESIDENT}
         # Two rows of A, of what it shares with C; B has none.
-        assert barred == Tiling(operands={2: STATIONARY}, scratch_bytes=2 * ELEMENT * 40)
+        assert barred == Tiling(operands={2: REQUIRED_RESIDENT}, scratch_bytes=2 * ELEMENT * 40)
 
 
 def test_windows_keep_their_lines() -> None:
@@ -175,8 +175,8 @@ def test_windows_keep_their_lines() -> None:
     lines = {0: 96, 2: 64}
     of = [512, 288, 1024]
     found = least_traffic(gemm, [0, 1], [2], of, machine(100), lines=lines)
-    assert found == Tiling(operands={1: STATIONARY}, scratch_bytes=96 + 64)
+    assert found == Tiling(operands={1: REQUIRED_RESIDENT}, scratch_bytes=96 + 64)
     # Without room for W two tiles of C stay, and rows of A have their share of the lines.
     found = least_traffic(gemm, [0, 1], [2], of, machine(20), lines=lines)
-    assert STATIONARY not in found.operands.values()
+    assert REQUIRED_RESIDENT not in found.operands.values()
     assert found.scratch_bytes <= 10 * PAGE

@@ -62,12 +62,12 @@ def test_energy_of_two_layers_by_hand() -> None:
     case = two_layers()
     spent = Energy(dram_pj_per_byte=100, mac_pj=4)
     area = Area(engine_mm2=2, mm2_per_gbps=10**9)
-    base = replace(case.instance.machine, energy=spent, area=area)
+    base = replace(case.problem.machine, energy=spent, area=area)
     machine = with_technology(base, toy(base.spm_bytes))
-    totals = verify(replace(case.instance, machine=machine), case.schedule).totals
+    totals = verify(replace(case.problem, machine=machine), case.schedule).totals
     assert totals is not None
     report = energy_report(totals, machine)
-    # 16 bytes in, 8 out; the modes read 6 and write 10 bytes and do 4 MACs; 15 cycles of 1 s.
+    # 16 bytes in, 8 out; the mappings read 6 and write 10 bytes and do 4 MACs; 15 cycles of 1 s.
     pico = 1e-12
     assert report.dram_j == pytest.approx(24 * 100 * pico)
     assert report.spm_read_j == pytest.approx((6 + 8) * 1.5 * pico)

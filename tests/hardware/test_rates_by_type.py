@@ -83,7 +83,7 @@ def test_the_widest_factor_is_the_type_of_a_product(types: tuple[str, ...], foun
     assert product_type(Gemm(m=1, k=1, n=1), types) == found
 
 
-def lowered(machine: spmopt.Machine, dtype: str | None) -> spmopt.Instance:
+def lowered(machine: spmopt.Machine, dtype: str | None) -> spmopt.Problem:
     b = GraphBuilder("one")
     x, w, bias = b.input("x", (64, 128)), b.weight("w", (128, 256)), b.weight("bias", (256,))
     workload = spmopt.load(b.finish([b.add("Relu", [b.add("Gemm", [x, w, bias])])]), dtype=dtype)
@@ -97,7 +97,9 @@ def test_products_take_the_rate_of_their_type() -> None:
     }
     plain = load_machine("rtx2080ti", given)
     cycles = {
-        name: [operation.modes[0].compute_cycles for operation in lowered(plain, name).operations]
+        name: [
+            operation.mappings[0].compute_cycles for operation in lowered(plain, name).operations
+        ]
         for name in ("fp32", "bf16", "int8")
     }
     relu = -(-64 * 256 // 1000)
@@ -107,10 +109,10 @@ def test_products_take_the_rate_of_their_type() -> None:
 
 def test_an_array_is_as_much_faster() -> None:
     base = load_machine("small-npu")
-    own = [op.modes[0].compute_cycles for op in lowered(base, "int8").operations]
+    own = [op.mappings[0].compute_cycles for op in lowered(base, "int8").operations]
     twice = override(base, {"throughput.int8": 2 * base.operations_per_s})
     assert twice.operations_per_s == base.operations_per_s
-    found = [op.modes[0].compute_cycles for op in lowered(twice, "int8").operations]
+    found = [op.mappings[0].compute_cycles for op in lowered(twice, "int8").operations]
     assert found == [-(-own[0] // 2), own[1]]
     assert lowered(twice, None).operations == lowered(base, None).operations
 
@@ -119,8 +121,8 @@ def test_energy_of_macs_by_type_is_in_every_objective_and_report() -> None:
     given: dict[str, Setting] = {"energy.mac_pj": 4.6, "energy.mac_pj.int8": 0.23}
     machine, macs = load_machine("small-npu", given), 64 * 128 * 256
     for name, each in (("int8", 0.23), ("fp32", 4.6)):
-        instance = lowered(machine, name)
-        solution = spmopt.solve(instance, "page", objective="energy")
+        problem = lowered(machine, name)
+        solution = spmopt.solve(problem, "residency", objective="energy")
         result = solution.result
         assert result.totals is not None
         assert result.value is not None
@@ -134,7 +136,7 @@ def test_energy_of_macs_by_type_is_in_every_objective_and_report() -> None:
         assert not spmopt.verify(solution).violations
     # Of a machine without types nothing changes, the energy of its MACs in particular.
     plain = load_machine("small-npu")
-    result = spmopt.solve(lowered(plain, "int8"), "page", objective="energy").result
+    result = spmopt.solve(lowered(plain, "int8"), "residency", objective="energy").result
     assert result.totals is not None
     assert result.totals.own_picojoules == 0
     assert energy_report(result.totals, plain).mac_j == pytest.approx(macs * 4.6e-12)

@@ -9,7 +9,7 @@ from spmopt.core.machine import Machine, SpmTechnology
 from spmopt.hardware.machines import load_machine, override
 from spmopt.hardware.scratchpad import with_technology
 from spmopt.hardware.technologies import load_technology
-from spmopt.tiles.partition import scaled
+from spmopt.tiles.partition import scale
 
 STT = load_technology("deepnvm-stt")
 
@@ -81,7 +81,7 @@ def test_no_bank_is_an_error() -> None:
 
 def test_cores_have_a_scratchpad_each() -> None:
     core = with_technology(gpu(), STT, banks=100)
-    four = scaled(core, 4)
+    four = scale(core, 4)
     assert four.memory == SpmTechnology(
         technology="deepnvm-stt",
         source="DeepNVM++, table II, 16 nm",
@@ -100,7 +100,7 @@ def test_units_follow_the_array_and_the_rate() -> None:
     assert gpu().mac_units == 3584  # CUDA cores
     npu = load_machine("large-npu")
     assert npu.mac_units == 128 * 128
-    assert scaled(npu, 4).mac_units == 4 * 128 * 128
+    assert scale(npu, 4).mac_units == 4 * 128 * 128
     assert override(npu, {"array.rows": 256}).mac_units == 256 * 128
     assert override(npu, {"array.rows": 64}).mac_units == 64 * 128
     faster = replace(npu, operations_per_s=2 * npu.operations_per_s)

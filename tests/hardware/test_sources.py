@@ -42,7 +42,7 @@ def test_banks_of_both_are_warned_of(capsys: pytest.CaptureFixture[str], tmp_pat
     run = runner(capsys)
     for second, count in (("nvsim-stt", 0), ("deepnvm-stt", 1)):
         line = f"--bank 1MiB:nvsim-sram --bank 3MB:{second} -o {tmp_path / 'i.json'}"
-        found = run(f"instance alexnet {line}")
+        found = run(f"problem alexnet {line}")
         assert found.code == 0
         assert found.err.count("warning: technologies of two sources") == count
     for other, count in (("nvsim-stt", 0), ("deepnvm-stt", 1)):

@@ -1,4 +1,4 @@
-"""Golden instances: a JSON file each, and ``index.json`` with what is known of them."""
+"""Golden problems: a JSON file each, and ``index.json`` with what is known of them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from spmopt.core.instance import Instance
-from spmopt.io.files import read_instance
+from spmopt.core.problem import Problem
+from spmopt.io.files import read_problem
 
 FOLDER = Path(__file__).parents[2] / "instances"
 INDEX = "index.json"
@@ -20,12 +20,12 @@ MILP = "plain model in whole pages, solved by HiGHS"
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """What is known of an instance and an objective; exact values as ``3`` or ``3/7``.
+    """What is known of a problem and an objective; exact values as ``3`` or ``3/7``.
 
     Attributes
     ----------
     optimum, whole_optimum
-        Over all schedules in the instance's order; over those that keep whole tensors.
+        Over all schedules in the problem's order; over those that keep whole tensors.
     proved_by
         How the optimum is known; empty without one.
     bound
@@ -48,16 +48,16 @@ class Known:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """An instance's source and its objectives; an infeasible one has none."""
+    """A problem's source and its objectives; an infeasible one has none."""
 
     source: str
     feasible: bool = True
     objectives: Mapping[str, Known] = field(default_factory=dict)
 
 
-def instance(name: str, folder: Path = FOLDER) -> Instance:
-    """Read a golden instance."""
-    return read_instance(folder / f"{name}.json")
+def problem(name: str, folder: Path = FOLDER) -> Problem:
+    """Read a golden problem."""
+    return read_problem(folder / f"{name}.json")
 
 
 def read_index(folder: Path = FOLDER) -> dict[str, Entry]:

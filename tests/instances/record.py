@@ -1,6 +1,6 @@
-"""Build golden instances and record what is known of them.
+"""Build golden problems and record what is known of them.
 
-``python -m tests.instances.record NAME ...`` writes ``instances/NAME.json`` and its entry in
+``python -m tests.problems.record NAME ...`` writes ``instances/NAME.json`` and its entry in
 ``instances/index.json`` for sources of ``tests/instances/sources.py``; without names, for all.
 """
 
@@ -14,10 +14,10 @@ from formulations.residency import page
 from formulations.solver.program import SolverStatus
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from spmopt.policies import belady
 from spmopt.verifier import bound, require_legal
 from tests.brute_force import optimum
@@ -27,41 +27,41 @@ from tests.instances.golden import Entry, Known
 from tests.instances.sources import SOURCES, Source
 
 
-def page_values(instance: Instance, objective: Objective) -> tuple[float, Fraction]:
+def page_values(problem: Problem, objective: Objective) -> tuple[float, Fraction]:
     """Bound and value of ``page``, both recomputed by the verifier."""
-    start = belady(instance, Request(objective=objective)).plan
-    outcome = page.schedule(instance, Request(objective=objective, start=start, threads=1))
-    if outcome.plan is None or outcome.certificate is None:
-        raise ValueError(f"instance {instance.name}: page returned no schedule or no bound")
-    totals = require_legal(instance, assemble(instance, outcome.plan)).totals
+    start = belady(problem, Request(objective=objective)).residency_plan
+    outcome = page.schedule(problem, Request(objective=objective, start=start, threads=1))
+    if outcome.residency_plan is None or outcome.certificate is None:
+        raise ValueError(f"problem {problem.name}: page returned no schedule or no bound")
+    totals = require_legal(problem, assemble(problem, outcome.residency_plan)).totals
     if totals is None:
-        raise ValueError(f"instance {instance.name}: the verifier gave no totals")
-    return float(bound(instance, outcome.certificate)), totals.value(objective)
+        raise ValueError(f"problem {problem.name}: the verifier gave no totals")
+    return float(bound(problem, outcome.certificate)), totals.value(objective)
 
 
-def brute_force(instance: Instance, objective: Objective, residency: str) -> Fraction | None:
-    """The optimum, or None if the instance is infeasible."""
-    found = optimum(instance, objective, residency=residency)
+def brute_force(problem: Problem, objective: Objective, residency: str) -> Fraction | None:
+    """The optimum, or None if the problem is infeasible."""
+    found = optimum(problem, objective, residency=residency)
     return None if found is None else found.value
 
 
-def plain_pages(instance: Instance, objective: Objective) -> Fraction:
+def plain_pages(problem: Problem, objective: Objective) -> Fraction:
     """The optimum of the plain model in whole pages, which is a whole number here."""
-    answer = solve_plain(instance, objective, pages=True)
+    answer = solve_plain(problem, objective, pages=True)
     if answer.answer.status is not SolverStatus.OPTIMAL or answer.value is None:
-        raise ValueError(f"instance {instance.name}: the plain model was not solved")
+        raise ValueError(f"problem {problem.name}: the plain model was not solved")
     return Fraction(round(answer.value))
 
 
-def known(source: Source, instance: Instance, objective_name: str) -> Known:
+def known(source: Source, problem: Problem, objective_name: str) -> Known:
     """Prove what can be proved."""
-    objective = objective_named(objective_name, instance.machine)
-    lower, value = page_values(instance, objective)
+    objective = objective_named(objective_name, problem.machine)
+    lower, value = page_values(problem, objective)
     best, whole, proof = None, None, source.proof
     if proof == golden.BRUTE_FORCE:
-        best, whole = (brute_force(instance, objective, kind) for kind in ("page", "whole"))
+        best, whole = (brute_force(problem, objective, kind) for kind in ("page", "whole"))
     elif proof == golden.MILP:
-        best = plain_pages(instance, objective)
+        best = plain_pages(problem, objective)
     by_hand = source.optima.get(objective_name)
     if by_hand is not None:
         if by_hand != best:
@@ -77,12 +77,12 @@ def known(source: Source, instance: Instance, objective_name: str) -> Known:
 
 
 def record(name: str, folder: Path = golden.FOLDER) -> Entry:
-    """Write the instance and return its entry."""
+    """Write the problem and return its entry."""
     source = SOURCES[name]
-    instance = source.build()
-    write_instance(folder / f"{name}.json", instance)
+    problem = source.build()
+    write_problem(folder / f"{name}.json", problem)
     try:
-        found = {o: known(source, instance, o) for o in source.objectives}
+        found = {o: known(source, problem, o) for o in source.objectives}
     except InfeasibleError:
         return Entry(source=source.text, feasible=False)
     return Entry(source=source.text, objectives=found)

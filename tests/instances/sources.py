@@ -1,4 +1,4 @@
-"""Where each golden instance comes from: by hand, at random, a network, or a command."""
+"""Where each golden problem comes from: by hand, at random, a network, or a command."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from tempfile import TemporaryDirectory
 
 from spmopt.cli import main
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from tests.graph import networks
 from tests.instances.golden import BRUTE_FORCE, MILP
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """How an instance is made.
+    """How a problem is made.
 
-    ``proof``: how to prove its optimum, one of ``tests.instances.golden``, or empty.
+    ``proof``: how to prove its optimum, one of ``tests.problems.golden``, or empty.
     ``optima``: those that one can work out by hand, by objective.
     """
 
     text: str
-    build: Callable[[], Instance]
+    build: Callable[[], Problem]
     proof: str = ""
     optima: Mapping[str, int] = field(default_factory=dict)
     objectives: tuple[str, ...] = ("traffic", "time")
 
 
 READ = Op(reads="x", cycles=5)
-FIXED = Op(reads="x", stationary="x")
+FIXED = Op(reads="x", required_resident="x")
 X = {"x": (8, "in")}
 Y = {"y": (8, "")}
 
 
-def _by_hand(text: str, build: Callable[[], Instance], **optima: int) -> Source:
+def _by_hand(text: str, build: Callable[[], Problem], **optima: int) -> Source:
     return Source(text=f"by hand: {text}", build=build, proof=BRUTE_FORCE, optima=optima)
 
 
@@ -64,7 +64,7 @@ _BY_HAND = {
         "of x, a page and a byte, the page stays beside y",
         lambda: tiny(
             {"x": (5, "in"), "y": (4, "in")},
-            [READ, Op(reads="y", stationary="y"), READ],
+            [READ, Op(reads="y", required_resident="y"), READ],
             spm=8,
         ),
         traffic=5 + 4 + 1,
@@ -75,17 +75,17 @@ _BY_HAND = {
         traffic=9,
         time=9 + 5,
     ),
-    "passes": _by_hand(
-        "a page for operands of several passes; z, in place, saves most",
+    "fetches": _by_hand(
+        "a page for operands of several fetches; z, in place, saves most",
         lambda: tiny(
             {"x": (4, "in"), "y": (4, "keep"), "z": (8, "in keep")},
-            [Op(reads="x z", writes="y z", passes={"x": 3, "y": 2, "z": 2})],
+            [Op(reads="x z", writes="y z", fetches={"x": 3, "y": 2, "z": 2})],
             spm=4,
         ),
         traffic=12 + 12 + 32 - 8,
     ),
     "dirty-leaves": _by_hand(
-        "y is stored before what is stationary takes its place, and loaded again",
+        "y is stored before what is required-resident takes its place, and loaded again",
         lambda: tiny({**X, **Y}, [Op(writes="y"), FIXED, Op(reads="y")], spm=8),
         traffic=24,
         time=24,
@@ -104,10 +104,12 @@ _BY_HAND = {
         traffic=24 + 4,
         time=24 + 4,
     ),
-    "stationary-result": _by_hand(
-        "a stationary result is stored after the computation",
+    "required-resident-result": _by_hand(
+        "a required-resident result is stored after the computation",
         lambda: tiny(
-            {**X, "y": (8, "keep")}, [Op(reads="x", writes="y", cycles=50, stationary="y")], spm=8
+            {**X, "y": (8, "keep")},
+            [Op(reads="x", writes="y", cycles=50, required_resident="y")],
+            spm=8,
         ),
         traffic=16,
         time=50 + 8,
@@ -131,10 +133,10 @@ _BY_HAND = {
         time=8,
     ),
     "set-up": _by_hand(
-        "a command takes 10 cycles to start, and 3 bytes one cycle; two passes are one command",
+        "a command takes 10 cycles to start, and 3 bytes one cycle; two fetches are one command",
         lambda: tiny(
             X,
-            [Op(reads="x", passes={"x": 2})],
+            [Op(reads="x", fetches={"x": 2})],
             spm=4,
             dma_setup_cycles=10,
             dram_bytes_per_s=3,
@@ -142,16 +144,16 @@ _BY_HAND = {
         traffic=12,
         time=10 + 6,
     ),
-    "two-modes": _by_hand(
-        "the second mode is faster, though it keeps x stationary",
+    "two-mappings": _by_hand(
+        "the second mapping is faster, though it keeps x required-resident",
         lambda: tiny(
-            X, [[Op(reads="x", cycles=20), Op(reads="x", cycles=1, stationary="x")]], spm=8
+            X, [[Op(reads="x", cycles=20), Op(reads="x", cycles=1, required_resident="x")]], spm=8
         ),
         traffic=8,
         time=8 + 1,
     ),
     "infeasible": _by_hand(
-        "two pages are stationary, and there is one", lambda: tiny(X, [FIXED], spm=7)
+        "two pages are required-resident, and there is one", lambda: tiny(X, [FIXED], spm=7)
     ),
 }
 
@@ -159,7 +161,7 @@ _RANDOM = {
     "max_operations": 6,
     "max_tensors": 4,
     "page_bytes": 2,
-    "max_modes": 2,
+    "max_mappings": 2,
     "duplex": True,
     "setup": True,
 }
@@ -168,8 +170,8 @@ _RANDOM = {
 def _random(seed: int) -> Source:
     features = ", ".join(f"{name}={value}" for name, value in _RANDOM.items())
     return Source(
-        text=f"tests.strategies.random_instance({seed}, {features})",
-        build=lambda: random_instance(seed, **_RANDOM),
+        text=f"tests.strategies.random_problem({seed}, {features})",
+        build=lambda: random_problem(seed, **_RANDOM),
         proof=BRUTE_FORCE,
         objectives=("traffic", "time", "energy"),
     )
@@ -178,7 +180,7 @@ def _random(seed: int) -> Source:
 _SEEDS = {f"random-{seed}": _random(seed) for seed in (3, 8, 21, 34, 55, 89)}
 
 
-def _lower(graph: Graph, spm_bytes: int) -> Instance:
+def _lower(graph: Graph, spm_bytes: int) -> Problem:
     """A training step on a machine whose times are whole cycles: one byte a cycle, 64 ops."""
     machine = Machine(
         name="tiny-npu",
@@ -224,7 +226,7 @@ def lenet5() -> Graph:
     return b.finish([b.add("CrossEntropy", [x, labels], name="loss")])
 
 
-def _lenet5() -> Instance:
+def _lenet5() -> Problem:
     machine = Machine(
         name="small",
         spm_bytes=256 * 1024,
@@ -236,19 +238,19 @@ def _lenet5() -> Instance:
 
 
 def _command(arguments: str) -> Source:
-    """What ``spmopt instance`` writes."""
+    """What ``spmopt problem`` writes."""
 
-    def build() -> Instance:
+    def build() -> Problem:
         with TemporaryDirectory() as folder:
-            path = Path(folder) / "instance.json"
-            main(["instance", *shlex.split(arguments), "-o", str(path)])
-            return read_instance(path)
+            path = Path(folder) / "problem.json"
+            main(["problem", *shlex.split(arguments), "-o", str(path)])
+            return read_problem(path)
 
-    return Source(text=f"spmopt instance {arguments}", build=build)
+    return Source(text=f"spmopt problem {arguments}", build=build)
 
 
 _LARGER = {
-    "lenet5": Source(text="training step of tests.instances.sources.lenet5", build=_lenet5),
+    "lenet5": Source(text="training step of tests.problems.sources.lenet5", build=_lenet5),
     "resnet50-small": _command(
         "resnet50 --training --batch 2 --param image=64 --machine small-npu --spm 2MB"
     ),

@@ -1,4 +1,4 @@
-"""Golden instances: every one reproduces what its entry says."""
+"""Golden problems: every one reproduces what its entry says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from formulations.residency.whole import schedule as whole
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import TRAFFIC, objective_named
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from spmopt.policies import belady, lru, stream
 from spmopt.solving import compare
 from tests.brute_force import optimum
@@ -54,22 +54,22 @@ def test_every_kind_is_there() -> None:
 
 @proved
 def test_the_optimum_is_proved_again(name: str, objective_name: str, known: Known) -> None:
-    instance = golden.instance(name)
-    objective = objective_named(objective_name, instance.machine)
+    problem = golden.problem(name)
+    objective = objective_named(objective_name, problem.machine)
     if known.proved_by == golden.MILP:
-        assert plain_pages(instance, objective) == known.exact("optimum")
+        assert plain_pages(problem, objective) == known.exact("optimum")
     else:
-        assert brute_force(instance, objective, "page") == known.exact("optimum")
-        assert brute_force(instance, objective, "whole") == known.exact("whole_optimum")
+        assert brute_force(problem, objective, "page") == known.exact("optimum")
+        assert brute_force(problem, objective, "whole") == known.exact("whole_optimum")
 
 
 @every
 def test_page_is_as_good_and_its_bound_as_strong(
     name: str, objective_name: str, known: Known
 ) -> None:
-    instance = golden.instance(name)
-    objective = objective_named(objective_name, instance.machine)
-    bound, value = page_values(instance, objective)
+    problem = golden.problem(name)
+    objective = objective_named(objective_name, problem.machine)
+    bound, value = page_values(problem, objective)
     if known.optimum is not None:
         assert bound <= exact(known, "optimum") <= value
     assert bound <= value
@@ -81,18 +81,18 @@ def test_page_is_as_good_and_its_bound_as_strong(
 
 @pytest.mark.parametrize("scheduler", [stream, lru, belady, whole, page.schedule, fluid.schedule])
 def test_infeasible_is_proved_by_every_scheduler(scheduler: Scheduler) -> None:
-    instance = golden.instance("infeasible")
-    assert optimum(instance, TRAFFIC) is None
+    problem = golden.problem("infeasible")
+    assert optimum(problem, TRAFFIC) is None
     with pytest.raises(InfeasibleError, match="need 8 bytes of SPM in pages of 4"):
-        scheduler(instance, Request(objective=TRAFFIC))
+        scheduler(problem, Request(objective=TRAFFIC))
 
 
 def test_all_schedulers_stay_above_the_optimum() -> None:
-    """Through the whole program, on one instance a kind."""
+    """Through the whole program, on one problem a kind."""
     for name in ("dirty-leaves", "random-8", "mlp"):
-        instance, known = golden.instance(name), INDEX[name].objectives["traffic"]
-        schedulers = ["stream", "lru", "belady", "whole", "page"]
-        for result in compare(instance, schedulers, Request(objective=TRAFFIC, threads=1)):
+        problem, known = golden.problem(name), INDEX[name].objectives["traffic"]
+        schedulers = ["stream", "lru", "belady", "whole", "residency"]
+        for result in compare(problem, schedulers, Request(objective=TRAFFIC, threads=1)):
             assert result.verified
             assert result.value is not None
             assert result.bound is not None
@@ -102,7 +102,7 @@ def test_all_schedulers_stay_above_the_optimum() -> None:
 @pytest.mark.parametrize("name", ["take-turns", "infeasible", "random-3"])
 def test_recording_again_gives_the_same(name: str, tmp_path: Path) -> None:
     entry = record(name, tmp_path)
-    assert read_instance(tmp_path / f"{name}.json") == golden.instance(name)
+    assert read_problem(tmp_path / f"{name}.json") == golden.problem(name)
     assert (entry.source, entry.feasible) == (INDEX[name].source, INDEX[name].feasible)
     assert set(entry.objectives) == set(INDEX[name].objectives)
     for objective, known in entry.objectives.items():

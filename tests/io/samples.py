@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Area, SpmTechnology
 from spmopt.core.objective import energy_objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
@@ -27,18 +27,18 @@ def schedule(rows: int) -> Schedule:
         return {name: column() for name in names}
 
     return Schedule(
-        steps=Steps(**columns("operation", "mode")),
+        steps=Steps(**columns("operation", "mapping")),
         residency=Residency(**columns("tensor", "begin", "end", "size_bytes")),
-        commands=Commands(**columns("step", "kind", "tensor", "begin", "end", "passes")),
+        commands=Commands(**columns("step", "kind", "tensor", "begin", "end", "fetches")),
         placements=Placements(
             **columns("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
         ),
     )
 
 
-def with_memory(instance: Instance) -> Instance:
-    """``instance`` with a scratchpad whose technology is named."""
-    machine = instance.machine
+def with_memory(problem: Problem) -> Problem:
+    """``problem`` with a scratchpad whose technology is named."""
+    machine = problem.machine
     memory = SpmTechnology(
         technology="toy",
         source="by hand",
@@ -51,19 +51,19 @@ def with_memory(instance: Instance) -> Instance:
         write_bytes_per_s=4,
     )
     area = Area(engine_mm2=1, mac_mm2=2, mm2_per_gbps=3, source="by hand")
-    return replace(instance, machine=replace(machine, memory=memory, area=area))
+    return replace(problem, machine=replace(machine, memory=memory, area=area))
 
 
-def stored(instance: Instance, rows: int = 3) -> StoredResult:
-    """A result of ``instance`` with every field set."""
-    instance = with_memory(instance)
-    objective = energy_objective(instance.machine)
-    prices = np.arange(len(instance.operations), dtype=np.int64) << 40
+def stored(problem: Problem, rows: int = 3) -> StoredResult:
+    """A result of ``problem`` with every field set."""
+    problem = with_memory(problem)
+    objective = energy_objective(problem.machine)
+    duals = np.arange(len(problem.operations), dtype=np.int64) << 40
     return StoredResult(
-        instance=instance,
+        problem=problem,
         versions={"spmopt": "0.1.0", "python": "3.11"},
         result=Result(
-            scheduler="page",
+            scheduler="residency",
             objective=objective,
             status=Status.OPTIMAL,
             solve_s=0.1,
@@ -88,10 +88,10 @@ def stored(instance: Instance, rows: int = 3) -> StoredResult:
             certificate=Certificate(
                 objective=objective,
                 bits=40,
-                spm=prices,
-                dram_in=prices + 1,
-                dram_out=prices + 2,
-                order=np.arange(prices.size)[::-1],
+                spm=duals,
+                dram_in=duals + 1,
+                dram_out=duals + 2,
+                order=np.arange(duals.size)[::-1],
             ),
             class_bound=ClassBound(value=0.1, holds_for="whole", proved_by="a solver"),
             verified=True,

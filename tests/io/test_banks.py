@@ -14,48 +14,48 @@ from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.io.files import (
     StoredResult,
-    decode_instance,
-    encode_instance,
+    decode_problem,
+    encode_problem,
     encode_result,
     encode_schedule,
-    read_instance,
+    read_problem,
     read_result,
-    write_instance,
+    write_problem,
     write_result,
 )
 from spmopt.solving import solve
 from tests.banked import banked
-from tests.banks_by_hand import instance, moving
+from tests.banks_by_hand import moving, problem
 from tests.io.test_schema import complaints
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.verifier.test_retention import forgetting
 
 
 def solved() -> StoredResult:
-    case = instance()
+    case = problem()
     objective = energy_objective(case.machine)
     return StoredResult(
-        instance=case, result=solve(case, "banks", Request(objective=objective, tolerance=1e-6))
+        problem=case, result=solve(case, "banks", Request(objective=objective, tolerance=1e-6))
     )
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_instances_are_lossless(tmp_path: Path, seed: int) -> None:
+def test_problems_are_lossless(tmp_path: Path, seed: int) -> None:
     case = banked(seed, banks=3, ports=True)
-    write_instance(tmp_path / "i.json", case)
-    assert read_instance(tmp_path / "i.json") == case
-    assert complaints("instance", json.loads((tmp_path / "i.json").read_text())) == []
+    write_problem(tmp_path / "i.json", case)
+    assert read_problem(tmp_path / "i.json") == case
+    assert complaints("problem", json.loads((tmp_path / "i.json").read_text())) == []
 
 
 def test_banks_that_forget_are_lossless(tmp_path: Path) -> None:
     plain = banked(1, banks=3)
     case = forgetting(plain, 7, *[None] * (len(plain.machine.banks) - 1))
-    write_instance(tmp_path / "i.json", case)
+    write_problem(tmp_path / "i.json", case)
     found = json.loads((tmp_path / "i.json").read_text())
     kept = [bank.get("retention_ns") for bank in found["machine"]["banks"]]
     assert kept == [7.5e9 / plain.machine.clock_hz, *[None] * (len(kept) - 1)]
-    assert read_instance(tmp_path / "i.json") == case
-    assert complaints("instance", found) == []
+    assert read_problem(tmp_path / "i.json") == case
+    assert complaints("problem", found) == []
 
 
 def test_results_are_lossless_and_hold(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_results_are_lossless_and_hold(tmp_path: Path) -> None:
     assert again.result.totals == stored.result.totals
     assert again.result.schedule == stored.result.schedule
     assert complaints("result", json.loads(path.read_text())) == []
-    found = audit(again.instance, again.result)
+    found = audit(again.problem, again.result)
     assert found.violations == ()
     assert found.bound == stored.result.bound
 
@@ -84,16 +84,16 @@ def test_a_false_claim_on_a_bank_is_found() -> None:
     }
     for field, wrong in claims.items():
         result: Result = replace(stored.result, totals=wrong)
-        found = audit(stored.instance, result).violations
+        found = audit(stored.problem, result).violations
         assert any(field in violation.message for violation in found)
 
 
 def test_files_without_banks_do_not_mention_them() -> None:
-    case = random_instance(3)
-    assert "banks" not in str(encode_instance(case))
+    case = random_problem(3)
+    assert "banks" not in str(encode_problem(case))
     assert "moves" not in encode_schedule(moving(moved=False))
-    result = solve(case, "page", Request())
-    text = json.dumps(encode_result(StoredResult(instance=case, result=result)))
+    result = solve(case, "residency", Request())
+    text = json.dumps(encode_result(StoredResult(problem=case, result=result)))
     assert "bank" not in text
     assert "move" not in text
 
@@ -110,7 +110,7 @@ def test_files_without_banks_do_not_mention_them() -> None:
     ],
 )
 def test_broken_banks_are_refused(change: dict[str, Any], message: str) -> None:
-    document = json.loads(json.dumps(encode_instance(instance())))
+    document = json.loads(json.dumps(encode_problem(problem())))
     document["machine"]["banks"][0].update(change)
     with pytest.raises(InputError, match=message):
-        decode_instance(document)
+        decode_problem(document)

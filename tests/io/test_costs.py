@@ -23,7 +23,7 @@ def graph() -> Any:
     return b.finish([b.add("Relu", [h])])
 
 
-def lowered(path: Path | None = None, said: list[str] | None = None) -> spmopt.Instance:
+def lowered(path: Path | None = None, said: list[str] | None = None) -> spmopt.Problem:
     callbacks = spmopt.Callbacks(warn=(said if said is not None else list[str]()).append)
     return spmopt.lower(graph(), spmopt.machine("small-npu"), costs=path, callbacks=callbacks)
 
@@ -38,12 +38,12 @@ def write(tmp_path: Path, rows: list[dict[str, object]], kind: str) -> Path:
     if kind == "json":
         path.write_text(json.dumps(rows))
         return path
-    lines = ["operation,mode,cycles,scratch_bytes,energy_pj,dram_bytes"]
+    lines = ["operation,mapping,cycles,scratch_bytes,energy_pj,dram_bytes"]
     for row in rows:
         own = row.get("dram_bytes", {})
         assert isinstance(own, dict)
         bytes_of = ";".join(f"{name}={size}" for name, size in own.items())
-        fields = (row.get(key, "") for key in ("operation", "mode", "cycles", "scratch_bytes"))
+        fields = (row.get(key, "") for key in ("operation", "mapping", "cycles", "scratch_bytes"))
         lines.append(",".join(map(str, (*fields, row.get("energy_pj", ""), bytes_of))))
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -58,15 +58,22 @@ def test_figures_of_a_file_are_those_of_the_schedule(tmp_path: Path, kind: str) 
     }
     said: list[str] = []
     found = lowered(write(tmp_path, [row], kind), said)
-    mode, other = (operation.modes[0] for operation in found.operations)
-    assert (mode.compute_cycles, mode.scratch_bytes, mode.own_picojoules) == (12345, 8192, 10**6)
-    assert [(each.passes, each.stationary) for each in mode.operands[:2]] == [(2, False), (1, True)]
-    assert (mode.spm_read_bytes, mode.spm_write_bytes) == (0, 0)
-    assert other == PLAIN.operations[1].modes[0]
+    mapping, other = (operation.mappings[0] for operation in found.operations)
+    assert (mapping.compute_cycles, mapping.scratch_bytes, mapping.own_picojoules) == (
+        12345,
+        8192,
+        10**6,
+    )
+    assert [(each.fetches, each.required_resident) for each in mapping.operands[:2]] == [
+        (2, False),
+        (1, True),
+    ]
+    assert (mapping.spm_read_bytes, mapping.spm_write_bytes) == (0, 0)
+    assert other == PLAIN.operations[1].mappings[0]
     assert len(said) == 1
     assert "1 of 2 operations are not in it and take those of the built-in model" in said[0]
     assert SECOND in said[0]
-    solution = spmopt.solve(found, "page", objective="energy")
+    solution = spmopt.solve(found, "residency", objective="energy")
     totals, value = solution.result.totals, solution.result.value
     assert totals is not None
     assert value is not None
@@ -77,32 +84,32 @@ def test_figures_of_a_file_are_those_of_the_schedule(tmp_path: Path, kind: str) 
     path = tmp_path / "r.json"
     solution.save(path)
     assert not spmopt.verify(path).violations
-    assert spmopt.read(path).instance == found
+    assert spmopt.read(path).problem == found
 
 
 def test_modes_are_tried_in_their_order(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
-        {"operation": FIRST, "mode": "large", "cycles": 10, "scratch_bytes": 2_000_000},
-        {"operation": FIRST, "mode": "small", "cycles": 20, "scratch_bytes": 4096},
+        {"operation": FIRST, "mapping": "large", "cycles": 10, "scratch_bytes": 2_000_000},
+        {"operation": FIRST, "mapping": "small", "cycles": 20, "scratch_bytes": 4096},
     ]
     found = lowered(write(tmp_path, rows, "csv"))
-    assert [mode.compute_cycles for mode in found.operations[0].modes] == [10, 20]
-    totals = spmopt.solve(found, "page").result.totals
+    assert [mapping.compute_cycles for mapping in found.operations[0].mappings] == [10, 20]
+    totals = spmopt.solve(found, "residency").result.totals
     assert totals is not None
-    assert totals.compute_cycles == 20 + PLAIN.operations[1].modes[0].compute_cycles
+    assert totals.compute_cycles == 20 + PLAIN.operations[1].mappings[0].compute_cycles
 
 
 def test_energy_that_a_file_lacks_is_that_of_macs(tmp_path: Path) -> None:
     found = lowered(write(tmp_path, [{"operation": FIRST, "cycles": 10}], "json"))
-    mode = found.operations[0].modes[0]
-    assert mode.own_picojoules == round(64 * 128 * 256 * 4.6)
-    assert mode.spm_read_bytes == PLAIN.operations[0].modes[0].spm_read_bytes
+    mapping = found.operations[0].mappings[0]
+    assert mapping.own_picojoules == round(64 * 128 * 256 * 4.6)
+    assert mapping.spm_read_bytes == PLAIN.operations[0].mappings[0].spm_read_bytes
 
 
 def test_pieces_have_no_costs(tmp_path: Path) -> None:
     found = lowered(write(tmp_path, [{"operation": FIRST, "cycles": 10}], "json"))
-    with pytest.raises(InputError, match=r"costs of pieces are not in costs\.json"):
-        spmopt.solve(found, pieces="all")
+    with pytest.raises(InputError, match=r"costs of fusion tiles are not in costs\.json"):
+        spmopt.solve(found, fusion="all")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +159,7 @@ def test_layers_of_zigzag(tmp_path: Path) -> None:
     (tmp_path / "gemm_complete.json").write_text(json.dumps(layer(stalls=0.6)))
     assert read_costs(tmp_path / "gemm_complete.json", said.append)[FIRST][0].cycles == 1000
     assert said[0].startswith("ZigZag's cycles have 25 % of stalls; those for its DRAM are counted")
-    assert lowered(tmp_path).operations[0].modes[0].compute_cycles == 1000
+    assert lowered(tmp_path).operations[0].mappings[0].compute_cycles == 1000
 
 
 def test_a_layer_as_zigzag_wrote_it() -> None:
@@ -187,5 +194,5 @@ def test_commands_for_many_machines_say_what_to_name(capsys: pytest.CaptureFixtu
     for command in (["sweep", "resnet18"], ["tune", "resnet18", "--space", "s.toml"]):
         assert main([*command, "--costs", "c.csv"]) == Code.BAD_INPUT
         said = capsys.readouterr().err
-        assert "write 'spmopt instance NETWORK --costs FILE -o i.json'" in said
+        assert "write 'spmopt problem NETWORK --costs FILE -o i.json'" in said
         assert said.count("\n") == 1

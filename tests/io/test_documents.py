@@ -1,4 +1,4 @@
-"""Files are replaced whole or not at all, keep their modes, and leave nothing beside them."""
+"""Files are replaced whole or not at all, keep their mappings, and leave nothing beside them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ document.write_text(Path(sys.argv[1]), "new")
 """
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
-def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+@pytest.mark.parametrize("mapping", [0o600, 0o640, 0o755])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mapping: int) -> None:
     path, link = tmp_path / "f", tmp_path / "link"
     link.symlink_to(path)
     write_text(path, "old")
-    path.chmod(mode)
+    path.chmod(mapping)
     write_text(link, "new")
-    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mode)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", mapping)
     assert link.is_symlink()
 
 

@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, Tensor
-from spmopt.core.operation import STREAMED, Mode, Operation
+from spmopt.core.operation import STREAMED, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor
 from spmopt.hardware.machines import load_machine
 from spmopt.io.document import write_text
 from spmopt.io.files import (
-    encode_instance,
-    read_instance,
+    encode_problem,
+    read_problem,
     read_result,
     read_schedule,
-    write_instance,
+    write_problem,
     write_result,
 )
 from tests.io.samples import stored
 
-INSTANCE = Instance(
+PROBLEM = Problem(
     name="copy",
     machine=load_machine("small-npu"),
     tensors=(Tensor(name="x", size_bytes=8, in_dram=True), Tensor(name="y", size_bytes=8)),
@@ -29,20 +29,20 @@ INSTANCE = Instance(
             name="copy",
             reads=(0,),
             writes=(1,),
-            modes=(Mode(compute_cycles=1, operands=(STREAMED, STREAMED)),),
+            mappings=(OpMapping(compute_cycles=1, operands=(STREAMED, STREAMED)),),
         ),
     ),
 )
 
 
 def text() -> str:
-    return json.dumps(encode_instance(INSTANCE))
+    return json.dumps(encode_problem(PROBLEM))
 
 
 def complaint(path: Path, content: str) -> str:
     path.write_text(content)
     with pytest.raises(InputError) as caught:
-        read_instance(path)
+        read_problem(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
@@ -63,23 +63,23 @@ def test_truncated(tmp_path: Path, part: float) -> None:
         ('{"a": NaN}', "NaN is no JSON number"),
         ('{"a": 1, "a": 1}', "same field twice"),
         ("[]", "document: must be an object"),
-        ("{}", "format is None, not 'spmopt-instance'"),
+        ("{}", "format is None, not 'spmopt-problem'"),
         ('{"format": "spmopt-result", "version": 1}', "format is 'spmopt-result'"),
-        ('{"format": "spmopt-instance", "version": 4}', "version is 4, but this program reads 1"),
-        ('{"format": "spmopt-instance", "version": 0}', "version is 0, but this program reads 1"),
-        ('{"format": "spmopt-instance", "version": true}', "version is True, but this program"),
-        ('{"format": "spmopt-instance", "version": 1.0}', "version is 1.0, but this program"),
-        ('{"format": "spmopt-instance", "version": 3}', "name: is missing"),
+        ('{"format": "spmopt-problem", "version": 5}', "version is 5, but this program reads 1"),
+        ('{"format": "spmopt-problem", "version": 0}', "version is 0, but this program reads 1"),
+        ('{"format": "spmopt-problem", "version": true}', "version is True, but this program"),
+        ('{"format": "spmopt-problem", "version": 1.0}', "version is 1.0, but this program"),
+        ('{"format": "spmopt-problem", "version": 3}', "name: is missing"),
         ('{"a": 1e999}', "1e999 is no JSON number, or too large"),
-        ('{"format": "spmopt-instance"}', "version is None"),
+        ('{"format": "spmopt-problem"}', "version is None"),
     ],
 )
-def test_not_an_instance(tmp_path: Path, content: str, expected: str) -> None:
+def test_not_an_problem(tmp_path: Path, content: str, expected: str) -> None:
     assert expected in complaint(tmp_path / "i.json", content)
 
 
 def changed(path: str, value: object) -> str:
-    """The instance with one field set; ``path`` has dots, and row numbers."""
+    """The problem with one field set; ``path`` has dots, and row numbers."""
     document: dict[str, Any] = json.loads(text())
     *outer, last = path.split(".")
     inner: Any = document
@@ -103,9 +103,9 @@ def changed(path: str, value: object) -> str:
         ("tensors.size_bytes.0", 0, "size must be at least 1 byte"),
         ("tensors.size_bytes.0", 10**30, "its size in bytes is 1000000000000000000000000000000"),
         ("tensors.size_bytes.0", 2**60, "bytes of tensors, but at most 2**60"),
-        ("modes.compute_cycles.0", 10**30, "a number of cycles, bytes or macs is"),
-        ("modes.compute_cycles.0", 2**60, "cycles, but at most 2**60"),
-        ("modes.macs.0", 2**60 + 1, "at most 2**60 can be computed with"),
+        ("mappings.compute_cycles.0", 10**30, "a number of cycles, bytes or macs is"),
+        ("mappings.compute_cycles.0", 2**60, "cycles, but at most 2**60"),
+        ("mappings.macs.0", 2**60 + 1, "at most 2**60 can be computed with"),
         ("machine.spm_bytes", 10**30, "spm_bytes is 1000000000000000000000000000000, but at most"),
         ("machine.dma_setup_cycles", 2**60, "cycles, but at most 2**60"),
         ("tensors.size_bytes.0", "8", "tensors.size_bytes[0]: must be a whole number, is a text"),
@@ -114,11 +114,11 @@ def changed(path: str, value: object) -> str:
         ("operations.reads.0", [10**6], "no such tensor"),
         ("operations.reads.0", ["x"], "operations.reads[0][0]: must be a whole number, is a text"),
         ("operations.predecessors.0", [0], "not an earlier operation"),
-        ("modes.operation.0", 99, "modes.operation: must be 0 to"),
-        ("modes.operation.0", -1, "modes.operation: must be 0 to"),
-        ("modes.passes.0", [], "as long as passes"),
-        ("modes.passes.0.0", 2**53, "operand: passes must be at most 1,099,511,627,776"),
-        ("modes.macs.0", -1, "must not be negative"),
+        ("mappings.operation.0", 99, "mappings.operation: must be 0 to"),
+        ("mappings.operation.0", -1, "mappings.operation: must be 0 to"),
+        ("mappings.fetches.0", [], "as long as passes"),
+        ("mappings.fetches.0.0", 2**53, "operand: fetches must be at most 1,099,511,627,776"),
+        ("mappings.macs.0", -1, "must not be negative"),
     ],
 )
 def test_bad_field(tmp_path: Path, path: str, value: object, expected: str) -> None:
@@ -131,7 +131,7 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is a folder; give a result file"):
         read_result(tmp_path)
     with pytest.raises(InputError, match=r"cannot be written \(No such file"):
-        write_instance(tmp_path / "none" / "i.json", INSTANCE)
+        write_problem(tmp_path / "none" / "i.json", PROBLEM)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 )
 def test_bad_result(tmp_path: Path, name: str, value: object, expected: str) -> None:
     path = tmp_path / "r.json"
-    write_result(path, stored(INSTANCE))
+    write_result(path, stored(PROBLEM))
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
     with pytest.raises(InputError, match=expected):
         read_result(path)
@@ -158,15 +158,15 @@ def test_bad_result(tmp_path: Path, name: str, value: object, expected: str) -> 
 
 def test_columns_hold_64_bits_of_equal_length(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    write_result(path, stored(INSTANCE))
+    write_result(path, stored(PROBLEM))
     document = json.loads(path.read_text())
-    document["schedule"]["steps"]["mode"][0] = 2**63
+    document["schedule"]["steps"]["mapping"][0] = 2**63
     path.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"schedule.steps.mode: must be numbers of 64 bits"):
+    with pytest.raises(InputError, match=r"schedule.steps.mapping: must be numbers of 64 bits"):
         read_result(path)
-    document["schedule"]["steps"]["mode"] = []
+    document["schedule"]["steps"]["mapping"] = []
     path.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"schedule.steps: columns differ in length, see mode"):
+    with pytest.raises(InputError, match=r"schedule.steps: columns differ in length, see mapping"):
         read_result(path)
 
 

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import REPLAY
 from spmopt.core.order import same_order
+from spmopt.core.problem import Problem
 from spmopt.core.result import KEPT_WHOLE, Certificate, Charges, Result, Status
 from spmopt.io.files import (
-    read_instance,
+    read_problem,
     read_result,
     read_schedule,
-    write_instance,
+    write_problem,
     write_result,
     write_schedule,
 )
 from tests.io.samples import schedule, stored
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 
 PER_EXAMPLE = settings(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -30,25 +30,25 @@ PER_EXAMPLE = settings(
 
 
 @PER_EXAMPLE
-@given(instances(max_modes=3, duplex=True, setup=True))
-def test_instances_are_lossless(tmp_path: Path, instance: Instance) -> None:
-    path = tmp_path / "instance.json"
-    write_instance(path, instance)
-    assert read_instance(path) == instance
+@given(problems(max_mappings=3, duplex=True, setup=True))
+def test_problems_are_lossless(tmp_path: Path, problem: Problem) -> None:
+    path = tmp_path / "problem.json"
+    write_problem(path, problem)
+    assert read_problem(path) == problem
 
 
 def test_names_arrays_and_fractions_of_energy_are_lossless(tmp_path: Path) -> None:
-    instance = random_instance(1)
+    problem = random_problem(1)
     machine = replace(
-        instance.machine,
+        problem.machine,
         name='quote " newline \n ü',
         array=SystolicArray(rows=3, columns=5, dataflow="ws"),
-        energy=replace(instance.machine.energy, mac_pj=0.1 + 0.2, leakage_w=5e-324),
+        energy=replace(problem.machine.energy, mac_pj=0.1 + 0.2, leakage_w=5e-324),
     )
-    instance = replace(instance, machine=machine, source="somewhere")
-    write_instance(tmp_path / "i.json", instance)
-    again = read_instance(tmp_path / "i.json")
-    assert again == instance
+    problem = replace(problem, machine=machine, source="somewhere")
+    write_problem(tmp_path / "i.json", problem)
+    again = read_problem(tmp_path / "i.json")
+    assert again == problem
     assert again.source == "somewhere"
 
 
@@ -75,18 +75,18 @@ def equal(one: Certificate | None, other: Certificate | None) -> bool:
     if one.charges is None or other.charges is None:
         same = one.charges is other.charges
     else:
-        same, columns = True, ("step", "tensor", "price")
+        same, columns = True, ("step", "tensor", "dual")
         pairs += [(getattr(one.charges, name), getattr(other.charges, name)) for name in columns]
     return same and all(np.array_equal(*pair) for pair in pairs)
 
 
 def test_a_certified_bound_of_a_class_is_lossless(tmp_path: Path) -> None:
-    before = stored(random_instance(0))
-    known, prices = before.result.class_bound, before.result.certificate
+    before = stored(random_problem(0))
+    known, duals = before.result.class_bound, before.result.certificate
     assert known is not None
-    assert prices is not None
-    charges = Charges(step=np.arange(2), tensor=np.zeros(2, np.int64), price=np.arange(2) << 40)
-    proof = replace(prices, holds_for=KEPT_WHOLE, charges=charges)
+    assert duals is not None
+    charges = Charges(step=np.arange(2), tensor=np.zeros(2, np.int64), dual=np.arange(2) << 40)
+    proof = replace(duals, holds_for=KEPT_WHOLE, charges=charges)
     known = replace(known, certificate=proof)
     write_result(
         tmp_path / "r.json", replace(before, result=replace(before.result, class_bound=known))
@@ -102,11 +102,11 @@ def test_a_certified_bound_of_a_class_is_lossless(tmp_path: Path) -> None:
     assert not {"holds_for", "charges"} & plain["certificate"].keys()
 
 
-@pytest.mark.parametrize("price", [0, 1 << 40])
-def test_prices_at_starts_are_lossless(tmp_path: Path, price: int) -> None:
-    before, path = stored(random_instance(0)), tmp_path / "r.json"
+@pytest.mark.parametrize("dual", [0, 1 << 40])
+def test_duals_at_starts_are_lossless(tmp_path: Path, dual: int) -> None:
+    before, path = stored(random_problem(0)), tmp_path / "r.json"
     assert before.result.certificate is not None
-    start = np.full_like(before.result.certificate.spm, price)
+    start = np.full_like(before.result.certificate.spm, dual)
     proof = replace(before.result.certificate, objective=REPLAY, spm_at_start=start)
     write_result(path, replace(before, result=replace(before.result, certificate=proof)))
     after = read_result(path).result.certificate
@@ -129,10 +129,10 @@ def test_prices_at_starts_are_lossless(tmp_path: Path, price: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_results_are_lossless(tmp_path: Path, seed: int) -> None:
-    before = stored(random_instance(seed, max_modes=2))
+    before = stored(random_problem(seed, max_mappings=2))
     write_result(tmp_path / "r.json", before)
     after = read_result(tmp_path / "r.json")
-    assert after.instance == before.instance
+    assert after.problem == before.problem
     assert after.versions == before.versions
     for field in fields(Result):
         one, other = getattr(after.result, field.name), getattr(before.result, field.name)
@@ -142,10 +142,10 @@ def test_results_are_lossless(tmp_path: Path, seed: int) -> None:
 
 def version_1(path: Path, *lacking: str) -> Any:
     """A file of version 1 of a result, and without some of its fields."""
-    write_result(path, stored(random_instance(0)))
+    write_result(path, stored(random_problem(0)))
     document = json.loads(path.read_text())
-    for part in (document, document["instance"], document["schedule"]):
-        assert part["version"] == 3
+    for part in (document, document["problem"], document["schedule"]):
+        assert part["version"] == 4
         part["version"] = 1
     for name in lacking:
         *outer, last = name.split(".")
@@ -176,21 +176,21 @@ def test_version_1_may_lack_what_came_later(
         for part in name.split("."):
             found = getattr(found, part)
         assert found == value
-    document["version"] = document["instance"]["version"] = document["schedule"]["version"] = 3
+    document["version"] = document["problem"]["version"] = document["schedule"]["version"] = 3
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match=f"{lacking}: is missing"):
         read_result(path)
 
 
-@pytest.mark.parametrize(("version", "lowering"), [(1, "panel"), (2, "panel"), (3, "tiled")])
-def test_version_2_calls_a_lowering_otherwise(tmp_path: Path, version: int, lowering: str) -> None:
+@pytest.mark.parametrize(("version", "mapper"), [(1, "panel"), (2, "panel"), (3, "tiled")])
+def test_version_2_calls_a_lowering_otherwise(tmp_path: Path, version: int, mapper: str) -> None:
     path = tmp_path / "r.json"
     document = version_1(path)
-    for part in (document, document["instance"], document["schedule"]):
+    for part in (document, document["problem"], document["schedule"]):
         part["version"] = version
-    document["instance"]["lowering"] = "tiled"
+    document["problem"]["mapper"] = "tiled"
     path.write_text(json.dumps(document))
-    assert read_result(path).instance.lowering == lowering
+    assert read_result(path).problem.mapper == mapper
 
 
 def test_an_objective_of_version_1_says_by_its_name_that_it_is_replayed(tmp_path: Path) -> None:
@@ -205,13 +205,13 @@ def test_an_objective_of_version_1_says_by_its_name_that_it_is_replayed(tmp_path
 
 def test_files_from_before_there_were_technologies_are_read(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    lacking = ("instance.machine.area", "instance.machine.memory", "instance.machine.energy.source")
+    lacking = ("problem.machine.area", "problem.machine.memory", "problem.machine.energy.source")
     version_1(path, *lacking)
-    assert read_result(path).instance == random_instance(0)
+    assert read_result(path).problem == random_problem(0)
 
 
 def test_a_relaxation_has_no_schedule(tmp_path: Path) -> None:
-    full = stored(random_instance(0))
+    full = stored(random_problem(0))
     bare = Result(
         scheduler="fluid", objective=full.result.objective, status=Status.UNKNOWN, solve_s=0.0
     )

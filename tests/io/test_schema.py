@@ -11,24 +11,24 @@ from spmopt.core.errors import InputError
 from spmopt.core.result import Result, Status
 from spmopt.io.files import (
     KINDS,
-    decode_instance,
+    decode_problem,
     decode_result,
     decode_schedule,
-    encode_instance,
+    encode_problem,
     encode_result,
     encode_schedule,
     schema,
 )
-from tests.in_pieces import perceptron
+from tests.fused import perceptron
 from tests.io.samples import schedule, stored, with_memory
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 SCHEMAS = {kind: schema(kind) for kind in KINDS}
 REGISTRY: Registry[Any] = Registry().with_resources(
     [(document["$id"], Resource.from_contents(document)) for document in SCHEMAS.values()]
 )
 DECODE: dict[str, Callable[[object], object]] = {
-    "instance": decode_instance,
+    "problem": decode_problem,
     "schedule": decode_schedule,
     "result": decode_result,
 }
@@ -36,14 +36,14 @@ Document = dict[str, Any]
 
 
 def documents(kind: str) -> list[Document]:
-    full = stored(random_instance(3, max_modes=2))
+    full = stored(random_problem(3, max_mappings=2))
     bare = Result(
         scheduler="fluid", objective=full.result.objective, status=Status.UNKNOWN, solve_s=0.0
     )
     made = {
-        "instance": [
-            encode_instance(with_memory(random_instance(0, max_modes=2))),
-            *(encode_instance(random_instance(seed, max_modes=2)) for seed in range(20)),
+        "problem": [
+            encode_problem(with_memory(random_problem(0, max_mappings=2))),
+            *(encode_problem(random_problem(seed, max_mappings=2)) for seed in range(20)),
         ],
         "schedule": [encode_schedule(schedule(rows)) for rows in (0, 4)],
         "result": [
@@ -102,9 +102,9 @@ def test_schema_and_reader_refuse_the_same_damage(kind: str, which: int) -> None
     assert len(known) > 20
     assert complaints(kind, brief(original)) == []
     for path in known:
-        # A result need not be in pieces, nor a proof have runs or prices at borders.
-        parts = [("pieces", "certificate", part) for part in ("runs", "carried", "agreed")]
-        optional = path in [("pieces",), *parts]
+        # A result need not be in fusion tiles, nor a proof have runs or dual values at boundaries.
+        parts = [("fusion", "certificate", part) for part in ("runs", "carried", "agreed")]
+        optional = path in [("fusion",), *parts]
         for damage in ("unknown", "type") if optional else ("missing", "unknown", "type"):
             document = dict(original)
             object_ = holder(document, path)

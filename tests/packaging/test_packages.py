@@ -58,7 +58,7 @@ def test_importing_the_library_loads_no_heavy_package() -> None:
 
 
 def test_a_schedule_needs_no_package_of_an_extra() -> None:
-    line = "solve instances/residual.json --scheduler page --quiet"
+    line = "solve instances/residual.json --scheduler residency --quiet"
     loaded = _loaded(f"from spmopt.cli import main\nmain({line.split()!r})")
     assert "highspy" in loaded
     assert not loaded & {"cmaes", "onnx", "optuna", "pandas", "scipy", "sklearn", "torch"}

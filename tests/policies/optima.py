@@ -1,4 +1,4 @@
-"""Record optima of tiny instances for ``spmopt.testing``: python -m tests.policies.optima."""
+"""Record optima of tiny problems for ``spmopt.testing``: python -m tests.policies.optima."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import spmopt
 from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.io.files import encode_instance
-from spmopt.testing.instances import random_instance
+from spmopt.io.files import encode_problem
+from spmopt.testing.instances import random_problem
 from tests.brute_force import optimum
 
 OPTIMA = Path(spmopt.__file__).parent / "testing" / "optima.json"
@@ -17,12 +17,12 @@ OPTIMA = Path(spmopt.__file__).parent / "testing" / "optima.json"
 def entries(count: int = 30) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for seed in range(count):
-        instance = random_instance(
+        problem = random_problem(
             seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
         )
-        least = {each.name: optimum(instance, each) for each in (MAKESPAN, TRAFFIC)}
+        least = {each.name: optimum(problem, each) for each in (MAKESPAN, TRAFFIC)}
         values = {name: str(best.value) for name, best in least.items() if best is not None}
-        found.append({**values, "instance": encode_instance(instance)})
+        found.append({**values, "problem": encode_problem(problem)})
     return found
 
 

@@ -5,48 +5,48 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance, Tensor
-from spmopt.core.operation import Mode, Operand, Operation
-from spmopt.core.timeline import listed_timeline
-from spmopt.policies.double_buffer.batches import batched
-from tests.policies.owed import random_instances
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor
+from spmopt.core.timeline import timeline_in_order
+from spmopt.policies.double_buffer.batches import batch
+from tests.policies.owed import random_problems
 from tests.tiles.cases import machine
 
 
-def walked(instance: Instance) -> list[int]:
+def walked(problem: Problem) -> list[int]:
     """Add operation after operation as long as the tensors so far and the scratch fit in half."""
-    page, half = instance.machine.page_bytes, instance.machine.spm_pages // 2
+    page, half = problem.machine.page_bytes, problem.machine.spm_pages // 2
     found, used, scratch = [0], set[int](), 0
-    for step, operation in enumerate(instance.operations):
-        own = -(-operation.modes[0].scratch_bytes // page)
+    for step, operation in enumerate(problem.operations):
+        own = -(-operation.mappings[0].scratch_bytes // page)
         used, scratch = used | set(operation.tensors), max(scratch, own)
-        pages = sum(-(-instance.tensors[t].size_bytes // page) for t in used)
+        pages = sum(-(-problem.tensors[t].size_bytes // page) for t in used)
         if pages + scratch > half and step > found[-1]:
             found.append(step)
             used, scratch = set(operation.tensors), own
-    return [*found, len(instance.operations)]
+    return [*found, len(problem.operations)]
 
 
-def found(instance: Instance) -> list[int]:
-    cut, _ = batched(instance.machine, listed_timeline(instance), "shared")
+def found(problem: Problem) -> list[int]:
+    cut, _ = batch(problem.machine, timeline_in_order(problem), "shared")
     begins: list[int] = cut.begin.tolist()
     return begins
 
 
-def test_of_any_instance() -> None:
-    for instance in random_instances(150):
-        assert found(instance) == walked(instance)
+def test_of_any_problem() -> None:
+    for problem in random_problems(150):
+        assert found(problem) == walked(problem)
 
 
-def reading(uses: list[set[int]], sizes: list[int], scratch: list[int], half: int) -> Instance:
+def reading(uses: list[set[int]], sizes: list[int], scratch: list[int], half: int) -> Problem:
     """Operations that read tensors of ``sizes``, the first of them with scratch."""
     operations = tuple(
         Operation(
             name=f"o{step}",
             reads=tuple(used),
             writes=(),
-            modes=(
-                Mode(
+            mappings=(
+                OpMapping(
                     compute_cycles=1,
                     operands=(Operand(),) * len(used),
                     scratch_bytes=scratch[step] if step < len(scratch) else 0,
@@ -60,7 +60,7 @@ def reading(uses: list[set[int]], sizes: list[int], scratch: list[int], half: in
         for number, size in enumerate(sizes)
     )
     small = machine(2 * half, page_bytes=1)
-    return Instance(name="long", machine=small, tensors=tensors, operations=operations)
+    return Problem(name="long", machine=small, tensors=tensors, operations=operations)
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,8 +74,8 @@ def reading(uses: list[set[int]], sizes: list[int], scratch: list[int], half: in
 def test_of_batches_of_any_length(
     uses: list[set[int]], times: int, sizes: list[int], scratch: list[int], half: int
 ) -> None:
-    instance = reading(uses * times, sizes, scratch, half)
-    assert found(instance) == walked(instance)
+    problem = reading(uses * times, sizes, scratch, half)
+    assert found(problem) == walked(problem)
 
 
 def test_scratch_counts_for_all_of_a_long_batch() -> None:

@@ -4,68 +4,70 @@ from __future__ import annotations
 
 from random import Random
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from spmopt.policies import belady, belady_size
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 from spmopt.policies.residency.ranked import keep_by_rank
-from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 from tests.brute_force import optimum
-from tests.policies.owed import plan_of, totals
+from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import some
 
 
-def by_bytes(instance: Instance, reserve: int = 0, *, partial: bool = False) -> Plan:
-    steps = listed_timeline(instance)
-    return keep_by_bytes(instance, steps, distance(steps), reserve, "page" if partial else "whole")
+def by_bytes(problem: Problem, reserve: int = 0, *, partial: bool = False) -> ResidencyPlan:
+    steps = timeline_in_order(problem)
+    return keep_by_bytes(problem, steps, distance(steps), reserve, "page" if partial else "whole")
 
 
-def by_distance(instance: Instance) -> Plan:
-    steps = listed_timeline(instance)
-    return keep_by_rank(instance, steps, distance(steps))
+def by_distance(problem: Problem) -> ResidencyPlan:
+    steps = timeline_in_order(problem)
+    return keep_by_rank(problem, steps, distance(steps))
 
 
-def traffic(instance: Instance, plan: Plan) -> int:
-    return totals(instance, plan).traffic_bytes
+def traffic(problem: Problem, residency_plan: ResidencyPlan) -> int:
+    return totals(problem, residency_plan).traffic_bytes
 
 
 def test_a_small_victim_stays_when_a_large_one_makes_it_needless() -> None:
-    instance = problem(
+    problem = make_problem(
         {"s": data(1), "m": data(5), "n": data(4)},
         [Op(reads=[name]) for name in "smnnms"],
         spm=6,
     )
     # The farthest, s, is one byte and not enough; m alone is.
-    assert traffic(instance, by_distance(instance)) == (1 + 5 + 4) + (5 + 1)
-    plan = by_bytes(instance)
-    assert rows_of(instance, plan.residency) == [
+    assert traffic(problem, by_distance(problem)) == (1 + 5 + 4) + (5 + 1)
+    residency_plan = by_bytes(problem)
+    assert rows_of(problem, residency_plan.residency) == [
         ("s", 0, 6, 1),
         ("m", 1, 2, 5),
         ("m", 4, 5, 5),
         ("n", 2, 4, 4),
     ]
-    assert traffic(instance, plan) == (1 + 5 + 4) + 5
+    assert traffic(problem, residency_plan) == (1 + 5 + 4) + 5
 
 
 def test_a_small_operand_does_not_displace_a_large_one() -> None:
-    instance = problem({"l": data(8), "s": data(1)}, [Op(reads=[name]) for name in "lssl"], spm=8)
+    problem = make_problem(
+        {"l": data(8), "s": data(1)}, [Op(reads=[name]) for name in "lssl"], spm=8
+    )
     # Belady takes s in, one step before l, and loads 8 again to save 1.
-    assert traffic(instance, by_distance(instance)) == 8 + 1 + 8
-    assert rows_of(instance, by_bytes(instance).residency) == [("l", 0, 4, 8)]
-    assert traffic(instance, by_bytes(instance)) == 8 + 1 + 1
+    assert traffic(problem, by_distance(problem)) == 8 + 1 + 8
+    assert rows_of(problem, by_bytes(problem).residency) == [("l", 0, 4, 8)]
+    assert traffic(problem, by_bytes(problem)) == 8 + 1 + 1
 
 
 def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
-    due = problem(
+    due = make_problem(
         {"x": data(4), "y": made(4, keep=True), "w": data(4)},
         [
             Op(writes=["y"]),
             Op(reads=["x"]),
-            Op(reads=["w"], stationary=["w"]),
+            Op(reads=["w"], required_resident=["w"]),
             Op(reads=["x"]),
             Op(reads=["y"]),
         ],
@@ -74,12 +76,12 @@ def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
     # For w goes x, at 4 bytes in one step, or y, at 4 in two: it is stored in any case.
     assert stores_of(due, by_bytes(due).stores) == [(1, "y", 4)]
     assert traffic(due, by_bytes(due)) == 4 + 4 + 4 + 4
-    closer = problem(
+    closer = make_problem(
         {"x": data(4), "y": made(4), "w": data(4)},
         [
             Op(writes=["y"]),
             Op(reads=["x"]),
-            Op(reads=["w"], stationary=["w"]),
+            Op(reads=["w"], required_resident=["w"]),
             Op(),
             Op(reads=["x"]),
             Op(reads=["y"]),
@@ -95,42 +97,42 @@ def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
 
 
 def test_contents_that_are_only_to_be_stored_go_first() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(4, keep=True), "x": data(4), "z": data(4)},
         [Op(writes=["y"]), *(Op(reads=[name]) for name in "xzzx")],
         spm=8,
     )
-    plan = by_bytes(instance)
-    assert stores_of(instance, plan.stores) == [(1, "y", 4)]
-    assert traffic(instance, plan) == 4 + 4 + 4
+    residency_plan = by_bytes(problem)
+    assert stores_of(problem, residency_plan.stores) == [(1, "y", 4)]
+    assert traffic(problem, residency_plan) == 4 + 4 + 4
 
 
 def test_an_operand_of_several_passes_is_taken_in_whatever_it_costs() -> None:
-    instance = problem(
+    problem = make_problem(
         {"a": data(6), "b": data(6)},
-        [Op(reads=["a"]), Op(reads=["b"], passes={"b": 2}), Op(reads=["a"])],
+        [Op(reads=["a"]), Op(reads=["b"], fetches={"b": 2}), Op(reads=["a"])],
         spm=8,
     )
     for partial in (False, True):
-        assert ("b", 1, 2, 6) in rows_of(instance, by_bytes(instance, partial=partial).residency)
+        assert ("b", 1, 2, 6) in rows_of(problem, by_bytes(problem, partial=partial).residency)
 
 
 def test_the_reserve_stays_free() -> None:
-    instance = problem({"x": data(4), "y": data(4)}, [Op(reads=["x", "y"])] * 2, spm=10)
-    assert rows_of(instance, by_bytes(instance, 3).residency) == [("x", 0, 2, 4)]
-    assert rows_of(instance, by_bytes(instance, 3, partial=True).residency) == [
+    problem = make_problem({"x": data(4), "y": data(4)}, [Op(reads=["x", "y"])] * 2, spm=10)
+    assert rows_of(problem, by_bytes(problem, 3).residency) == [("x", 0, 2, 4)]
+    assert rows_of(problem, by_bytes(problem, 3, partial=True).residency) == [
         ("x", 0, 2, 4),
         ("y", 0, 2, 3),
     ]
 
 
-def random_trace(random: Random) -> Instance:
+def random_trace(random: Random) -> Problem:
     """Reads of three to five tensors of 1 to 6 bytes; room for a part of them."""
     names = "abcde"[: random.randint(3, 5)]
     sizes = {name: random.randint(1, 6) for name in names}
     trace = [random.choice(names) for _ in range(random.randint(6, 12))]
     most = max(2, 2 * sum(sizes.values()) // 3)
-    return problem(
+    return make_problem(
         {name: data(size) for name, size in sizes.items()},
         [Op(reads=[name]) for name in trace],
         spm=random.randint(min(sizes.values()), most),
@@ -140,12 +142,12 @@ def random_trace(random: Random) -> Instance:
 def test_it_is_nearer_to_the_optimum_than_belady_is() -> None:
     random, over = Random(5), {belady: [0.0, 0.0], belady_size: [0.0, 0.0]}
     for _ in some(range(120)):
-        instance = random_trace(random)
-        best = optimum(instance, TRAFFIC, residency="whole")
+        problem = random_trace(random)
+        best = optimum(problem, TRAFFIC, residency="whole")
         assert best is not None
         for policy, (worse, excess) in over.items():
-            plan = plan_of(policy(instance, Request(objective=TRAFFIC)))
-            ratio = float(traffic(instance, plan) / best.value)
+            residency_plan = residency_plan_of(policy(problem, Request(objective=TRAFFIC)))
+            ratio = float(traffic(problem, residency_plan) / best.value)
             assert ratio >= 1
             over[policy] = [worse + (ratio > 1), excess + ratio - 1]
     assert over[belady_size][0] < over[belady][0]

@@ -9,31 +9,31 @@ import numpy as np
 import pytest
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.core.timeline import listed_timeline
-from spmopt.policies.double_buffer import buffered, double_buffer
-from spmopt.policies.double_buffer.batches import batched
+from spmopt.core.timeline import timeline_in_order
+from spmopt.policies.double_buffer import buffer, double_buffer
+from spmopt.policies.double_buffer.batches import batch
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.passes import backward
-from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
-from tests.policies.owed import is_whole, plan_of, random_instances, totals
+from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.policies.owed import is_whole, random_problems, residency_plan_of, totals
 from tests.tiles.cases import grid, machine
 
 REUSES = ("shared", "none", "sums")
 each_reuse = pytest.mark.parametrize("reuse", REUSES)
 
 
-def all_stationary(reads: list[str], writes: list[str], cycles: int) -> Op:
-    return Op(reads=reads, writes=writes, cycles=cycles, stationary=list({*reads, *writes}))
+def all_required_resident(reads: list[str], writes: list[str], cycles: int) -> Op:
+    return Op(reads=reads, writes=writes, cycles=cycles, required_resident=list({*reads, *writes}))
 
 
-def by_hand() -> Instance:
+def by_hand() -> Problem:
     """Three batches of at most 10 bytes: b, y, a; then b, c, d; then a, y, z."""
-    return problem(
+    return make_problem(
         {
             "a": data(4),
             "b": data(3),
@@ -43,32 +43,32 @@ def by_hand() -> Instance:
             "z": made(3, keep=True),
         },
         [
-            all_stationary(["b"], ["y"], 10),
-            all_stationary(["a"], [], 10),
-            all_stationary(["a"], [], 10),
-            all_stationary(["b", "c"], [], 8),
-            all_stationary(["c", "d"], [], 8),
-            all_stationary(["a", "y"], ["y"], 10),
-            all_stationary(["a"], ["z"], 10),
+            all_required_resident(["b"], ["y"], 10),
+            all_required_resident(["a"], [], 10),
+            all_required_resident(["a"], [], 10),
+            all_required_resident(["b", "c"], [], 8),
+            all_required_resident(["c", "d"], [], 8),
+            all_required_resident(["a", "y"], ["y"], 10),
+            all_required_resident(["a"], ["z"], 10),
         ],
         spm=20,
     )
 
 
 def test_batches_by_hand() -> None:
-    instance = by_hand()
-    found = batched(instance.machine, listed_timeline(instance), "shared")[0]
+    problem = by_hand()
+    found = batch(problem.machine, timeline_in_order(problem), "shared")[0]
     assert found.begin.tolist() == [0, 3, 5, 7]
     assert not found.alone.any()
     assert found.held.all()
 
 
 def test_shared_by_hand() -> None:
-    instance = by_hand()
-    plan = plan_of(double_buffer(instance, Request()))
+    problem = by_hand()
+    residency_plan = residency_plan_of(double_buffer(problem, Request()))
     # b stays from the first batch to the second. c and d come evenly during the first, of which
     # a page of c after the second step. a, away in step 3, comes back in step 4 for step 5.
-    assert rows_of(instance, plan.residency) == [
+    assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 3, 4),
         ("a", 4, 7, 4),
         ("b", 0, 4, 3),
@@ -81,8 +81,8 @@ def test_shared_by_hand() -> None:
         ("z", 6, 7, 3),
     ]
     # y must be away in step 3 to come back in step 4, so it leaves in step 2.
-    assert stores_of(instance, plan.stores) == [(2, "y", 3), (6, "y", 3), (6, "z", 3)]
-    figures = totals(instance, plan)
+    assert stores_of(problem, residency_plan.stores) == [(2, "y", 3), (6, "y", 3), (6, "z", 3)]
+    figures = totals(problem, residency_plan)
     assert figures.dram_in_bytes == 3 + 4 + 5 + 2 + 4 + 3
     assert figures.dram_out_bytes == 3 + 3 + 3
     # All is hidden but b before the first operation, and z after the last one.
@@ -90,109 +90,116 @@ def test_shared_by_hand() -> None:
 
 
 def test_none_by_hand() -> None:
-    instance = by_hand()
-    plan = plan_of(double_buffer(instance, Request(), reuse="none"))
+    problem = by_hand()
+    residency_plan = residency_plan_of(double_buffer(problem, Request(), reuse="none"))
     # b is away in step 1, and is loaded again for step 3.
-    assert [row[:3] for row in rows_of(instance, plan.residency) if row[0] == "b"] == [
+    assert [row[:3] for row in rows_of(problem, residency_plan.residency) if row[0] == "b"] == [
         ("b", 0, 1),
         ("b", 2, 4),
     ]
-    figures = totals(instance, plan)
+    figures = totals(problem, residency_plan)
     assert figures.dram_in_bytes == 3 + 4 + 5 + 2 + 4 + 3 + 3
     assert figures.dram_out_bytes == 3 + 3 + 3
 
 
 def test_what_is_used_beyond_the_next_batch_leaves_but_over_one_operation() -> None:
     tensors = {"a": data(5), "b": data(5), "c": data(5)}
-    one = problem(tensors, [all_stationary([name], [], 9) for name in "aba"], spm=10)
-    assert rows_of(one, plan_of(double_buffer(one, Request())).residency)[0] == ("a", 0, 3, 5)
-    two = problem(tensors, [all_stationary([name], [], 9) for name in "abca"], spm=10)
-    assert rows_of(two, plan_of(double_buffer(two, Request())).residency)[:2] == [
+    one = make_problem(tensors, [all_required_resident([name], [], 9) for name in "aba"], spm=10)
+    assert rows_of(one, residency_plan_of(double_buffer(one, Request())).residency)[0] == (
+        "a",
+        0,
+        3,
+        5,
+    )
+    two = make_problem(tensors, [all_required_resident([name], [], 9) for name in "abca"], spm=10)
+    assert rows_of(two, residency_plan_of(double_buffer(two, Request())).residency)[:2] == [
         ("a", 0, 1, 5),
         ("a", 2, 4, 5),
     ]
 
 
-def one_each(inputs: list[int], results: list[int], spm: int) -> Instance:
+def one_each(inputs: list[int], results: list[int], spm: int) -> Problem:
     """Operations of 9 cycles, each with an input and a result of its own."""
     tensors = {f"x{step}": data(size) for step, size in enumerate(inputs)}
     tensors |= {f"y{step}": made(size, keep=True) for step, size in enumerate(results)}
-    operations = [all_stationary([f"x{step}"], [f"y{step}"], 9) for step in range(len(inputs))]
-    return problem(tensors, operations, spm=spm)
+    operations = [
+        all_required_resident([f"x{step}"], [f"y{step}"], 9) for step in range(len(inputs))
+    ]
+    return make_problem(tensors, operations, spm=spm)
 
 
 def test_results_leave_while_the_next_batch_computes() -> None:
     # 5 bytes in use, 2 that leave and 3 that come fit.
-    instance = one_each([3, 3, 3, 3], [2, 2, 2, 2], spm=10)
-    plan = plan_of(double_buffer(instance, Request()))
-    assert stores_of(instance, plan.stores) == [
+    problem = one_each([3, 3, 3, 3], [2, 2, 2, 2], spm=10)
+    residency_plan = residency_plan_of(double_buffer(problem, Request()))
+    assert stores_of(problem, residency_plan.stores) == [
         (1, "y0", 2),
         (2, "y1", 2),
         (3, "y2", 2),
         (3, "y3", 2),
     ]
-    assert totals(instance, plan).makespan_cycles == 3 + 4 * 9 + 2
+    assert totals(problem, residency_plan).makespan_cycles == 3 + 4 * 9 + 2
 
 
 def test_results_in_the_way_are_stored_after_their_operation() -> None:
     # In step 1 there are 5 bytes in use, 3 that leave and 4 that come: just as many as there are.
-    instance = one_each([3, 3, 4, 3], [3, 2, 2, 2], spm=12)
-    plan = plan_of(double_buffer(instance, Request()))
-    assert totals(instance, plan).makespan_cycles == 3 + 4 * 9 + 2
+    problem = one_each([3, 3, 4, 3], [3, 2, 2, 2], spm=12)
+    residency_plan = residency_plan_of(double_buffer(problem, Request()))
+    assert totals(problem, residency_plan).makespan_cycles == 3 + 4 * 9 + 2
     # With 6 in use one byte of y0 has to go before.
-    instance = one_each([3, 3, 4, 3], [3, 3, 2, 2], spm=12)
-    plan = plan_of(double_buffer(instance, Request()))
-    assert stores_of(instance, plan.stores)[:2] == [(0, "y0", 1), (1, "y0", 2)]
-    assert totals(instance, plan).makespan_cycles == 3 + 1 + 4 * 9 + 2
+    problem = one_each([3, 3, 4, 3], [3, 3, 2, 2], spm=12)
+    residency_plan = residency_plan_of(double_buffer(problem, Request()))
+    assert stores_of(problem, residency_plan.stores)[:2] == [(0, "y0", 1), (1, "y0", 2)]
+    assert totals(problem, residency_plan).makespan_cycles == 3 + 1 + 4 * 9 + 2
 
 
 def test_an_operation_larger_than_a_half_is_alone() -> None:
-    instance = problem(
+    problem = make_problem(
         {"a": data(3), "w": data(6), "x": data(9), "y": made(3, keep=True)},
         [
-            all_stationary(["a"], ["y"], 4),
-            Op(reads=["w", "x", "a"], stationary=["w"], cycles=4),
-            all_stationary(["a"], [], 4),
+            all_required_resident(["a"], ["y"], 4),
+            Op(reads=["w", "x", "a"], required_resident=["w"], cycles=4),
+            all_required_resident(["a"], [], 4),
         ],
         spm=12,
     )
-    found = batched(instance.machine, listed_timeline(instance), "shared")[0]
+    found = batch(problem.machine, timeline_in_order(problem), "shared")[0]
     assert found.begin.tolist() == [0, 1, 2, 3]
     assert found.alone.tolist() == [False, True, False]
-    plan = plan_of(double_buffer(instance, Request()))
+    residency_plan = residency_plan_of(double_buffer(problem, Request()))
     # x and a stream; w is loaded at its use, and y is stored before.
-    assert rows_of(instance, plan.residency) == [
+    assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 1, 3),
         ("a", 2, 3, 3),
         ("w", 1, 2, 6),
         ("y", 0, 1, 3),
     ]
-    assert stores_of(instance, plan.stores) == [(0, "y", 3)]
-    totals(instance, plan)
+    assert stores_of(problem, residency_plan.stores) == [(0, "y", 3)]
+    totals(problem, residency_plan)
 
 
 @each_reuse
-def test_any_instance(reuse: str) -> None:
+def test_any_problem(reuse: str) -> None:
     policy: Scheduler = partial(double_buffer, reuse=reuse)
-    for instance in random_instances(150):
-        plan = plan_of(policy(instance, Request()))
-        figures = totals(instance, plan)
+    for problem in random_problems(150):
+        residency_plan = residency_plan_of(policy(problem, Request()))
+        figures = totals(problem, residency_plan)
         assert figures.replay_cycles <= figures.makespan_cycles
-        assert is_whole(instance, plan)
+        assert is_whole(problem, residency_plan)
 
 
-def batch_need(instance: Instance) -> int:
+def batch_need(problem: Problem) -> int:
     """Pages of the largest batch, counted one operand at a time."""
-    found = batched(instance.machine, listed_timeline(instance), "shared")[0]
-    page, most = instance.machine.page_bytes, 0
+    found = batch(problem.machine, timeline_in_order(problem), "shared")[0]
+    page, most = problem.machine.page_bytes, 0
     for low, high in zip(found.begin[:-1].tolist(), found.begin[1:].tolist(), strict=True):
-        used = {t for operation in instance.operations[low:high] for t in operation.tensors}
-        need = sum(-(-instance.tensors[t].size_bytes // page) for t in used)
-        longer = {t for operation in instance.operations[low : high + 1] for t in operation.tensors}
-        more = sum(-(-instance.tensors[t].size_bytes // page) for t in longer)
+        used = {t for operation in problem.operations[low:high] for t in operation.tensors}
+        need = sum(-(-problem.tensors[t].size_bytes // page) for t in used)
+        longer = {t for operation in problem.operations[low : high + 1] for t in operation.tensors}
+        more = sum(-(-problem.tensors[t].size_bytes // page) for t in longer)
         most = max(most, need)
         # A batch ends only where the next operation does not fit.
-        assert high == len(instance.operations) or more > instance.machine.spm_pages // 2
+        assert high == len(problem.operations) or more > problem.machine.spm_pages // 2
     return most
 
 
@@ -201,18 +208,18 @@ def batch_need(instance: Instance) -> int:
 def test_tile_products(name: str, reuse: str) -> None:
     cells = grid((14, 10, 12), (4, 3, 4))
     for spm_bytes in (512, 800, 1600, 4096):
-        instance = backward(cells, machine(spm_bytes, page_bytes=16), ORDERS[name].through(cells))
-        totals(instance, plan_of(double_buffer(instance, Request(), reuse=reuse)))
-        assert batch_need(instance) <= instance.machine.spm_pages // 2
+        problem = backward(cells, machine(spm_bytes, page_bytes=16), ORDERS[name].through(cells))
+        totals(problem, residency_plan_of(double_buffer(problem, Request(), reuse=reuse)))
+        assert batch_need(problem) <= problem.machine.spm_pages // 2
 
 
 def loaded(cells: TileGrid, spm: Machine, name: str, matrix: str, reuse: str = "shared") -> int:
     """Bytes of a matrix that come from DRAM."""
-    instance = backward(cells, spm, ORDERS[name].through(cells))
-    plan = buffered(instance.machine, listed_timeline(instance), reuse=reuse)
-    totals(instance, plan)
-    commands = assemble(instance, plan).commands
-    own = [tensor.name.startswith(f"{matrix}[") for tensor in instance.tensors]
+    problem = backward(cells, spm, ORDERS[name].through(cells))
+    residency_plan = buffer(problem.machine, timeline_in_order(problem), reuse=reuse)
+    totals(problem, residency_plan)
+    commands = assemble(problem, residency_plan).commands
+    own = [tensor.name.startswith(f"{matrix}[") for tensor in problem.tensors]
     mine = commands.take((commands.kind == Command.LOAD) & np.array(own)[commands.tensor])
     return int((mine.end - mine.begin).sum())
 
@@ -251,7 +258,7 @@ def test_time_is_that_of_full_overlap_but_for_both_ends() -> None:
     cells = grid((64, 32, 32), (8, 8, 8))
     for rate in (1024, 128, 16):
         spm = replace(machine(16 * 256, page_bytes=16), operations_per_s=rate)
-        instance = backward(cells, spm, ORDERS["sequential"].through(cells))
-        figures = totals(instance, plan_of(double_buffer(instance, Request())))
+        problem = backward(cells, spm, ORDERS["sequential"].through(cells))
+        figures = totals(problem, residency_plan_of(double_buffer(problem, Request())))
         most = max(figures.compute_cycles, figures.dma_cycles)
         assert most <= figures.makespan_cycles < 1.1 * most

@@ -6,69 +6,71 @@ import numpy as np
 import pytest
 
 from spmopt.assemble import derive_commands, step_cycles
-from spmopt.core.instance import Instance
-from spmopt.core.operation import Mode
-from spmopt.core.schedule import Plan
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.intervals import Intervals
-from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 
 Row = tuple[str, int, int, int]
 
 
-def assigned(instance: Instance, copies: str = "elapsed", late: str = "stream") -> Plan:
-    plan = msa(instance, Request(), copies=copies, late=late).plan
-    assert plan is not None
-    return plan
+def assigned(problem: Problem, copies: str = "elapsed", late: str = "stream") -> ResidencyPlan:
+    residency_plan = msa(problem, Request(), copies=copies, late=late).residency_plan
+    assert residency_plan is not None
+    return residency_plan
 
 
-def rows(instance: Instance, copies: str = "elapsed", late: str = "stream") -> list[Row]:
-    return rows_of(instance, assigned(instance, copies, late).residency)
+def rows(problem: Problem, copies: str = "elapsed", late: str = "stream") -> list[Row]:
+    return rows_of(problem, assigned(problem, copies, late).residency)
 
 
-def durations(instance: Instance, plan: Plan) -> list[int]:
-    steps = listed_timeline(instance)
-    found: list[int] = step_cycles(instance.machine, steps, derive_commands(steps, plan)).tolist()
+def durations(problem: Problem, residency_plan: ResidencyPlan) -> list[int]:
+    steps = timeline_in_order(problem)
+    found: list[int] = step_cycles(
+        problem.machine, steps, derive_commands(steps, residency_plan)
+    ).tolist()
     return found
 
 
 def test_a_prefetch_overlaps_about_one_and_a_half_times_its_copy() -> None:
-    instance = problem(
+    problem = make_problem(
         {"w": data(4)}, [Op(cycles=10), Op(cycles=5), Op(reads=["w"], cycles=5)], spm=8
     )
     # Wanted: 6 cycles of overlap. From step 1 there are 5, from step 0 there are 15.
-    assert rows(instance) == [("w", 1, 3, 4)]
-    assert durations(instance, assigned(instance)) == [10, 5, 5]
+    assert rows(problem) == [("w", 1, 3, 4)]
+    assert durations(problem, assigned(problem)) == [10, 5, 5]
 
 
 def test_a_copy_that_overlaps_too_little_is_not_made() -> None:
     operations = [Op(cycles=3), Op(reads=["w"], cycles=4)]
     # At least 0.8 of 4 cycles; there are 3, and 4 for the other machine.
-    assert rows(problem({"w": data(4)}, operations, spm=8)) == []
+    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == []
     operations = [Op(cycles=4), Op(reads=["w"], cycles=4)]
-    assert rows(problem({"w": data(4)}, operations, spm=8)) == [("w", 0, 2, 4)]
+    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == [("w", 0, 2, 4)]
 
 
 def test_what_the_use_saves_makes_up_for_overlap() -> None:
     # On chip the use takes 1 cycle instead of 4: 0.2 cycles of overlap are enough. There is
     # time for the copy in one cycle of step 1 and three of step 0.
-    instance = problem(
+    problem = make_problem(
         {"w": data(4)}, [Op(cycles=3), Op(cycles=1), Op(reads=["w"], cycles=1)], spm=8
     )
-    assert rows(instance) == [("w", 0, 1, 3), ("w", 1, 3, 4)]
-    assert durations(instance, assigned(instance)) == [3, 1, 1]
+    assert rows(problem) == [("w", 0, 1, 3), ("w", 1, 3, 4)]
+    assert durations(problem, assigned(problem)) == [3, 1, 1]
 
 
 def test_copies_share_the_channel() -> None:
-    instance = problem(
+    problem = make_problem(
         {"w": data(4), "v": data(4)},
         [Op(cycles=10), Op(cycles=5), Op(reads=["w", "v"], cycles=5)],
         spm=8,
     )
     # w is first and leaves 1 of 5 cycles of step 1; v starts a step earlier.
-    assert rows(instance) == [("w", 1, 3, 4), ("v", 0, 3, 4)]
+    assert rows(problem) == [("w", 1, 3, 4), ("v", 0, 3, 4)]
 
 
 def test_a_prefetch_waits_for_room() -> None:
@@ -79,34 +81,37 @@ def test_a_prefetch_waits_for_room() -> None:
         Op(reads=["w"], cycles=5),
     ]
     # From step 1 on there are just 6 cycles; with 2 free pages there it must be step 2.
-    assert rows(problem({"w": data(4)}, operations, spm=10)) == [("w", 1, 2, 2), ("w", 2, 4, 4)]
-    assert rows(problem({"w": data(4)}, operations, spm=8)) == [("w", 2, 4, 4)]
+    assert rows(make_problem({"w": data(4)}, operations, spm=10)) == [
+        ("w", 1, 2, 2),
+        ("w", 2, 4, 4),
+    ]
+    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == [("w", 2, 4, 4)]
     del operations[2]
-    assert rows(problem({"w": data(4)}, operations, spm=8)) == []
+    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == []
 
 
 def test_a_value_defined_on_chip_stays_until_its_last_use() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(4)},
         [Op(writes=["y"], cycles=1), Op(cycles=5), Op(reads=["y"]), Op(cycles=1), Op(reads=["y"])],
         spm=4,
     )
-    plan = assigned(instance)
-    assert rows_of(instance, plan.residency) == [("y", 0, 5, 4)]
-    assert stores_of(instance, plan.stores) == []
+    residency_plan = assigned(problem)
+    assert rows_of(problem, residency_plan.residency) == [("y", 0, 5, 4)]
+    assert stores_of(problem, residency_plan.stores) == []
 
 
 def test_no_value_waits_longer_than_ten_copies_of_the_scratchpad() -> None:
     def waiting(cycles: int) -> list[Row]:
         operations = [Op(writes=["y"]), Op(cycles=cycles), Op(reads=["y"])]
-        return rows(problem({"y": made(4)}, operations, spm=4))
+        return rows(make_problem({"y": made(4)}, operations, spm=4))
 
     assert waiting(40) == [("y", 0, 3, 4)]
     assert waiting(41) == []
 
 
 def test_an_evicted_value_is_copied_after_its_last_use() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(4)},
         [
             Op(writes=["y"], cycles=4),
@@ -118,83 +123,83 @@ def test_an_evicted_value_is_copied_after_its_last_use() -> None:
         ],
         spm=6,
     )
-    plan = assigned(instance)
+    residency_plan = assigned(problem)
     # 3 bytes move in step 2, the last in step 3. The scratch leaves no room to come back.
-    assert rows_of(instance, plan.residency) == [("y", 0, 4, 4)]
-    assert stores_of(instance, plan.stores) == [(2, "y", 3), (3, "y", 1)]
-    assert durations(instance, plan) == [4, 4, 3, 8, 10, 4]
+    assert rows_of(problem, residency_plan.residency) == [("y", 0, 4, 4)]
+    assert stores_of(problem, residency_plan.stores) == [(2, "y", 3), (3, "y", 1)]
+    assert durations(problem, residency_plan) == [4, 4, 3, 8, 10, 4]
 
 
 @pytest.mark.parametrize("copies", ["elapsed", "idle"])
 def test_without_time_after_its_last_use_it_is_copied_where_it_is_written(copies: str) -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(4)},
         [Op(writes=["y"]), Op(reads=["y"]), Op(scratch=6), Op(reads=["y"])],
         spm=6,
     )
-    plan = assigned(instance, copies)
-    assert rows_of(instance, plan.residency) == [("y", 0, 2, 4)]
-    assert stores_of(instance, plan.stores) == [(0, "y", 4)]
-    assert durations(instance, plan) == [4, 0, 0, 4]
+    residency_plan = assigned(problem, copies)
+    assert rows_of(problem, residency_plan.residency) == [("y", 0, 2, 4)]
+    assert stores_of(problem, residency_plan.stores) == [(0, "y", 4)]
+    assert durations(problem, residency_plan) == [4, 0, 0, 4]
 
 
-def test_a_stationary_result_is_not_copied_while_it_is_written() -> None:
-    instance = problem(
+def test_a_required_resident_result_is_not_copied_while_it_is_written() -> None:
+    problem = make_problem(
         {"y": made(4)},
         [
-            Op(writes=["y"], cycles=4, stationary=["y"]),
+            Op(writes=["y"], cycles=4, required_resident=["y"]),
             Op(reads=["y"], cycles=4),
             Op(scratch=6),
             Op(reads=["y"]),
         ],
         spm=6,
     )
-    assert stores_of(instance, assigned(instance).stores) == [(1, "y", 4)]
+    assert stores_of(problem, assigned(problem).stores) == [(1, "y", 4)]
 
 
 def test_an_updated_value_is_loaded_before_and_stored_after() -> None:
-    instance = problem(
+    problem = make_problem(
         {"u": data(4, keep=True)},
         [Op(cycles=10), Op(reads=["u"], writes=["u"], cycles=10), Op(cycles=10)],
         spm=8,
     )
-    plan = assigned(instance)
-    assert rows_of(instance, plan.residency) == [("u", 0, 3, 4)]
-    assert stores_of(instance, plan.stores) == [(2, "u", 4)]
-    assert durations(instance, plan) == [10, 10, 10]
+    residency_plan = assigned(problem)
+    assert rows_of(problem, residency_plan.residency) == [("u", 0, 3, 4)]
+    assert stores_of(problem, residency_plan.stores) == [(2, "u", 4)]
+    assert durations(problem, residency_plan) == [10, 10, 10]
 
 
-def test_a_stationary_operand_may_stay_from_its_use_on() -> None:
-    step = Op(reads=["w"], cycles=5, stationary=["w"])
-    assert rows(problem({"w": data(4)}, [step, Op(cycles=1), step], spm=4)) == [("w", 0, 3, 4)]
+def test_a_required_resident_operand_may_stay_from_its_use_on() -> None:
+    step = Op(reads=["w"], cycles=5, required_resident=["w"])
+    assert rows(make_problem({"w": data(4)}, [step, Op(cycles=1), step], spm=4)) == [("w", 0, 3, 4)]
 
 
 def test_idle_copies_keep_out_of_the_way_of_streams() -> None:
-    instance = problem(
+    problem = make_problem(
         {"x": data(8), "w": data(4)},
         [Op(reads=["x"], cycles=5), Op(reads=["w"], cycles=1)],
         spm=8,
     )
-    published, idle = assigned(instance), assigned(instance, "idle")
-    assert durations(instance, published) == [12, 1]
-    assert rows_of(instance, idle.residency) == []
-    assert durations(instance, idle) == [8, 4]
+    published, idle = assigned(problem), assigned(problem, "idle")
+    assert durations(problem, published) == [12, 1]
+    assert rows_of(problem, idle.residency) == []
+    assert durations(problem, idle) == [8, 4]
 
 
 def test_late_operands_are_loaded_where_they_are_used_again() -> None:
-    instance = problem({"w": data(4)}, [Op(reads=["w"]), Op(reads=["w"])], spm=4)
-    assert rows(instance) == []
-    assert rows(instance, late="load") == [("w", 0, 2, 4)]
-    assert durations(instance, assigned(instance, late="load")) == [4, 0]
+    problem = make_problem({"w": data(4)}, [Op(reads=["w"]), Op(reads=["w"])], spm=4)
+    assert rows(problem) == []
+    assert rows(problem, late="load") == [("w", 0, 2, 4)]
+    assert durations(problem, assigned(problem, late="load")) == [4, 0]
 
 
 def test_the_value_that_operations_wait_for_gets_the_room() -> None:
-    instance = problem(
+    problem = make_problem(
         {"b": made(4), "a": made(4)},
         [Op(writes=["b", "a"], cycles=20), Op(reads=["b"], cycles=20), Op(reads=["a"])],
         spm=4,
     )
-    assert rows(instance) == [("a", 0, 3, 4)]
+    assert rows(problem) == [("a", 0, 3, 4)]
 
 
 def test_the_nearest_window_that_is_free_is_taken() -> None:
@@ -213,35 +218,35 @@ def test_the_nearest_window_that_is_free_is_taken() -> None:
 
 
 def test_several_modes_are_said() -> None:
-    instance = problem({"w": data(4)}, [Op(reads=["w"])])
-    operation = instance.operations[0]
-    other = Mode(compute_cycles=1, operands=operation.modes[0].operands)
-    both = Instance(
+    problem = make_problem({"w": data(4)}, [Op(reads=["w"])])
+    operation = problem.operations[0]
+    other = OpMapping(compute_cycles=1, operands=operation.mappings[0].operands)
+    both = Problem(
         name="both",
-        machine=instance.machine,
-        tensors=instance.tensors,
+        machine=problem.machine,
+        tensors=problem.tensors,
         operations=(
             type(operation)(
                 name="op",
                 reads=operation.reads,
                 writes=operation.writes,
-                modes=(*operation.modes, other),
+                mappings=(*operation.mappings, other),
             ),
         ),
     )
     assert len(msa(both, Request()).notes) == 1
-    assert msa(instance, Request()).notes == ()
+    assert msa(problem, Request()).notes == ()
 
 
 def test_operations_without_operands_need_nothing() -> None:
-    instance = problem({"unused": data(4)}, [Op(cycles=3)])
-    plan = assigned(instance)
-    assert (len(plan.residency), len(plan.stores)) == (0, 0)
+    problem = make_problem({"unused": data(4)}, [Op(cycles=3)])
+    residency_plan = assigned(problem)
+    assert (len(residency_plan.residency), len(residency_plan.stores)) == (0, 0)
 
 
 def test_the_largest_sizes_are_placed_like_small_ones() -> None:
-    def plan(unit: int) -> tuple[list[Row], list[tuple[int, str, int]]]:
-        instance = problem(
+    def residency_plan(unit: int) -> tuple[list[Row], list[tuple[int, str, int]]]:
+        problem = make_problem(
             {"a": data(unit), "y": made(unit), "z": made(unit - 3, keep=True)},
             [
                 Op(cycles=unit),
@@ -252,10 +257,10 @@ def test_the_largest_sizes_are_placed_like_small_ones() -> None:
             ],
             spm=3 * unit,
         )
-        found = assigned(instance)
-        return rows_of(instance, found.residency), stores_of(instance, found.stores)
+        found = assigned(problem)
+        return rows_of(problem, found.residency), stores_of(problem, found.stores)
 
     for unit in (2**4, 2**54):
-        rows, stores = plan(unit)
+        rows, stores = residency_plan(unit)
         assert rows == [("a", 0, 3, unit), ("y", 1, 3, unit), ("z", 2, 5, unit - 3)]
         assert stores == [(4, "z", unit - 3)]

@@ -1,4 +1,4 @@
-"""What surrounds the rules: modes, infeasible operations, the reserve."""
+"""What surrounds the rules: mappings, infeasible operations, the reserve."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.operation import STATIONARY, Mode
+from spmopt.core.operation import REQUIRED_RESIDENT, OpMapping
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, lru, stream
-from tests.assemble.small import Op, data, problem, rows_of
-from tests.policies.owed import plan_of, totals
+from tests.assemble.small import Op, data, make_problem, rows_of
+from tests.policies.owed import residency_plan_of, totals
 
 each_policy = pytest.mark.parametrize("policy", [stream, lru, belady])
 
 
 @each_policy
 def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler) -> None:
-    instance = problem(
+    problem = make_problem(
         {"x": data(3), "w": data(9), "v": data(2)},
-        [Op(reads=["x"]), Op(reads=["w", "v", "x"], stationary=["w", "v"], scratch=5)],
+        [Op(reads=["x"]), Op(reads=["w", "v", "x"], required_resident=["w", "v"], scratch=5)],
         spm=19,
         page=4,
     )
     # Pages: 3 + 1 + 2 of 4 bytes; the scratchpad has 4.
     with pytest.raises(InfeasibleError) as raised:
-        policy(instance, Request())
+        policy(problem, Request())
     assert str(raised.value) == (
-        "operation op1: its stationary operands and scratch need 24 bytes of SPM in pages of 4 in "
+        "operation op1: its required-resident operands and scratch need 24 bytes of SPM in "
+        "pages of 4 in "
         "step 1, available are 16, missing are 8; w (12 bytes) and scratch (8 bytes) already do "
         "not fit together; give a larger --spm"
     )
@@ -40,34 +41,34 @@ def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler)
 
 @each_policy
 def test_what_fits_exactly_runs(policy: Scheduler) -> None:
-    instance = problem(
-        {"w": data(9)}, [Op(reads=["w"], stationary=["w"], scratch=4)], spm=16, page=4
+    problem = make_problem(
+        {"w": data(9)}, [Op(reads=["w"], required_resident=["w"], scratch=4)], spm=16, page=4
     )
-    assert policy(instance, Request()).plan is not None
+    assert policy(problem, Request()).residency_plan is not None
 
 
 @each_policy
 def test_the_first_mode_that_fits_is_taken(policy: Scheduler) -> None:
-    instance = problem({"w": data(9)}, [Op(reads=["w"], scratch=4)], spm=8)
-    fits = instance.operations[0].modes[0]
-    large = Mode(compute_cycles=1, operands=(STATIONARY,))
-    operation = replace(instance.operations[0], modes=(large, fits, fits))
-    several = replace(instance, operations=(operation,))
+    problem = make_problem({"w": data(9)}, [Op(reads=["w"], scratch=4)], spm=8)
+    fits = problem.operations[0].mappings[0]
+    large = OpMapping(compute_cycles=1, operands=(REQUIRED_RESIDENT,))
+    operation = replace(problem.operations[0], mappings=(large, fits, fits))
+    several = replace(problem, operations=(operation,))
     found = policy(several, Request())
-    assert found.plan is not None
-    assert found.plan.steps.mode.tolist() == [1]
-    assert found.notes == (SEVERAL_MODES,)
+    assert found.residency_plan is not None
+    assert found.residency_plan.steps.mapping.tolist() == [1]
+    assert found.notes == (SEVERAL_MAPPINGS,)
 
 
-def tight() -> Instance:
+def tight() -> Problem:
     """Two weights in turn: keeping one leaves no room to load the other ahead."""
-    read = {name: Op(reads=[name], cycles=8, stationary=[name]) for name in "abc"}
-    return problem({name: data(4) for name in "abc"}, [read[n] for n in "abcabcabc"], spm=8)
+    read = {name: Op(reads=[name], cycles=8, required_resident=[name]) for name in "abc"}
+    return make_problem({name: data(4) for name in "abc"}, [read[n] for n in "abcabcabc"], spm=8)
 
 
-def figures(instance: Instance, request: Request) -> tuple[Totals, tuple[str, ...]]:
-    found = belady(instance, request)
-    return totals(instance, plan_of(found)), found.notes
+def figures(problem: Problem, request: Request) -> tuple[Totals, tuple[str, ...]]:
+    found = belady(problem, request)
+    return totals(problem, residency_plan_of(found)), found.notes
 
 
 def test_room_is_reserved_where_time_counts_and_not_for_traffic() -> None:
@@ -96,7 +97,7 @@ def test_progress_is_reported() -> None:
 
 
 def test_streamed_operands_leave_no_residency() -> None:
-    instance = problem({"x": data(5)}, [Op(reads=["x"], cycles=9)] * 2)
-    found = stream(instance, Request())
-    assert found.plan is not None
-    assert rows_of(instance, found.plan.residency) == []
+    problem = make_problem({"x": data(5)}, [Op(reads=["x"], cycles=9)] * 2)
+    found = stream(problem, Request())
+    assert found.residency_plan is not None
+    assert rows_of(problem, found.residency_plan.residency) == []

@@ -8,51 +8,51 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan, Residency
+from spmopt.core.schedule import Residency, ResidencyPlan
 from spmopt.core.scheduler import Policy, Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.policies import belady, stream
-from spmopt.policies.policy import completed
+from spmopt.policies.policy import complete
 from spmopt.schedulers.registry import SchedulerEntry, find, kind_of
 from spmopt.solving import compare, solve
-from tests.policies.owed import plan_of, random_instances, totals
+from tests.policies.owed import random_problems, residency_plan_of, totals
 from tests.solving.fakes import bounds_only, install
 
 Stays = list[tuple[int, int, int]]
 
 
-def nothing(instance: Instance) -> Stays:
+def nothing(problem: Problem) -> Stays:
     """Keep nothing."""
     return []
 
 
-def first_tensor(instance: Instance) -> list[tuple[str, int, int]]:
-    return [(instance.tensors[0].name, 0, len(instance.operations))]
+def first_tensor(problem: Problem) -> list[tuple[str, int, int]]:
+    return [(problem.tensors[0].name, 0, len(problem.operations))]
 
 
-def outcome(instance: Instance, request: Request) -> Outcome:
-    return belady(instance, request)
+def outcome(problem: Problem, request: Request) -> Outcome:
+    return belady(problem, request)
 
 
-def plan(instance: Instance, request: Request) -> Plan:
-    return plan_of(belady(instance, request))
+def residency_plan(problem: Problem, request: Request) -> ResidencyPlan:
+    return residency_plan_of(belady(problem, request))
 
 
-def residency(instance: Instance, request: Request) -> Residency:
-    return plan_of(belady(instance, request, granularity="page")).residency
+def residency(problem: Problem, request: Request) -> Residency:
+    return residency_plan_of(belady(problem, request, granularity="page")).residency
 
 
-def with_seed(instance: Instance, seed: int = 3) -> Stays:
+def with_seed(problem: Problem, seed: int = 3) -> Stays:
     assert seed == 3
     return []
 
 
 def test_a_policy_takes_part_in_a_comparison_under_its_name() -> None:
-    instance = next(random_instances(1))
-    own, known = compare(instance, [nothing, "stream"], Request(objective=TRAFFIC))
+    problem = next(random_problems(1))
+    own, known = compare(problem, [nothing, "stream"], Request(objective=TRAFFIC))
     assert (own.scheduler, known.scheduler) == ("nothing", "stream")
     assert own.verified
     assert own.value == known.value
@@ -60,44 +60,44 @@ def test_a_policy_takes_part_in_a_comparison_under_its_name() -> None:
     assert kind_of("nothing") == "policy"
 
 
-@pytest.mark.parametrize("policy", [nothing, outcome, plan, residency, with_seed])
+@pytest.mark.parametrize("policy", [nothing, outcome, residency_plan, residency, with_seed])
 def test_every_kind_of_decision_is_taken(
     policy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, fluid=bounds_only)
-    for instance in random_instances(25):
-        assert solve(instance, policy, Request()).verified
+    for problem in random_problems(25):
+        assert solve(problem, policy, Request()).verified
 
 
 def test_what_must_be_stored_is_worked_out() -> None:
     """A plan of a policy without its stores gets stores that are legal and move no more bytes."""
     for granularity in ("whole", "page"):
-        for instance in random_instances(60):
+        for problem in random_problems(60):
             request = Request(objective=TRAFFIC, stop=lambda: True)
-            known = plan_of(belady(instance, request, granularity=granularity))
-            arrays = fitting_timeline(instance)
-            again = completed(arrays, known.residency)
-            assert totals(instance, again).traffic_bytes <= totals(instance, known).traffic_bytes
+            known = residency_plan_of(belady(problem, request, granularity=granularity))
+            arrays = fitting_timeline(problem)
+            again = complete(arrays, known.residency)
+            assert totals(problem, again).traffic_bytes <= totals(problem, known).traffic_bytes
 
 
-def test_stationary_operands_come_by_themselves() -> None:
-    for instance in random_instances(20):
-        arrays = fitting_timeline(instance)
-        found = totals(instance, completed(arrays, Residency.empty()))
-        streamed = totals(instance, plan_of(stream(instance, Request(objective=TRAFFIC))))
+def test_required_resident_operands_come_by_themselves() -> None:
+    for problem in random_problems(20):
+        arrays = fitting_timeline(problem)
+        found = totals(problem, complete(arrays, Residency.empty()))
+        streamed = totals(problem, residency_plan_of(stream(problem, Request(objective=TRAFFIC))))
         assert found.traffic_bytes == streamed.traffic_bytes
 
 
 def test_stays_may_overlap_and_name_tensors() -> None:
-    instance = next(random_instances(1))
-    steps = len(instance.operations)
+    problem = next(random_problems(1))
+    steps = len(problem.operations)
     keeps = [(0, 1, steps - 2), (0, 0, 4), (0, 3, steps)]
     try:
-        by_name = solve(instance, first_tensor, Request()).value
+        by_name = solve(problem, first_tensor, Request()).value
     except ScheduleError:
         by_name = None
     try:
-        by_index = solve(instance, lambda _: keeps, Request()).value
+        by_index = solve(problem, lambda _: keeps, Request()).value
     except ScheduleError:
         by_index = None
     assert by_name == by_index
@@ -114,28 +114,28 @@ def test_stays_may_overlap_and_name_tensors() -> None:
     ],
 )
 def test_a_decision_that_is_none_is_one_line(decision: object, said: str) -> None:
-    instance = next(random_instances(1))
-    said = said.replace("4 tensors", f"{len(instance.tensors)} tensors")
-    said = said.replace("10 steps", f"{len(instance.operations)} steps")
+    problem = next(random_problems(1))
+    said = said.replace("4 tensors", f"{len(problem.tensors)} tensors")
+    said = said.replace("10 steps", f"{len(problem.operations)} steps")
 
-    def policy(instance: Instance) -> Any:
+    def policy(problem: Problem) -> Any:
         return decision
 
     with pytest.raises(InputError, match=said) as raised:
-        solve(instance, policy, Request())
+        solve(problem, policy, Request())
     assert "\n" not in str(raised.value)
 
 
 def test_names_of_policies_do_not_hide_schedulers() -> None:
-    def page(instance: Instance) -> Stays:
+    def page(problem: Problem) -> Stays:
         return []
 
     entry = find(page)
     assert entry.name == "tests.policies.test_own_policies.page"
-    assert find(lambda instance: []).name == "lambda"
+    assert find(lambda problem: []).name == "lambda"
     assert find(SchedulerEntry(name="mine", target=nothing)).name == "mine"
-    instance = next(random_instances(1))
+    problem = next(random_problems(1))
     all_kept: list[Policy] = [lambda _: [], lambda _: Residency.empty()]
-    one, other = compare(instance, all_kept, Request())
+    one, other = compare(problem, all_kept, Request())
     assert one.scheduler == other.scheduler == "lambda"
     assert one.schedule is not other.schedule

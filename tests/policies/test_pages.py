@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble.index import resident_bytes
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.core.timeline import Timeline, fitting_timeline, listed_timeline
+from spmopt.core.timeline import Timeline, fitting_timeline, timeline_in_order
 from spmopt.policies import belady, belady_size, frequency, lru
 from spmopt.policies.belady import distance
 from spmopt.policies.frequency import rarity
@@ -22,19 +22,19 @@ from spmopt.policies.lru import recency
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
-from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
-from tests.assemble.small import plan as by_hand
+from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import residency_plan as by_hand
 from tests.brute_force import optimum
-from tests.policies.owed import beats_no_optimum, plan_of, random_instances, totals
-from tests.strategies import instances
+from tests.policies.owed import beats_no_optimum, random_problems, residency_plan_of, totals
+from tests.strategies import problems
 
-Keep = Callable[[Instance, Timeline], Plan]
+Keep = Callable[[Problem, Timeline], ResidencyPlan]
 
 KEEPS: dict[str, Keep] = {
-    "belady": lambda instance, steps: keep_by_rank(instance, steps, distance(steps), 0, "page"),
-    "lru": lambda instance, steps: keep_by_rank(instance, steps, recency(steps), 0, "page"),
-    "frequency": lambda instance, steps: keep_by_rank(instance, steps, rarity(steps), 2, "page"),
-    "size": lambda instance, steps: keep_by_bytes(instance, steps, distance(steps), 0, "page"),
+    "belady": lambda problem, steps: keep_by_rank(problem, steps, distance(steps), 0, "page"),
+    "lru": lambda problem, steps: keep_by_rank(problem, steps, recency(steps), 0, "page"),
+    "frequency": lambda problem, steps: keep_by_rank(problem, steps, rarity(steps), 2, "page"),
+    "size": lambda problem, steps: keep_by_bytes(problem, steps, distance(steps), 0, "page"),
 }
 POLICIES: tuple[Scheduler, ...] = tuple(
     partial(policy, granularity="page") for policy in (belady, lru, frequency, belady_size)
@@ -43,49 +43,55 @@ each_keep = pytest.mark.parametrize("keep", KEEPS.values(), ids=KEEPS)
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=KEEPS)
 
 
-def arrays(instance: Instance) -> Timeline:
-    return fitting_timeline(instance)
+def arrays(problem: Problem) -> Timeline:
+    return fitting_timeline(problem)
 
 
 def test_a_victim_is_trimmed_by_what_is_needed() -> None:
-    instance = problem({"a": data(6), "b": data(4)}, [Op(reads=[name]) for name in "abba"], spm=8)
-    steps = listed_timeline(instance)
-    plan = keep_by_rank(instance, steps, distance(steps), 0, "page")
+    problem = make_problem(
+        {"a": data(6), "b": data(4)}, [Op(reads=[name]) for name in "abba"], spm=8
+    )
+    steps = timeline_in_order(problem)
+    residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
     # b takes two pages of a; once b has gone, what is missing of a comes back.
-    assert rows_of(instance, plan.residency) == [
+    assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 1, 6),
         ("a", 1, 3, 4),
         ("a", 3, 4, 6),
         ("b", 1, 3, 4),
     ]
-    assert totals(instance, plan).traffic_bytes == 6 + 4 + 2
+    assert totals(problem, residency_plan).traffic_bytes == 6 + 4 + 2
 
 
 def test_an_operand_is_taken_in_as_far_as_it_may() -> None:
-    instance = problem({"a": data(6), "b": data(4)}, [Op(reads=[n]) for n in "abab"], spm=8)
-    steps = listed_timeline(instance)
-    plan = keep_by_rank(instance, steps, distance(steps), 0, "page")
+    problem = make_problem({"a": data(6), "b": data(4)}, [Op(reads=[n]) for n in "abab"], spm=8)
+    steps = timeline_in_order(problem)
+    residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
     # a comes sooner than b, so that only two free pages are for b until a is done.
-    assert rows_of(instance, plan.residency) == [("a", 0, 3, 6), ("b", 1, 3, 2), ("b", 3, 4, 4)]
-    assert totals(instance, plan).traffic_bytes == 6 + 4 + 2
+    assert rows_of(problem, residency_plan.residency) == [
+        ("a", 0, 3, 6),
+        ("b", 1, 3, 2),
+        ("b", 3, 4, 4),
+    ]
+    assert totals(problem, residency_plan).traffic_bytes == 6 + 4 + 2
 
 
 def test_what_is_trimmed_is_written_back_once_and_the_rest_when_it_goes() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(8), "a": data(3), "b": data(7)},
         [
             Op(writes=["y"]),
-            Op(reads=["a"], stationary=["a"]),
-            Op(reads=["b"], stationary=["b"]),
+            Op(reads=["a"], required_resident=["a"]),
+            Op(reads=["b"], required_resident=["b"]),
             Op(reads=["y"]),
         ],
         spm=8,
     )
     for name in ("belady", "lru", "size"):
-        plan = KEEPS[name](instance, listed_timeline(instance))
+        residency_plan = KEEPS[name](problem, timeline_in_order(problem))
         # Trimmed to 5 for a and to 1 for b: 3 bytes are stored, then 4 (clean in between).
-        assert stores_of(instance, plan.stores) == [(0, "y", 3), (1, "y", 4)]
-        assert rows_of(instance, plan.residency)[:3] == [
+        assert stores_of(problem, residency_plan.stores) == [(0, "y", 3), (1, "y", 4)]
+        assert rows_of(problem, residency_plan.residency)[:3] == [
             ("y", 0, 1, 8),
             ("y", 1, 2, 5),
             ("y", 2, 3, 1),
@@ -93,15 +99,15 @@ def test_what_is_trimmed_is_written_back_once_and_the_rest_when_it_goes() -> Non
 
 
 def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
-    instance = problem(
+    problem = make_problem(
         {"a": data(9), "w": data(4)},
-        [Op(reads=["a"]), Op(reads=["w"], stationary=["w"]), Op(reads=["a"])],
+        [Op(reads=["a"]), Op(reads=["w"], required_resident=["w"]), Op(reads=["a"])],
         spm=12,
         page=4,
     )
-    steps = listed_timeline(instance)
-    plan = keep_by_rank(instance, steps, distance(steps), 0, "page")
-    assert rows_of(instance, plan.residency) == [
+    steps = timeline_in_order(problem)
+    residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
+    assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 1, 9),
         ("a", 1, 2, 8),
         ("a", 2, 3, 9),
@@ -110,59 +116,59 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
 
 
 def test_growth_and_write_back_move_into_idle_time() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(6), "w": data(4)},
         [
             Op(writes=["y"], cycles=3),
-            Op(reads=["w"], cycles=20, stationary=["w"]),
+            Op(reads=["w"], cycles=20, required_resident=["w"]),
             Op(cycles=3),
             Op(reads=["y"], cycles=2),
         ],
         spm=6,
     )
     plain = by_hand(
-        instance,
+        problem,
         [("y", 0, 1, 6), ("y", 1, 3, 2), ("y", 3, 4, 6), ("w", 1, 2, 4)],
         [(0, "y", 4)],
     )
-    steps = listed_timeline(instance)
-    hidden = hide_transfers(instance.machine, steps, plain, "page")
+    steps = timeline_in_order(problem)
+    hidden = hide_transfers(problem.machine, steps, plain, "page")
     # Stored in step 0: it must go before w comes. Of the load, 2 fit under the use, 2 earlier
     # of the 3 idle cycles of step 2; nothing has room in step 1.
-    assert rows_of(instance, hidden.residency) == [
+    assert rows_of(problem, hidden.residency) == [
         ("y", 0, 1, 6),
         ("y", 1, 2, 2),
         ("y", 2, 3, 4),
         ("y", 3, 4, 6),
         ("w", 1, 2, 4),
     ]
-    assert stores_of(instance, hidden.stores) == [(0, "y", 4)]
-    assert totals(instance, plain).makespan_cycles == 4 + (4 + 20) + 3 + 4
-    assert totals(instance, hidden).makespan_cycles == 4 + (4 + 20) + 3 + 2
+    assert stores_of(problem, hidden.stores) == [(0, "y", 4)]
+    assert totals(problem, plain).makespan_cycles == 4 + (4 + 20) + 3 + 4
+    assert totals(problem, hidden).makespan_cycles == 4 + (4 + 20) + 3 + 2
 
 
 @each_keep
 def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> None:
     faster = 0
-    for instance in random_instances(70):
-        steps = arrays(instance)
-        plain = keep(instance, steps)
-        spread = spread_transfers(instance.machine, steps, plain, "page")
-        before, after = totals(instance, plain), totals(instance, spread)
+    for problem in random_problems(70):
+        steps = arrays(problem)
+        plain = keep(problem, steps)
+        spread = spread_transfers(problem.machine, steps, plain, "page")
+        before, after = totals(problem, plain), totals(problem, spread)
         assert after.traffic_bytes <= before.traffic_bytes
         faster += after.makespan_cycles < before.makespan_cycles
-        for plan in (plain, spread):
-            held = resident_bytes(plan.residency, steps.step, steps.tensor)
-            page = instance.machine.page_bytes
+        for residency_plan in (plain, spread):
+            held = resident_bytes(residency_plan.residency, steps.step, steps.tensor)
+            page = problem.machine.page_bytes
             assert ((held % page == 0) | (held == steps.size_bytes[steps.tensor])).all()
     assert faster > 30
 
 
 @each_policy
 @settings(max_examples=30, deadline=None)
-@given(instance=instances(max_operations=8, max_tensors=6, max_modes=2, duplex=True, setup=True))
-def test_schedules_of_shrinking_instances_are_legal(policy: Scheduler, instance: Instance) -> None:
-    totals(instance, plan_of(policy(instance, Request())))
+@given(problem=problems(max_operations=8, max_tensors=6, max_mappings=2, duplex=True, setup=True))
+def test_schedules_of_shrinking_problems_are_legal(policy: Scheduler, problem: Problem) -> None:
+    totals(problem, residency_plan_of(policy(problem, Request())))
 
 
 @each_policy
@@ -180,9 +186,11 @@ def test_by_pages_belady_is_optimal_for_tensors_of_any_size(
     sizes: list[int], trace: str, spm: int
 ) -> None:
     tensors = {name: data(size) for name, size in zip("abcd", sizes, strict=True)}
-    instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=spm)
-    best = optimum(instance, TRAFFIC, residency="page")
+    problem = make_problem(tensors, [Op(reads=[name]) for name in trace], spm=spm)
+    best = optimum(problem, TRAFFIC, residency="page")
     assert best is not None
     for policy in (belady, belady_size):
-        plan = plan_of(policy(instance, Request(objective=TRAFFIC), granularity="page"))
-        assert totals(instance, plan).traffic_bytes == best.value
+        residency_plan = residency_plan_of(
+            policy(problem, Request(objective=TRAFFIC), granularity="page")
+        )
+        assert totals(problem, residency_plan).traffic_bytes == best.value

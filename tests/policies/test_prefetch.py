@@ -5,185 +5,194 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.assemble import derive_commands, step_cycles
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
-from tests.assemble.small import Op, arrays, data, made, plan, problem, rows_of, stores_of
+from tests.assemble.small import (
+    Op,
+    arrays,
+    data,
+    made,
+    make_problem,
+    residency_plan,
+    rows_of,
+    stores_of,
+)
 
 Rows = Sequence[tuple[str, int, int, int]]
 
 
-def makespan(instance: Instance, chosen: Plan) -> int:
-    steps = arrays(instance, chosen)
-    return int(step_cycles(instance.machine, steps, derive_commands(steps, chosen)).sum())
+def makespan(problem: Problem, chosen: ResidencyPlan) -> int:
+    steps = arrays(problem, chosen)
+    return int(step_cycles(problem.machine, steps, derive_commands(steps, chosen)).sum())
 
 
-def hidden(instance: Instance, chosen: Plan) -> Plan:
-    return hide_transfers(instance.machine, arrays(instance, chosen), chosen)
+def hidden(problem: Problem, chosen: ResidencyPlan) -> ResidencyPlan:
+    return hide_transfers(problem.machine, arrays(problem, chosen), chosen)
 
 
-def weights_after(cycles: Sequence[int], weight: int, page: int = 1, setup: int = 0) -> Instance:
-    """Operations that only compute, then one that needs ``w`` stationary."""
+def weights_after(cycles: Sequence[int], weight: int, page: int = 1, setup: int = 0) -> Problem:
+    """Operations that only compute, then one that needs ``w`` required-resident."""
     idle = [Op(cycles=c) for c in cycles]
-    last = Op(reads=["w"], cycles=1, stationary=["w"])
-    return problem({"w": data(weight)}, [*idle, last], page=page, setup=setup)
+    last = Op(reads=["w"], cycles=1, required_resident=["w"])
+    return make_problem({"w": data(weight)}, [*idle, last], page=page, setup=setup)
 
 
 def test_a_load_hides_under_the_compute_before() -> None:
-    instance = weights_after([10], 6)
-    before = plan(instance, [("w", 1, 2, 6)])
-    after = hidden(instance, before)
-    assert (makespan(instance, before), makespan(instance, after)) == (10 + 6 + 1, 10 + 1)
-    assert rows_of(instance, after.residency) == [("w", 0, 2, 6)]
+    problem = weights_after([10], 6)
+    before = residency_plan(problem, [("w", 1, 2, 6)])
+    after = hidden(problem, before)
+    assert (makespan(problem, before), makespan(problem, after)) == (10 + 6 + 1, 10 + 1)
+    assert rows_of(problem, after.residency) == [("w", 0, 2, 6)]
 
 
 def test_a_load_spreads_over_several_steps_nearest_first() -> None:
-    instance = weights_after([5, 0, 2], 9)
-    after = hidden(instance, plan(instance, [("w", 3, 4, 9)]))
+    problem = weights_after([5, 0, 2], 9)
+    after = hidden(problem, residency_plan(problem, [("w", 3, 4, 9)]))
     # Two bytes in step 2, five in step 0, two at the use.
-    assert rows_of(instance, after.residency) == [("w", 0, 2, 5), ("w", 2, 3, 7), ("w", 3, 4, 9)]
-    assert makespan(instance, after) == 5 + 0 + 2 + (2 + 1)
+    assert rows_of(problem, after.residency) == [("w", 0, 2, 5), ("w", 2, 3, 7), ("w", 3, 4, 9)]
+    assert makespan(problem, after) == 5 + 0 + 2 + (2 + 1)
 
 
 def test_pieces_are_whole_pages_and_the_last_one_is_what_remains() -> None:
-    instance = weights_after([7, 6], 10, page=4)
-    after = hidden(instance, plan(instance, [("w", 2, 3, 10)]))
+    problem = weights_after([7, 6], 10, page=4)
+    after = hidden(problem, residency_plan(problem, [("w", 2, 3, 10)]))
     # Step 1 has time for one page of 4, step 0 for one more; the last two bytes come at the use.
-    assert rows_of(instance, after.residency) == [("w", 0, 1, 4), ("w", 1, 2, 8), ("w", 2, 3, 10)]
+    assert rows_of(problem, after.residency) == [("w", 0, 1, 4), ("w", 1, 2, 8), ("w", 2, 3, 10)]
 
 
 def test_every_piece_pays_the_setup() -> None:
-    instance = weights_after([5, 5], 6, setup=3)
-    after = hidden(instance, plan(instance, [("w", 2, 3, 6)]))
-    assert rows_of(instance, after.residency) == [("w", 0, 1, 2), ("w", 1, 2, 4), ("w", 2, 3, 6)]
-    assert makespan(instance, after) == 5 + 5 + (3 + 2 + 1)
+    problem = weights_after([5, 5], 6, setup=3)
+    after = hidden(problem, residency_plan(problem, [("w", 2, 3, 6)]))
+    assert rows_of(problem, after.residency) == [("w", 0, 1, 2), ("w", 1, 2, 4), ("w", 2, 3, 6)]
+    assert makespan(problem, after) == 5 + 5 + (3 + 2 + 1)
 
 
 def test_room_limits_what_is_loaded_ahead() -> None:
-    instance = problem(
+    problem = make_problem(
         {"a": data(7), "w": data(6)},
         [
             Op(cycles=20),
-            Op(reads=["a"], cycles=9, stationary=["a"]),
-            Op(reads=["w"], cycles=1, stationary=["w"]),
+            Op(reads=["a"], cycles=9, required_resident=["a"]),
+            Op(reads=["w"], cycles=1, required_resident=["w"]),
         ],
         spm=10,
     )
-    after = hidden(instance, plan(instance, [("a", 1, 2, 7), ("w", 2, 3, 6)]))
-    assert rows_of(instance, after.residency) == [
+    after = hidden(problem, residency_plan(problem, [("a", 1, 2, 7), ("w", 2, 3, 6)]))
+    assert rows_of(problem, after.residency) == [
         ("a", 0, 2, 7),
         ("w", 1, 2, 3),
         ("w", 2, 3, 6),
     ]
-    assert makespan(instance, after) == 20 + 9 + (3 + 1)
+    assert makespan(problem, after) == 20 + 9 + (3 + 1)
 
 
 def test_a_load_does_not_start_before_its_bytes_are_in_dram() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(6)},
         [
             Op(cycles=20),
             Op(writes=["y"], cycles=20),
             Op(cycles=2),
-            Op(reads=["y"], stationary=["y"]),
+            Op(reads=["y"], required_resident=["y"]),
         ],
     )
-    after = hidden(instance, plan(instance, [("y", 3, 4, 6)]))
-    assert rows_of(instance, after.residency) == [("y", 2, 3, 2), ("y", 3, 4, 6)]
+    after = hidden(problem, residency_plan(problem, [("y", 3, 4, 6)]))
+    assert rows_of(problem, after.residency) == [("y", 2, 3, 2), ("y", 3, 4, 6)]
 
 
 def test_idle_residency_gives_way_to_a_load() -> None:
-    instance = problem(
+    problem = make_problem(
         {"a": data(8), "w": data(8)},
         [
             Op(reads=["a"], cycles=20),
             Op(cycles=10),
-            Op(reads=["w"], cycles=1, stationary=["w"]),
+            Op(reads=["w"], cycles=1, required_resident=["w"]),
         ],
         spm=8,
     )
-    before = plan(instance, [("a", 0, 2, 8), ("w", 2, 3, 8)])
-    assert rows_of(instance, hidden(instance, before).residency) == [("a", 0, 1, 8), ("w", 1, 3, 8)]
+    before = residency_plan(problem, [("a", 0, 2, 8), ("w", 2, 3, 8)])
+    assert rows_of(problem, hidden(problem, before).residency) == [("a", 0, 1, 8), ("w", 1, 3, 8)]
 
 
 def test_an_ordinary_load_moves_only_what_its_own_step_cannot_hide() -> None:
-    instance = problem({"x": data(9)}, [Op(cycles=10), Op(reads=["x"], cycles=6)])
-    after = hidden(instance, plan(instance, [("x", 1, 2, 9)]))
-    assert rows_of(instance, after.residency) == [("x", 0, 1, 3), ("x", 1, 2, 9)]
-    assert makespan(instance, after) == 10 + 6
+    problem = make_problem({"x": data(9)}, [Op(cycles=10), Op(reads=["x"], cycles=6)])
+    after = hidden(problem, residency_plan(problem, [("x", 1, 2, 9)]))
+    assert rows_of(problem, after.residency) == [("x", 0, 1, 3), ("x", 1, 2, 9)]
+    assert makespan(problem, after) == 10 + 6
 
 
 def test_streams_leave_less_idle_time() -> None:
-    instance = problem(
+    problem = make_problem(
         {"x": data(7), "w": data(6)},
-        [Op(reads=["x"], cycles=10), Op(reads=["w"], stationary=["w"])],
+        [Op(reads=["x"], cycles=10), Op(reads=["w"], required_resident=["w"])],
     )
-    after = hidden(instance, plan(instance, [("w", 1, 2, 6)]))
-    assert rows_of(instance, after.residency) == [("w", 0, 1, 3), ("w", 1, 2, 6)]
+    after = hidden(problem, residency_plan(problem, [("w", 1, 2, 6)]))
+    assert rows_of(problem, after.residency) == [("w", 0, 1, 3), ("w", 1, 2, 6)]
 
 
 def test_duplex_streams_out_do_not_delay_loads() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(9, keep=True), "w": data(6)},
-        [Op(writes=["y"], cycles=10), Op(reads=["w"], stationary=["w"])],
+        [Op(writes=["y"], cycles=10), Op(reads=["w"], required_resident=["w"])],
         duplex=True,
     )
-    after = hidden(instance, plan(instance, [("w", 1, 2, 6)]))
-    assert rows_of(instance, after.residency) == [("w", 0, 2, 6)]
+    after = hidden(problem, residency_plan(problem, [("w", 1, 2, 6)]))
+    assert rows_of(problem, after.residency) == [("w", 0, 2, 6)]
 
 
-def test_a_stationary_result_is_stored_later_and_shrinks() -> None:
-    instance = problem(
+def test_a_required_resident_result_is_stored_later_and_shrinks() -> None:
+    problem = make_problem(
         {"y": made(7, keep=True)},
-        [Op(writes=["y"], cycles=1, stationary=["y"]), Op(cycles=3), Op(cycles=2), Op()],
+        [Op(writes=["y"], cycles=1, required_resident=["y"]), Op(cycles=3), Op(cycles=2), Op()],
     )
-    before = plan(instance, [("y", 0, 4, 7)], [(3, "y", 7)])
-    after = hidden(instance, before)
-    assert stores_of(instance, after.stores) == [(0, "y", 2), (1, "y", 3), (2, "y", 2)]
-    assert rows_of(instance, after.residency) == [("y", 0, 1, 7), ("y", 1, 2, 5), ("y", 2, 3, 2)]
-    assert makespan(instance, after) == (1 + 2) + 3 + 2
+    before = residency_plan(problem, [("y", 0, 4, 7)], [(3, "y", 7)])
+    after = hidden(problem, before)
+    assert stores_of(problem, after.stores) == [(0, "y", 2), (1, "y", 3), (2, "y", 2)]
+    assert rows_of(problem, after.residency) == [("y", 0, 1, 7), ("y", 1, 2, 5), ("y", 2, 3, 2)]
+    assert makespan(problem, after) == (1 + 2) + 3 + 2
 
 
 def test_a_dirty_tensor_is_stored_while_it_is_still_read() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(6, keep=True)},
         [Op(writes=["y"], cycles=1), Op(cycles=4), Op(reads=["y"], cycles=4), Op(cycles=9)],
     )
-    after = hidden(instance, plan(instance, [("y", 0, 3, 6)], [(2, "y", 6)]))
-    assert stores_of(instance, after.stores) == [(0, "y", 1), (1, "y", 4), (2, "y", 1)]
-    assert makespan(instance, after) == 1 + 4 + 4 + 9
+    after = hidden(problem, residency_plan(problem, [("y", 0, 3, 6)], [(2, "y", 6)]))
+    assert stores_of(problem, after.stores) == [(0, "y", 1), (1, "y", 4), (2, "y", 1)]
+    assert makespan(problem, after) == 1 + 4 + 4 + 9
 
 
 def test_a_store_does_not_outlast_the_eviction() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(6, keep=True)},
-        [Op(writes=["y"], stationary=["y"]), Op(cycles=4), Op(cycles=9)],
+        [Op(writes=["y"], required_resident=["y"]), Op(cycles=4), Op(cycles=9)],
     )
-    before = plan(instance, [("y", 0, 2, 6)], [(1, "y", 6)])
-    steps = arrays(instance, before)
-    after = spread_transfers(instance.machine, steps, before)
-    assert stores_of(instance, after.stores) == [(0, "y", 2), (1, "y", 4)]
-    assert makespan(instance, after) == makespan(instance, before) == 6 + 9
-    assert hidden(instance, before) is before
+    before = residency_plan(problem, [("y", 0, 2, 6)], [(1, "y", 6)])
+    steps = arrays(problem, before)
+    after = spread_transfers(problem.machine, steps, before)
+    assert stores_of(problem, after.stores) == [(0, "y", 2), (1, "y", 4)]
+    assert makespan(problem, after) == makespan(problem, before) == 6 + 9
+    assert hidden(problem, before) is before
 
 
 def test_the_most_urgent_transfer_goes_first() -> None:
     # y can be loaded from step 2 on only, so w leaves that time to y and uses step 0.
-    instance = problem(
+    problem = make_problem(
         {"w": data(4), "y": made(3)},
         [
             Op(cycles=4),
             Op(writes=["y"], cycles=3),
             Op(cycles=3),
-            Op(reads=["w", "y"], stationary=["w", "y"]),
+            Op(reads=["w", "y"], required_resident=["w", "y"]),
         ],
     )
-    after = hidden(instance, plan(instance, [("w", 3, 4, 4), ("y", 3, 4, 3)]))
-    assert rows_of(instance, after.residency) == [("w", 0, 4, 4), ("y", 2, 4, 3)]
-    assert makespan(instance, after) == 4 + 3 + 3
+    after = hidden(problem, residency_plan(problem, [("w", 3, 4, 4), ("y", 3, 4, 3)]))
+    assert rows_of(problem, after.residency) == [("w", 0, 4, 4), ("y", 2, 4, 3)]
+    assert makespan(problem, after) == 4 + 3 + 3
 
 
 def test_without_idle_time_the_plan_stays_as_it_is() -> None:
-    instance = weights_after([0, 0], 6)
-    before = plan(instance, [("w", 2, 3, 6)])
-    assert hidden(instance, before) is before
+    problem = weights_after([0, 0], 6)
+    before = residency_plan(problem, [("w", 2, 3, 6)])
+    assert hidden(problem, before) is before

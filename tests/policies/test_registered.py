@@ -15,9 +15,9 @@ from spmopt.testing.policies import (
     check_bound,
     check_objectives,
     check_optimum,
-    random_instances,
+    random_problems,
 )
-from tests.policies.owed import beats_no_optimum, plan_of
+from tests.policies.owed import beats_no_optimum, residency_plan_of
 from tests.thorough import share
 
 NAMES = [
@@ -48,7 +48,7 @@ def test_conformance(
         return  # options change neither; the optimum of their class is below
     if name not in ("belady", "tsai") and check is check_bound:
         return  # one in the listed order, one in another
-    monkeypatch.setattr(policies, "random_instances", lambda count: random_instances(share(count)))
+    monkeypatch.setattr(policies, "random_problems", lambda count: random_problems(share(count)))
     check(name)
 
 
@@ -64,11 +64,13 @@ def test_the_first_choice_is_the_default(name: str) -> None:
             ),
         )
     )
-    for instance in random_instances(8):
-        plan, same = (plan_of(find(chosen).load()(instance, Request())) for chosen in (name, first))
-        assert np.array_equal(plan.steps.operation, same.steps.operation)
-        assert plan.residency == same.residency
-        assert plan.stores == same.stores
+    for problem in random_problems(8):
+        residency_plan, same = (
+            residency_plan_of(find(chosen).load()(problem, Request())) for chosen in (name, first)
+        )
+        assert np.array_equal(residency_plan.steps.operation, same.steps.operation)
+        assert residency_plan.residency == same.residency
+        assert residency_plan.stores == same.stores
 
 
 @each_variant

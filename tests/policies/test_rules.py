@@ -2,55 +2,55 @@
 
 from __future__ import annotations
 
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
+from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency
 from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.policies.static import nothing_kept
-from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 
 
-def by_lru(instance: Instance, reserve: int = 0) -> Plan:
-    steps = listed_timeline(instance)
-    return keep_by_rank(instance, steps, recency(steps), reserve)
+def by_lru(problem: Problem, reserve: int = 0) -> ResidencyPlan:
+    steps = timeline_in_order(problem)
+    return keep_by_rank(problem, steps, recency(steps), reserve)
 
 
-def by_belady(instance: Instance, reserve: int = 0) -> Plan:
-    steps = listed_timeline(instance)
-    return keep_by_rank(instance, steps, distance(steps), reserve)
+def by_belady(problem: Problem, reserve: int = 0) -> ResidencyPlan:
+    steps = timeline_in_order(problem)
+    return keep_by_rank(problem, steps, distance(steps), reserve)
 
 
-def trace(letters: str, spm: int, size: int = 4) -> Instance:
+def trace(letters: str, spm: int, size: int = 4) -> Problem:
     """One operation a letter, which reads that tensor."""
     tensors = {name: data(size) for name in sorted(set(letters))}
-    return problem(tensors, [Op(reads=[name]) for name in letters], spm=spm)
+    return make_problem(tensors, [Op(reads=[name]) for name in letters], spm=spm)
 
 
-def test_stream_holds_stationary_operands_for_their_step_only() -> None:
-    instance = problem(
+def test_stream_holds_required_resident_operands_for_their_step_only() -> None:
+    problem = make_problem(
         {"w": data(4), "x": data(6), "y": made(5, keep=True), "dead": made(3)},
         [
-            Op(reads=["w", "x"], writes=["y", "dead"], stationary=["w", "y", "dead"]),
+            Op(reads=["w", "x"], writes=["y", "dead"], required_resident=["w", "y", "dead"]),
             Op(reads=["x", "y"]),
-            Op(reads=["w"], stationary=["w"]),
+            Op(reads=["w"], required_resident=["w"]),
         ],
     )
-    plan = nothing_kept(listed_timeline(instance))
-    assert rows_of(instance, plan.residency) == [
+    residency_plan = nothing_kept(timeline_in_order(problem))
+    assert rows_of(problem, residency_plan.residency) == [
         ("w", 0, 1, 4),
         ("w", 2, 3, 4),
         ("y", 0, 1, 5),
         ("dead", 0, 1, 3),
     ]
-    assert stores_of(instance, plan.stores) == [(0, "y", 5)]
+    assert stores_of(problem, residency_plan.stores) == [(0, "y", 5)]
 
 
 def test_lru_evicts_the_longest_unused() -> None:
-    instance = trace("abacbab", spm=8)
+    problem = trace("abacbab", spm=8)
     # c takes the place of b, used before a; b comes back into that of c, which is done.
-    assert rows_of(instance, by_lru(instance).residency) == [
+    assert rows_of(problem, by_lru(problem).residency) == [
         ("a", 0, 6, 4),
         ("b", 1, 3, 4),
         ("b", 4, 7, 4),
@@ -59,14 +59,14 @@ def test_lru_evicts_the_longest_unused() -> None:
 
 
 def test_belady_streams_what_is_needed_later_than_all_that_is_kept() -> None:
-    instance = trace("abacbab", spm=8)
-    assert rows_of(instance, by_belady(instance).residency) == [("a", 0, 6, 4), ("b", 1, 7, 4)]
+    problem = trace("abacbab", spm=8)
+    assert rows_of(problem, by_belady(problem).residency) == [("a", 0, 6, 4), ("b", 1, 7, 4)]
 
 
 def test_belady_evicts_the_farthest_next_use() -> None:
-    instance = trace("abcbcab", spm=8)
+    problem = trace("abcbcab", spm=8)
     # At the first c: b comes back before a.
-    assert rows_of(instance, by_belady(instance).residency) == [
+    assert rows_of(problem, by_belady(problem).residency) == [
         ("a", 0, 2, 4),
         ("a", 5, 6, 4),
         ("b", 1, 7, 4),
@@ -75,7 +75,7 @@ def test_belady_evicts_the_farthest_next_use() -> None:
 
 
 def test_a_dirty_victim_is_stored_before_it_goes_and_a_dead_one_is_not() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(4), "dead": made(2), "a": data(6), "b": data(8)},
         [
             Op(writes=["y", "dead"]),
@@ -86,8 +86,8 @@ def test_a_dirty_victim_is_stored_before_it_goes_and_a_dead_one_is_not() -> None
         ],
         spm=10,
     )
-    plan = by_lru(instance)
-    assert rows_of(instance, plan.residency) == [
+    residency_plan = by_lru(problem)
+    assert rows_of(problem, residency_plan.residency) == [
         ("y", 0, 3, 4),
         ("y", 4, 5, 4),
         ("dead", 0, 2, 2),
@@ -95,72 +95,74 @@ def test_a_dirty_victim_is_stored_before_it_goes_and_a_dead_one_is_not() -> None
         ("a", 4, 5, 6),
         ("b", 3, 4, 8),
     ]
-    assert stores_of(instance, plan.stores) == [(2, "y", 4)]
+    assert stores_of(problem, residency_plan.stores) == [(2, "y", 4)]
 
 
 def test_a_clean_victim_is_not_stored_again() -> None:
-    instance = problem(
+    problem = make_problem(
         {"x": data(4, keep=True), "a": data(8)},
         [Op(reads=["x"], writes=["x"])] + [Op(reads=[name]) for name in "axax"],
         spm=8,
     )
-    plan = by_lru(instance)
-    assert stores_of(instance, plan.stores) == [(0, "x", 4)]
+    residency_plan = by_lru(problem)
+    assert stores_of(problem, residency_plan.stores) == [(0, "x", 4)]
 
 
 def test_a_final_result_is_stored_while_it_is_still_there() -> None:
-    instance = problem({"y": made(4, keep=True)}, [Op(writes=["y"]), Op(), Op()], spm=8)
-    for plan in (by_lru(instance), by_belady(instance)):
-        assert rows_of(instance, plan.residency) == [("y", 0, 3, 4)]
-        assert stores_of(instance, plan.stores) == [(2, "y", 4)]
+    problem = make_problem({"y": made(4, keep=True)}, [Op(writes=["y"]), Op(), Op()], spm=8)
+    for residency_plan in (by_lru(problem), by_belady(problem)):
+        assert rows_of(problem, residency_plan.residency) == [("y", 0, 3, 4)]
+        assert stores_of(problem, residency_plan.stores) == [(2, "y", 4)]
 
 
 def test_a_result_overwritten_before_it_is_read_is_not_kept() -> None:
-    instance = problem({"y": made(4, keep=True)}, [Op(writes=["y"]), Op(writes=["y"])], spm=8)
-    for plan in (by_lru(instance), by_belady(instance)):
-        assert rows_of(instance, plan.residency) == [("y", 1, 2, 4)]
+    problem = make_problem({"y": made(4, keep=True)}, [Op(writes=["y"]), Op(writes=["y"])], spm=8)
+    for residency_plan in (by_lru(problem), by_belady(problem)):
+        assert rows_of(problem, residency_plan.residency) == [("y", 1, 2, 4)]
 
 
-def test_stationary_operands_displace_even_operands_of_the_same_step() -> None:
-    instance = problem(
+def test_required_resident_operands_displace_even_operands_of_the_same_step() -> None:
+    problem = make_problem(
         {"x": made(6), "w": data(7), "v": data(3)},
-        [Op(writes=["x"]), Op(reads=["x", "w", "v"], stationary=["w"]), Op(reads=["x"])],
+        [Op(writes=["x"]), Op(reads=["x", "w", "v"], required_resident=["w"]), Op(reads=["x"])],
         spm=10,
     )
-    for plan in (by_lru(instance), by_belady(instance)):
+    for residency_plan in (by_lru(problem), by_belady(problem)):
         # x is stored and streamed; v then takes what w leaves; x returns when w has gone.
-        assert rows_of(instance, plan.residency) == [
+        assert rows_of(problem, residency_plan.residency) == [
             ("x", 0, 1, 6),
             ("x", 2, 3, 6),
             ("w", 1, 2, 7),
             ("v", 1, 2, 3),
         ]
-        assert stores_of(instance, plan.stores) == [(0, "x", 6)]
+        assert stores_of(problem, residency_plan.stores) == [(0, "x", 6)]
 
 
-def test_scratch_takes_room_like_a_stationary_operand() -> None:
-    instance = problem({"x": data(6)}, [Op(reads=["x"]), Op(scratch=5), Op(reads=["x"])], spm=10)
-    assert rows_of(instance, by_belady(instance).residency) == [("x", 0, 1, 6), ("x", 2, 3, 6)]
+def test_scratch_takes_room_like_a_required_resident_operand() -> None:
+    problem = make_problem(
+        {"x": data(6)}, [Op(reads=["x"]), Op(scratch=5), Op(reads=["x"])], spm=10
+    )
+    assert rows_of(problem, by_belady(problem).residency) == [("x", 0, 1, 6), ("x", 2, 3, 6)]
 
 
 def test_an_operand_larger_than_the_scratchpad_is_streamed() -> None:
-    instance = problem({"x": data(11), "y": data(3)}, [Op(reads=["x", "y"])] * 2, spm=10)
-    for plan in (by_lru(instance), by_belady(instance)):
-        assert rows_of(instance, plan.residency) == [("y", 0, 2, 3)]
+    problem = make_problem({"x": data(11), "y": data(3)}, [Op(reads=["x", "y"])] * 2, spm=10)
+    for residency_plan in (by_lru(problem), by_belady(problem)):
+        assert rows_of(problem, residency_plan.residency) == [("y", 0, 2, 3)]
 
 
 def test_pages_are_rounded_up_and_the_scratchpad_down() -> None:
-    instance = problem({"x": data(5), "y": data(5)}, [Op(reads=["x", "y"])] * 2, spm=15, page=4)
-    assert rows_of(instance, by_belady(instance).residency) == [("x", 0, 2, 5)]
+    problem = make_problem({"x": data(5), "y": data(5)}, [Op(reads=["x", "y"])] * 2, spm=15, page=4)
+    assert rows_of(problem, by_belady(problem).residency) == [("x", 0, 2, 5)]
 
 
 def test_belady_takes_in_an_operand_of_several_passes_though_others_come_sooner() -> None:
     tensors = {"a": data(6), "b": data(6)}
-    once = problem(tensors, [Op(reads=[n]) for n in "abab"], spm=8)
+    once = make_problem(tensors, [Op(reads=[n]) for n in "abab"], spm=8)
     assert rows_of(once, by_belady(once).residency) == [("a", 0, 3, 6), ("b", 3, 4, 6)]
-    twice = problem(
+    twice = make_problem(
         tensors,
-        [Op(reads=["a"]), Op(reads=["b"], passes={"b": 2}), Op(reads=["a"]), Op(reads=["b"])],
+        [Op(reads=["a"]), Op(reads=["b"], fetches={"b": 2}), Op(reads=["a"]), Op(reads=["b"])],
         spm=8,
     )
     assert rows_of(twice, by_belady(twice).residency) == [
@@ -169,13 +171,13 @@ def test_belady_takes_in_an_operand_of_several_passes_though_others_come_sooner(
     ]
 
 
-def test_the_reserve_stays_free_but_for_stationary_operands() -> None:
-    instance = problem(
+def test_the_reserve_stays_free_but_for_required_resident_operands() -> None:
+    problem = make_problem(
         {"x": data(4), "w": data(9), "y": data(4)},
-        [Op(reads=["x"]), Op(reads=["x", "y"]), Op(reads=["x", "w"], stationary=["w"])],
+        [Op(reads=["x"]), Op(reads=["x", "y"]), Op(reads=["x", "w"], required_resident=["w"])],
         spm=10,
     )
-    assert rows_of(instance, by_belady(instance, reserve=3).residency) == [
+    assert rows_of(problem, by_belady(problem, reserve=3).residency) == [
         ("x", 0, 2, 4),
         ("w", 2, 3, 9),
     ]

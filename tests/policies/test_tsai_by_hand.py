@@ -7,32 +7,34 @@ from dataclasses import replace
 import pytest
 
 from spmopt.assemble import derive_commands
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Command, Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Command, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies.tsai import tsai
-from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
-from tests.policies.owed import plan_of, totals
+from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.policies.owed import residency_plan_of, totals
 
 Moves = list[tuple[int, str, int]]
 
 
 def scheduled(
-    instance: Instance,
+    problem: Problem,
     prefetch: str = "latency",
     offload: str = "ahead",
     order: str = "listed",
-) -> Plan:
-    return plan_of(tsai(instance, Request(), order=order, prefetch=prefetch, offload=offload))
+) -> ResidencyPlan:
+    return residency_plan_of(
+        tsai(problem, Request(), order=order, prefetch=prefetch, offload=offload)
+    )
 
 
-def loads_of(instance: Instance, plan: Plan) -> Moves:
+def loads_of(problem: Problem, residency_plan: ResidencyPlan) -> Moves:
     """Step, tensor and bytes of every load."""
-    commands = derive_commands(timeline(instance, plan.steps), plan)
+    commands = derive_commands(timeline(problem, residency_plan.steps), residency_plan)
     loads = commands.take(commands.kind == Command.LOAD)
     return sorted(
-        (step, instance.tensors[tensor].name, size)
+        (step, problem.tensors[tensor].name, size)
         for step, tensor, size in zip(
             loads.step.tolist(),
             loads.tensor.tolist(),
@@ -42,15 +44,17 @@ def loads_of(instance: Instance, plan: Plan) -> Moves:
     )
 
 
-def makespan(instance: Instance, plan: Plan) -> int:
-    return totals(instance, plan).makespan_cycles
+def makespan(problem: Problem, residency_plan: ResidencyPlan) -> int:
+    return totals(problem, residency_plan).makespan_cycles
 
 
-def five_layers() -> Instance:
+def five_layers() -> Problem:
     """Figure 4.1: the weights of layer 5 take longer to load than layer 4 computes."""
     weights = {"w1": data(2), "w2": data(2), "w3": data(3), "w4": data(4), "w5": data(8)}
     cycles = (4, 4, 10, 2, 3)
-    return problem(weights, [Op(reads=[w], cycles=c) for w, c in zip(weights, cycles, strict=True)])
+    return make_problem(
+        weights, [Op(reads=[w], cycles=c) for w, c in zip(weights, cycles, strict=True)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,14 +70,14 @@ def five_layers() -> Instance:
 @pytest.mark.parametrize("order", ["listed", "depth-first"])
 @pytest.mark.parametrize("offload", ["ahead", "full"])
 def test_figure_4_1(prefetch: str, last: Moves, taken: int, order: str, offload: str) -> None:
-    instance = five_layers()
-    plan = scheduled(instance, prefetch, offload, order)
+    problem = five_layers()
+    residency_plan = scheduled(problem, prefetch, offload, order)
     early = [(1, "w2", 2), (2, "w3", 3)] if prefetch == "none" else [(0, "w2", 2), (1, "w3", 3)]
-    assert loads_of(instance, plan) == [(0, "w1", 2), *early, *last]
-    assert makespan(instance, plan) == taken
+    assert loads_of(problem, residency_plan) == [(0, "w1", 2), *early, *last]
+    assert makespan(problem, residency_plan) == taken
 
 
-def four_layers() -> Instance:
+def four_layers() -> Problem:
     """Figure 4.2 with a layer more: when layer 4 makes its output, x1 has to go.
 
     A victim leaves in the step before its room is needed, so the third layer stalls where in the
@@ -83,9 +87,9 @@ def four_layers() -> Instance:
     cycles = (2, 8, 2, 2)
     forward = [Op(writes=[x], cycles=c) for x, c in zip(tensors, cycles, strict=True)]
     backward = [Op(reads=[x], cycles=c) for x, c in zip(tensors, cycles, strict=True)]
-    instance = problem(tensors, [*forward, *backward[::-1]], spm=18)
-    chain = [replace(op, predecessors=(k - 1,)) for k, op in enumerate(instance.operations) if k]
-    return replace(instance, operations=(instance.operations[0], *chain))
+    problem = make_problem(tensors, [*forward, *backward[::-1]], spm=18)
+    chain = [replace(op, predecessors=(k - 1,)) for k, op in enumerate(problem.operations) if k]
+    return replace(problem, operations=(problem.operations[0], *chain))
 
 
 @pytest.mark.parametrize(
@@ -102,18 +106,18 @@ def four_layers() -> Instance:
     ],
 )
 def test_figure_4_2(prefetch: str, offload: str, store: int, load: int, taken: int) -> None:
-    instance = four_layers()
+    problem = four_layers()
     for order in ("listed", "depth-first"):
-        plan = scheduled(instance, prefetch, offload, order)
-        assert stores_of(instance, plan.stores) == [(store, "x1", 6)]
-        assert loads_of(instance, plan) == [(load, "x1", 6)]
-        assert makespan(instance, plan) == taken
+        residency_plan = scheduled(problem, prefetch, offload, order)
+        assert stores_of(problem, residency_plan.stores) == [(store, "x1", 6)]
+        assert loads_of(problem, residency_plan) == [(load, "x1", 6)]
+        assert makespan(problem, residency_plan) == taken
 
 
-@pytest.mark.parametrize("instance", [five_layers(), four_layers()])
-def test_each_part_helps_on_the_figures(instance: Instance) -> None:
+@pytest.mark.parametrize("problem", [five_layers(), four_layers()])
+def test_each_part_helps_on_the_figures(problem: Problem) -> None:
     def taken(prefetch: str, offload: str) -> int:
-        return makespan(instance, scheduled(instance, prefetch, offload))
+        return makespan(problem, scheduled(problem, prefetch, offload))
 
     for offload in ("ahead", "full"):
         assert taken("latency", offload) <= taken("next", offload) <= taken("none", offload)
@@ -123,59 +127,63 @@ def test_each_part_helps_on_the_figures(instance: Instance) -> None:
 
 def test_a_prefetch_is_put_off_until_it_can_stay() -> None:
     # w is on the list of step 1, where a still takes the room; step 2 has time for five bytes.
-    instance = problem(
+    problem = make_problem(
         {"a": data(8), "w": data(6)},
         [Op(reads=["a"], cycles=6), Op(reads=["a"], cycles=2), Op(cycles=5), Op(reads=["w"])],
         spm=12,
     )
-    plan = scheduled(instance)
-    assert loads_of(instance, plan) == [(0, "a", 8), (2, "w", 5), (3, "w", 1)]
-    assert makespan(instance, plan) == 8 + 2 + 5 + 1
+    residency_plan = scheduled(problem)
+    assert loads_of(problem, residency_plan) == [(0, "a", 8), (2, "w", 5), (3, "w", 1)]
+    assert makespan(problem, residency_plan) == 8 + 2 + 5 + 1
 
 
 def test_a_prefetch_takes_room_for_the_whole_tensor() -> None:
     # In step 0 there would be room for six bytes of w, but not for eight until step 2.
-    instance = problem(
+    problem = make_problem(
         {"a": data(6), "w": data(8)},
         [Op(reads=["a"], cycles=20), Op(cycles=1), Op(reads=["a"]), Op(reads=["w"])],
         spm=12,
     )
-    assert loads_of(instance, scheduled(instance)) == [(0, "a", 6), (3, "w", 8)]
+    assert loads_of(problem, scheduled(problem)) == [(0, "a", 6), (3, "w", 8)]
 
 
 def test_a_store_that_finds_no_room_is_not_put_off() -> None:
-    instance = problem(
+    problem = make_problem(
         {"y": made(6, keep=True), "a": data(10)},
         [Op(writes=["y"], cycles=1), Op(reads=["a"], cycles=9), Op(cycles=20)],
         spm=12,
     )
-    plan = scheduled(instance)
+    residency_plan = scheduled(problem)
     # Two bytes find room beside a, but no time before step 2.
-    assert stores_of(instance, plan.stores) == [(0, "y", 4), (2, "y", 2)]
-    assert rows_of(instance, plan.residency) == [("y", 0, 1, 6), ("y", 1, 3, 2), ("a", 1, 2, 10)]
-    assert makespan(instance, plan) == 4 + 10 + 20
-    assert makespan(instance, scheduled(instance, offload="full")) == 6 + 10 + 20
+    assert stores_of(problem, residency_plan.stores) == [(0, "y", 4), (2, "y", 2)]
+    assert rows_of(problem, residency_plan.residency) == [
+        ("y", 0, 1, 6),
+        ("y", 1, 3, 2),
+        ("a", 1, 2, 10),
+    ]
+    assert makespan(problem, residency_plan) == 4 + 10 + 20
+    assert makespan(problem, scheduled(problem, offload="full")) == 6 + 10 + 20
 
 
 def test_first_come_is_first_served() -> None:
     # The store of y is asked for at the end of step 0, w in step 1: y goes first.
-    instance = problem(
+    problem = make_problem(
         {"y": made(5, keep=True), "w": data(5)},
         [Op(writes=["y"]), Op(cycles=6), Op(reads=["w"])],
     )
-    plan = scheduled(instance)
-    assert stores_of(instance, plan.stores) == [(1, "y", 5)]
-    assert loads_of(instance, plan) == [(1, "w", 1), (2, "w", 4)]
+    residency_plan = scheduled(problem)
+    assert stores_of(problem, residency_plan.stores) == [(1, "y", 5)]
+    assert loads_of(problem, residency_plan) == [(1, "w", 1), (2, "w", 4)]
 
 
 def test_what_a_step_uses_is_brought_in_whatever_its_next_use() -> None:
     # x is used again sooner than w, and still makes room for it.
-    instance = problem(
+    problem = make_problem(
         {"x": data(6), "w": data(6)},
         [Op(reads=["x"]), Op(reads=["w"]), Op(reads=["x"]), Op(reads=["w"])],
         spm=8,
     )
-    assert loads_of(instance, scheduled(instance)) == [
+    assert loads_of(problem, scheduled(problem)) == [
         (0, "x", 6),
         (1, "w", 6),
         (2, "x", 6),
@@ -184,7 +192,7 @@ def test_what_a_step_uses_is_brought_in_whatever_its_next_use() -> None:
 
 
 def test_depth_first_keeps_a_branch_on_chip() -> None:
-    instance = problem(
+    problem = make_problem(
         {"a": made(8), "b": made(8), "c": made(4, keep=True), "d": made(4, keep=True)},
         [
             Op(writes=["a"]),
@@ -194,25 +202,25 @@ def test_depth_first_keeps_a_branch_on_chip() -> None:
         ],
         spm=12,
     )
-    deep, listed = (scheduled(instance, order=order) for order in ("depth-first", "listed"))
+    deep, listed = (scheduled(problem, order=order) for order in ("depth-first", "listed"))
     assert deep.steps.operation.tolist() == [0, 2, 1, 3]
-    assert totals(instance, deep).traffic_bytes == 4 + 4
-    assert totals(instance, listed).traffic_bytes == 4 + 4 + 2 * (8 + 8)
+    assert totals(problem, deep).traffic_bytes == 4 + 4
+    assert totals(problem, listed).traffic_bytes == 4 + 4 + 2 * (8 + 8)
 
 
 def test_every_command_pays_the_setup() -> None:
     # Two commands of three cycles and their bytes: two bytes in step 0, four in step 1.
-    instance = problem(
+    problem = make_problem(
         {"w": data(6)}, [Op(cycles=5), Op(cycles=7), Op(reads=["w"], cycles=1)], setup=3
     )
-    plan = scheduled(instance)
+    residency_plan = scheduled(problem)
     # Loading takes nine cycles: step 1 alone is too short, so the load is asked for in step 0.
-    assert loads_of(instance, plan) == [(0, "w", 2), (1, "w", 4)]
-    assert makespan(instance, plan) == 5 + 7 + 1
+    assert loads_of(problem, residency_plan) == [(0, "w", 2), (1, "w", 4)]
+    assert makespan(problem, residency_plan) == 5 + 7 + 1
 
 
-def both_ways(duplex: bool) -> Instance:
-    return problem(
+def both_ways(duplex: bool) -> Problem:
+    return make_problem(
         {"y": made(6, keep=True), "w": data(6)},
         [Op(writes=["y"], cycles=1), Op(cycles=6), Op(reads=["w"], cycles=1)],
         duplex=duplex,
@@ -221,30 +229,30 @@ def both_ways(duplex: bool) -> Instance:
 
 def test_two_channels_do_not_wait_for_each_other() -> None:
     duplex, single = both_ways(True), both_ways(False)
-    plan = scheduled(duplex)
-    assert stores_of(duplex, plan.stores) == [(1, "y", 6)]
-    assert loads_of(duplex, plan) == [(1, "w", 6)]
-    assert makespan(duplex, plan) == 1 + 6 + 1
-    plan = scheduled(single)
-    assert stores_of(single, plan.stores) == [(1, "y", 6)]
-    assert loads_of(single, plan) == [(2, "w", 6)]
-    assert makespan(single, plan) == 1 + 6 + 6
+    residency_plan = scheduled(duplex)
+    assert stores_of(duplex, residency_plan.stores) == [(1, "y", 6)]
+    assert loads_of(duplex, residency_plan) == [(1, "w", 6)]
+    assert makespan(duplex, residency_plan) == 1 + 6 + 1
+    residency_plan = scheduled(single)
+    assert stores_of(single, residency_plan.stores) == [(1, "y", 6)]
+    assert loads_of(single, residency_plan) == [(2, "w", 6)]
+    assert makespan(single, residency_plan) == 1 + 6 + 6
 
 
-def test_stationary_operands_take_time_of_their_own() -> None:
-    # The load on demand of a stationary operand comes before the computation, which then has
+def test_required_resident_operands_take_time_of_their_own() -> None:
+    # The load on demand of a required-resident operand comes before the computation, which then has
     # all its time for what waits.
-    instance = problem(
+    problem = make_problem(
         {"v": data(4), "w": data(6)},
-        [Op(reads=["v"], stationary=["v"], cycles=6), Op(reads=["w"], cycles=1)],
+        [Op(reads=["v"], required_resident=["v"], cycles=6), Op(reads=["w"], cycles=1)],
     )
-    plan = scheduled(instance)
-    assert loads_of(instance, plan) == [(0, "v", 4), (0, "w", 6)]
-    assert makespan(instance, plan) == (4 + 6) + 1
+    residency_plan = scheduled(problem)
+    assert loads_of(problem, residency_plan) == [(0, "v", 4), (0, "w", 6)]
+    assert makespan(problem, residency_plan) == (4 + 6) + 1
 
 
 def test_what_is_too_large_is_streamed() -> None:
-    instance = problem({"w": data(20), "v": data(4)}, [Op(reads=["w", "v"], cycles=3)], spm=10)
-    plan = scheduled(instance)
-    assert rows_of(instance, plan.residency) == [("v", 0, 1, 4)]
-    assert makespan(instance, plan) == 24
+    problem = make_problem({"w": data(20), "v": data(4)}, [Op(reads=["w", "v"], cycles=3)], spm=10)
+    residency_plan = scheduled(problem)
+    assert rows_of(problem, residency_plan.residency) == [("v", 0, 1, 4)]
+    assert makespan(problem, residency_plan) == 24

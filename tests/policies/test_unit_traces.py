@@ -14,8 +14,8 @@ from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, belady_size, lru, stream
 from spmopt.schedulers.registry import find
 from spmopt.verifier import bound
-from tests.assemble.small import Op, data, problem
-from tests.policies.owed import plan_of, totals
+from tests.assemble.small import Op, data, make_problem
+from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import share
 
 TEXTBOOK = "70120304230321201701"
@@ -25,8 +25,10 @@ TEXTBOOK = "70120304230321201701"
 def traffic(policy: Scheduler, trace: str, frames: int) -> int:
     """Bytes that the policy moves, one a read from DRAM."""
     tensors = {name: data(1) for name in sorted(set(trace))}
-    instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
-    return totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC)))).traffic_bytes
+    problem = make_problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
+    return totals(
+        problem, residency_plan_of(policy(problem, Request(objective=TRAFFIC)))
+    ).traffic_bytes
 
 
 def fewest_reads(trace: str, frames: int) -> int:
@@ -86,16 +88,16 @@ def test_lru_thrashes_on_a_loop_that_is_one_too_long_and_belady_does_not() -> No
 def fluid_bound(trace: str, frames: int) -> Fraction:
     """Traffic that no schedule beats, even if it keeps tensors in part (linear program)."""
     tensors = {name: data(1) for name in sorted(set(trace))}
-    instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
-    certificate = find("fluid").load()(instance, Request(objective=TRAFFIC)).certificate
+    problem = make_problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
+    certificate = find("fluid").load()(problem, Request(objective=TRAFFIC)).certificate
     assert certificate is not None
-    return bound(instance, certificate)
+    return bound(problem, certificate)
 
 
 @given(st.text("abcdefg", min_size=1, max_size=24), st.integers(1, 5))
 @settings(max_examples=share(25), deadline=None)
 def test_belady_reaches_the_bound_of_the_fluid_relaxation(trace: str, frames: int) -> None:
-    # Exactly so, but for prices rounded to 2**-40.
+    # Exactly so, but for dual values rounded to 2**-40.
     least = ceil(fluid_bound(trace, frames) - Fraction(1, 1000))
     for policy in (belady, belady_size):
         for granularity in ("whole", "page"):

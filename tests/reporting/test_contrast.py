@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.core.timeline import Access
 from spmopt.reporting.differences import contrast_record
@@ -23,13 +23,13 @@ SEEDS = 40
 FEATURES: dict[str, Any] = {"max_operations": 9, "max_tensors": 6, "setup": True}
 
 
-def picture(instance: Instance, plan: Schedule, timing: str = "steps") -> ScheduleView:
-    return ScheduleView.of(result_of(instance, plan), timing=timing)
+def picture(problem: Problem, residency_plan: Schedule, timing: str = "steps") -> ScheduleView:
+    return ScheduleView.of(result_of(problem, residency_plan), timing=timing)
 
 
-def two_uses() -> tuple[Instance, Schedule, Schedule]:
+def two_uses() -> tuple[Problem, Schedule, Schedule]:
     """w is read in steps 0 and 2: kept on chip, or streamed twice; op1 only computes."""
-    instance = Instance(
+    problem = Problem(
         name="hand",
         machine=machine(2),
         tensors=(tensor("w", 8, "d"), tensor("x", 4, "d")),
@@ -46,7 +46,7 @@ def two_uses() -> tuple[Instance, Schedule, Schedule]:
         [(0, 0, 2, 0, 0, 3)],
     )
     streams = schedule(3, [], [(0, IN, 0, 0, 8, 1), (1, IN, 1, 0, 4, 1), (2, IN, 0, 0, 8, 1)], [])
-    return instance, keeps, streams
+    return problem, keeps, streams
 
 
 def table(found: Any, name: str) -> list[dict[str, Any]]:
@@ -57,8 +57,8 @@ def table(found: Any, name: str) -> list[dict[str, Any]]:
 
 
 def test_what_one_keeps_and_the_other_does_not() -> None:
-    instance, keeps, streams = two_uses()
-    found: Any = contrast_record(picture(instance, keeps), picture(instance, streams))
+    problem, keeps, streams = two_uses()
+    found: Any = contrast_record(picture(problem, keeps), picture(problem, streams))
     assert found["gaps"] == {
         "tensor": [0],
         "from_step": [0],
@@ -123,7 +123,7 @@ def test_what_one_keeps_and_the_other_does_not() -> None:
 
 def test_no_change_is_told_of_the_seconds_of_schedulers() -> None:
     """They say more about the machine of the moment than about the schedulers."""
-    found: Any = contrast_record(samples.picture("belady"), samples.picture("page"))
+    found: Any = contrast_record(samples.picture("belady"), samples.picture("residency"))
     figures = {figure["key"]: figure for figure in found["figures"]}
     seconds = figures["seconds"]
     assert min(seconds["a"], seconds["b"]) > 0
@@ -132,7 +132,7 @@ def test_no_change_is_told_of_the_seconds_of_schedulers() -> None:
 
 
 def test_what_says_much_is_main() -> None:
-    found: Any = contrast_record(samples.picture("belady"), samples.picture("page"))
+    found: Any = contrast_record(samples.picture("belady"), samples.picture("residency"))
     main = {figure["key"] for figure in found["figures"] if figure["is_main"]}
     assert {"makespan", "traffic", "energy", "gap", "status", "compute_busy"} <= main
     assert not main & {"objective", "replay", "seconds", "verified", "any_order_bound"}
@@ -141,8 +141,8 @@ def test_what_says_much_is_main() -> None:
 
 
 def test_the_other_way_round_signs_change() -> None:
-    instance, keeps, streams = two_uses()
-    found: Any = contrast_record(picture(instance, streams), picture(instance, keeps))
+    problem, keeps, streams = two_uses()
+    found: Any = contrast_record(picture(problem, streams), picture(problem, keeps))
     assert found["gaps"]["bytes_saved"] == [8]
 
 
@@ -150,7 +150,7 @@ def kept(of: ScheduleView) -> dict[tuple[int, int, int], int]:
     """By tensor, operation and the next: the fewest bytes on chip from one to the other."""
     line, table = of.view.timeline, of.view.schedule.residency
     found = {}
-    for tensor_number in range(len(of.instance.tensors)):
+    for tensor_number in range(len(of.problem.tensors)):
         uses = [k for k in range(line.step.size) if line.tensor[k] == tensor_number]
         for one, other in pairwise(uses):
             if line.kind[other] == Access.WRITE:
@@ -165,13 +165,13 @@ def kept(of: ScheduleView) -> dict[tuple[int, int, int], int]:
 
 
 def pairs() -> list[tuple[ScheduleView, ScheduleView]]:
-    """Two plans of one instance each, mostly in different orders."""
+    """Two plans of one problem each, mostly in different orders."""
     found = []
     for seed in range(SEEDS):
-        instance, first = random_schedule(seed, **FEATURES)
+        problem, first = random_schedule(seed, **FEATURES)
         other, second = random_schedule(seed, free_order=True, **FEATURES)
-        assert instance == other
-        found.append((picture(instance, first), picture(instance, second)))
+        assert problem == other
+        found.append((picture(problem, first), picture(problem, second)))
     return found
 
 
@@ -200,11 +200,11 @@ def test_gaps_are_matched_by_operations() -> None:
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_both_sides_add_up(timing: str) -> None:
     for seed in range(SEEDS):
-        instance, first = random_schedule(seed, **FEATURES)
+        problem, first = random_schedule(seed, **FEATURES)
         _, second = random_schedule(seed, free_order=True, **FEATURES)
-        both = [picture(instance, plan, timing) for plan in (first, second)]
+        both = [picture(problem, residency_plan, timing) for residency_plan in (first, second)]
         found: Any = contrast_record(*both)
-        clock = instance.machine.clock_hz
+        clock = problem.machine.clock_hz
         for side, one in zip("ab", both, strict=True):
             for name in ("operations", "layers"):
                 rows = table(found, name)
@@ -235,29 +235,29 @@ def test_layers_and_gains_sum_up_to_the_whole() -> None:
 
 
 def test_a_schedule_does_not_differ_from_itself() -> None:
-    instance, keeps, _ = two_uses()
-    found: Any = contrast_record(picture(instance, keeps), picture(instance, keeps))
+    problem, keeps, _ = two_uses()
+    found: Any = contrast_record(picture(problem, keeps), picture(problem, keeps))
     assert found["gaps"]["tensor"] == []
     assert {figure["change"] for figure in found["figures"]} <= {0.0, None}
 
 
-def test_other_instances_are_refused_with_the_difference() -> None:
-    instance, keeps, _ = two_uses()
-    base = picture(instance, keeps)
-    larger = replace(instance, machine=replace(instance.machine, spm_bytes=12))
-    more = replace(instance, tensors=(*instance.tensors, tensor("y", 4, "d")))
-    grown = replace(instance, tensors=(instance.tensors[0], tensor("x", 4, "dk")))
+def test_other_problems_are_refused_with_the_difference() -> None:
+    problem, keeps, _ = two_uses()
+    base = picture(problem, keeps)
+    larger = replace(problem, machine=replace(problem.machine, spm_bytes=12))
+    more = replace(problem, tensors=(*problem.tensors, tensor("y", 4, "d")))
+    grown = replace(problem, tensors=(problem.tensors[0], tensor("x", 4, "dk")))
     slower = operation("between", (1,), (), 7)
-    changed = (instance.operations[0], slower, instance.operations[2])
+    changed = (problem.operations[0], slower, problem.operations[2])
     for other, text in (
         (larger, r"hand and hand: their machines differ in spm_bytes \(8 and 12\); name two"),
         (more, "they have 2 and 3 tensors"),
         (grown, "their tensors differ, number 1 first"),
-        (replace(instance, operations=changed), "their operations differ, number 1 first"),
+        (replace(problem, operations=changed), "their operations differ, number 1 first"),
     ):
         with pytest.raises(InputError, match=text):
             contrast_record(base, picture(other, keeps))
-    renamed = picture(replace(instance, name="again"), keeps)
+    renamed = picture(replace(problem, name="again"), keeps)
     assert contrast_record(base, renamed)["figures"]
     with pytest.raises(InputError, match="timing steps and replay"):
-        contrast_record(base, picture(instance, keeps, "replay"))
+        contrast_record(base, picture(problem, keeps, "replay"))

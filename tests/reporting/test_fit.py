@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from spmopt.reporting.tables import Grid, draw_parts, draw_text, folded
+from spmopt.reporting.tables import Grid, draw_parts, draw_text, fold
 from tests.reporting.terminal import printed
 
 HEADS = ("name", "count", "what it is")
@@ -71,6 +71,6 @@ def test_what_follows_is_indented() -> None:
 
 @given(st.text(st.sampled_from("ab "), max_size=120), st.integers(20, 60), st.integers(0, 4))
 def test_folding_keeps_all_words(text: str, width: int, indent: int) -> None:
-    lines = folded(text, width, indent)
+    lines = fold(text, width, indent)
     assert all(len(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")

@@ -30,31 +30,31 @@ SHOWN = r"a\nverified\x1b[2J<script>"
 
 @pytest.fixture(scope="module")
 def view() -> ScheduleView:
-    """A schedule of an instance, an operation and a tensor of that name."""
+    """A schedule of a problem, an operation and a tensor of that name."""
     found = picture("belady")
-    first, *tensors = found.instance.tensors
-    op, *operations = found.instance.operations
-    instance = replace(
-        found.instance,
+    first, *tensors = found.problem.tensors
+    op, *operations = found.problem.operations
+    problem = replace(
+        found.problem,
         name=NAME,
         tensors=(replace(first, name=NAME), *tensors),
         operations=(replace(op, name=NAME), *operations),
     )
     schedule = found.result.schedule
     assert schedule is not None
-    measured = Analysis.of(instance, schedule)
-    return replace(found, instance=instance, analysis=measured)
+    measured = Analysis.of(problem, schedule)
+    return replace(found, problem=problem, analysis=measured)
 
 
 def texts(view: ScheduleView) -> list[str]:
     """All that is printed for people."""
     result: Result = view.result
     assert result.schedule is not None
-    found = Explanation.of(view.instance, result.schedule)
+    found = Explanation.of(view.problem, result.schedule)
     steps = found.largest(1000)
     parts = (
-        list(result_parts(view.instance, result)),
-        list(compare_view(view.instance, [result]).parts()),
+        list(result_parts(view.problem, result)),
+        list(compare_view(view.problem, [result]).parts()),
         *(list(analysis.analysis_parts(view.analysis, result, per)) for per in ("tensor", "use")),
         list(explanation.explanation_parts(found, None, result, steps, in_full=True)),
     )
@@ -79,12 +79,12 @@ def test_pages_show_it_as_text(view: ScheduleView) -> None:
 
 def test_files_keep_their_lines(view: ScheduleView) -> None:
     text = csv_text(analysis.detail(view.analysis, "tensor"))
-    assert len(text.splitlines()) == 1 + len(view.instance.tensors)
+    assert len(text.splitlines()) == 1 + len(view.problem.tensors)
     assert next(csv.DictReader(StringIO(text)))["name"] == SHOWN
     trace = trace_text([view], trace_events([view]))
     assert "\x1b" not in trace
-    assert json.loads(trace)["otherData"]["instance"] == NAME
-    assert "\x1b" not in json.dumps(results_record(view.instance, [view.result]))
+    assert json.loads(trace)["otherData"]["problem"] == NAME
+    assert "\x1b" not in json.dumps(results_record(view.problem, [view.result]))
 
 
 def test_pictures_have_it_in_one_line(view: ScheduleView, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from spmopt.reporting.schedule_view import ScheduleView
 
 def test_updates_come_after_the_gradients_that_they_need() -> None:
     workload = spmopt.load("squeezenet", training=True, batch=1, optimizer="adam")
-    instance = spmopt.lower(workload, spmopt.machine("small-npu"))
-    picture = ScheduleView.of(spmopt.solve(instance, "belady").stored)
-    operations = [instance.operations[k] for k in picture.view.timeline.order.tolist()]
+    problem = spmopt.lower(workload, spmopt.machine("small-npu"))
+    picture = ScheduleView.of(spmopt.solve(problem, "belady").stored)
+    operations = [problem.operations[k] for k in picture.view.timeline.order.tolist()]
     found = [PHASES[phase] for phase in phases(picture.analysis).tolist()]
     assert {*found} == {*PHASES}
     for operation, phase in zip(operations, found, strict=True):

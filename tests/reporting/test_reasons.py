@@ -26,15 +26,15 @@ from tests.reporting.schedule_view.small import result_of
 @cache
 def view(scheduler: str, *, training: bool = True, timing: str = "steps") -> ScheduleView:
     workload = spmopt.load("squeezenet", training=training, batch=1)
-    instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
-    solved = spmopt.solve(instance, scheduler, time_limit=10.0, threads=1)
+    problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
+    solved = spmopt.solve(problem, scheduler, time_limit=10.0, threads=1)
     return ScheduleView.of(solved.stored, timing=timing)
 
 
 def test_figures_are_those_of_the_schedules() -> None:
     a, b = view("belady"), view("belady-size:granularity=page")
     time, where, waits, traffic, kept, room = reasons(a, b)
-    clock = a.instance.machine.clock_hz
+    clock = a.problem.machine.clock_hz
     saved = (a.times.cycles - b.times.cycles) / clock
     assert saved > 0
     assert time.startswith(f"B takes {si(b.times.cycles / clock, 's')}, less than A by")
@@ -48,7 +48,7 @@ def test_figures_are_those_of_the_schedules() -> None:
     assert si(b.totals.traffic_bytes, "B") in traffic
     saved_bytes = gaps(a, b).bytes_saved
     size = int(saved_bytes[saved_bytes > 0].sum())
-    channel = si(size / a.instance.machine.dram_bytes_per_s, "s")
+    channel = si(size / a.problem.machine.dram_bytes_per_s, "s")
     assert kept.startswith(
         f"B keeps {si(size, 'B')} between two uses that A does not, which saves {channel} of the "
     )
@@ -96,7 +96,7 @@ def test_of_one_schedule_twice_little_is_said() -> None:
 
 @pytest.mark.parametrize("timing", ["steps", "replay"])
 def test_ports_of_banks_and_the_replay(timing: str) -> None:
-    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     a = ScheduleView.of(stored, timing=timing)
     slower = replace(a.times, stall_by_cause=a.times.stall_by_cause.copy())
     slower.stall_by_cause[Cause.PORT, 0] += 7

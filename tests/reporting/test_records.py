@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
 from spmopt.policies import stream
@@ -17,12 +17,12 @@ from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_schedule
 
 
-def made(instance: Instance, schedule: Schedule) -> Result:
+def made(problem: Problem, schedule: Schedule) -> Result:
     """A result with this schedule."""
-    totals = verify(instance, schedule).totals
+    totals = verify(problem, schedule).totals
     assert totals is not None
     return Result(
-        scheduler="page",
+        scheduler="residency",
         objective=MAKESPAN,
         status=Status.FEASIBLE,
         schedule=schedule,
@@ -37,9 +37,9 @@ def made(instance: Instance, schedule: Schedule) -> Result:
     )
 
 
-def record(instance: Instance, schedule: Schedule) -> dict[str, object]:
+def record(problem: Problem, schedule: Schedule) -> dict[str, object]:
     """What is written of a schedule."""
-    return result_record(instance.machine, made(instance, schedule))
+    return result_record(problem.machine, made(problem, schedule))
 
 
 def busy(of: dict[str, object]) -> tuple[float, float, float]:
@@ -51,12 +51,12 @@ def busy(of: dict[str, object]) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_channel_is_busy_at_most_all_of_the_time(seed: int) -> None:
-    instance, schedule = random_schedule(
+    problem, schedule = random_schedule(
         seed, max_operations=8, max_tensors=6, duplex=True, setup=True
     )
-    both, inward, outward = busy(record(instance, schedule))
+    both, inward, outward = busy(record(problem, schedule))
     assert max(both, inward, outward) <= 1
-    count = 2 if instance.machine.duplex else 1
+    count = 2 if problem.machine.duplex else 1
     assert both == pytest.approx((inward + outward) / count)
 
 
@@ -67,12 +67,12 @@ def test_a_channel_is_busy_at_most_all_of_the_time(seed: int) -> None:
 def test_directions_by_hand(duplex: bool, cycles: int, shares: tuple[float, float, float]) -> None:
     """One step streams 4 bytes in and 8 out, a byte a cycle each way."""
     operation = Op(reads="x", writes="y")
-    instance = tiny({"x": (4, "in"), "y": (8, "keep")}, [operation], spm=4, duplex=duplex)
-    schedule = scheduled(instance, stream)
-    of = record(instance, schedule)
+    problem = tiny({"x": (4, "in"), "y": (8, "keep")}, [operation], spm=4, duplex=duplex)
+    schedule = scheduled(problem, stream)
+    of = record(problem, schedule)
     assert of["makespan_cycles"] == cycles
     assert busy(of) == pytest.approx(shares)
     both, *ways = (f"{100 * part:.3g} %" for part in shares)
-    text = plain_text(result_parts(instance, made(instance, schedule)))
+    text = plain_text(result_parts(problem, made(problem, schedule)))
     said = f"{ways[0]} in, {ways[1]} out; " if duplex else ""
     assert f"\nDMA busy     {both} ({said}of the makespan)\n" in text

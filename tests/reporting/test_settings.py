@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.hardware.settings import shown_setting
-from spmopt.reporting.quantities import shown_bandwidth, size
+from spmopt.hardware.settings import show_setting
+from spmopt.reporting.quantities import show_bandwidth, size
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,17 @@ def test_a_size_that_was_written_is_not_rounded(number: int, unit: str) -> None:
 
 
 def test_settings() -> None:
-    assert shown_setting("bandwidth", 616 * 10**9) == "616 GB/s"
-    assert shown_setting("clock", 1545 * 10**6) == "1.545 GHz"
-    assert shown_setting("throughput", 10**13) == "10 TFLOP/s"
-    assert shown_setting("page", 4096) == "4 KiB"
-    assert [shown_setting("duplex", each) for each in (True, False)] == ["yes", "no"]
-    assert shown_setting("technology", "nvsim-sram") == "nvsim-sram"
-    assert shown_setting("cores", 4) == "4"
-    assert shown_setting("energy.mac_pj", 0.5) == "0.5"
-    assert shown_setting("energy.mac_pj", 10**400) == "1.00000e+400"
+    assert show_setting("bandwidth", 616 * 10**9) == "616 GB/s"
+    assert show_setting("clock", 1545 * 10**6) == "1.545 GHz"
+    assert show_setting("throughput", 10**13) == "10 TFLOP/s"
+    assert show_setting("page", 4096) == "4 KiB"
+    assert [show_setting("duplex", each) for each in (True, False)] == ["yes", "no"]
+    assert show_setting("technology", "nvsim-sram") == "nvsim-sram"
+    assert show_setting("cores", 4) == "4"
+    assert show_setting("energy.mac_pj", 0.5) == "0.5"
+    assert show_setting("energy.mac_pj", 10**400) == "1.00000e+400"
 
 
 def test_bandwidth_behind_banks() -> None:
-    assert shown_bandwidth(616 * 10**9, 616 * 10**9) == "616 GB/s"
-    assert shown_bandwidth(616 * 10**9, 410 * 10**9) == "616 GB/s, banks 410 GB/s"
+    assert show_bandwidth(616 * 10**9, 616 * 10**9) == "616 GB/s"
+    assert show_bandwidth(616 * 10**9, 410 * 10**9) == "616 GB/s, banks 410 GB/s"

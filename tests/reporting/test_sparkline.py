@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.reporting.occupancy import BLOCKS, fullest, occupancy_lines, sparkline
 from spmopt.reporting.quantities import si
 from spmopt.solving import solve
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 
 @given(
@@ -54,21 +54,21 @@ def test_characters(values: list[int]) -> None:
 
 
 @pytest.fixture(scope="module")
-def instance() -> Instance:
-    return random_instance(32, max_operations=12, max_tensors=8)
+def problem() -> Problem:
+    return random_problem(32, max_operations=12, max_tensors=8)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 40, 100])
-def test_a_schedule(instance: Instance, width: int) -> None:
-    result = solve(instance, "belady", Request())
+def test_a_schedule(problem: Problem, width: int) -> None:
+    result = solve(problem, "belady", Request())
     assert result.schedule is not None
     assert result.totals is not None
-    bar, legend = occupancy_lines(instance, result.schedule, width)
+    bar, legend = occupancy_lines(problem, result.schedule, width)
     assert len(bar) == max(3, width)
     assert bar[0] == bar[-1] == "|"
     fullest_block = max(bar[1:-1], key=(" " + BLOCKS).index)
-    of_all = result.totals.peak_spm_bytes / instance.machine.spm_bytes
+    of_all = result.totals.peak_spm_bytes / problem.machine.spm_bytes
     assert (" " + BLOCKS).index(fullest_block) == ceil(of_all * len(BLOCKS))
     assert f"the peak {result.totals.peak_spm_bytes} B" in legend
-    span = result.totals.makespan_cycles / instance.machine.clock_hz
+    span = result.totals.makespan_cycles / problem.machine.clock_hz
     assert f"over {si(span, 's')}, left to right" in legend

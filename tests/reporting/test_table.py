@@ -13,11 +13,11 @@ from spmopt.core.result import Certificate, ClassBound, Result, Status
 from spmopt.reporting.comparison import COLUMNS, WIDE_COLUMNS, Comparison, compare_view
 from spmopt.reporting.tables import draw_parts
 from tests.reporting.terminal import Terminal, printed
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
-INSTANCE = random_instance(5)
+PROBLEM = random_problem(5)
 GAPS = {"gap (class)", "gap, this fusion"}
-NOTE = "operation q: its stationary operands and scratch do not fit"
+NOTE = "operation q: its required-resident operands and scratch do not fit"
 
 
 def drawn(view: Comparison, width: int, file: StringIO) -> list[str]:
@@ -29,7 +29,7 @@ def view(objective: Objective = MAKESPAN) -> Comparison:
     row = ("belady", *figures, "feasible", "0.04")
     fluid = ("fluid", "≥ 78.94 ms", "-", "-", "-", "-", "-", "-", "bound", "0.48")
     result = Result(scheduler="belady", objective=objective, status=Status.UNKNOWN, solve_s=0.0)
-    empty = compare_view(INSTANCE, [result])
+    empty = compare_view(PROBLEM, [result])
     return Comparison(
         heading="one two three " * 12,
         rows=(row, fluid),
@@ -41,15 +41,15 @@ def view(objective: Objective = MAKESPAN) -> Comparison:
 
 def test_a_comparison_has_five_columns_and_more_where_asked_for() -> None:
     bare = Result(scheduler="lru", objective=MAKESPAN, status=Status.FEASIBLE, solve_s=0.0)
-    assert compare_view(INSTANCE, [bare]).columns == COLUMNS
-    wide = compare_view(INSTANCE, [bare], wide=True).columns
+    assert compare_view(PROBLEM, [bare]).columns == COLUMNS
+    wide = compare_view(PROBLEM, [bare], wide=True).columns
     assert {*wide} - {*COLUMNS} == {"energy", "vs best", "seconds"}
 
 
 def test_an_energy_that_is_minimized_has_its_column() -> None:
-    energy = objective_named("energy", INSTANCE.machine)
+    energy = objective_named("energy", PROBLEM.machine)
     bare = Result(scheduler="lru", objective=energy, status=Status.FEASIBLE, solve_s=0.0)
-    assert "energy" in compare_view(INSTANCE, [bare]).columns
+    assert "energy" in compare_view(PROBLEM, [bare]).columns
 
 
 @pytest.mark.parametrize(
@@ -78,17 +78,17 @@ def test_a_narrow_terminal_gets_fewer_columns(width: int, hidden: set[str]) -> N
 @pytest.mark.parametrize("certified", [False, True])
 def test_the_gap_of_a_class_stands_where_there_is_one(certified: bool) -> None:
     bare = Result(scheduler="whole", objective=MAKESPAN, status=Status.FEASIBLE, solve_s=0.0)
-    assert "gap (class)" not in compare_view(INSTANCE, [bare], wide=True).columns
+    assert "gap (class)" not in compare_view(PROBLEM, [bare], wide=True).columns
     zero = np.zeros(1, np.int64)
-    prices = Certificate(objective=MAKESPAN, bits=0, spm=zero, dram_in=zero, dram_out=zero)
+    duals = Certificate(objective=MAKESPAN, bits=0, spm=zero, dram_in=zero, dram_out=zero)
     known = ClassBound(
         value=10.0,
         holds_for="whole tensors",
         proved_by="it",
-        certificate=prices if certified else None,
+        certificate=duals if certified else None,
     )
     found = replace(bare, value=Fraction(11), class_bound=known)
-    shown = compare_view(INSTANCE, [found, bare], wide=True)
+    shown = compare_view(PROBLEM, [found, bare], wide=True)
     place = shown.columns.index("gap (class)")
     assert shown.columns[place - 1] == "gap"
     assert [row[place] for row in shown.rows] == ["+10.0 %" if certified else "~+10.0 %", "-"]
@@ -126,14 +126,18 @@ def infeasible(scheduler: str, note: str = NOTE) -> Result:
 
 def test_a_reason_is_given_once() -> None:
     names = ["stream", "belady", "whole", "fluid"]
-    shown = compare_view(INSTANCE, [infeasible(name) for name in names])
+    shown = compare_view(PROBLEM, [infeasible(name) for name in names])
     assert shown.remarks == (f"infeasible: {NOTE}",)
     assert [row[0] for row in shown.rows] == names
     open_end = Result(
-        scheduler="page", objective=MAKESPAN, status=Status.UNKNOWN, solve_s=0.0, notes=("tried",)
+        scheduler="residency",
+        objective=MAKESPAN,
+        status=Status.UNKNOWN,
+        solve_s=0.0,
+        notes=("tried",),
     )
     some = [infeasible("lru"), open_end, infeasible("belady"), infeasible("whole", "other")]
-    assert compare_view(INSTANCE, some).remarks == (
+    assert compare_view(PROBLEM, some).remarks == (
         f"lru, belady: {NOTE}",
         "page: tried",
         "whole: other",

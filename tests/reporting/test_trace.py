@@ -50,14 +50,14 @@ FACTORS = (10**9, 1_545_000_000, 3, 7 * 10**9)
 
 def clocked(picture: ScheduleView, factor: int) -> ScheduleView:
     """The same on a machine whose clock and DRAM are faster by ``factor``: no cycles change."""
-    machine, schedule = picture.instance.machine, picture.result.schedule
+    machine, schedule = picture.problem.machine, picture.result.schedule
     assert schedule is not None
     faster = replace(
         machine,
         clock_hz=factor * machine.clock_hz,
         dram_bytes_per_s=factor * machine.dram_bytes_per_s,
     )
-    stored = result_of(replace(picture.instance, machine=faster), schedule)
+    stored = result_of(replace(picture.problem, machine=faster), schedule)
     found = ScheduleView.of(stored, timing=picture.times.timing)
     assert found.times.cycles == picture.times.cycles
     return found
@@ -181,7 +181,7 @@ def test_a_flow_goes_to_the_first_use_after_a_load() -> None:
 def test_slices_show_what_the_picture_has() -> None:
     for picture, events in cases():
         clock, times, table = (
-            picture.instance.machine.clock_hz,
+            picture.problem.machine.clock_hz,
             picture.times,
             picture.view.schedule.commands,
         )
@@ -193,7 +193,7 @@ def test_slices_show_what_the_picture_has() -> None:
             assert event["ts"] * clock / 10**6 == pytest.approx(start, abs=clock / 10**9)
             assert event["args"]["tensor"] == picture.view.name(int(table.tensor[row]))
             step = int(table.step[row])
-            operation = picture.instance.operations[int(picture.view.timeline.order[step])]
+            operation = picture.problem.operations[int(picture.view.timeline.order[step])]
             assert event["args"]["operation"] == operation.name
             traffic[event["tid"]] += event["args"]["bytes"]
         assert traffic[DMA_IN] == picture.totals.dram_in_bytes
@@ -241,11 +241,10 @@ def test_names_of_any_kind_survive() -> None:
     case = hand_made.reuse()
     names = ['"quoted" <script>', "\N{GRINNING FACE}\n\t\\", "x" * 1000]
     tensors = tuple(
-        replace(tensor, name=name)
-        for tensor, name in zip(case.instance.tensors, names, strict=True)
+        replace(tensor, name=name) for tensor, name in zip(case.problem.tensors, names, strict=True)
     )
-    instance = replace(case.instance, name=names[0], tensors=tensors)
-    picture = ScheduleView.of(result_of(instance, case.schedule))
+    problem = replace(case.problem, name=names[0], tensors=tensors)
+    picture = ScheduleView.of(result_of(problem, case.schedule))
     text = trace_text([picture], trace_events([picture]))
     assert text.isascii()
     assert text.count("\n") == 1
@@ -256,7 +255,7 @@ def test_names_of_any_kind_survive() -> None:
         if event["ph"] == "X" and event["pid"] == ENGINE and event["tid"] in (DMA_IN, DMA_OUT)
     }
     assert found == {*names}
-    assert document["otherData"]["instance"] == names[0]
+    assert document["otherData"]["problem"] == names[0]
 
 
 @given(st.integers(0, 2**62))
@@ -277,11 +276,11 @@ def test_some_quotients_would_lose_a_nanosecond() -> None:
 def test_lanes_of_addresses_are_the_pages_in_use() -> None:
     """Bytes by time of all slices are those of the verifier's account, exactly where no step is."""
     for picture, events in cases():
-        slices, page = of_phase(events, "X", BANKS), picture.instance.machine.page_bytes
+        slices, page = of_phase(events, "X", BANKS), picture.problem.machine.page_bytes
         rows = picture.residencies
         assert len(slices) == len(rows)
         shown = sum(event["args"]["bytes"] * ns(event["dur"]) for event in slices)
-        clock = picture.instance.machine.clock_hz
+        clock = picture.problem.machine.clock_hz
         held = int(((rows.stop - rows.start) * rows.pages).sum()) * page * 10**9 / clock
         size = int(rows.pages.sum()) * page
         assert shown == pytest.approx(held, abs=size + 1e-6)
@@ -291,7 +290,7 @@ def test_lanes_of_addresses_are_the_pages_in_use() -> None:
         for event in slices:
             assert (
                 event["args"]["address"] + event["args"]["bytes"]
-                <= picture.instance.machine.spm_pages * page
+                <= picture.problem.machine.spm_pages * page
             )
             assert event["args"]["address"] % page == 0
 
@@ -347,7 +346,7 @@ def test_tracks_of_tensors_are_their_residencies_and_uses() -> None:
 def test_why_a_tensor_came_and_went_by_hand() -> None:
     """``y`` is written, half of it leaves, then the rest; it is loaded again in the last step."""
     case = hand_made.reuse()
-    picture = ScheduleView.of(result_of(case.instance, case.schedule))
+    picture = ScheduleView.of(result_of(case.problem, case.schedule))
     events: list[Any] = trace_events([picture])
     slices = of_phase(events, "X", TENSORS)
     again, loaded = ["last (step 3)"] * 2, "loaded from DRAM while last computes"
@@ -407,7 +406,7 @@ def test_two_schedules_are_two_groups_that_begin_at_zero() -> None:
 
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_a_move_between_banks_is_an_instant_of_its_own_lane(timing: str) -> None:
-    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     found: list[Any] = trace_events([ScheduleView.of(stored, timing=timing)])
     (move,) = (event for event in found if event["ph"] == "i")
     assert (move["name"], move["args"]["bytes"], move["args"]["step"]) == ("move a", 4, 1)
@@ -419,7 +418,7 @@ def test_a_move_between_banks_is_an_instant_of_its_own_lane(timing: str) -> None
 
 
 def test_each_bank_is_a_process_of_its_own() -> None:
-    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     found: list[Any] = trace_events([ScheduleView.of(stored)])
     held = [
         [
@@ -443,8 +442,8 @@ def test_there_are_as_many_lanes_as_things_at_once() -> None:
         own = rows.take(rows.start < rows.stop)
         edges = np.concatenate([own.start, own.stop])
         change = np.repeat([1, -1], len(own))
-        at_once = np.cumsum(change[np.lexsort((change, edges))]).max(initial=0)
-        assert int(lanes(own).max(initial=-1)) + 1 == at_once
+        run_parallel = np.cumsum(change[np.lexsort((change, edges))]).max(initial=0)
+        assert int(lanes(own).max(initial=-1)) + 1 == run_parallel
 
 
 def test_of_many_tensors_the_largest_for_the_longest_time_have_tracks(
@@ -452,7 +451,7 @@ def test_of_many_tensors_the_largest_for_the_longest_time_have_tracks(
 ) -> None:
     monkeypatch.setattr(tensors, "MOST", 1)
     case = hand_made.reuse()
-    picture = ScheduleView.of(result_of(case.instance, case.schedule))
+    picture = ScheduleView.of(result_of(case.problem, case.schedule))
     events: list[Any] = trace_events([picture])
     about = [event["args"]["name"] for event in of_phase(events, "M", TENSORS)[::2]]
     assert about == ["hand, belady: 1 of 2 tensors, by when they are on chip", "y"]

@@ -28,7 +28,11 @@ def result(
 
 
 def test_open_gap_is_told_as_a_range() -> None:
-    results = [result("belady", 120, 100), result("page", 110, 100), result("fluid", None, 100)]
+    results = [
+        result("belady", 120, 100),
+        result("residency", 110, 100),
+        result("fluid", None, 100),
+    ]
     assert verdict(MACHINE, results) == [
         "Optimum: between 100 and 110 ms (gap 10 %).",
         "Belady: 9.09 to 20 % above the optimum.",
@@ -36,7 +40,7 @@ def test_open_gap_is_told_as_a_range() -> None:
 
 
 def test_the_best_heuristic_is_named() -> None:
-    page = result("page", 100, 100, Status.OPTIMAL)
+    page = result("residency", 100, 100, Status.OPTIMAL)
     belady, lru = result("belady", 120, 100), result("lru", 130, 100)
     rule = "belady-size:granularity=page"
     nearer = result(rule, 105, 100)
@@ -52,7 +56,7 @@ def test_the_best_heuristic_is_named() -> None:
 
 def test_an_optimum_by_enumeration_is_called_so() -> None:
     known = ClassBound(value=110.0, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
-    page = replace(result("page", 110, 100, Status.OPTIMAL), class_bound=known, tolerance=1e-4)
+    page = replace(result("residency", 110, 100, Status.OPTIMAL), class_bound=known, tolerance=1e-4)
     belady = result("belady", 121, 100)
     assert verdict(MACHINE, [belady, page]) == [
         "Optimum: 110 ms (page), by enumeration.",
@@ -61,8 +65,8 @@ def test_an_optimum_by_enumeration_is_called_so() -> None:
 
 
 def test_proven_optimum() -> None:
-    exact = result("page", 100, 100, Status.OPTIMAL, TRAFFIC)
-    near = result("page", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)
+    exact = result("residency", 100, 100, Status.OPTIMAL, TRAFFIC)
+    near = result("residency", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)
     belady = result("belady", 12_000, 10_000, objective=TRAFFIC)
     assert verdict(MACHINE, [exact]) == ["Optimum: 100 B (page), proved."]
     assert verdict(MACHINE, [near, belady]) == [
@@ -84,20 +88,20 @@ def test_the_best_schedule_has_no_least_distance() -> None:
 
 
 def test_without_a_positive_bound_only_the_least_is_known() -> None:
-    results = [result("belady", 120, 0), result("page", 100, 0)]
+    results = [result("belady", 120, 0), result("residency", 100, 0)]
     assert verdict(MACHINE, results)[1] == "Belady: at least 20 % above the optimum."
 
 
 def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> None:
     other = replace(result("tsai", 90, 90), schedule=schedule(1))
-    page, lru = result("page", 110, 100), result("lru", 115, 100)
+    page, lru = result("residency", 110, 100), result("lru", 115, 100)
     belady = result("belady", 120, 100)
     assert verdict(MACHINE, [lru, belady, other, page]) == [
         "Given order: optimum between 100 and 110 ms (gap 10 %).",
         "Belady: 9.09 to 20 % above the optimum.",
         "Best heuristic, lru: 4.55 to 15 % above the optimum.",
     ]
-    proven = result("page", 100, 100, Status.OPTIMAL)
+    proven = result("residency", 100, 100, Status.OPTIMAL)
     assert verdict(MACHINE, [proven, other]) == ["Given order: optimum 100 ms (page), proved."]
 
 
@@ -106,5 +110,5 @@ def test_nothing_known_nothing_said() -> None:
 
 
 def test_the_unit_of_a_range_stands_once_unless_there_are_two() -> None:
-    across = result("page", 1100, 900)
+    across = result("residency", 1100, 900)
     assert verdict(MACHINE, [across]) == ["Optimum: between 900 ms and 1.1 s (gap 22.2 %)."]

@@ -12,9 +12,9 @@ from spmopt.reporting.tables import plain_text
 from spmopt.reporting.verification import verification_lines, verification_record
 from spmopt.verifier import Violation
 from tests.io.samples import schedule, stored
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
-INSTANCE = random_instance(5)
+PROBLEM = random_problem(5)
 RESULT = Result(
     scheduler="whole",
     objective=MAKESPAN,
@@ -28,7 +28,7 @@ FOUND = Audit(violations=(), totals=None, value=Fraction(12), bound=Fraction(10)
 
 
 def text(result: Result, found: Audit = FOUND) -> str:
-    return "\n".join(verification_lines(INSTANCE, result, found))
+    return "\n".join(verification_lines(PROBLEM, result, found))
 
 
 def test_few_violations_are_printed_and_all_are_in_the_record() -> None:
@@ -38,7 +38,7 @@ def test_few_violations_are_printed_and_all_are_in_the_record() -> None:
         shown = text(RESULT, found)
         assert shown.count("R1 step") == 5
         assert (f"and {count - 5} more" in shown) is rest
-        record = verification_record(INSTANCE, RESULT, found)
+        record = verification_record(PROBLEM, RESULT, found)
         assert record["verified"] is False
         assert isinstance(record["violations"], list)
         assert len(record["violations"]) == count
@@ -51,7 +51,7 @@ def test_what_is_not_checked_is_said() -> None:
     assert "optimal: the gap is within the tolerance asked for, 0.001" in asked
     assert "not checked" not in plain
     of_class = ClassBound(value=11.5, holds_for="whole tensors", proved_by="a solver")
-    said = si(*in_unit(RESULT.objective, INSTANCE.machine, Fraction(23, 2)))
+    said = si(*in_unit(RESULT.objective, PROBLEM.machine, Fraction(23, 2)))
     assert said.endswith("s")
     assert (
         f"not checked: the bound for whole tensors, {said}, is as the solver reported it"
@@ -82,13 +82,13 @@ def test_an_enumeration_is_a_claim_unless_it_was_repeated() -> None:
 
 
 def test_of_two_bounds_the_larger_is_shown() -> None:
-    """A bound over all covers holds for each of them."""
-    result = replace(RESULT, value=Fraction(12), bound=Fraction(10), cover_bound=Fraction(11))
-    assert result.gap == result.cover_gap == float(Fraction(1, 11))
-    assert result_record(INSTANCE.machine, result)["bound"] == 11
-    assert replace(result, cover_bound=Fraction(9)).best_bound == 10
-    found = replace(FOUND, bound=Fraction(10), cover_bound=Fraction(11))
-    assert verification_record(INSTANCE, result, found)["bound"] == 11
+    """A bound over the fusion space holds for each of them."""
+    result = replace(RESULT, value=Fraction(12), bound=Fraction(10), fusion_bound=Fraction(11))
+    assert result.gap == result.fusion_gap == float(Fraction(1, 11))
+    assert result_record(PROBLEM.machine, result)["bound"] == 11
+    assert replace(result, fusion_bound=Fraction(9)).best_bound == 10
+    found = replace(FOUND, bound=Fraction(10), fusion_bound=Fraction(11))
+    assert verification_record(PROBLEM, result, found)["bound"] == 11
 
 
 def test_an_unfinished_bound_is_called_so() -> None:
@@ -100,8 +100,8 @@ def test_a_bound_alone_is_called_so() -> None:
     bare = replace(RESULT, schedule=None, status=Status.UNKNOWN, bound=Fraction(10))
     found = replace(FOUND, value=None)
     assert "status    bound" in text(bare, found)
-    assert verification_record(INSTANCE, bare, found)["status"] == "unknown"
-    sheet = plain_text(result_parts(INSTANCE, replace(bare, scheduler="fluid")))
+    assert verification_record(PROBLEM, bare, found)["status"] == "unknown"
+    sheet = plain_text(result_parts(PROBLEM, replace(bare, scheduler="fluid")))
     assert "\nstatus       bound\n" in sheet
 
 
@@ -127,27 +127,27 @@ def test_there_is_always_a_line_on_the_gap() -> None:
 
 
 def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
-    counted = stored(INSTANCE).result
+    counted = stored(PROBLEM).result
     assert counted.totals is not None
     many = replace(counted.totals, dma_commands=12345, dma_descriptors=13210)
-    sheet = plain_text(result_parts(INSTANCE, replace(counted, schedule=None, totals=many)))
+    sheet = plain_text(result_parts(PROBLEM, replace(counted, schedule=None, totals=many)))
     assert "\nDMA commands 12,345 (in 13,210 DMA descriptors)\n" in sheet
     said = "  transfers 12,345, in 13,210 DMA descriptors"
     assert said in text(RESULT, replace(FOUND, totals=many)).splitlines()
     for record in (
-        result_record(INSTANCE.machine, replace(counted, totals=many)),
-        verification_record(INSTANCE, RESULT, replace(FOUND, totals=many)),
+        result_record(PROBLEM.machine, replace(counted, totals=many)),
+        verification_record(PROBLEM, RESULT, replace(FOUND, totals=many)),
     ):
         assert (record["dma_commands"], record["dma_descriptors"]) == (12345, 13210)
     older = replace(many, dma_commands=None, dma_descriptors=None)
     assert "descriptors" not in text(RESULT, replace(FOUND, totals=older))
     assert "descriptors" not in plain_text(
-        result_parts(INSTANCE, replace(counted, schedule=None, totals=older))
+        result_parts(PROBLEM, replace(counted, schedule=None, totals=older))
     )
 
 
 def test_records_call_the_objective_as_the_options_do() -> None:
-    assert verification_record(INSTANCE, RESULT, FOUND)["objective"] == "time"
-    assert result_record(INSTANCE.machine, RESULT)["objective"] == "time"
+    assert verification_record(PROBLEM, RESULT, FOUND)["objective"] == "time"
+    assert result_record(PROBLEM.machine, RESULT)["objective"] == "time"
     traffic = replace(RESULT, objective=TRAFFIC)
-    assert result_record(INSTANCE.machine, traffic)["objective"] == "traffic"
+    assert result_record(PROBLEM.machine, traffic)["objective"] == "traffic"

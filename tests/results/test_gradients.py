@@ -1,4 +1,4 @@
-"""Networks, settings and passes of the studies of gradients, on small layers."""
+"""Networks, settings and fetches of the studies of gradients, on small layers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from spmopt.frontends import zoo
 from spmopt.graph.statistics import parameters
 from spmopt.hardware.machines import load_machine
 from spmopt.tiles.case import LayerCase
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.partition import scaled
-from spmopt.tiles.passes import backward
+from spmopt.tiles.partition import scale
 from spmopt.tiles.run import run
 from tests.tiles.cases import grid, machine
 
@@ -108,7 +108,7 @@ def test_groups_and_cores_of_a_forward_pass() -> None:
     hardware, grouped = load_machine(SMALL), Layer(name="fc", m=300, k=200, n=500, groups=3)
     plain = forward_pass(LAYER, hardware, 1, "double-buffer", 4)
     assert (forward_pass(grouped, hardware, 1, "double-buffer", 4) == 3 * plain).all()
-    four = forward_pass(LAYER, scaled(hardware, 4), 4, "belady", 4)
+    four = forward_pass(LAYER, scale(hardware, 4), 4, "belady", 4)
     assert COMPULSORY <= four[1] < 2 * COMPULSORY
     assert four[0] < forward_pass(LAYER, hardware, 1, "belady", 4)[0]
 
@@ -121,7 +121,7 @@ def test_without_a_second_read_dw_has_no_dy() -> None:
         read = [less.tensor_names[tensor] for tensor in after.reads]
         assert any(name.startswith("dY") for name in read) == (before.kind == "dX")
         lost = 1 if before.kind == "dW" else 0
-        assert len(after.modes[0].operands) == len(before.modes[0].operands) - lost
+        assert len(after.mappings[0].operands) == len(before.mappings[0].operands) - lost
         assert after.writes == before.writes
 
 

@@ -13,7 +13,7 @@ TEXT = '''"""What stands here."""
 import os  # noqa: F401
 
 
-def found(cover: int) -> int:
+def found(fusion plan: int) -> int:
     """Return what is found."""
     # The reason.
     return cover  # and another

@@ -38,7 +38,7 @@ from results.tiles.run import QUICK
 from results.tune.run import REQUEST, dominated_area, search, setup_of
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from spmopt.search.figures import static_figures
 from spmopt.search.tune import Effort
 from tests.results.pages import RESULTS
@@ -71,7 +71,7 @@ def stacked(tmp_path: Path, *more: str) -> str:
     return " ".join([sys.executable, str(script), "{file}", "{capacity}", "{output}", *more])
 
 
-def test_a_published_instance_and_its_copy() -> None:
+def test_a_published_problem_and_its_copy() -> None:
     for seed in (0, 1):
         figures = place(lambda: published("J"), seed)
         assert (figures["buffers"], figures["solved"]) == (409, True)
@@ -91,13 +91,13 @@ def test_least_height_of_little_time() -> None:
 
 
 def test_lifetimes_are_from_first_write_to_last_use() -> None:
-    instance, own = TINY.instance(), lifetimes(TINY)
-    steps = listed_timeline(instance)
-    names = {tensor.name: k for k, tensor in enumerate(instance.tensors)}
-    assert len(own) == sum(not tensor.in_dram for tensor in instance.tensors)
+    problem, own = TINY.problem(), lifetimes(TINY)
+    steps = timeline_in_order(problem)
+    names = {tensor.name: k for k, tensor in enumerate(problem.tensors)}
+    assert len(own) == sum(not tensor.in_dram for tensor in problem.tensors)
     for buffer in own:
         k = names[buffer.name]
-        assert buffer.size_bytes == instance.tensors[k].size_bytes
+        assert buffer.size_bytes == problem.tensors[k].size_bytes
         assert buffer.lower == steps.step[steps.first_access[k]]
         assert buffer.upper == steps.step[steps.last_access[k]] + 1
     assert drawn("uniform", 1, 50) == drawn("uniform", 1, 50) != drawn("uniform", 2, 50)
@@ -160,10 +160,10 @@ def test_the_machines_and_costs_are_those_of_the_front() -> None:
     options = GRID.options(GRID.graph())
     for option, point in zip(options, setup.space.points(), strict=True):
         candidate = setup.space.candidate(point)
-        instance = candidate.instance(setup.networks[0])
-        assert instance.operations == option.instance.operations
-        assert instance.machine.spm_bytes == option.machine.spm_bytes
-        assert instance.machine.dram_bytes_per_s == option.machine.dram_bytes_per_s
+        problem = candidate.problem(setup.networks[0])
+        assert problem.operations == option.problem.operations
+        assert problem.machine.spm_bytes == option.machine.spm_bytes
+        assert problem.machine.dram_bytes_per_s == option.machine.dram_bytes_per_s
         cost = static_figures(("cost",), candidate, setup.space.cost)["cost"]
         assert cost == pytest.approx(option.cost, rel=1e-12)
 
@@ -211,7 +211,7 @@ def test_classes_are_in_order() -> None:
     assert figures["proved"] is True
     assert figures["paged_bound"] <= figures["joint"] == figures["joint_bound"] == 13952
     assert figures["joint"] <= figures["fixed"] <= figures["policy"]
-    assert figures["page"] <= figures["whole"]
+    assert figures["residency"] <= figures["whole"]
     assert figures["whole_replay"] <= figures["whole"]
     assert figures["barrier_cost"] == 14656 / 13952 - 1
 
@@ -220,13 +220,13 @@ def test_the_example_is_a_recorded_line() -> None:
     page = (RESULTS / "joint" / "README.md").read_text(encoding="utf-8")
     rows = json.loads((RESULTS / "joint" / "rows.json").read_text(encoding="utf-8"))["rows"]
     (line,) = (row["figures"] for row in rows if row["name"].startswith("lenet forward"))
-    for figure in ("joint", "fixed", "whole_replay", "whole", "page"):
+    for figure in ("joint", "fixed", "whole_replay", "whole", "residency"):
         assert f"{line[figure]:,}" in page
     for cost in ("command_cost", "barrier_cost", "whole_cost"):
         assert f"{100 * line[cost]:.3g} %" in page
 
 
 def test_a_layer_is_built_in_its_order() -> None:
-    operations = QUICK.instance().operations
+    operations = QUICK.problem().operations
     # 3 x 2 x 3 tiles, each with a product for both gradients; these take turns.
     assert [operation.name.split("(")[0] for operation in operations] == ["dX", "dW"] * 18

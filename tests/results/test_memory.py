@@ -117,7 +117,7 @@ def test_assumptions_are_read() -> None:
         ("banks", "0", "banks=0: must be a whole number, 1 or more"),
         ("tile", "1.5", "must be a whole number"),
         ("clock_hz", "3MB", "clock_hz"),
-        ("policy", "page", "policy=page: is no greedy scheduler"),
+        ("policy", "residency", "policy=page: is no greedy scheduler"),
         ("policy", "nothing", "no scheduler called 'nothing'"),
     ],
 )

@@ -12,7 +12,7 @@ import spmopt
 from results.peers import cases, deeploy, scalesim, soma, stream, zigzag
 from results.peers.run import lines, programs
 from spmopt.core.errors import InputError
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 
 RECORDED = sorted(path.stem for path in cases.RECORDED.glob("*.json"))
 
@@ -54,11 +54,12 @@ def test_zigzag_cycles_are_those_of_its_layers() -> None:
     found = cases.load(zigzag.CASES[0].name)
     computing = sum(round(layer["computation"]) for layer in found.layers.values())
     costed = zigzag.costed(found, "")
-    assert sum(each.modes[0].compute_cycles for each in costed.operations) == computing
+    assert sum(each.mappings[0].compute_cycles for each in costed.operations) == computing
     loading = sum(round(sum(layer.values())) for layer in found.layers.values())
     assert loading > computing
     counted = {
-        each.name: each.modes[0].compute_cycles for each in zigzag.costed(found, "all").operations
+        each.name: each.mappings[0].compute_cycles
+        for each in zigzag.costed(found, "all").operations
     }
     assert sum(counted[name] for name in found.layers) == loading
     assert all(counted[name] > 0 for name in counted.keys() - found.layers.keys() if counted[name])
@@ -67,16 +68,16 @@ def test_zigzag_cycles_are_those_of_its_layers() -> None:
 def test_what_stays_on_chip_is_what_no_transfer_moves() -> None:
     """On SqueezeNet the image and all weights come in, once each, and the result goes out."""
     found = cases.load(zigzag.CASES[0].name)
-    solution = spmopt.solve(zigzag.costed(found, ""), scheduler="page")
+    solution = spmopt.solve(zigzag.costed(found, ""), scheduler="residency")
     inside = zigzag.on_chip(solution, found.layers)
-    sizes = [t.size_bytes for t in solution.instance.tensors if t.in_dram or t.keep]
+    sizes = [t.size_bytes for t in solution.problem.tensors if t.in_dram or t.keep]
     assert solution.result.totals is not None
     assert solution.result.totals.traffic_bytes == sum(sizes)
     first, *others = inside.values()
     assert (first, {*others}) == ("O", {"IO"})
     # With room for nothing everything crosses.
-    instance = solution.instance
-    streamed = spmopt.solve(instance, scheduler="stream")
+    problem = solution.problem
+    streamed = spmopt.solve(problem, scheduler="stream")
     assert {*zigzag.on_chip(streamed, found.layers).values()} == {""}
 
 
@@ -108,12 +109,12 @@ def looped(channels: int, kernel: int, filters: int, box: tuple[int, int, int]) 
 def test_resnet50_is_as_soma_has_it(batch: int) -> None:
     with soma.counted():
         machine = spmopt.machine(soma.MACHINE)
-        instance = spmopt.lower(spmopt.load(soma.network(batch), dtype="int8"), machine)
-    assert len(instance.operations) == 53 + 16 + 3
-    weights = sum(t.size_bytes for t in instance.tensors if t.kind == TensorKind.WEIGHT)
+        problem = spmopt.lower(spmopt.load(soma.network(batch), dtype="int8"), machine)
+    assert len(problem.operations) == 53 + 16 + 3
+    weights = sum(t.size_bytes for t in problem.tensors if t.kind == TensorKind.WEIGHT)
     assert weights == 25_502_912  # 25,557,032 of ResNet-50 less batch normalization and a bias
     found = cases.load(f"soma-resnet50-{batch}-8")
-    own = sum(each.modes[0].compute_cycles for each in instance.operations)
+    own = sum(each.mappings[0].compute_cycles for each in problem.operations)
     assert own == found.figures["computing"]
 
 
@@ -121,7 +122,7 @@ def test_resnet50_is_as_soma_has_it(batch: int) -> None:
 def test_scale_sim_layers_take_its_cycles(file: str) -> None:
     """What SCALE-Sim takes of a layer without stalls is one less than the array of the machine."""
     found = cases.load(f"scalesim-{file.removesuffix('.csv')}")
-    own = {each.name: each.modes[0].compute_cycles for each in found.instances[""].operations}
+    own = {each.name: each.mappings[0].compute_cycles for each in found.problems[""].operations}
     assert {*own} == {*found.layers}
     for name, layer in found.layers.items():
         assert own[name] == ceil(layer["alone"] - layer["stalls"]) + 1, name
@@ -135,12 +136,12 @@ def test_every_cycle_of_stream_is_counted_once(block: str) -> None:
     parts = sum(layer["cycles"] for layer in found.layers.values())
     for links, more in ((False, 0.0), (True, float(found.figures["linked"]))):
         costed = stream.costed(found, links)
-        assert sum(each.modes[0].compute_cycles for each in costed.operations) == parts + more
+        assert sum(each.mappings[0].compute_cycles for each in costed.operations) == parts + more
 
 
 def test_an_operator_of_stream_is_one_operation() -> None:
     found = cases.load("stream-swiglu-256-2048-8192")
-    assert {each.name for each in found.instances[""].operations} == {*found.layers}
+    assert {each.name for each in found.problems[""].operations} == {*found.layers}
     tokens, channels, hidden = 256, 2048, 8192
     products = [found.layers[f"Gemm_{name}"] for name in ("Left", "Right", "Down")]
     units = 14 * 12
@@ -150,13 +151,13 @@ def test_an_operator_of_stream_is_one_operation() -> None:
 def test_deeploy_moves_no_less_than_each_layer_by_itself() -> None:
     for network in deeploy.NETWORKS:
         large, small = (cases.load(f"deeploy-{network.lower()}-{size}") for size in deeploy.SIZES)
-        instance = large.instances[""]
-        alone = sum(instance.tensors[t].size_bytes for o in instance.operations for t in o.tensors)
+        problem = large.problems[""]
+        alone = sum(problem.tensors[t].size_bytes for o in problem.operations for t in o.tensors)
         assert float(large.figures["figure"]) == alone
         assert float(small.figures["figure"]) >= alone
 
 
 def test_topologies_make_layers_that_share_nothing() -> None:
-    instance = scalesim.instance(scalesim.OWN / "lenet5.csv", scalesim.SMALL, 4)
-    used = [t for each in instance.operations for t in each.tensors]
-    assert len(used) == len({*used}) == 3 * len(instance.operations) == 12
+    problem = scalesim.problem(scalesim.OWN / "lenet5.csv", scalesim.SMALL, 4)
+    used = [t for each in problem.operations for t in each.tensors]
+    assert len(used) == len({*used}) == 3 * len(problem.operations) == 12

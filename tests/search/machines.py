@@ -6,33 +6,33 @@ from dataclasses import replace
 
 import numpy as np
 
-from spmopt.core.instance import Instance
-from spmopt.core.modes import unfit
+from spmopt.core.mappings import unfit
+from spmopt.core.problem import Problem
 from tests.strategies import RATES
 
 
-def elsewhere(instance: Instance, generator: np.random.Generator) -> Instance:
-    """``instance`` on another machine: capacity, pages, bandwidth, set-up, and compute cycles.
+def elsewhere(problem: Problem, generator: np.random.Generator) -> Problem:
+    """``problem`` on another machine: capacity, pages, bandwidth, set-up, and compute cycles.
 
     Its operations fit there.
     """
-    machine = instance.machine
+    machine = problem.machine
     faster = int(generator.integers(0, 4))
     operations = tuple(
         replace(
             operation,
-            modes=tuple(
-                replace(mode, compute_cycles=mode.compute_cycles * faster // 2)
-                for mode in operation.modes
+            mappings=tuple(
+                replace(mapping, compute_cycles=mapping.compute_cycles * faster // 2)
+                for mapping in operation.mappings
             ),
         )
-        for operation in instance.operations
+        for operation in problem.operations
     )
     while True:
         rate, clock = RATES[generator.integers(len(RATES))]
         page = machine.page_bytes * int(generator.integers(1, 3))
         found = replace(
-            instance,
+            problem,
             operations=operations,
             machine=replace(
                 machine,

@@ -11,7 +11,7 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import TrialState
 
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space, space_of
 from spmopt.search.storage import open_storage
@@ -35,11 +35,11 @@ COST = {"spm_mb": 1000.0, "gbps": 0.01}
 def small_space(**tables: Any) -> Space:
     """Nine machines; ``tables`` replace entries of the file."""
     given = {"space": FIELDS, "cost": COST, **tables}
-    return space_of(given, "space", machine=read_instance(MLP).machine)
+    return space_of(given, "space", machine=read_problem(MLP).machine)
 
 
 def small_setup(space: Space | None = None, **options: Any) -> Setup:
-    """Time against a price, by the quickest scheduler."""
+    """Time against a dual value, by the quickest scheduler."""
     found = {"objectives": ("time_s", "cost"), "scheduler": "belady", **options}
     return Setup(networks=(Network(name=str(MLP)),), space=space or small_space(), **found)
 

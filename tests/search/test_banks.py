@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.timeline import relax_timeline
 from spmopt.hardware.machines import load_machine
 from spmopt.search.cuts import Cut
 from spmopt.search.figures import static_figures
@@ -83,22 +83,22 @@ def test_bad_banks_give_one_line(fields: dict[str, Any], message: str) -> None:
 
 def test_the_scheduler_must_know_them() -> None:
     options: dict[str, Any] = {"networks": (Network(name="alexnet"),), "objectives": ("time_s",)}
-    with pytest.raises(InputError, match="scheduler page: knows no banks"):
+    with pytest.raises(InputError, match="scheduler residency: knows no banks"):
         Setup(space=of_banks(), **options)
     plain = space_of({"space": {"spm": ["1MB", "2MB"]}}, "s")
     with pytest.raises(InputError, match="scheduler banks: the machine has no banks"):
         Setup(space=plain, scheduler="banks", **options)
 
 
-def other_banks(instance: Instance, seed: int) -> Instance:
+def other_banks(problem: Problem, seed: int) -> Problem:
     """The same operations with the banks, and the bandwidth, of another seed."""
     other = banked(seed, ports=True, duplex=True, **TINY).machine
-    machine = with_these(instance.machine, other.banks)
-    return replace(instance, machine=replace(machine, dram_bytes_per_s=other.dram_bytes_per_s))
+    machine = with_these(problem.machine, other.banks)
+    return replace(problem, machine=replace(machine, dram_bytes_per_s=other.dram_bytes_per_s))
 
 
-def uniform(instance: Instance) -> Instance:
-    return replace(instance, machine=replace(instance.machine, banks=()))
+def uniform(problem: Problem) -> Problem:
+    return replace(problem, machine=replace(problem.machine, banks=()))
 
 
 @pytest.mark.parametrize("ports", [False, True])
@@ -106,19 +106,19 @@ def test_bounds_are_below_the_best_of_all_schedules(ports: bool) -> None:
     """Cuts of the machine itself, of one without banks, and of one with other banks."""
     compared = tight = 0
     for seed in range(8):
-        instance = banked(seed, ports=ports, duplex=True, **TINY)
+        problem = banked(seed, ports=ports, duplex=True, **TINY)
         pool = CutPool()
-        for each in (instance, uniform(instance), other_banks(instance, seed + 1)):
+        for each in (problem, uniform(problem), other_banks(problem, seed + 1)):
             certificate = solve(each, "fluid", Request(threads=1)).certificate
             if certificate is not None:  # its operations fit there
                 pool.put(Cut.of(each, certificate))
         for name in ("time", "traffic", "energy"):
-            objective = objective_named(name, instance.machine)
-            best = optimum(instance, objective)
+            objective = objective_named(name, problem.machine)
+            best = optimum(problem, objective)
             assert best is not None
             for cuts in (None, pool):
-                least = least_of(instance, cuts)
-                joules = Fraction(least.spent(instance.machine).energy_j)
+                least = least_of(problem, cuts)
+                joules = Fraction(least.spend(problem.machine).energy_j)
                 found = {
                     "time": least.cycles,
                     "traffic": least.traffic_bytes,
@@ -132,21 +132,21 @@ def test_bounds_are_below_the_best_of_all_schedules(ports: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_prices_of_banks_make_a_cut_of_all_their_pages(seed: int) -> None:
-    instance = banked(seed, ports=True, max_operations=8, max_tensors=5)
-    first, *others = instance.machine.banks
-    larger = replace(first, spm_bytes=first.spm_bytes + instance.machine.page_bytes - 1)
-    instance = replace(instance, machine=with_these(instance.machine, (larger, *others)))
-    certificate = solve(instance, "fluid", Request(threads=1)).certificate
+def test_duals_of_banks_make_a_cut_of_all_their_pages(seed: int) -> None:
+    problem = banked(seed, ports=True, max_operations=8, max_tensors=5)
+    first, *others = problem.machine.banks
+    larger = replace(first, spm_bytes=first.spm_bytes + problem.machine.page_bytes - 1)
+    problem = replace(problem, machine=with_these(problem.machine, (larger, *others)))
+    certificate = solve(problem, "fluid", Request(threads=1)).certificate
     assert certificate is not None
     assert certificate.banks
-    cut = Cut.of(instance, certificate, Fraction(10**9))  # what is proved of banks is not used
+    cut = Cut.of(problem, certificate, Fraction(10**9))  # what is proved of banks is not used
     assert not cut.certificate.banks
-    assert cut.home.spm_bytes == instance.machine.spm_pages * instance.machine.page_bytes
-    plain = replace(instance, machine=cut.home)
-    cycles = relaxed_timeline(plain).compute_cycles
+    assert cut.home.spm_bytes == problem.machine.spm_pages * problem.machine.page_bytes
+    plain = replace(problem, machine=cut.home)
+    cycles = relax_timeline(plain).compute_cycles
     assert float(cut.least_cycles(cycles, cut.home)) <= fluid_cycles(plain) * (1 + SLACK)
-    assert cut.least_cycles(cycles, instance.machine) == cut.least_cycles(cycles, cut.home)
+    assert cut.least_cycles(cycles, problem.machine) == cut.least_cycles(cycles, cut.home)
 
 
 def test_the_front_of_energy_and_area(tmp_path: Path) -> None:

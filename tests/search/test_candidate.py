@@ -1,4 +1,4 @@
-"""Instances of candidates: lowered once for all channels, and the same as lowered alone."""
+"""Problems of candidates: lowered once for all channels, and the same as lowered alone."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ FIELDS: tuple[Mapping[str, Setting], ...] = (
 
 
 @pytest.mark.parametrize("fields", FIELDS)
-def test_instances_are_as_lowered_alone(fields: Mapping[str, Setting]) -> None:
+def test_problems_are_as_lowered_alone(fields: Mapping[str, Setting]) -> None:
     candidate = Candidate.of(load_machine("rtx2080ti"), fields)
     graph = training_graph(zoo.network("bert-tiny", batch=1, **SIZES))
-    assert candidate.instance(NETWORK) == lower(graph, candidate.machine)
+    assert candidate.problem(NETWORK) == lower(graph, candidate.machine)
 
 
 def test_operations_of_all_channels_are_one_record() -> None:
     """The same objects: they were lowered once."""
     first, second = (
-        Candidate.of(load_machine("rtx2080ti"), fields).instance(NETWORK) for fields in FIELDS[:2]
+        Candidate.of(load_machine("rtx2080ti"), fields).problem(NETWORK) for fields in FIELDS[:2]
     )
     assert first.machine != second.machine
     assert first.operations is second.operations
@@ -46,18 +46,18 @@ def test_limits_are_those_of_the_channel() -> None:
     """Large work on a usual channel is no error, and on a slow one is."""
     network = Network(name="resnet50", training=True)
     base = load_machine("rtx2080ti")
-    assert Candidate.of(base, {}).instance(network).machine == base
+    assert Candidate.of(base, {}).problem(network).machine == base
     with pytest.raises(InputError, match="cycles, but at most"):
-        Candidate.of(base, {"bandwidth": 1}).instance(network)
+        Candidate.of(base, {"bandwidth": 1}).problem(network)
 
 
 def test_slow_banks_take_longer() -> None:
     base = load_machine("rtx2080ti")
     few, many = (
-        Candidate.of(base, {**FIELDS[3], "banks": banks}).instance(NETWORK) for banks in (1, 1024)
+        Candidate.of(base, {**FIELDS[3], "banks": banks}).problem(NETWORK) for banks in (1, 1024)
     )
     cycles = [
-        sum(operation.modes[0].compute_cycles for operation in instance.operations)
-        for instance in (few, many)
+        sum(operation.mappings[0].compute_cycles for operation in problem.operations)
+        for problem in (few, many)
     ]
     assert cycles[0] > cycles[1]

@@ -29,7 +29,7 @@ def said(setup: Setup) -> list[str]:
     return [text.partition(" in this")[0].partition(",")[0] for text in cautions(setup)]
 
 
-def test_a_price_of_bandwidth() -> None:
+def test_a_dual_of_bandwidth() -> None:
     fields = {"spm": "8MiB", "technology": "nvsim-sram", "bandwidth": RATES}
     assert said(of(fields)) == [FREE]
     assert said(of({**fields, "area.mm2_per_gbps": 0.1})) == []
@@ -63,12 +63,12 @@ def test_sources_that_disagree(fields: dict[str, Any], is_mixed: bool) -> None:
         networks=(Network(name="alexnet"),),
         space=space,
         objectives=("time_s",),
-        scheduler="banks" if "bank" in fields else "page",
+        scheduler="banks" if "bank" in fields else "residency",
     )
     assert said(setup) == ([APART] if is_mixed else [])
 
 
-def test_energies_of_a_stored_instance() -> None:
+def test_energies_of_a_stored_problem() -> None:
     for objectives in (("energy_j",), ("time_s", "edp_js"), ("power_w",)):
         with pytest.raises(
             InputError, match=r"spends no energy, its energy\.dram_pj_per_byte, .* 0; "

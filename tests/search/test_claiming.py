@@ -93,7 +93,7 @@ def test_a_point_that_another_process_has_just_begun_is_left_to_it(
     storage = open_storage(url)
     study = begin(storage, "s", small_setup())
     mine, other = (begun(study, storage) for _ in range(2))
-    inner = mine._begun
+    inner = mine._begin
     raced = list[int]()
 
     def late(start: Any) -> Any:
@@ -103,7 +103,7 @@ def test_a_point_that_another_process_has_just_begun_is_left_to_it(
 
     # Both have drawn the same point from the same trials.
     drafted = mine._drafts.create_new_trial
-    monkeypatch.setattr(mine, "_begun", late)
+    monkeypatch.setattr(mine, "_begin", late)
     monkeypatch.setattr(mine._drafts, "create_new_trial", drafted)
     study.sampler = Seeded("random", 0, small_setup().space)
     found = mine.begin()

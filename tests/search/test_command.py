@@ -82,16 +82,21 @@ def test_the_best_of_one_objective(run: Run, tmp_path: Path) -> None:
     assert "--top 0: must be at least 1" in run("tune show --top 0").err
 
 
-def test_shadow_prices_are_a_table(run: Run) -> None:
+def test_shadow_duals_are_a_table(run: Run) -> None:
     run(TUNE)
-    shown = run("tune show --shadow-prices")
+    shown = run("tune show --shadow-dual values")
     assert "1 MB more SPM   1 GB/s more DRAM   1 PE more" in shown.out
     old = run("tune show --worth")
-    assert (old.out, "--worth is deprecated; use --shadow-prices" in old.err) == (shown.out, True)
-    (first, *_) = run("tune show --shadow-prices --json").record["shadow_prices"]
+    assert (old.out, "--worth is deprecated; use --shadow-dual values" in old.err) == (
+        shown.out,
+        True,
+    )
+    (first, *_) = run("tune show --shadow-dual values --json").record["shadow_prices"]
     assert first["unit"] == "s"
     assert first["bound"] > 0
-    assert first["per_mb"] == 0 < first["per_gbps"]  # no price of room, stationary operands wait
+    assert (
+        first["per_mb"] == 0 < first["per_gbps"]
+    )  # no dual value of room, required-resident operands wait
 
 
 def test_an_excluded_trial_shows_its_proof(run: Run) -> None:
@@ -135,7 +140,7 @@ def test_an_excluded_trial_shows_its_proof(run: Run) -> None:
         ("--space s.toml --objective time --storage mysql+x://h/d", "cannot be read"),
         ("--space s.toml --objective time --batch 4", "is lowered already"),
         ("--space s.toml --objective time --keep-schedules /dev/null/b", "a folder is needed"),
-        ("--space machine.toml --objective time", "a stored instance has its own; leave it out"),
+        ("--space machine.toml --objective time", "a stored problem has its own; leave it out"),
         ("--space clock.toml --objective time", "clock: "),
         ("--space never.toml --objective time", "constraint gbps <= 0.1: nothing in the space"),
         ("--space typo.toml --objective time", "technology: no technology called 'nvsim-sran'"),
@@ -165,7 +170,7 @@ def test_show_refuses_what_it_cannot(run: Run) -> None:
     assert "no study called 'x'" in run("tune show --study x").err
     assert "has trials 0 to 0" in run("tune show --study t --trial 1").err
     assert "is for --trial" in run("tune show --study t --network a").err
-    assert "is for the front" in run("tune show --study t --trial 0 --shadow-prices").err
+    assert "is for the front" in run("tune show --study t --trial 0 --shadow-dual values").err
     assert "a schedule is no table" in run("tune show --study t --trial 0 -o a.csv").err
     assert "there is no 'a'" in run("tune show --study t --trial 0 --network a -o r.json").err
     run(f"{TUNE} -s bound --study b --trials 1")

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
-from spmopt.search.cuts import Cut, free_prices
+from spmopt.search.cuts import Cut, free_duals
 from spmopt.search.exact_front import (
     ExactFront,
     MachineSolution,
@@ -31,7 +31,7 @@ from spmopt.search.front_bounds import MachineOption
 from spmopt.search.front_check import complaints
 from spmopt.verifier import bound
 from tests.brute_force import optimum
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
@@ -39,13 +39,13 @@ REQUEST = Request(threads=1)
 
 
 def grid(
-    instance: Instance, sizes: list[int], rates: list[int], cost: Callable[[int, int], float]
+    problem: Problem, sizes: list[int], rates: list[int], cost: Callable[[int, int], float]
 ) -> list[MachineOption]:
     return [
         MachineOption(
-            machine=replace(instance.machine, spm_bytes=size, dram_bytes_per_s=rate),
+            machine=replace(problem.machine, spm_bytes=size, dram_bytes_per_s=rate),
             cost=cost(size, rate),
-            lowered=instance,
+            lowered=problem,
         )
         for size, rate in product(sizes, rates)
     ]
@@ -55,7 +55,10 @@ def faster(option: MachineOption) -> MachineOption:
     """With an engine of half the cycles and a channel that takes the same time, for more."""
     lowered = option.lowered
     operations = tuple(
-        replace(op, modes=tuple(replace(m, compute_cycles=m.compute_cycles // 2) for m in op.modes))
+        replace(
+            op,
+            mappings=tuple(replace(m, compute_cycles=m.compute_cycles // 2) for m in op.mappings),
+        )
         for op in lowered.operations
     )
     machine = replace(option.machine, clock_hz=2 * option.machine.clock_hz)
@@ -80,19 +83,19 @@ def statuses(front: ExactFront) -> tuple[set[int], set[int]]:
 def test_it_is_that_of_the_brute_force() -> None:
     decided = pruned = 0
     for seed in some(range(12)):
-        instance = random_instance(
+        problem = random_problem(
             seed, max_operations=5, max_tensors=3, page_bytes=2, duplex=True, setup=True
         )
-        machine, generator = instance.machine, np.random.default_rng(seed)
+        machine, generator = problem.machine, np.random.default_rng(seed)
         sizes = [machine.spm_bytes + extra * machine.page_bytes for extra in (0, 1, 3)]
         # Few different costs, so that there are equal ones.
         costs = generator.integers(1, 8, (3, 3)).cumsum(axis=0).ravel().tolist()
         rates = [1, 2, 4]
         costs_of = dict(zip(product(sizes, rates), costs, strict=True))
-        options = grid(instance, sizes, rates, lambda *place, of=costs_of: of[place])
+        options = grid(problem, sizes, rates, lambda *place, of=costs_of: of[place])
         options += [faster(option) for option in options[:3]]
         try:
-            found = [optimum(option.instance, MAKESPAN) for option in options]
+            found = [optimum(option.problem, MAKESPAN) for option in options]
         except ValueError:
             continue  # too large for the brute force
         clocks = [option.machine.clock_hz for option in options]
@@ -122,7 +125,7 @@ def test_it_is_that_of_solving_every_machine() -> None:
             options.append(MachineOption(machine=machine, cost=cost, lowered=lowered))
     assert len({option.lowered.operations for option in options}) > 2
     solver = by_page(REQUEST)
-    every = [solver(option.instance, REQUEST.tolerance, None) for option in options]
+    every = [solver(option.problem, REQUEST.tolerance, None) for option in options]
     times = [Fraction(each.cycles, base.clock_hz) for each in every if each is not None]
     true = nondominated([option.cost for option in options], times)
     front = find_front(options, solver, request=REQUEST)
@@ -137,33 +140,33 @@ def test_it_is_that_of_solving_every_machine() -> None:
 
 
 class Exact:
-    """A solver of an instance that needs no scratchpad: its time is the longer of two."""
+    """A solver of a problem that needs no scratchpad: its time is the longer of two."""
 
     def __init__(self, slack: float = 0.0, shrinks: bool = True) -> None:
         self.slack, self.shrinks = slack, shrinks
         self.near: list[Certificate | None] = []
 
     def __call__(
-        self, instance: Instance, tolerance: float, near: Certificate | None
+        self, problem: Problem, tolerance: float, near: Certificate | None
     ) -> MachineSolution | None:
         self.near.append(near)
-        cuts = [Cut.of(instance, free) for free in free_prices(instance)]
-        prices = [cut.prices(instance.machine) for cut in cuts]
-        best, certificate = max(((bound(instance, p), p) for p in prices), key=lambda each: each[0])
+        cuts = [Cut.of(problem, free) for free in free_duals(problem)]
+        duals = [cut.duals(problem.machine) for cut in cuts]
+        best, certificate = max(((bound(problem, p), p) for p in duals), key=lambda each: each[0])
         slack = self.slack * (tolerance / REQUEST.tolerance if self.shrinks else 1.0)
         cycles = -(-best.numerator // best.denominator) + round(slack)
         return MachineSolution(cycles=cycles, bound=best, certificate=certificate)
 
 
-def stream(cycles: int, size: int = 800) -> Instance:
+def stream(cycles: int, size: int = 800) -> Problem:
     """Read so many bytes while computing."""
     return tiny({"x": (size, "in")}, [Op(reads="x", cycles=cycles)], spm=64)
 
 
-def machines(instance: Instance, *rates: int, costs: list[float]) -> list[MachineOption]:
-    base = instance.machine
+def machines(problem: Problem, *rates: int, costs: list[float]) -> list[MachineOption]:
+    base = problem.machine
     return [
-        MachineOption(machine=replace(base, dram_bytes_per_s=rate), cost=cost, lowered=instance)
+        MachineOption(machine=replace(base, dram_bytes_per_s=rate), cost=cost, lowered=problem)
         for rate, cost in zip(rates, costs, strict=True)
     ]
 
@@ -223,20 +226,20 @@ def test_a_stopped_search_claims_nothing_of_what_it_left() -> None:
     assert set(front.members) <= set(range(20)) - set(front.open)
 
 
-def test_neighbors_prices_are_where_a_solve_begins() -> None:
-    instance = random_instance(0, max_operations=10, max_tensors=6, whole_cycles=True)
-    sizes = [instance.machine.spm_bytes + 4 * k for k in range(4)]
-    options = grid(instance, sizes, [1, 2], lambda size, rate: size + 5 * rate)
+def test_neighbors_duals_are_where_a_solve_begins() -> None:
+    problem = random_problem(0, max_operations=10, max_tensors=6, whole_cycles=True)
+    sizes = [problem.machine.spm_bytes + 4 * k for k in range(4)]
+    options = grid(problem, sizes, [1, 2], lambda size, rate: size + 5 * rate)
     seen: list[Certificate | None] = []
     page = by_page(REQUEST)
 
     def watched(
-        instance: Instance, tolerance: float, near: Certificate | None
+        problem: Problem, tolerance: float, near: Certificate | None
     ) -> MachineSolution | None:
         seen.append(near)
         if near is not None:
-            assert bound(instance, near) >= 0
-        return page(instance, tolerance, near)
+            assert bound(problem, near) >= 0
+        return page(problem, tolerance, near)
 
     find_front(options, watched, request=REQUEST)
     assert seen[0] is None
@@ -244,8 +247,8 @@ def test_neighbors_prices_are_where_a_solve_begins() -> None:
 
 
 def test_machines_on_which_nothing_fits_are_set_apart() -> None:
-    instance = tiny({"x": (8, "in")}, [Op(reads="x", stationary="x", cycles=3)], spm=16)
-    options = grid(instance, [4, 8, 12], [1], lambda size, rate: size + rate)
+    problem = tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x", cycles=3)], spm=16)
+    options = grid(problem, [4, 8, 12], [1], lambda size, rate: size + rate)
     front = find_front(options, by_page(REQUEST), request=REQUEST)
     assert front.infeasible == (0,)
     assert front.members == (1,)
@@ -253,16 +256,16 @@ def test_machines_on_which_nothing_fits_are_set_apart() -> None:
 
 
 def no_schedule(
-    instance: Instance, tolerance: float, near: Certificate | None
+    problem: Problem, tolerance: float, near: Certificate | None
 ) -> MachineSolution | None:
-    del instance, tolerance, near
+    del problem, tolerance, near
     return None
 
 
 def too_high(
-    instance: Instance, tolerance: float, near: Certificate | None
+    problem: Problem, tolerance: float, near: Certificate | None
 ) -> MachineSolution | None:
-    found = Exact()(instance, tolerance, near)
+    found = Exact()(problem, tolerance, near)
     return None if found is None else replace(found, cycles=found.cycles - 1)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Area, SystolicArray
 from spmopt.core.objective import energy_objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
@@ -23,13 +23,13 @@ from spmopt.search.figures import (
     read_constraint,
     static_figures,
 )
-from spmopt.search.proofs import CutPool, dominated, excluded, least_of
+from spmopt.search.proofs import CutPool, dominate, exclude, least_of
 from spmopt.search.setup import Setup
 from spmopt.solving import solve
 from spmopt.sweeps.cases import Network
 from spmopt.verifier import require_legal
 from tests.search.study import MLP, small_setup, small_space
-from tests.strategies import instances
+from tests.strategies import problems
 from tests.tiny import Op, tiny
 
 MACHINE = load_machine("small-npu", {"technology": "deepnvm-stt", "spm": "3MB"})
@@ -87,49 +87,49 @@ def test_weights_and_batches() -> None:
 def test_cores_divide_every_operation() -> None:
     base = load_machine("small-npu")
     network = Network(name="alexnet", batch=1)
-    one = Candidate.of(base, {"cores": 1}).instance(network)
-    four = Candidate.of(base, {"cores": 4}).instance(network)
+    one = Candidate.of(base, {"cores": 1}).problem(network)
+    four = Candidate.of(base, {"cores": 4}).problem(network)
     products = 0
     for before, after in zip(one.operations, four.operations, strict=True):
-        cycles, quarter = before.modes[0].compute_cycles, after.modes[0].compute_cycles
-        products += before.modes[0].macs > 0
+        cycles, quarter = before.mappings[0].compute_cycles, after.mappings[0].compute_cycles
+        products += before.mappings[0].macs > 0
         assert quarter == -(-cycles // 4) or abs(quarter - cycles / 4) <= 1
     assert products >= 8
 
 
-@given(instance=instances(max_operations=5, duplex=True, setup=True, max_modes=2))
+@given(problem=problems(max_operations=5, duplex=True, setup=True, max_mappings=2))
 @settings(max_examples=12, deadline=None)
-def test_bounds_are_below_every_policy(instance: Instance) -> None:
-    request = Request(objective=energy_objective(instance.machine), time_limit_s=5)
+def test_bounds_are_below_every_policy(problem: Problem) -> None:
+    request = Request(objective=energy_objective(problem.machine), time_limit_s=5)
     pool = CutPool()
-    certificate = solve(instance, "fluid", Request(time_limit_s=5)).certificate
+    certificate = solve(problem, "fluid", Request(time_limit_s=5)).certificate
     assert certificate is not None
-    pool.put(Cut.of(instance, certificate))
-    schedules = [policy_totals(instance, name, request) for name in ("stream", "belady")]
+    pool.put(Cut.of(problem, certificate))
+    schedules = [policy_totals(problem, name, request) for name in ("stream", "belady")]
     for cuts in (None, pool):
-        least = least_of(instance, cuts).spent(instance.machine)
+        least = least_of(problem, cuts).spend(problem.machine)
         for totals in schedules:
-            assert least.time_s <= totals.makespan_cycles / instance.machine.clock_hz
-            assert least.energy_j <= float(totals.value(energy_objective(instance.machine)))
+            assert least.time_s <= totals.makespan_cycles / problem.machine.clock_hz
+            assert least.energy_j <= float(totals.value(energy_objective(problem.machine)))
             assert least.traffic_bytes <= totals.traffic_bytes
 
 
-def policy_totals(instance: Instance, name: str, request: Request) -> Totals:
+def policy_totals(problem: Problem, name: str, request: Request) -> Totals:
     """What a policy's schedule takes."""
-    plan = find(name).load()(instance, request).plan
-    assert plan is not None
-    totals = require_legal(instance, assemble(instance, plan)).totals
+    residency_plan = find(name).load()(problem, request).residency_plan
+    assert residency_plan is not None
+    totals = require_legal(problem, assemble(problem, residency_plan)).totals
     assert totals is not None
     return totals
 
 
 def test_bounds_by_hand() -> None:
-    instance = tiny(
+    problem = tiny(
         {"x": (8, "in"), "w": (4, "in"), "y": (6, ""), "z": (10, "keep"), "u": (100, "in")},
         [Op(reads="x w", writes="y", cycles=5), Op(reads="y w", writes="z", cycles=40)],
         spm=64,
     )
-    least = least_of(instance)
+    least = least_of(problem)
     assert (least.in_bytes, least.out_bytes) == (12, 10)
     assert least.cycles == 45
     slow = [Op(reads="x w", writes="y", cycles=5), Op(reads="y w", writes="z", cycles=4)]
@@ -140,22 +140,22 @@ def test_bounds_by_hand() -> None:
 
 def test_proofs() -> None:
     names, known = ("time_s", "cost"), {3: (1.0, 5.0)}
-    assert dominated(names, {"time_s": 1.0, "cost": 5.0}, known) is None  # as good: it may stay
-    assert dominated(names, {"time_s": 0.9, "cost": 9.0}, known) is None
-    proof = dominated(names, {"time_s": 1.1, "cost": 5.0}, known)
+    assert dominate(names, {"time_s": 1.0, "cost": 5.0}, known) is None  # as good: it may stay
+    assert dominate(names, {"time_s": 0.9, "cost": 9.0}, known) is None
+    proof = dominate(names, {"time_s": 1.1, "cost": 5.0}, known)
     assert proof is not None
     assert proof.record == {
         "bounds": {"time_s": 1.1, "cost": 5.0},
         "by": 3,
         "values": [1.0, 5.0],
     }
-    assert dominated(("power_w", "cost"), {"cost": 9.0}, known) is None
+    assert dominate(("power_w", "cost"), {"cost": 9.0}, known) is None
     most, least = read_constraint("energy <= 2", "s"), read_constraint("energy >= 2", "s")
-    assert excluded([most, least], {"energy_j": 1.0}) is None  # more can be had
-    found = excluded([most], {"energy_j": 3.0})
+    assert exclude([most, least], {"energy_j": 1.0}) is None  # more can be had
+    found = exclude([most], {"energy_j": 3.0})
     assert found is not None
     assert found.constraint == "energy_j <= 2"
-    assert excluded([read_constraint("power_w <= 1", "s")], {"power_w": 3.0}) is None
+    assert exclude([read_constraint("power_w <= 1", "s")], {"power_w": 3.0}) is None
     assert NOT_BOUNDED == ("power_w",)
 
 

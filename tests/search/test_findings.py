@@ -11,7 +11,7 @@ from optuna.trial import TrialState, create_trial
 
 from spmopt.search.setup import Setup
 from spmopt.search.study import distributions
-from spmopt.search.trials import front, merged
+from spmopt.search.trials import front, merge
 from tests.cli.run import Run, runner
 from tests.search.study import SPACE, small_setup
 from tests.search.test_command import TUNE
@@ -51,7 +51,7 @@ def test_members_within_the_tolerance_are_merged(
     rows: list[tuple[float, ...]], expected: dict[int, tuple[int, ...]]
 ) -> None:
     setup = small_setup(objectives=("time_s", "cost"))
-    assert merged(front(study_of(setup, rows)), 1e-3) == expected
+    assert merge(front(study_of(setup, rows)), 1e-3) == expected
 
 
 def test_merged_members_are_shown(

@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.search.storage import PROCESS, open_storage
-from spmopt.search.study import begin, counts, known
+from spmopt.search.study import begin, counts, look_up
 from tests.search.study import small_setup
 from tests.search.test_processes import WAIT_S, share, started
 
@@ -55,7 +55,7 @@ def test_two_processes_share_a_study(url: str) -> None:
     for process in processes:
         process.join(WAIT_S)
         assert process.exitcode == 0
-    study, setup = known(open_storage(url), None)
+    study, setup = look_up(open_storage(url), None)
     assert setup == small_setup()
     done = [trial for trial in study.get_trials() if counts(trial)]
     assert [trial.state for trial in done] == [TrialState.COMPLETE] * 8

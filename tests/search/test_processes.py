@@ -22,7 +22,7 @@ from spmopt.search.claiming import put_back, recover
 from spmopt.search.setup import Setup
 from spmopt.search.space import space_of
 from spmopt.search.storage import PROCESS, open_storage
-from spmopt.search.study import begin, counts, distributions, known
+from spmopt.search.study import begin, counts, distributions, look_up
 from spmopt.search.trials import tally, trial_records
 from spmopt.sweeps.cases import Network
 from tests.search.study import search, small_setup, small_space
@@ -94,7 +94,7 @@ def test_two_processes_share_the_trials(tmp_path: Path, kind: str) -> None:
     for process in processes:
         process.join(WAIT_S)
         assert process.exitcode == 0
-    study, _ = known(open_storage(url), "s")
+    study, _ = look_up(open_storage(url), "s")
     done = [trial for trial in study.get_trials() if counts(trial)]
     assert [trial.state for trial in done] == [TrialState.COMPLETE] * 8
     assert len({trial.user_attrs[PROCESS] for trial in done}) == 2
@@ -114,7 +114,7 @@ def test_a_killed_process_loses_only_what_it_had_begun(
     assert 1 <= len(lost) <= 1 + workers
     before = {t.number: t.values for t in study_of(url).get_trials() if t.state.is_finished()}
     assert before
-    install(monkeypatch, page=bounds_only, fluid=bounds_only)  # the rest need not be slow
+    install(monkeypatch, residency=bounds_only, fluid=bounds_only)  # the rest need not be slow
     study = search(url, slow_setup(), sampler="brute-force", trials=4, prune=False)
     trials = study.get_trials()
     assert all(trials[each.number].state is TrialState.FAIL for each in lost)
@@ -150,13 +150,13 @@ def children(parent: int | None) -> list[int]:
 
 def has_study(url: str) -> bool:
     try:
-        return bool(known(open_storage(url), "s"))
+        return bool(look_up(open_storage(url), "s"))
     except Exception:  # it is being made
         return False
 
 
 def study_of(url: str) -> Study:
-    return known(open_storage(url), "s")[0]
+    return look_up(open_storage(url), "s")[0]
 
 
 def test_a_trial_without_heartbeat_is_put_back(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from spmopt.core.errors import InputError
 from spmopt.hardware.machines import load_machine, names
 from spmopt.search.figures import static_figures
 from spmopt.search.setup import Setup
-from spmopt.search.spaces import find_space, named_spaces, space_around
+from spmopt.search.spaces import find_space, space_around, with_spaces
 from spmopt.sweeps.cases import Network
 from tests.cli.run import runner
 from tests.search.study import MLP
 
 
-@pytest.mark.parametrize("name", named_spaces())
+@pytest.mark.parametrize("name", with_spaces())
 def test_a_space_of_the_package_can_be_searched(name: str) -> None:
     space = find_space(name)
     setup = Setup(
@@ -64,13 +64,13 @@ def test_a_search_without_a_space(
     assert ran.code == 0
     assert "varies spm, bandwidth, array.rows, array.columns of small-npu, which costs 1" in ran.err
     setup = run("tune show --json").record["setup"]
-    assert (setup["scheduler"], setup["objectives"]) == ("pieces", ["time_s", "cost"])
+    assert (setup["scheduler"], setup["objectives"]) == ("fusion", ["time_s", "cost"])
     assert run(f"{line} --space scratchpad --objective time,cost").code == 0
     Path("cores.toml").write_text("[space]\ncores = [1, 2]\n")
     ran = run(f"{line} --space cores.toml --objective time")
-    assert "warning: nothing is fused: cores: scheduler pieces does not" in ran.err
+    assert "warning: nothing is fused: cores: scheduler fusion does not" in ran.err
     ran = run(f"tune {MLP} --trials 1 --workers 0 --study mlp")
     assert (ran.code, "fused" in ran.err) == (0, False)
-    assert run("tune show --study mlp --json").record["setup"]["scheduler"] == "page"
+    assert run("tune show --study mlp --json").record["setup"]["scheduler"] == "residency"
     both = run(f"tune {MLP} --machine a100")
-    assert both.err == "error: --machine: a stored instance has its own; leave it out\n"
+    assert both.err == "error: --machine: a stored problem has its own; leave it out\n"

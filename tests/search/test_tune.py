@@ -20,7 +20,7 @@ from spmopt.search.findings import findings_of, require_feasible, why_no_front
 from spmopt.search.samplers import NAMES, Seeded, require_sampler
 from spmopt.search.setup import Setup
 from spmopt.search.storage import open_storage
-from spmopt.search.study import AS_BEFORE, PROOF, counts, known, schedules_of
+from spmopt.search.study import AS_BEFORE, PROOF, counts, look_up, schedules_of
 from spmopt.search.trials import (
     candidate_of,
     front,
@@ -106,8 +106,8 @@ def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) 
     assert excluded >= 2
 
 
-def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
-    for scheduler in ("page", "bound"):
+def test_proofs_by_duals_of_solved_machines(tmp_path: Path) -> None:
+    for scheduler in ("residency", "bound"):
         setup = small_setup(scheduler=scheduler, tolerance=1e-4)
         figures = figures_of(setup)
         wanted = exact_front(setup, figures)
@@ -115,7 +115,7 @@ def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
             journal(tmp_path, scheduler), setup, sampler="brute-force", trials=99, seed=1
         )
         found = {tuple(trial.values) for trial in front(study)}
-        # Prices of neighbors lead to schedules that are others within the tolerance.
+        # Dual values of neighbors lead to schedules that are others within the tolerance.
         assert all(any(near(a, b) for b in found) for a in wanted)
         assert all(any(near(a, b) for b in wanted) for a in found)
         pruned = study.get_trials(states=(TrialState.PRUNED,))
@@ -156,14 +156,14 @@ def test_seeds_are_reproducible_and_differ(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "grid"])
 def test_a_study_taken_up_again_is_as_if_it_was_never_left(tmp_path: Path, sampler: str) -> None:
     setup = small_setup()
-    at_once = search(journal(tmp_path, "one"), setup, sampler=sampler, trials=6)
+    run_parallel = search(journal(tmp_path, "one"), setup, sampler=sampler, trials=6)
     cut = str(tmp_path / "two.db") if sampler == "nsga2" else journal(tmp_path, "two")
     for trials in (3, 3, 6):
         study = search(cut, setup, sampler=sampler, trials=trials)
         assert sum(map(counts, study.get_trials())) == trials
-    assert machines(study) == machines(at_once)
-    assert values(study) == values(at_once)
-    assert states(study) == states(at_once)
+    assert machines(study) == machines(run_parallel)
+    assert values(study) == values(run_parallel)
+    assert states(study) == states(run_parallel)
 
 
 def test_several_workers_are_reproducible(tmp_path: Path) -> None:
@@ -253,23 +253,23 @@ def test_another_study_of_the_same_name_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=f"is another one, of {what}"):
             search(url, other, trials=1)
     with pytest.raises(InputError, match="no study called 't'"):
-        known(open_storage(url), "t")
+        look_up(open_storage(url), "t")
 
 
 def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
-    url, setup = str(tmp_path / "s.db"), small_setup(scheduler="page")
+    url, setup = str(tmp_path / "s.db"), small_setup(scheduler="residency")
     study = search(url, setup, trials=6)
-    study, again = known(open_storage(url), None)
+    study, again = look_up(open_storage(url), None)
     assert again == setup
     network = network_named(again, None)
     for trial in trial_records(study):
         kept = result_for(again, trial, network, schedules_of(study))
         assert kept.result.verified
         made = result_for(again, trial, network, schedules_of_nobody())
-        assert made.instance == kept.instance
+        assert made.problem == kept.problem
         if trial.values is not None:
             assert kept.result.totals is not None
-            time_s = kept.result.totals.makespan_cycles / kept.instance.machine.clock_hz
+            time_s = kept.result.totals.makespan_cycles / kept.problem.machine.clock_hz
             assert time_s == trial.values[0]
             record = (trial.networks or {})[network.label]
             assert record["gap"] == kept.result.gap
@@ -293,7 +293,11 @@ def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.Mo
     """One of the user's own, and the replay."""
     reads = Objective(name="reads", unit="bytes", dram_in_byte=Fraction(1))
     monkeypatch.setitem(OBJECTIVES.added, "test-reads", ObjectiveEntry(of=reads))
-    asked = [("test-reads", "page", True), ("replay", "belady", True), ("replay", "page", True)]
+    asked = [
+        ("test-reads", "residency", True),
+        ("replay", "belady", True),
+        ("replay", "residency", True),
+    ]
     for name, scheduler, bounded in asked:
         setup = small_setup(scheduler=scheduler, schedule_for=name)
         study = search(journal(tmp_path, f"{name}-{scheduler}"), setup, trials=4)

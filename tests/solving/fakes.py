@@ -9,19 +9,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome, Result
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SchedulerEntry
 
-Answer = Callable[[Instance, Request], Outcome]
+Answer = Callable[[Problem, Request], Outcome]
 
 
-def free(instance: Instance, objective: Objective) -> Certificate:
-    """Prices of zero: they prove the cost of computation alone."""
-    zero = np.zeros(len(instance.operations), np.int64)
+def free(problem: Problem, objective: Objective) -> Certificate:
+    """Dual values of zero: they prove the cost of computation alone."""
+    zero = np.zeros(len(problem.operations), np.int64)
     return Certificate(objective=objective, bits=40, spm=zero, dram_in=zero, dram_out=zero)
 
 
@@ -33,9 +33,9 @@ class Fakes:
     requests: dict[str, list[Request]] = field(default_factory=dict)
 
     def load(self, name: str) -> Scheduler:
-        def scheduler(instance: Instance, request: Request) -> Outcome:
+        def scheduler(problem: Problem, request: Request) -> Outcome:
             self.requests.setdefault(name, []).append(request)
-            return self.answers[name](instance, request)
+            return self.answers[name](problem, request)
 
         return scheduler
 
@@ -62,14 +62,14 @@ def install(monkeypatch: pytest.MonkeyPatch, **answers: Answer) -> Fakes:
     return fakes
 
 
-def bounds_only(instance: Instance, request: Request) -> Outcome:
+def bounds_only(problem: Problem, request: Request) -> Outcome:
     """A relaxation that proves the cost of computation."""
-    return Outcome(plan=None, certificate=free(instance, request.objective))
+    return Outcome(residency_plan=None, certificate=free(problem, request.objective))
 
 
-def keeps_start(instance: Instance, request: Request) -> Outcome:
+def keeps_start(problem: Problem, request: Request) -> Outcome:
     """An optimizer that returns its start."""
-    return Outcome(plan=request.start, certificate=free(instance, request.objective))
+    return Outcome(residency_plan=request.start, certificate=free(problem, request.objective))
 
 
 def exact(result: Result) -> Fraction:

@@ -21,15 +21,15 @@ from spmopt.reporting.verification import verification_lines, verification_recor
 from spmopt.solving import compare, solve
 from spmopt.verifier import bound
 from tests.solving.fakes import bounds_only, free, install
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
-INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
+PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=False)
 
 
 @pytest.fixture
 def result(monkeypatch: pytest.MonkeyPatch) -> Result:
     install(monkeypatch, fluid=bounds_only)
-    return compare(INSTANCE, ["belady"], Request())[0]
+    return compare(PROBLEM, ["belady"], Request())[0]
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def certificate(result: Result) -> Certificate:
 
 
 def complaint(result: Result) -> str:
-    found = audit(INSTANCE, result).violations
+    found = audit(PROBLEM, result).violations
     assert len(found) == 1, found
     return str(found[0])
 
 
 def test_true_claims_stand(result: Result) -> None:
-    found = audit(INSTANCE, result)
+    found = audit(PROBLEM, result)
     assert found.violations == ()
     assert (found.value, found.bound, found.totals) == (result.value, result.bound, result.totals)
 
@@ -60,7 +60,7 @@ def test_a_bound_alone_stands(result: Result) -> None:
     bare = replace(
         result, schedule=None, totals=None, value=None, status=Status.UNKNOWN, verified=False
     )
-    found = audit(INSTANCE, bare)
+    found = audit(PROBLEM, bare)
     assert found.violations == ()
     assert (found.value, found.bound) == (None, result.bound)
 
@@ -78,31 +78,31 @@ def test_wrong_bound(result: Result) -> None:
     assert result.bound is not None
     assert "prove a bound of" in complaint(replace(result, bound=result.bound + 1))
     lower = replace(result, bound=result.bound - 1)  # as an earlier version said, and true
-    assert audit(INSTANCE, lower).violations == ()
-    assert "no prices to prove it" in complaint(replace(result, certificate=None))
+    assert audit(PROBLEM, lower).violations == ()
+    assert "no dual values to prove it" in complaint(replace(result, certificate=None))
     assert "none is claimed" in complaint(replace(result, bound=None))
 
 
 def test_wrong_objective(result: Result) -> None:
     cheap = replace(MAKESPAN, cycle=Fraction(1, 2))
-    assert "weights are not those" in str(audit(INSTANCE, replace(result, objective=cheap)))
+    assert "weights are not those" in str(audit(PROBLEM, replace(result, objective=cheap)))
     own = replace(MAKESPAN, name="mine")
     assert "for another objective" in complaint(replace(result, objective=own))
-    energy = energy_objective(random_instance(3).machine)
+    energy = energy_objective(random_problem(3).machine)
     assert "weights are not those of the objective energy" in str(
-        audit(INSTANCE, replace(result, objective=energy))
+        audit(PROBLEM, replace(result, objective=energy))
     )
 
 
-def test_illegal_prices(result: Result, certificate: Certificate) -> None:
+def test_illegal_duals(result: Result, certificate: Certificate) -> None:
     heavy = np.full_like(certificate.dram_in, 2**50)
     dear = replace(certificate, dram_in=heavy, dram_out=heavy)
-    assert "exceed the price of its time" in str(
-        audit(INSTANCE, replace(result, certificate=dear)).violations
+    assert "exceed the dual value of its time" in str(
+        audit(PROBLEM, replace(result, certificate=dear)).violations
     )
     short = replace(certificate, spm=certificate.spm[1:])
-    assert "one price for each" in str(
-        audit(INSTANCE, replace(result, certificate=short)).violations
+    assert "one dual value for each" in str(
+        audit(PROBLEM, replace(result, certificate=short)).violations
     )
 
 
@@ -137,7 +137,7 @@ def test_no_tolerance_of_a_file_makes_optimal_what_is_far_from_its_bound(
     assert result.gap > 0.03
     far = replace(result, status=Status.OPTIMAL, tolerance=tolerance)
     assert "the largest that counts is 0.01" in complaint(far)
-    assert audit(INSTANCE, replace(far, status=Status.FEASIBLE)).violations == ()
+    assert audit(PROBLEM, replace(far, status=Status.FEASIBLE)).violations == ()
     assert is_optimal(0.01, tolerance)
     assert not is_optimal(0.0101, tolerance)
 
@@ -154,11 +154,11 @@ def test_infeasible_is_proved_again(result: Result) -> None:
         certificate=None,
     )
     assert "infeasible is not true" in complaint(bare)
-    mode = replace(
-        INSTANCE.operations[0].modes[0], scratch_bytes=INSTANCE.machine.spm_bytes * 2 + 1
+    mapping = replace(
+        PROBLEM.operations[0].mappings[0], scratch_bytes=PROBLEM.machine.spm_bytes * 2 + 1
     )
-    first = replace(INSTANCE.operations[0], modes=(mode,))
-    tight = replace(INSTANCE, operations=(first, *INSTANCE.operations[1:]))
+    first = replace(PROBLEM.operations[0], mappings=(mapping,))
+    tight = replace(PROBLEM, operations=(first, *PROBLEM.operations[1:]))
     found = audit(tight, bare)
     assert found.violations == ()
     assert found.infeasible is not None
@@ -169,7 +169,7 @@ def test_bound_for_fewer_schedules(result: Result) -> None:
     assert result.value is not None
     rounded = float(result.value) * (1 + 1e-9)
     known = ClassBound(value=rounded, holds_for="whole tensors", proved_by="a solver")
-    assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
+    assert audit(PROBLEM, replace(result, class_bound=known)).violations == ()
     high = replace(known, value=rounded * 1.01)
     assert "the bound for whole tensors" in complaint(replace(result, class_bound=high))
 
@@ -191,14 +191,14 @@ def test_a_policy_that_claims_an_enumeration_is_refused(result: Result) -> None:
 
 
 def test_a_small_enumeration_is_repeated() -> None:
-    instance = random_instance(3, max_operations=6, max_tensors=5)
-    best = solve(instance, "page", Request())
+    problem = random_problem(3, max_operations=6, max_tensors=5)
+    best = solve(problem, "residency", Request())
     assert best.claims_enumeration
-    found = audit(instance, best)
+    found = audit(problem, best)
     assert not found.violations
     assert found.repeated
-    stream = claimed_optimum(solve(instance, "stream", Request()), "page")
-    (violation,) = audit(instance, stream).violations
+    stream = claimed_optimum(solve(problem, "stream", Request()), "residency")
+    (violation,) = audit(problem, stream).violations
     assert f"an enumeration finds a schedule of {best.value}" in str(violation)
 
 
@@ -206,13 +206,13 @@ def test_a_large_enumeration_is_the_claim_of_its_scheduler(
     result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("formulations.residency.states.schedule.STEPS", 1)
-    claim = claimed_optimum(result, "page")
-    found = audit(INSTANCE, claim)
+    claim = claimed_optimum(result, "residency")
+    found = audit(PROBLEM, claim)
     assert not found.violations
     assert not found.repeated
     said = "claimed by page (an enumeration), not checked"
-    assert any(said in line for line in verification_lines(INSTANCE, claim, found))
-    assert verification_record(INSTANCE, claim, found)["status"] == said
+    assert any(said in line for line in verification_lines(PROBLEM, claim, found))
+    assert verification_record(PROBLEM, claim, found)["status"] == said
     # Only of a bound for every schedule, and only within the tolerance.
     known = claim.class_bound
     assert known is not None
@@ -226,31 +226,31 @@ def test_a_large_enumeration_is_the_claim_of_its_scheduler(
 
 
 def test_a_certified_bound_for_fewer_schedules(result: Result) -> None:
-    prices = replace(free(INSTANCE, MAKESPAN), holds_for=WHOLE_TENSORS)
-    value = float(bound(INSTANCE, prices, WHOLE_TENSORS))
-    known = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="prices", certificate=prices)
+    duals = replace(free(PROBLEM, MAKESPAN), holds_for=WHOLE_TENSORS)
+    value = float(bound(PROBLEM, duals, WHOLE_TENSORS))
+    known = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="duals", certificate=duals)
 
     def said(changed: ClassBound) -> str:
         return complaint(replace(result, class_bound=changed))
 
-    assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
-    assert "the prices prove" in said(replace(known, value=value - 1))
+    assert audit(PROBLEM, replace(result, class_bound=known)).violations == ()
+    assert "the dual values prove" in said(replace(known, value=value - 1))
     assert "for whole tensors, not for halves" in said(replace(known, holds_for="halves"))
-    all_schedules = replace(prices, holds_for="")
+    all_schedules = replace(duals, holds_for="")
     assert "not for whole tensors" in said(replace(known, certificate=all_schedules))
-    other = replace(prices, objective=replace(MAKESPAN, name="other"))
+    other = replace(duals, objective=replace(MAKESPAN, name="other"))
     assert "another objective" in said(replace(known, certificate=other))
-    back = replace(prices, order=np.arange(len(INSTANCE.operations))[::-1])
-    assert "the prices prove none" in said(replace(known, certificate=back))
+    back = replace(duals, order=np.arange(len(PROBLEM.operations))[::-1])
+    assert "the dual values prove none" in said(replace(known, certificate=back))
 
 
 def test_a_bound_of_a_class_is_none_of_all_schedules(
     result: Result, certificate: Certificate
 ) -> None:
-    """Nor does it say so by leaving out for which schedules its prices are."""
+    """Nor does it say so by leaving out for which schedules its dual values are."""
     of_class = replace(certificate, holds_for=WHOLE_TENSORS)
-    found = audit(INSTANCE, replace(result, certificate=of_class)).violations
-    assert "its prices are for whole tensors, not for all schedules" in str(found[0])
+    found = audit(PROBLEM, replace(result, certificate=of_class)).violations
+    assert "its dual values are for whole tensors, not for all schedules" in str(found[0])
 
 
 def test_illegal_schedule(result: Result) -> None:
@@ -259,7 +259,7 @@ def test_illegal_schedule(result: Result) -> None:
         result.schedule,
         commands=result.schedule.commands.take(np.arange(1, len(result.schedule.commands))),
     )
-    found = audit(INSTANCE, replace(result, schedule=moved))
+    found = audit(PROBLEM, replace(result, schedule=moved))
     assert found.violations[0].rule.startswith("R")
     assert found.totals is None
 
@@ -267,5 +267,5 @@ def test_illegal_schedule(result: Result) -> None:
 def test_a_traffic_certificate_proves_no_time(result: Result, certificate: Certificate) -> None:
     other = replace(certificate, objective=TRAFFIC)
     assert "for another objective" in str(
-        audit(INSTANCE, replace(result, certificate=other)).violations
+        audit(PROBLEM, replace(result, certificate=other)).violations
     )

@@ -9,8 +9,8 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import find
@@ -20,21 +20,21 @@ from spmopt.verifier import bound, verify
 from tests.banked import banked
 from tests.graph.networks import mlp
 from tests.solving.fakes import exact
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import some
 
 ASKED = Request(objective=REPLAY, time_limit_s=10, threads=1)
 SEEDS = some(range(508, 532))
-OPTIMIZERS = ("page", "whole", "contiguous")
+OPTIMIZERS = ("residency", "whole", "contiguous")
 
 
-def instance_of(seed: int) -> Instance:
-    return random_instance(seed, max_operations=7, max_tensors=5, setup=True)
+def problem_of(seed: int) -> Problem:
+    return random_problem(seed, max_operations=7, max_tensors=5, setup=True)
 
 
-def replay_of(instance: Instance, result: Result) -> int:
+def replay_of(problem: Problem, result: Result) -> int:
     assert result.schedule is not None
-    report = verify(instance, result.schedule)
+    report = verify(problem, result.schedule)
     assert report.legal
     assert report.replay is not None
     return report.replay.cycles
@@ -44,15 +44,15 @@ def replay_of(instance: Instance, result: Result) -> int:
 def test_valued_by_the_replay_of_the_verifier(name: str) -> None:
     sooner = proved = 0
     for seed in SEEDS:
-        instance = instance_of(seed)
-        result = solve(instance, name, ASKED)
-        assert exact(result) == replay_of(instance, result)
+        problem = problem_of(seed)
+        result = solve(problem, name, ASKED)
+        assert exact(result) == replay_of(problem, result)
         assert result.totals is not None
         sooner += exact(result) < result.totals.makespan_cycles
         assert result.class_bound is None
         assert result.bound is not None
         assert result.certificate is not None
-        assert bound(instance, result.certificate) == result.bound <= exact(result)
+        assert bound(problem, result.certificate) == result.bound <= exact(result)
         proved += result.status is Status.OPTIMAL
         assert BY_STEPS in result.notes
     assert sooner or name == "whole"
@@ -62,35 +62,35 @@ def test_valued_by_the_replay_of_the_verifier(name: str) -> None:
 def test_schedule_is_that_of_the_steps_or_a_policy_that_replays_faster() -> None:
     kept = 0
     for seed in SEEDS:
-        instance = instance_of(seed)
-        by_steps = solve(instance, "page", replace(ASKED, objective=MAKESPAN))
-        *policies, page = compare(instance, [*find("page").starts, "page"], ASKED)
+        problem = problem_of(seed)
+        by_steps = solve(problem, "residency", replace(ASKED, objective=MAKESPAN))
+        *policies, page = compare(problem, [*find("residency").starts, "residency"], ASKED)
         in_order = [exact(each) for each in policies if each.order is None]
-        assert exact(page) == min(replay_of(instance, by_steps), *in_order)
-        kept += exact(page) == replay_of(instance, by_steps)
+        assert exact(page) == min(replay_of(problem, by_steps), *in_order)
+        kept += exact(page) == replay_of(problem, by_steps)
     assert kept
 
 
 def test_weights_beside_time() -> None:
     mixed = replace(REPLAY, name="mixed", cycle=Fraction(2), dram_in_byte=Fraction(1, 3))
-    instance = instance_of(505)
-    result = solve(instance, "page", replace(ASKED, objective=mixed))
+    problem = problem_of(505)
+    result = solve(problem, "residency", replace(ASKED, objective=mixed))
     assert result.totals is not None
-    cycles, moved = replay_of(instance, result), result.totals.dram_in_bytes
+    cycles, moved = replay_of(problem, result), result.totals.dram_in_bytes
     assert exact(result) == 2 * cycles + Fraction(moved, 3)
     assert cycles < result.totals.makespan_cycles
 
 
 def test_banks() -> None:
-    instance = banked(32, max_operations=8, max_tensors=6)
-    result = solve(instance, "banks", ASKED)
-    assert exact(result) == replay_of(instance, result)
+    problem = banked(32, max_operations=8, max_tensors=6)
+    result = solve(problem, "banks", ASKED)
+    assert exact(result) == replay_of(problem, result)
     assert result.bound is None
 
 
 def test_news_are_of_the_replay() -> None:
     news: list[Incumbent] = []
-    result = solve(instance_of(505), "page", replace(ASKED, on_incumbent=news.append))
+    result = solve(problem_of(505), "residency", replace(ASKED, on_incumbent=news.append))
     values = [each.value for each in news if each.value is not None]
     assert values == [result.value]
     # The only bound that is told is that of the replay, once it is verified.
@@ -98,40 +98,40 @@ def test_news_are_of_the_replay() -> None:
 
 
 def test_fluid_bounds_the_replay() -> None:
-    """From prices of steps; those that an optimizer has found prove as much or more."""
+    """From dual values of steps; those that an optimizer has found prove as much or more."""
     for seed in some(range(500, 508)):
-        instance = instance_of(seed)
-        alone, page = solve(instance, "fluid", ASKED), solve(instance, "page", ASKED)
+        problem = problem_of(seed)
+        alone, page = solve(problem, "fluid", ASKED), solve(problem, "residency", ASKED)
         assert alone.bound is not None
         assert page.bound is not None
         assert min(alone.bound, page.bound) > 0
         assert max(alone.bound, page.bound) <= exact(page)
-        steps = solve(instance, "fluid", replace(ASKED, objective=MAKESPAN)).bound
+        steps = solve(problem, "fluid", replace(ASKED, objective=MAKESPAN)).bound
         assert steps is not None
         assert alone.bound <= steps  # it allows all that steps do
 
 
 def test_no_bound_of_the_replay_for_a_program_with_barriers() -> None:
     with pytest.raises(InputError, match="no objective replay, for the program has barriers"):
-        spmopt.export(instance_of(500), objective="replay")
+        spmopt.export(problem_of(500), objective="replay")
 
 
-@pytest.mark.parametrize("names", [["pieces"], ["page", "pieces"]])
+@pytest.mark.parametrize("names", [["fusion"], ["residency", "fusion"]])
 def test_pieces_have_the_bound_of_their_cover(
     names: list[str],
 ) -> None:
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
-    instance = spmopt.lower(mlp(), machine)
-    assert isinstance(instance, Instance)
-    *_, result = compare(instance, names, replace(ASKED, time_limit_s=4, tolerance=0.1))
-    assert result.pieces is not None
-    assert exact(result) == replay_of(result.pieces.instance, result)
-    assert (result.cover_bound, result.pieces.certificate) == (None, None)
+    problem = spmopt.lower(mlp(), machine)
+    assert isinstance(problem, Problem)
+    *_, result = compare(problem, names, replace(ASKED, time_limit_s=4, tolerance=0.1))
+    assert result.fusion is not None
+    assert exact(result) == replay_of(result.fusion.problem, result)
+    assert (result.fusion_bound, result.fusion.certificate) == (None, None)
     assert result.certificate is not None
-    proved = bound(result.pieces.instance, result.certificate)
+    proved = bound(result.fusion.problem, result.certificate)
     assert result.bound == proved
     assert proved <= exact(result)
     (listed,) = result.beside
-    assert exact(result) <= exact(listed) == replay_of(instance, listed)
+    assert exact(result) <= exact(listed) == replay_of(problem, listed)
     assert listed.bound is not None
     assert result.status is Status.FEASIBLE

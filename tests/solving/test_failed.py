@@ -11,14 +11,14 @@ import pytest
 import spmopt
 from spmopt.audit import audit
 from spmopt.core.errors import ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.schedulers.registry import SCHEDULERS, find
 from tests.cli.run import runner
-from tests.policies.owed import random_instances
+from tests.policies.owed import random_problems
 from tests.solving.fakes import bounds_only, free, install
 
 MLP = "instances/mlp.json"
@@ -31,38 +31,38 @@ FAULTS = {
 }
 
 
-def greedy(instance: Instance) -> list[tuple[str, int, int]]:
-    return [(tensor.name, 0, len(instance.operations)) for tensor in instance.tensors]
+def greedy(problem: Problem) -> list[tuple[str, int, int]]:
+    return [(tensor.name, 0, len(problem.operations)) for tensor in problem.tensors]
 
 
-def broken(instance: Instance) -> Any:
-    return len(instance.tensors) / 0
+def broken(problem: Problem) -> Any:
+    return len(problem.tensors) / 0
 
 
-def silent(instance: Instance) -> Any:
+def silent(problem: Problem) -> Any:
     raise RuntimeError
 
 
-def empty(instance: Instance) -> Any:
+def empty(problem: Problem) -> Any:
     return None
 
 
-def mistaken(instance: Instance, request: Request) -> Outcome:
-    return replace(belady(instance, request), certificate=free(instance, TRAFFIC))
+def mistaken(problem: Problem, request: Request) -> Outcome:
+    return replace(belady(problem, request), certificate=free(problem, TRAFFIC))
 
 
 POLICIES = (greedy, broken, silent, empty, mistaken)
 
 
-def small() -> Instance:
-    return next(random_instances(1))
+def small() -> Problem:
+    return next(random_problems(1))
 
 
 def test_a_faulty_policy_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=bounds_only)
-    instance = small()
-    alone = spmopt.compare(instance, ["belady", "lru"])
-    found = spmopt.compare(instance, ["belady", *POLICIES, "lru"])
+    problem = small()
+    alone = spmopt.compare(problem, ["belady", "lru"])
+    found = spmopt.compare(problem, ["belady", *POLICIES, "lru"])
     assert [each.result.scheduler for each in found] == ["belady", *FAULTS, "lru"]
     for name in ("belady", "lru"):
         assert found[name].result.value == alone[name].result.value
@@ -70,7 +70,7 @@ def test_a_faulty_policy_is_a_failed_row(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in FAULTS:
         result = found[name].result
         assert (result.status, result.schedule, result.bound) == (Status.FAILED, None, None)
-        assert not audit(instance, result).violations
+        assert not audit(problem, result).violations
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -98,8 +98,8 @@ def test_if_all_fail_the_error_names_each() -> None:
 
 
 def test_faults_of_the_program_itself_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fault(instance: Instance, request: Request) -> Any:
-        raise KeyError(instance.name)
+    def fault(problem: Problem, request: Request) -> Any:
+        raise KeyError(problem.name)
 
     install(monkeypatch, lru=fault)
     with pytest.raises(KeyError):

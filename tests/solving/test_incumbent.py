@@ -6,34 +6,34 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solving import compare
 from tests.banked import banked
-from tests.instances.golden import instance as golden
-from tests.strategies import random_instance
+from tests.instances.golden import problem as golden
+from tests.strategies import random_problem
 
-INSTANCE = random_instance(32, max_operations=12, max_tensors=8, max_modes=1)
+PROBLEM = random_problem(32, max_operations=12, max_tensors=8, max_mappings=1)
 SLACK = 1 + 1e-9
-ENERGY = energy_objective(INSTANCE.machine)
+ENERGY = energy_objective(PROBLEM.machine)
 
 
 def heard(
-    instance: Instance, names: list[str], objective: Objective
+    problem: Problem, names: list[str], objective: Objective
 ) -> tuple[list[Result], list[Incumbent]]:
     news: list[Incumbent] = []
     request = Request(objective=objective, time_limit_s=20, threads=1, on_incumbent=news.append)
-    return compare(instance, names, request), news
+    return compare(problem, names, request), news
 
 
 @pytest.mark.parametrize(
     ("name", "objective"),
     [
-        ("page", MAKESPAN),
-        ("page", TRAFFIC),
-        ("page", ENERGY),
+        ("residency", MAKESPAN),
+        ("residency", TRAFFIC),
+        ("residency", ENERGY),
         ("whole", MAKESPAN),
         ("whole", TRAFFIC),
         ("whole", ENERGY),
@@ -45,9 +45,9 @@ def heard(
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_claims_lie_between_bound_and_result(name: str, objective: Objective) -> None:
-    # One that takes all of its time on the larger instance, and more where the machine is busy.
-    instance = golden("random-34") if name == "joint" else INSTANCE
-    (result,), news = heard(instance, [name], objective)
+    # One that takes all of its time on the larger problem, and more where the machine is busy.
+    problem = golden("random-34") if name == "joint" else PROBLEM
+    (result,), news = heard(problem, [name], objective)
     assert {each.scheduler for each in news} == {name}
     values = [each.value for each in news if each.value is not None]
     bounds = [each.bound for each in news if each.bound is not None and not each.of_class]
@@ -74,9 +74,9 @@ def test_claims_lie_between_bound_and_result(name: str, objective: Objective) ->
 
 
 def test_listening_changes_nothing() -> None:
-    names = ["belady", "page", "whole", "fluid"]
-    listened, news = heard(INSTANCE, names, MAKESPAN)
-    silent = compare(INSTANCE, names, Request(time_limit_s=20, threads=1))
+    names = ["belady", "residency", "whole", "fluid"]
+    listened, news = heard(PROBLEM, names, MAKESPAN)
+    silent = compare(PROBLEM, names, Request(time_limit_s=20, threads=1))
     assert len(news) > len(names)
     for one, other in zip(listened, silent, strict=True):
         assert (one.value, one.bound, one.status) == (other.value, other.bound, other.status)
@@ -84,12 +84,12 @@ def test_listening_changes_nothing() -> None:
 
 
 def test_starts_are_told_as_verified_before_the_search() -> None:
-    _, news = heard(INSTANCE, ["whole"], TRAFFIC)
+    _, news = heard(PROBLEM, ["whole"], TRAFFIC)
     first = next(each for each in news if each.value is not None)
     assert first.verified
     (best, *_) = sorted(
         result.value
-        for result in compare(INSTANCE, ["stream", "lru", "belady"], Request(objective=TRAFFIC))
+        for result in compare(PROBLEM, ["stream", "lru", "belady"], Request(objective=TRAFFIC))
         if result.value is not None
     )
     assert first.value is not None
@@ -98,19 +98,19 @@ def test_starts_are_told_as_verified_before_the_search() -> None:
 
 def test_another_order_is_told_apart() -> None:
     for seed in range(40):
-        instance = random_instance(seed, max_operations=8, max_tensors=8)
-        (result,), news = heard(instance, ["tsai"], MAKESPAN)
+        problem = random_problem(seed, max_operations=8, max_tensors=8)
+        (result,), news = heard(problem, ["tsai"], MAKESPAN)
         last = next(each for each in reversed(news) if each.value is not None)
         assert last.other_order == (result.order is not None)
         if result.order is not None:
             assert not any(each.bound is not None for each in news)
             return
-    pytest.fail("no instance has another order depth first")
+    pytest.fail("no problem has another order depth first")
 
 
 def test_banks_tell_bounds_of_their_own_program_only() -> None:
-    instance = banked(32, max_operations=8, max_tensors=6)
-    (result,), news = heard(instance, ["banks"], MAKESPAN)
+    problem = banked(32, max_operations=8, max_tensors=6)
+    (result,), news = heard(problem, ["banks"], MAKESPAN)
     assert result.value is not None
     assert result.bound is not None
     bounds = [float(each.bound) for each in news if each.bound is not None]

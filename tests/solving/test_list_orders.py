@@ -10,19 +10,19 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.instance import Instance, TensorKind
-from spmopt.core.order import dependences, depth_first, reordered
-from spmopt.core.pieces.listing import listing_of
+from spmopt.core.order import dependences, depth_first, reorder
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.scheduler import Request
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from spmopt.schedulers.registry import find
 from spmopt.solving import named_orders
 from spmopt.solving.list_scheduling import ListScheduling
 from spmopt.solving.named_orders import ORDERS, order_named
 from spmopt.solving.solver import run_alone
 from tests.solving.test_orders import branches
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 NETWORKS: tuple[tuple[str, bool, Mapping[str, int]], ...] = (
@@ -34,20 +34,20 @@ NETWORKS: tuple[tuple[str, bool, Mapping[str, int]], ...] = (
 )
 
 
-def read_from(instance: Instance) -> dict[str, list[tuple[str, int]]]:
+def read_from(problem: Problem) -> dict[str, list[tuple[str, int]]]:
     """Return, of each operation by name, the operations whose results it reads."""
     last: dict[int, str] = {}
     found = {}
-    for operation in instance.operations:
+    for operation in problem.operations:
         found[operation.name] = [(last.get(t, "before"), t) for t in operation.reads]
         last.update(dict.fromkeys(operation.writes, operation.name))
-    found["the end"] = [(last.get(t, "before"), t) for t in range(len(instance.tensors))]
+    found["the end"] = [(last.get(t, "before"), t) for t in range(len(problem.tensors))]
     return found
 
 
-def policy_value(instance: Instance) -> float:
+def policy_value(problem: Problem) -> float:
     """Return what a policy takes."""
-    legal = run_alone(instance, find("belady-size:granularity=page"), Request()).legal
+    legal = run_alone(problem, find("belady-size:granularity=page"), Request()).legal
     assert legal is not None
     return float(legal.value)
 
@@ -58,7 +58,7 @@ def test_what_was_produced_is_used_next() -> None:
         assert order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     found = order_named(branches(), "searched")
     assert found is not None
-    assert policy_value(reordered(branches(), found)) < policy_value(branches())
+    assert policy_value(reorder(branches(), found)) < policy_value(branches())
 
 
 def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
@@ -72,14 +72,14 @@ def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_orders_keep_what_is_read(seed: int) -> None:
-    instance = random_instance(seed, max_operations=12, max_tensors=8)
+    problem = random_problem(seed, max_operations=12, max_tensors=8)
     for share in (0.0, 1.0):
         for recent in (False, True):
-            order = ListScheduling(instance).order(8, share, recent=recent)
+            order = ListScheduling(problem).order(8, share, recent=recent)
             place = np.argsort(order)
-            for index, before in enumerate(dependences(instance)):
+            for index, before in enumerate(dependences(problem)):
                 assert all(place[earlier] < place[index] for earlier in before)
-            assert read_from(reordered(instance, order)) == read_from(instance)
+            assert read_from(reorder(problem, order)) == read_from(problem)
 
 
 @pytest.mark.parametrize(("network", "training", "parameters"), NETWORKS)
@@ -97,7 +97,7 @@ def test_networks_compute_the_same(
     listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))
     assert read_from(found) == read_from(listed)
     assert found.tensors == listed.tensors
-    whole = listing_of(found)  # refuses what is not the instance's own
+    whole = tileable_graph_of(found)  # refuses what is not the problem's own
     assert [each.name for each in whole.operations] == [each.name for each in found.operations]
     if found.operations != listed.operations:
         assert found.name.endswith(f"{order} order")
@@ -108,16 +108,16 @@ def test_a_worse_listing_is_found_back() -> None:
     sizes = {"steps": 3, "layers": 4, "hidden": 64, "vocabulary": 500}
     workload = spmopt.load("gnmt", training=True, batch=4, parameters=sizes)
     listed = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="512kB"))
-    worse = reordered(listed, depth_first(listed))
+    worse = reorder(listed, depth_first(listed))
     least, most = policy_value(listed), policy_value(worse)
     assert most > 1.1 * least
     found = ListScheduling(worse).order(4 * listed.machine.spm_bytes, 0.5, recent=True)
-    assert policy_value(reordered(worse, found)) < 1.02 * least
+    assert policy_value(reorder(worse, found)) < 1.02 * least
 
 
-def test_stored_instance_in_another_order(tmp_path: Path) -> None:
+def test_stored_problem_in_another_order(tmp_path: Path) -> None:
     path = tmp_path / "chains.json"
-    write_instance(path, branches())
+    write_problem(path, branches())
     found = spmopt.lower(spmopt.load(path), order="searched")
     assert [each.name for each in found.operations] == ["op0", "op2", "op1", "op3"]
     assert found.listed is None
@@ -164,4 +164,4 @@ def test_an_update_through_a_view() -> None:
     for order in ORDERS:
         found = spmopt.lower(graph, machine, order=order)
         assert read_from(found) == read_from(listed)
-        listing_of(found)
+        tileable_graph_of(found)

@@ -7,66 +7,66 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.solving import SolveParams, compare, solve
 from tests.solving.fakes import bounds_only, install
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
-INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
+PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=False)
 ASKED = Request(objective=MAKESPAN, time_limit_s=8.0)
 
 
-MANY = SolveParams(all_policies_operations=0, finish_s=2.0 / len(INSTANCE.operations))
+MANY = SolveParams(all_policies_operations=0, finish_s=2.0 / len(PROBLEM.operations))
 
 
-def its_start(instance: Instance, request: Request) -> Outcome:
-    return Outcome(plan=request.start)
+def its_start(problem: Problem, request: Request) -> Outcome:
+    return Outcome(residency_plan=request.start)
 
 
-def nowhere(instance: Instance, request: Request) -> Outcome:
+def nowhere(problem: Problem, request: Request) -> Outcome:
     raise InfeasibleError("none")
 
 
 def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": belady})
-    result = solve(INSTANCE, "whole", ASKED, MANY)
+    result = solve(PROBLEM, "whole", ASKED, MANY)
     (attempt,), (search,) = fakes.requests["belady-size"], fakes.requests["whole"]
     assert attempt.remaining_s() == 0
     assert search.time_limit_s == 6.0
     assert result.verified
-    assert result.value == solve(INSTANCE, "belady", ASKED, MANY).value
+    assert result.value == solve(PROBLEM, "belady", ASKED, MANY).value
 
 
 def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only)
-    solve(INSTANCE, "whole", Request(objective=MAKESPAN, time_limit_s=3.0), MANY)
+    solve(PROBLEM, "whole", Request(objective=MAKESPAN, time_limit_s=3.0), MANY)
     assert fakes.requests["whole"][0].time_limit_s == 1.5
 
 
 def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": nowhere})
-    assert solve(INSTANCE, "whole", ASKED, MANY).verified
+    assert solve(PROBLEM, "whole", ASKED, MANY).verified
     assert fakes.requests["whole"][0].start is None
 
 
 def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    def backwards(instance: Instance, request: Request) -> Outcome:
-        plan = stream(instance, request).plan
-        assert plan is not None
-        steps = replace(plan.steps, operation=plan.steps.operation[::-1].copy())
-        return Outcome(plan=replace(plan, steps=steps))
+    def backwards(problem: Problem, request: Request) -> Outcome:
+        residency_plan = stream(problem, request).residency_plan
+        assert residency_plan is not None
+        steps = replace(residency_plan.steps, operation=residency_plan.steps.operation[::-1].copy())
+        return Outcome(residency_plan=replace(residency_plan, steps=steps))
 
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": backwards})
-    assert solve(INSTANCE, "whole", ASKED, MANY).verified
+    assert solve(PROBLEM, "whole", ASKED, MANY).verified
     assert fakes.requests["whole"][0].start is None
 
 
 def test_policies_that_ran_before_are_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": nowhere})
-    kept, found = compare(INSTANCE, ["belady", "whole"], ASKED, MANY)
+    kept, found = compare(PROBLEM, ["belady", "whole"], ASKED, MANY)
     assert found.value == kept.value
     assert "belady-size" not in fakes.requests

@@ -12,21 +12,21 @@ import pytest
 import spmopt
 from formulations.solver import apart
 from spmopt.core.errors import ScheduleError, SpmoptError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.order import dependences, reordered
+from spmopt.core.order import dependences, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
-from spmopt.solving import at_once, compare
-from spmopt.solving.at_once import Case, schedule_all
-from spmopt.solving.order_moves import Move, OrderMoves, _carried, _Judge
-from spmopt.solving.orders import searched
+from spmopt.solving import compare, run_parallel
+from spmopt.solving.order_moves import Move, OrderMoves, _carry, _Judge
+from spmopt.solving.orders import search_orders
 from spmopt.solving.records import Run
+from spmopt.solving.run_parallel import Case, schedule_all
 from spmopt.verifier import bound, verify
 from tests.instances import golden
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
-from tests.strategies import random_instance
-from tests.verifier.test_bound import random_prices
+from tests.strategies import random_problem
+from tests.verifier.test_bound import random_duals
 
 
 def value(run: Run) -> Fraction | None:
@@ -34,39 +34,39 @@ def value(run: Run) -> Fraction | None:
 
 
 def page(cases: Sequence[Case]) -> list[Run | None]:
-    return schedule_all("page", cases, threads=1)
+    return schedule_all("residency", cases, threads=1)
 
 
-def moves_of(instance: Instance, work: float = 1e6) -> OrderMoves:
-    return OrderMoves(instance, page, Request(threads=1), work=work, value=value)
+def moves_of(problem: Problem, work: float = 1e6) -> OrderMoves:
+    return OrderMoves(problem, page, Request(threads=1), work=work, value=value)
 
 
-def is_legal(instance: Instance, order: list[int]) -> bool:
+def is_legal(problem: Problem, order: list[int]) -> bool:
     place = {operation: step for step, operation in enumerate(order)}
     return all(
         place[before] < place[index]
-        for index, each in enumerate(dependences(instance))
+        for index, each in enumerate(dependences(problem))
         for before in each
     )
 
 
 def test_moves_keep_dependences_and_reach_every_order() -> None:
     for seed in range(30):
-        instance = random_instance(seed, max_operations=5, max_tensors=5)
-        count = len(instance.operations)
-        search, start = moves_of(instance), tuple(range(count))
+        problem = random_problem(seed, max_operations=5, max_tensors=5)
+        count = len(problem.operations)
+        search, start = moves_of(problem), tuple(range(count))
         known, waiting = {start}, [start]
         while waiting:
             order = np.array(waiting.pop(), np.int64)
             for move in search.moves(order):
-                after = search.applied(order, move)
+                after = search.apply(order, move)
                 if after is None:
                     continue
-                assert is_legal(instance, after.tolist())
+                assert is_legal(problem, after.tolist())
                 if tuple(after.tolist()) not in known:
                     known.add(tuple(after.tolist()))
                     waiting.append(tuple(after.tolist()))
-        legal = {each for each in permutations(range(count)) if is_legal(instance, list(each))}
+        legal = {each for each in permutations(range(count)) if is_legal(problem, list(each))}
         assert known <= legal
         # Places without a tensor in common need no move: orders that differ in them cost the same.
         assert len(known) > 1 or len(legal) == 1 or count < 3
@@ -74,9 +74,9 @@ def test_moves_keep_dependences_and_reach_every_order() -> None:
 
 def test_what_is_no_run_or_may_not_go_there_is_refused() -> None:
     search, listed = moves_of(branches()), np.arange(4)
-    assert search.applied(listed, Move(run=(0, 2), before=-1)) is None
-    assert search.applied(listed, Move(run=(0,), before=-1)) is None  # 2 waits for 0
-    assert search.applied(listed, Move(run=(2,), before=1)).tolist() == [0, 2, 1, 3]  # type: ignore[union-attr]
+    assert search.apply(listed, Move(run=(0, 2), before=-1)) is None
+    assert search.apply(listed, Move(run=(0,), before=-1)) is None  # 2 waits for 0
+    assert search.apply(listed, Move(run=(2,), before=1)).tolist() == [0, 2, 1, 3]  # type: ignore[union-attr]
 
 
 def test_judged_by_the_bound_of_the_order() -> None:
@@ -87,44 +87,44 @@ def test_judged_by_the_bound_of_the_order() -> None:
 
 def compared_with_bounds(seed: int) -> int:
     """Compare moves that concern all tensors with bounds; how many there are."""
-    instance = random_instance(seed, max_operations=7, max_tensors=4, max_modes=2)
+    problem = random_problem(seed, max_operations=7, max_tensors=4, max_mappings=2)
     generator = np.random.default_rng(seed)
-    used = [{*each.reads, *each.writes} for each in instance.operations]
-    certificate = random_prices(instance, MAKESPAN, generator)
-    judge, search = _Judge(instance, certificate), moves_of(instance)
-    listed = np.arange(len(instance.operations))
+    used = [{*each.reads, *each.writes} for each in problem.operations]
+    certificate = random_duals(problem, MAKESPAN, generator)
+    judge, search = _Judge(problem, certificate), moves_of(problem)
+    listed = np.arange(len(problem.operations))
     compared = 0
     for move in search.moves(listed):
-        order = search.applied(listed, move)
+        order = search.apply(listed, move)
         if order is None:
             continue
         concerned = set[int]().union(*(used[i] for i in np.flatnonzero(order != listed)))
         if concerned == set[int]().union(*used):
             compared += 1
-            moved = bound(reordered(instance, order), _carried(certificate, order))
-            saved = bound(instance, certificate) - moved
-            assert judge.saved(order) == pytest.approx(float(saved), abs=1e-6)
+            moved = bound(reorder(problem, order), _carry(certificate, order))
+            saved = bound(problem, certificate) - moved
+            assert judge.save(order) == pytest.approx(float(saved), abs=1e-6)
     return compared
 
 
 def test_the_better_branch_first() -> None:
-    found = searched(branches(), Request(time_limit_s=10), work=100.0)
+    found = search_orders(branches(), Request(time_limit_s=10), work=100.0)
     assert found is not None
     assert found.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     search = moves_of(branches())
-    (start,) = search.tried([np.arange(4)])
+    (start,) = search.try_all([np.arange(4)])
     assert start is not None
-    best = search.improved(start)
+    best = search.improve(start)
     assert best.value < start.value
     assert best.order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
-    assert moves_of(branches(), work=0.0).improved(start) is start
+    assert moves_of(branches(), work=0.0).improve(start) is start
 
 
 def test_orders_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_once, "_WORTH", 0)
-    instance = golden.instance("residual")
+    monkeypatch.setattr(run_parallel, "_WORTH", 0)
+    problem = golden.problem("residual")
     found = [
-        searched(instance, Request(time_limit_s=600, threads=threads), work=200.0)
+        search_orders(problem, Request(time_limit_s=600, threads=threads), work=200.0)
         for threads in (1, 2)
     ]
     assert all(each is not None and each.run.legal is not None for each in found)
@@ -133,35 +133,35 @@ def test_orders_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.Mon
 
 
 def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    def dies(function: str, name: str, instance: Instance, *rest: object, **given: object) -> Run:
-        if instance.operations[0].name != branches().operations[0].name:
+    def dies(function: str, name: str, problem: Problem, *rest: object, **given: object) -> Run:
+        if problem.operations[0].name != branches().operations[0].name:
             raise SpmoptError("the process ended by itself")
-        return at_once.scheduled(name, instance, Request(time_limit_s=5))
+        return run_parallel.schedule_parallel(name, problem, Request(time_limit_s=5))
 
-    monkeypatch.setattr(at_once, "_WORTH", 0)
+    monkeypatch.setattr(run_parallel, "_WORTH", 0)
     monkeypatch.setattr(apart, "call", dies)
-    found = searched(branches(), Request(time_limit_s=10, threads=2), work=100.0)
+    found = search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0)
     assert found is not None
     assert found.order.tolist()[0] == 0
     monkeypatch.setattr(apart, "call", illegal)
     with pytest.raises(ScheduleError, match="not legal"):
-        searched(branches(), Request(time_limit_s=10, threads=2), work=100.0)
+        search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0)
 
 
 def illegal(*_: object, **given: object) -> Run:
-    raise ScheduleError("scheduler page: not legal: R1")
+    raise ScheduleError("scheduler residency: not legal: R1")
 
 
 @pytest.mark.parametrize("name", ["squeezenet", "bert-tiny"])
 def test_joint_is_no_worse_at_any_size(name: str) -> None:
     workload = spmopt.load(name, training=True, batch=1)
-    instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
+    problem = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="1MB"))
     request = Request(objective=REPLAY, time_limit_s=2, threads=1)
-    by_steps, joint = compare(instance, ["page", "joint"], request)
+    by_steps, joint = compare(problem, ["residency", "joint"], request)
     assert joint.schedule is not None
     assert exact(joint) <= exact(by_steps)
     assert joint.bound is not None
     assert joint.bound <= exact(joint)
-    report = verify(instance, joint.schedule)
+    report = verify(problem, joint.schedule)
     assert report.replay is not None
     assert report.replay.cycles == exact(joint)

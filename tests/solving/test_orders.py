@@ -11,10 +11,10 @@ import pytest
 
 from spmopt.audit import audit
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
+from spmopt.core.mappings import fitting_mappings
 from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.core.order import depth_first, reordered
+from spmopt.core.order import depth_first, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome, Result, Status
 from spmopt.core.schedule import Steps
 from spmopt.core.scheduler import Request
@@ -26,11 +26,11 @@ from spmopt.reporting.comparison import compare_view
 from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound
 from tests.solving.fakes import Answer, bounds_only, free, install
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 
-def branches() -> Instance:
+def branches() -> Problem:
     """Two chains through 8 bytes each, listed in turn, in a scratchpad of 8 bytes.
 
     One after the other, a and b stay on chip, and only c and d leave it, 4 bytes each; in turn
@@ -51,11 +51,11 @@ def branches() -> Instance:
 def in_order(order: list[int]) -> Answer:
     """Belady in a fixed order."""
 
-    def scheduler(instance: Instance, request: Request) -> Outcome:
+    def scheduler(problem: Problem, request: Request) -> Outcome:
         del request
-        steps = Steps.listed(fitting_modes(instance)).take(np.array(order))
-        arrays = timeline(instance, steps)
-        return Outcome(plan=keep_by_rank(instance, arrays, distance(arrays)))
+        steps = Steps.listed(fitting_mappings(problem)).take(np.array(order))
+        arrays = timeline(problem, steps)
+        return Outcome(residency_plan=keep_by_rank(problem, arrays, distance(arrays)))
 
     return scheduler
 
@@ -106,9 +106,9 @@ def test_the_relaxation_runs_once_an_order(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def proves(instance: Instance, request: Request) -> Outcome:
-        certificate = replace(free(instance, request.objective), order=np.array(DEEP))
-        return replace(in_order(DEEP)(instance, request), certificate=certificate)
+    def proves(problem: Problem, request: Request) -> Outcome:
+        certificate = replace(free(problem, request.objective), order=np.array(DEEP))
+        return replace(in_order(DEEP)(problem, request), certificate=certificate)
 
     fakes = install(monkeypatch, lru=proves, fluid=bounds_only)
     assert order_of(solve(branches(), "lru", Request())) == DEEP
@@ -128,10 +128,10 @@ def test_files_carry_the_order_and_are_verified(
     install(monkeypatch, lru=in_order(DEEP))
     result = solve(branches(), "lru", Request())
     path = tmp_path / "r.json"
-    write_result(path, StoredResult(instance=branches(), result=result))
+    write_result(path, StoredResult(problem=branches(), result=result))
     again = read_result(path)
     assert order_of(again.result) == DEEP
-    found = audit(again.instance, again.result)
+    found = audit(again.problem, again.result)
     assert found.violations == ()
     assert (found.value, found.bound) == (result.value, result.bound)
 
@@ -155,15 +155,13 @@ def test_an_order_that_no_schedule_has_proves_nothing(order: list[int]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_bound_of_an_order_is_that_of_the_instance_so_listed(seed: int) -> None:
-    instance = random_instance(seed, max_operations=9, max_modes=2)
-    order = depth_first(instance)
+def test_the_bound_of_an_order_is_that_of_the_problem_so_listed(seed: int) -> None:
+    problem = random_problem(seed, max_operations=9, max_mappings=2)
+    order = depth_first(problem)
     random = np.random.default_rng(seed)
-    dear = random.integers(0, 2**38, len(instance.operations))
-    prices = replace(free(instance, MAKESPAN), spm=dear)
-    assert bound(instance, replace(prices, order=order)) == bound(
-        reordered(instance, order), prices
-    )
+    dear = random.integers(0, 2**38, len(problem.operations))
+    duals = replace(free(problem, MAKESPAN), spm=dear)
+    assert bound(problem, replace(duals, order=order)) == bound(reorder(problem, order), duals)
 
 
 def test_tables_say_which_schedules_are_in_another_order(

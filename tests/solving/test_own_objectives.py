@@ -11,7 +11,6 @@ import pytest
 
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import (
     MAKESPAN,
     OBJECTIVES,
@@ -20,12 +19,13 @@ from spmopt.core.objective import (
     objective_named,
     register_objective,
 )
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.reporting.comparison import compare_view, verdict
 from spmopt.solving import compare
 from tests.brute_force import optimum
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import some
 
 SHARE: Any = 0.3
@@ -41,22 +41,22 @@ MIXED = Objective(
 INWARD = Objective(name="inward", unit="bytes", dram_in_byte=Fraction(1))
 
 
-def small(seed: int) -> Instance:
-    return random_instance(seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2)
+def small(seed: int) -> Problem:
+    return random_problem(seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2)
 
 
 @pytest.mark.parametrize("objective", [MIXED, INWARD], ids=lambda each: each.name)
 def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
-    names = ("whole", "whole@pulp:highs", "page", "fluid")
+    names = ("whole", "whole@pulp:highs", "residency", "fluid")
     request = Request(objective=objective, threads=1, time_limit_s=20.0, tolerance=1e-9)
     soon = replace(request, time_limit_s=0.1)  # it repairs to the end of its time
     for seed in some(range(12)):
-        instance = small(seed)
-        best = {kind: optimum(instance, objective, residency=kind) for kind in ("whole", "page")}
-        results = dict(zip(names, compare(instance, names, request), strict=True))
-        (results["contiguous"],) = compare(instance, ["contiguous"], soon)
-        for name in ("whole", "whole@pulp:highs", "page", "contiguous"):
-            known = best["whole" if name.startswith("whole") else "page"]
+        problem = small(seed)
+        best = {kind: optimum(problem, objective, residency=kind) for kind in ("whole", "page")}
+        results = dict(zip(names, compare(problem, names, request), strict=True))
+        (results["contiguous"],) = compare(problem, ["contiguous"], soon)
+        for name in ("whole", "whole@pulp:highs", "residency", "contiguous"):
+            known = best["whole" if name.startswith("whole") else "residency"]
             value = results[name].value
             assert known is not None
             assert value is not None
@@ -83,22 +83,22 @@ def test_weights_are_exact_and_checked() -> None:
 
 @pytest.mark.parametrize("replayed", [False, True])
 def test_files_keep_own_objectives(tmp_path: Path, replayed: bool) -> None:
-    instance, objective = small(1), replace(MIXED, replayed=replayed)
-    (result,) = compare(instance, ["belady"], Request(objective=objective))
+    problem, objective = small(1), replace(MIXED, replayed=replayed)
+    (result,) = compare(problem, ["belady"], Request(objective=objective))
     path = tmp_path / "result.json"
-    write_result(path, StoredResult.made_here(instance, result))
+    write_result(path, StoredResult.is_made_here(problem, result))
     again = read_result(path)
     assert again.result.objective == objective
-    assert audit(instance, again.result).violations == ()
+    assert audit(problem, again.result).violations == ()
 
 
 def test_a_registered_objective_is_known_by_name_everywhere() -> None:
-    instance = small(2)
+    problem = small(2)
     try:
         entry = ObjectiveEntry(of=MIXED, summary="both")
         register_objective("mine", entry)
-        assert objective_named("mine", instance.machine) == MIXED
-        assert objective_named(INWARD, instance.machine) is INWARD
+        assert objective_named("mine", problem.machine) == MIXED
+        assert objective_named(INWARD, problem.machine) is INWARD
         register_objective("mine", entry)  # once more is no error
         with pytest.raises(InputError, match="mine is taken"):
             register_objective("mine", INWARD)
@@ -107,9 +107,9 @@ def test_a_registered_objective_is_known_by_name_everywhere() -> None:
         wrong: Any = 7
         with pytest.raises(InputError, match="objective seven: is none"):
             register_objective("seven", wrong)
-        results = compare(instance, ["stream", "belady", "page"], Request(objective=MIXED))
-        view = compare_view(instance, results)
+        results = compare(problem, ["stream", "belady", "residency"], Request(objective=MIXED))
+        view = compare_view(problem, results)
         assert "objective mine" in view.heading
-        assert verdict(instance.machine, results)
+        assert verdict(problem.machine, results)
     finally:
         OBJECTIVES.added.clear()

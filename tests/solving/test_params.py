@@ -10,7 +10,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.scheduler import Request
 from spmopt.solving import SolveParams, solve
 from tests.solving.fakes import bounds_only, install, keeps_start
-from tests.solving.test_solve import INSTANCE, without_plan
+from tests.solving.test_solve import PROBLEM, without_residency_plan
 
 
 def test_a_file_sets_some_of_them(tmp_path: Path) -> None:
@@ -40,6 +40,8 @@ def test_what_makes_no_sense_is_refused_in_one_line(tmp_path: Path, line: str, s
 def test_the_start_of_a_fusion_search_has_its_part_of_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fakes = install(monkeypatch, page=keeps_start, pieces=without_plan, fluid=bounds_only)
-    solve(INSTANCE, "pieces", Request(time_limit_s=100.0), SolveParams(list_fraction=0.5))
-    assert fakes.requests["page"][0].time_limit_s == 50.0
+    fakes = install(
+        monkeypatch, residency=keeps_start, fusion=without_residency_plan, fluid=bounds_only
+    )
+    solve(PROBLEM, "fusion", Request(time_limit_s=100.0), SolveParams(list_fraction=0.5))
+    assert fakes.requests["residency"][0].time_limit_s == 50.0

@@ -6,13 +6,13 @@ from importlib.util import find_spec
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, compared, find
-from tests.strategies import random_instance
+from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, compare_with, find
+from tests.strategies import random_problem
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
@@ -34,13 +34,15 @@ def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
     assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (6, 1)
     optimizers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
-    for name, names in ((e.name, e.starts) for e in optimizers if not e.covers):
+    for name, names in ((e.name, e.starts) for e in optimizers if not e.fusion_plans):
         starts = [find(name) for name in names]
         kinds_of_starts = {start.kind for start in starts}
         assert kinds_of_starts == {Kind.POLICY, *([Kind.FORMULATION] if name == "joint" else [])}
-        if name in ("whole", "page"):
+        if name in ("whole", "residency"):
             assert {start.granularity for start in starts} <= {"whole", name}
-    assert optimizers == [entry for entry in SCHEDULERS.values() if entry.starts or entry.covers]
+    assert optimizers == [
+        entry for entry in SCHEDULERS.values() if entry.starts or entry.fusion_plans
+    ]
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
 
@@ -49,7 +51,7 @@ def test_joint_starts_from_two_optimizers_and_every_policy_with_and_without_page
     paged = {each.name for each in policies if "granularity" in each.options}
     assert paged == {"lru", "belady", "belady-size", "frequency"}
     starts = find("joint").starts
-    assert starts[-2:] == ("page", "contiguous")
+    assert starts[-2:] == ("residency", "contiguous")
     assert len(starts) == len(set(starts)) == len(policies) + len(paged) + 2
     assert {each.name for each in policies} <= set(starts)
     assert {f"{name}:granularity=page" for name in paged} <= set(starts)
@@ -57,9 +59,12 @@ def test_joint_starts_from_two_optimizers_and_every_policy_with_and_without_page
 
 def test_who_takes_an_objective() -> None:
     time, replay = MAKESPAN, REPLAY
-    assert able(time) == "whole, page, pieces, contiguous, fluid, or any policy, as belady"
-    assert able(time, bounders=False) == "whole, page, pieces, contiguous, or any policy, as belady"
-    everyone = "whole, page, pieces, contiguous, joint, fluid, or any policy, as belady"
+    assert able(time) == "whole, page, fusion tiles, contiguous, fluid, or any policy, as belady"
+    assert (
+        able(time, bounders=False)
+        == "whole, page, fusion tiles, contiguous, or any policy, as belady"
+    )
+    everyone = "whole, page, fusion tiles, contiguous, joint, fluid, or any policy, as belady"
     assert able(replay) == everyone
     banks = frozenset({"banks"})
     assert able(time, features=banks) == "banks, fluid, or any policy, as belady"
@@ -70,10 +75,12 @@ def test_who_takes_an_objective() -> None:
 def test_features_that_a_scheduler_does_not_know() -> None:
     new = frozenset({"turbo"})
     find("belady").require_features(new)
-    with pytest.raises(InputError, match="scheduler page: knows no turbo; use any policy, as bel"):
-        find("page").require_features(new)
-    assert set(compared(frozenset())) == set(registry.COMPARED)
-    assert all(find(name).kind is Kind.POLICY for name in compared(new))
+    with pytest.raises(
+        InputError, match="scheduler residency: knows no turbo; use any policy, as bel"
+    ):
+        find("residency").require_features(new)
+    assert set(compare_with(frozenset())) == set(registry.COMPARED)
+    assert all(find(name).kind is Kind.POLICY for name in compare_with(new))
 
 
 def test_unknown_name() -> None:
@@ -90,10 +97,12 @@ ENTRY = replace(
 )
 
 
-def echo(instance: Instance, request: Request, **chosen: str) -> Outcome:
+def echo(problem: Problem, request: Request, **chosen: str) -> Outcome:
     """What the options were, as a note."""
-    del instance, request
-    return Outcome(plan=None, notes=tuple(f"{key} {value}" for key, value in chosen.items()))
+    del problem, request
+    return Outcome(
+        residency_plan=None, notes=tuple(f"{key} {value}" for key, value in chosen.items())
+    )
 
 
 def test_options_name_the_scheduler_and_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +111,9 @@ def test_options_name_the_scheduler_and_reach_it(monkeypatch: pytest.MonkeyPatch
     assert (plain.name, plain.granularity, plain.chosen) == ("belady", "whole", {})
     assert chosen.name == "belady:granularity=page:order=depth-first"
     assert chosen.granularity == "page"
-    instance, request = random_instance(1), Request()
-    assert chosen.load()(instance, request).notes == ("granularity page", "order depth-first")
-    assert plain.load()(instance, request).notes == ()
+    problem, request = random_problem(1), Request()
+    assert chosen.load()(problem, request).notes == ("granularity page", "order depth-first")
+    assert plain.load()(problem, request).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -132,9 +141,9 @@ def test_bad_options(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> N
 def test_objectives_are_supported_by_their_weights() -> None:
     mixed = replace(MAKESPAN, name="beauty", dram_in_byte=Fraction(1, 3))
     own_replay = replace(mixed, replayed=True)
-    find("page").require(mixed)
+    find("residency").require(mixed)
     find("joint").require(replace(REPLAY, name="mine", cycle=Fraction(2)))
-    for name in ("belady", "page", "fluid"):
+    for name in ("belady", "residency", "fluid"):
         find(name).require(own_replay)
     with pytest.raises(InputError, match="scheduler joint: no objective beauty; use"):
         find("joint").require(own_replay)

@@ -11,27 +11,26 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from formulations.covers.listed import Listed
-from formulations.covers.paths import SegmentArcs
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.tileable import Listed
 from formulations.solver.highs import solve as solved_by_highs
 from formulations.solver.program import ProgramBuilder, SolverStatus
 from spmopt import load, lower, machine
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.pieces.listing import listing_of
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_instance
+from spmopt.io.files import read_problem
 from spmopt.solving import solve
 
-INSTANCES = Path(__file__).parents[2] / "instances"
+PROBLEMS = Path(__file__).parents[2] / "instances"
 
 
-@pytest.mark.parametrize("name", ["page", "whole", "contiguous", "joint"])
+@pytest.mark.parametrize("name", ["residency", "whole", "contiguous", "joint"])
 def test_threads_change_nothing(name: str) -> None:
-    instance = read_instance(INSTANCES / "take-turns.json")
+    problem = read_problem(PROBLEMS / "take-turns.json")
     objective = REPLAY if name == "joint" else MAKESPAN
     one, two, three = (
-        solve(instance, name, Request(objective=objective, threads=threads))
-        for threads in (1, 2, 3)
+        solve(problem, name, Request(objective=objective, threads=threads)) for threads in (1, 2, 3)
     )
     for other in (two, three):
         assert other.schedule == one.schedule
@@ -45,17 +44,20 @@ def test_threads_change_nothing(name: str) -> None:
 def test_pieces_are_those_of_any_number_of_threads(
     network: str, batch: int, spm: str, tolerance: float
 ) -> None:
-    """The bound is searched in a process beside, or in turn with covers: they hear the same."""
-    instance = lower(load(network, batch=batch), machine("rtx2080ti", spm=spm))
+    """The bound is searched in a process beside, or in turn with fusion plans.
+
+    They hear the same.
+    """
+    problem = lower(load(network, batch=batch), machine("rtx2080ti", spm=spm))
     one, two = (
-        solve(instance, "pieces", Request(threads=threads, tolerance=tolerance))
+        solve(problem, "fusion", Request(threads=threads, tolerance=tolerance))
         for threads in (1, 2)
     )
-    assert one.pieces is not None
-    assert two.pieces is not None
-    assert one.pieces.cover == two.pieces.cover
+    assert one.fusion is not None
+    assert two.fusion is not None
+    assert one.fusion.fusion_plan == two.fusion.fusion_plan
     assert one.schedule == two.schedule
-    assert (one.bound, one.cover_bound) == (two.bound, two.cover_bound)
+    assert (one.bound, one.fusion_bound) == (two.bound, two.fusion_bound)
 
 
 @pytest.mark.parametrize("stops", [3, 7, 12])
@@ -63,10 +65,14 @@ def test_what_is_solved_ahead_is_counted_when_it_is_taken(stops: int) -> None:
     """Threads solve more programs than are wanted where the search is told to stop."""
     counted, known = [], []
     for threads in (1, 3):
-        listing = listing_of(lower(load("alexnet", batch=2), machine("rtx2080ti", spm="1MB")))
-        listed = Listed(listing, MAKESPAN, listing.family("batch"))
-        arcs = SegmentArcs(listed, float(listed.capacity))
-        every = [listed.segment(begin, begin + 2, way) for begin in range(8) for way in range(2)]
+        tileable = tileable_graph_of(
+            lower(load("alexnet", batch=2), machine("rtx2080ti", spm="1MB"))
+        )
+        listed = Listed(tileable, MAKESPAN, tileable.fusion_space("batch"))
+        arcs = FusedGroupArcs(listed, float(listed.capacity))
+        every = [
+            listed.fused_group(begin, begin + 2, way) for begin in range(8) for way in range(2)
+        ]
         asked = chain([False] * stops, repeat(True))
         arcs.solve(every, threads, stop=asked.__next__)
         first = arcs.work.seconds
@@ -80,11 +86,9 @@ def test_what_is_solved_ahead_is_counted_when_it_is_taken(stops: int) -> None:
 
 def test_threads_change_nothing_where_they_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formulations.residency.bound.compiled._SHARE", 300)
-    instance = lower(
-        load("gnmt", batch=1, parameters={"steps": 3}), machine("rtx2080ti", spm="8MB")
-    )
+    problem = lower(load("gnmt", batch=1, parameters={"steps": 3}), machine("rtx2080ti", spm="8MB"))
     one, two = (
-        solve(instance, "page", Request(threads=threads, tolerance=1e-2)) for threads in (1, 2)
+        solve(problem, "residency", Request(threads=threads, tolerance=1e-2)) for threads in (1, 2)
     )
     assert one.schedule == two.schedule
     assert one.bound == two.bound

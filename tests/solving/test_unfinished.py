@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Outcome
 from spmopt.core.scheduler import Request
 from spmopt.reporting.comparison import compare_view
@@ -14,15 +14,15 @@ from spmopt.reporting.results import result_parts
 from spmopt.reporting.tables import plain_text
 from spmopt.solving import compare, solve
 from tests.solving.fakes import bounds_only, install, keeps_start
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
-INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
+PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=False)
 OUT_OF_TIME_IN_TABLE = "The bound holds, but the time limit cut its search short: "
 
 
-def hurried(instance: Instance, request: Request) -> Outcome:
-    return replace(bounds_only(instance, request), cut_short=True)
+def hurried(problem: Problem, request: Request) -> Outcome:
+    return replace(bounds_only(problem, request), cut_short=True)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,21 @@ def test_a_policy_against_an_unfinished_bound(
     monkeypatch: pytest.MonkeyPatch, stop: Callable[[], bool], note: str
 ) -> None:
     install(monkeypatch, fluid=hurried)
-    result = solve(INSTANCE, "lru", Request(stop=stop))
+    result = solve(PROBLEM, "lru", Request(stop=stop))
     assert result.notes == (note,)
-    lines = plain_text(result_parts(INSTANCE, result)).splitlines()
+    lines = plain_text(result_parts(PROBLEM, result)).splitlines()
     assert ["note", note] in [line.split(maxsplit=1) for line in lines]
     assert not any("exact)" in line for line in lines)
 
 
 def test_a_finished_bound_has_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=bounds_only)
-    assert solve(INSTANCE, "lru", Request()).notes == ()
-    install(monkeypatch, fluid=hurried, page=keeps_start)
-    assert [result.notes for result in compare(INSTANCE, ["lru", "page"], Request())] == [(), ()]
+    assert solve(PROBLEM, "lru", Request()).notes == ()
+    install(monkeypatch, fluid=hurried, residency=keeps_start)
+    assert [result.notes for result in compare(PROBLEM, ["lru", "residency"], Request())] == [
+        (),
+        (),
+    ]
 
 
 def test_nor_has_one_within_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,16 +57,16 @@ def test_nor_has_one_within_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_table_says_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, fluid=hurried)
-    results = compare(INSTANCE, ["stream", "lru", "fluid"], Request(objective=TRAFFIC))
-    first, *_ = compare_view(INSTANCE, results).remarks
+    results = compare(PROBLEM, ["stream", "lru", "fluid"], Request(objective=TRAFFIC))
+    first, *_ = compare_view(PROBLEM, results).remarks
     assert first.startswith(OUT_OF_TIME_IN_TABLE)
     some = [replace(results[0], notes=()), *results[1:]]
-    first, *_ = compare_view(INSTANCE, some).remarks
+    first, *_ = compare_view(PROBLEM, some).remarks
     assert first == f"lru, fluid: {OUT_OF_TIME}"
 
 
-@pytest.mark.parametrize("scheduler", ["lru", "page", "whole", "fluid"])
+@pytest.mark.parametrize("scheduler", ["lru", "residency", "whole", "fluid"])
 def test_solvers_tell_when_time_ran_out(scheduler: str) -> None:
-    instance = random_instance(3, max_operations=12, max_tensors=8, max_tensor_pages=6)
-    assert OUT_OF_TIME in solve(instance, scheduler, Request(time_limit_s=0.0)).notes
-    assert OUT_OF_TIME not in solve(instance, scheduler, Request(time_limit_s=60.0)).notes
+    problem = random_problem(3, max_operations=12, max_tensors=8, max_tensor_pages=6)
+    assert OUT_OF_TIME in solve(problem, scheduler, Request(time_limit_s=0.0)).notes
+    assert OUT_OF_TIME not in solve(problem, scheduler, Request(time_limit_s=60.0)).notes

@@ -13,12 +13,12 @@ from formulations.residency import page
 from formulations.residency.whole import schedule as whole_tensors
 from spmopt import load, lower, machine
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.order import dependences
+from spmopt.core.problem import Problem
 from spmopt.core.result import LEFT_OUT, WHOLE_TENSORS, ClassBound, Outcome
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.window import WindowDecision
 from spmopt.schedulers.registry import find
@@ -26,8 +26,13 @@ from spmopt.solving import SolveParams, compare, solve
 from spmopt.solving.barriers import NOTHING_BETTER
 from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.records import Run, VerifiedSchedule
-from spmopt.solving.window_cut import Cut, WindowCutter, scheduled
-from spmopt.solving.windows import BY_WINDOWS, decided, improved_in_windows, with_merged_commands
+from spmopt.solving.window_cut import Cut, WindowCutter, schedule_all
+from spmopt.solving.windows import (
+    BY_WINDOWS,
+    decide_residency,
+    improve_in_windows,
+    with_merged_commands,
+)
 from spmopt.verifier import require_legal
 from tests.instances import golden
 from tests.thorough import share, some
@@ -37,7 +42,7 @@ from tests.verifier.random_plans import random_case
 FEATURES: dict[str, Any] = {
     "max_operations": 8,
     "max_tensors": 6,
-    "max_modes": 2,
+    "max_mappings": 2,
     "duplex": True,
     "setup": True,
 }
@@ -49,27 +54,31 @@ def request(**options: object) -> Request:
 
 
 def verified(
-    instance: Instance, plan: Plan | None, objective: Objective = REPLAY
+    problem: Problem, residency_plan: ResidencyPlan | None, objective: Objective = REPLAY
 ) -> VerifiedSchedule:
-    assert plan is not None
-    schedule = assemble(instance, plan)
-    totals = require_legal(instance, schedule).totals
+    assert residency_plan is not None
+    schedule = assemble(problem, residency_plan)
+    totals = require_legal(problem, schedule).totals
     assert totals is not None
     value = totals.value(objective)
-    return VerifiedSchedule(origin="test", plan=plan, schedule=schedule, totals=totals, value=value)
+    return VerifiedSchedule(
+        origin="test", residency_plan=residency_plan, schedule=schedule, totals=totals, value=value
+    )
 
 
-def cutter(instance: Instance, plan: Plan) -> WindowCutter:
-    return WindowCutter(instance, plan, scheduled(instance, plan), dependences(instance))
+def cutter(problem: Problem, residency_plan: ResidencyPlan) -> WindowCutter:
+    return WindowCutter(
+        problem, residency_plan, schedule_all(problem, residency_plan), dependences(problem)
+    )
 
 
 def test_random_plans_get_no_worse_and_stay_legal() -> None:
     better = 0
     for seed in some(range(12)):
-        instance, plan = random_case(seed, free_order=seed % 2 == 0, **FEATURES)
-        start = verified(instance, plan)
-        best = improved_in_windows(instance, start, request().phase(WORK_S))
-        totals = require_legal(instance, best.schedule).totals
+        problem, residency_plan = random_case(seed, free_order=seed % 2 == 0, **FEATURES)
+        start = verified(problem, residency_plan)
+        best = improve_in_windows(problem, start, request().phase(WORK_S))
+        totals = require_legal(problem, best.schedule).totals
         assert totals is not None
         assert totals.value(REPLAY) == best.value <= start.value
         better += best.value < start.value
@@ -78,14 +87,16 @@ def test_random_plans_get_no_worse_and_stay_legal() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_decision_to_change_nothing_changes_nothing(seed: int) -> None:
-    instance, plan = random_case(seed, **FEATURES, page_bytes=1)  # where all is of whole pages
-    cuts = cutter(instance, plan)
-    for first in range(len(plan.steps)):
+    problem, residency_plan = random_case(
+        seed, **FEATURES, page_bytes=1
+    )  # where all is of whole pages
+    cuts = cutter(problem, residency_plan)
+    for first in range(len(residency_plan.steps)):
         cut = cuts.cut(first, 3, 2)
-        found = cuts.applied(cut, as_it_is(cuts, cut))
-        assert found.steps == plan.steps
-        assert found.residency == plan.residency
-        assert found.stores == plan.stores
+        found = cuts.apply(cut, as_it_is(cuts, cut))
+        assert found.steps == residency_plan.steps
+        assert found.residency == residency_plan.residency
+        assert found.stores == residency_plan.stores
 
 
 def as_it_is(cuts: WindowCutter, cut: Cut) -> WindowDecision:
@@ -95,7 +106,7 @@ def as_it_is(cuts: WindowCutter, cut: Cut) -> WindowDecision:
     after = [cuts._valid(tensors, np.full_like(tensors, cut.first + p + 1)) for p in steps]
     return WindowDecision(
         operation=tuple(steps),
-        mode=window.mode[: window.steps],
+        mapping=window.mapping[: window.steps],
         held=tuple(each.held[1 : 1 + window.steps] for each in window.tensors),
         valid=tuple(tuple(int(column[t]) for column in after) for t in range(tensors.size)),
         stored=tuple(tuple(n > 0 for n in each.stored[: window.steps]) for each in window.tensors),
@@ -110,32 +121,32 @@ def test_the_replay_ends_no_later_than_a_window_says(duplex: bool) -> None:
     features = {**FEATURES, "duplex": duplex, "max_tensor_pages": 3, "whole_cycles": True}
     decided_windows = 0
     for seed in some(range(40)):
-        instance, plan = random_case(seed, **{**features, "max_operations": 6})
-        if instance.machine.duplex != duplex:
+        problem, residency_plan = random_case(seed, **{**features, "max_operations": 6})
+        if problem.machine.duplex != duplex:
             continue
-        cuts = cutter(instance, plan)
-        cut = cuts.cut(0, len(plan.steps), 0)
-        decision = decided(cut.window, 0.2)  # any is as good
+        cuts = cutter(problem, residency_plan)
+        cut = cuts.cut(0, len(residency_plan.steps), 0)
+        decision = decide_residency(cut.window, 0.2)  # any is as good
         if decision is None:
             continue
-        found = cuts.applied(cut, decision)
-        totals = require_legal(instance, scheduled(instance, found)).totals
+        found = cuts.apply(cut, decision)
+        totals = require_legal(problem, schedule_all(problem, found)).totals
         assert totals is not None
         assert totals.replay_cycles <= decision.cycles + 1e-9
         decided_windows += 1
     assert decided_windows >= share(10)
 
 
-def merged(setup: int) -> tuple[Instance, Plan]:
+def merged(setup: int) -> tuple[Problem, ResidencyPlan]:
     """A tensor that comes in two commands, a page each, where one would do."""
-    instance = tiny(
+    problem = tiny(
         {"w": (8, "in"), "x": (4, "in"), "y": (4, "keep"), "z": (4, "keep")},
         [Op(reads="x", writes="y", cycles=4), Op(reads="w", writes="z", cycles=4)],
         spm=20,
         dma_setup_cycles=setup,
     )
     rows = [(0, 0, 1, 4), (0, 1, 2, 8)]
-    return instance, Plan(
+    return problem, ResidencyPlan(
         steps=Steps.listed(np.zeros(2, np.int64)),
         residency=Residency.of_rows(rows),
         stores=Stores.empty(),
@@ -145,13 +156,13 @@ def merged(setup: int) -> tuple[Instance, Plan]:
 @pytest.mark.parametrize("setup", [0, 50])
 def test_commands_are_merged_where_each_costs(setup: int) -> None:
     """Streams of x, y and z, 4 cycles each, and 8 of w, in one command if that saves anything."""
-    instance, plan = merged(setup)
-    best = improved_in_windows(instance, verified(instance, plan), request().phase(WORK_S))
+    problem, residency_plan = merged(setup)
+    best = improve_in_windows(problem, verified(problem, residency_plan), request().phase(WORK_S))
     assert best.value == 4 * setup + 20
     assert len(best.schedule.commands) == (4 if setup else 5)
 
 
-def fork() -> Instance:
+def fork() -> Problem:
     """Two of three branches read what the first operation wrote, the third does not."""
     return tiny(
         {"a": (8, "in"), "b": (8, "in"), "p": (4, "keep"), "q": (4, "keep"), "r": (4, "keep")},
@@ -166,25 +177,25 @@ def fork() -> Instance:
 
 def test_order_is_decided_too() -> None:
     """Listed, a is read twice: 4 x 8 + 3 x 4 = 36 cycles; in another order once."""
-    instance = fork()
-    nothing = Plan(
+    problem = fork()
+    nothing = ResidencyPlan(
         steps=Steps.listed(np.zeros(3, np.int64)),
         residency=Residency.empty(),
         stores=Stores.empty(),
     )
-    start = verified(instance, nothing)
+    start = verified(problem, nothing)
     assert start.value == 36
-    best = improved_in_windows(instance, start, request().phase(WORK_S))
+    best = improve_in_windows(problem, start, request().phase(WORK_S))
     order = best.schedule.steps.operation.tolist()
     assert abs(order.index(0) - order.index(2)) == 1
     assert best.value == 28
 
 
 def test_threads_and_the_clock_do_not_matter() -> None:
-    instance, plan = random_case(3, **{**FEATURES, "max_operations": 12})
-    start = verified(instance, plan)
+    problem, residency_plan = random_case(3, **{**FEATURES, "max_operations": 12})
+    start = verified(problem, residency_plan)
     one, two = (
-        improved_in_windows(instance, start, request(threads=threads).phase(WORK_S))
+        improve_in_windows(problem, start, request(threads=threads).phase(WORK_S))
         for threads in (1, 2)
     )
     assert one.schedule.commands == two.schedule.commands
@@ -192,26 +203,26 @@ def test_threads_and_the_clock_do_not_matter() -> None:
 
 
 def test_no_time_or_told_to_stop() -> None:
-    instance, plan = merged(50)
-    start = verified(instance, plan)
-    assert improved_in_windows(instance, start, request(time_limit_s=0.0)) is start
-    assert improved_in_windows(instance, start, request(stop=lambda: True)) is start
+    problem, residency_plan = merged(50)
+    start = verified(problem, residency_plan)
+    assert improve_in_windows(problem, start, request(time_limit_s=0.0)) is start
+    assert improve_in_windows(problem, start, request(stop=lambda: True)) is start
 
 
 def test_what_replay_and_windows_do_not_know_is_left_alone() -> None:
-    instance, plan = merged(50)
-    start = replace(verified(instance, plan), plan=None)
-    assert improved_in_windows(instance, start, request()) is start
+    problem, residency_plan = merged(50)
+    start = replace(verified(problem, residency_plan), residency_plan=None)
+    assert improve_in_windows(problem, start, request()) is start
 
 
-def with_setup(cycles: int) -> Instance:
-    instance = golden.instance("residual")
-    return replace(instance, machine=replace(instance.machine, dma_setup_cycles=cycles))
+def with_setup(cycles: int) -> Problem:
+    problem = golden.problem("residual")
+    return replace(problem, machine=replace(problem.machine, dma_setup_cycles=cycles))
 
 
 def test_joint_is_no_worse_where_commands_cost() -> None:
     """``page`` merges them with barriers between steps, ``joint`` without."""
-    paged, joint = compare(with_setup(300), ["page", "joint"], request(time_limit_s=5.0))
+    paged, joint = compare(with_setup(300), ["residency", "joint"], request(time_limit_s=5.0))
     assert paged.totals is not None
     assert joint.totals is not None
     assert joint.totals.replay_cycles <= paged.totals.replay_cycles
@@ -219,14 +230,14 @@ def test_joint_is_no_worse_where_commands_cost() -> None:
 
 def test_whole_tensors_stay_whole() -> None:
     """Where the program that keeps them counts no commands."""
-    instance = with_setup(300)
+    problem = with_setup(300)
     asked = request(objective=MAKESPAN, time_limit_s=20.0)
-    own = verified(instance, whole_tensors(instance, asked).plan, MAKESPAN)
-    found = solve(instance, "whole", asked)
+    own = verified(problem, whole_tensors(problem, asked).residency_plan, MAKESPAN)
+    found = solve(problem, "whole", asked)
     assert BY_WINDOWS in found.notes
     assert found.schedule is not None
     held = found.schedule.residency
-    sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
+    sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
     assert found.value is not None
     assert found.value < own.value
     assert (held.size_bytes == sizes[held.tensor]).all()
@@ -235,52 +246,54 @@ def test_whole_tensors_stay_whole() -> None:
 @pytest.mark.parametrize("setup", [0, 300])
 def test_page_merges_commands_where_each_costs(setup: int) -> None:
     """The program behind it counts bytes, and knows nothing of the set-up."""
-    instance, news = with_setup(setup), list[Incumbent]()
+    problem, news = with_setup(setup), list[Incumbent]()
     asked = request(objective=MAKESPAN, time_limit_s=20.0)
-    by_bytes = verified(instance, page.schedule(instance, asked).plan, MAKESPAN)
+    by_bytes = verified(problem, page.schedule(problem, asked).residency_plan, MAKESPAN)
     asked = replace(asked, on_incumbent=news.append)
-    found = [solve(instance, "page", replace(asked, threads=threads)) for threads in (1, 2)]
+    found = [solve(problem, "residency", replace(asked, threads=threads)) for threads in (1, 2)]
     assert found[0].schedule == found[1].schedule
     assert found[0].value is not None
     assert found[0].bound is not None
-    assert {each.scheduler for each in news} == {"page"}
+    assert {each.scheduler for each in news} == {"residency"}
     assert (BY_WINDOWS in found[0].notes) == (setup > 0)
     assert found[0].bound <= found[0].value <= by_bytes.value * (0.97 if setup else 1)
 
 
-def test_the_schedule_of_a_cover_is_of_few_commands_too() -> None:
-    instance = lower(load("alexnet", batch=1), machine("rtx2080ti", spm="1MB", dma_setup=500))
+def test_the_schedule_of_a_fusion_plan_is_of_few_commands_too() -> None:
+    problem = lower(load("alexnet", batch=1), machine("rtx2080ti", spm="1MB", dma_setup=500))
     # Near enough for it to end long before its limit.
-    found = spmopt.solve(instance, "pieces", time_limit=30.0, threads=1, tolerance=0.05)
-    assert found.result.pieces is not None
+    found = spmopt.solve(problem, "fusion", time_limit=30.0, threads=1, tolerance=0.05)
+    assert found.result.fusion is not None
     assert BY_WINDOWS in found.result.notes
 
 
 def commands(monkeypatch: pytest.MonkeyPatch, run: Run, spent_s: float) -> tuple[Run, Request]:
-    """Find a schedule of half the value, in other modes; return what is asked for as well."""
+    """Find a schedule of half the value, in other mappings; return what is asked for as well."""
     asked, legal = list[Request](), run.legal
     assert legal is not None
-    modes = replace(legal.schedule.steps, mode=legal.schedule.steps.mode + 1)
-    schedule = replace(legal.schedule, steps=modes)
+    mappings = replace(legal.schedule.steps, mapping=legal.schedule.steps.mapping + 1)
+    schedule = replace(legal.schedule, steps=mappings)
 
     def found(
-        instance: Instance, start: VerifiedSchedule, own: Request, *, whole: bool
+        problem: Problem, start: VerifiedSchedule, own: Request, *, whole: bool
     ) -> VerifiedSchedule:
-        del instance, whole
+        del problem, whole
         asked.append(own)
         return replace(start, schedule=schedule, value=start.value / 2)
 
-    monkeypatch.setattr("spmopt.solving.windows.improved_in_windows", found)
-    instance, _ = merged(50)
-    calls = CheckedCalls(instance, request(objective=MAKESPAN, time_limit_s=60.0), SolveParams())
+    monkeypatch.setattr("spmopt.solving.windows.improve_in_windows", found)
+    problem, _ = merged(50)
+    calls = CheckedCalls(problem, request(objective=MAKESPAN, time_limit_s=60.0), SolveParams())
     return with_merged_commands(calls, run, spent_s), asked[0]
 
 
 def run_of(notes: tuple[str, ...] = (), class_bound: ClassBound | None = None) -> Run:
-    instance, plan = merged(50)
-    outcome = Outcome(plan=plan, class_bound=class_bound, notes=notes)
-    legal = verified(instance, plan, MAKESPAN)
-    return Run(entry=find("page"), outcome=outcome, legal=legal, solve_s=1, cpu_s=1, notes=notes)
+    problem, residency_plan = merged(50)
+    outcome = Outcome(residency_plan=residency_plan, class_bound=class_bound, notes=notes)
+    legal = verified(problem, residency_plan, MAKESPAN)
+    return Run(
+        entry=find("residency"), outcome=outcome, legal=legal, solve_s=1, cpu_s=1, notes=notes
+    )
 
 
 def test_what_is_counted_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,11 +305,11 @@ def test_what_is_counted_does_not_depend_on_the_clock(monkeypatch: pytest.Monkey
 
 
 def test_what_no_longer_holds_of_a_schedule_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance, plan = merged(50)
-    value = float(verified(instance, plan, MAKESPAN).value)
+    problem, residency_plan = merged(50)
+    value = float(verified(problem, residency_plan, MAKESPAN).value)
     whole = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="test")
     of_old = (
-        SEVERAL_MODES,
+        SEVERAL_MAPPINGS,
         NOTHING_BETTER.format("belady"),
         LEFT_OUT.format(what="the set-up of transfers", percent="69 %"),
     )

@@ -1,4 +1,4 @@
-"""Capacities sorted by instance, by bisection, against lowering every one of them."""
+"""Capacities sorted by problem, by bisection, against lowering every one of them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from spmopt.core.result import Status
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from spmopt.sweeps.cases import Network, SweepCase, order_of, sections
 from spmopt.sweeps.rows import row_of
 from spmopt.sweeps.work import Finding
@@ -25,34 +25,34 @@ def silent(message: str) -> None:
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["forward", "training"])
-@pytest.mark.parametrize("lowering", ["tiled", "panel", "weights", "ideal"])
-def test_sections_are_those_of_lowering_every_capacity(lowering: str, training: bool) -> None:
+@pytest.mark.parametrize("mapper", ["tiled", "panel", "weights", "ideal"])
+def test_sections_are_those_of_lowering_every_capacity(mapper: str, training: bool) -> None:
     machine = load_machine("rtx2080ti")
-    network = Network(name="bert-tiny", training=training, batch=2, lowering=lowering)
+    network = Network(name="bert-tiny", training=training, batch=2, mapper=mapper)
     found = sections(SweepCase(network=network, machine=machine, capacities=SIZES[::-1]), silent)
     assert [size for section in found for size in section.capacities] == list(SIZES)
     graph = load_network("bert-tiny", batch=2, training=training)
     before = None
     for section in found:
         for size in section.capacities:
-            own = lower(graph, replace(machine, spm_bytes=size), lowering=lowering)
-            assert section.instance(size) == own
+            own = lower(graph, replace(machine, spm_bytes=size), mapper=mapper)
+            assert section.problem(size) == own
         assert before != own.operations
         before = own.operations
         assert section.infeasible == ()
-    assert (len(found) > 2) == (lowering != "ideal")
+    assert (len(found) > 2) == (mapper != "ideal")
 
 
-def test_too_small_for_what_is_stationary(tmp_path: Path) -> None:
-    instance = tiny({"w": (10, "in")}, [Op(reads="w", stationary="w", cycles=3)], spm=40)
-    write_instance(tmp_path / "i.json", instance)
-    network = Network(name=str(tmp_path / "i.json"), lowering=instance.lowering)
-    case = SweepCase(network=network, machine=instance.machine, capacities=(8, 12, 4, 16))
+def test_too_small_for_what_is_required_resident(tmp_path: Path) -> None:
+    problem = tiny({"w": (10, "in")}, [Op(reads="w", required_resident="w", cycles=3)], spm=40)
+    write_problem(tmp_path / "i.json", problem)
+    network = Network(name=str(tmp_path / "i.json"), mapper=problem.mapper)
+    case = SweepCase(network=network, machine=problem.machine, capacities=(8, 12, 4, 16))
     (section,) = sections(case, silent)
     assert section.capacities == (4, 8, 12, 16)
     assert section.infeasible == (4, 8)
     assert section.usable_bytes(15) == 12
-    assert section.instance(16).operations == instance.operations
+    assert section.problem(16).operations == problem.operations
 
 
 def test_orders_have_names() -> None:
@@ -62,16 +62,14 @@ def test_orders_have_names() -> None:
         capacities=(24_000_000,),
     )
     (section,) = sections(case, silent)
-    instance = section.instance(24_000_000)
-    walk = depth_first(instance)
+    problem = section.problem(24_000_000)
+    walk = depth_first(problem)
     assert order_of(np.arange(9)) is None
     assert section.order_name(None) == "listed"
     assert section.order_name(order_of(walk)) == "depth-first"
     assert section.order_name(order_of(walk[::-1])) == "other"
-    names = [
-        operation.name for operation in section.instance(24_000_000, order_of(walk)).operations
-    ]
-    assert names == [instance.operations[index].name for index in walk]
+    names = [operation.name for operation in section.problem(24_000_000, order_of(walk)).operations]
+    assert names == [problem.operations[index].name for index in walk]
 
 
 def test_rows_call_a_network_by_its_title() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spmopt.cli.terminal.interrupt import Interrupted
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from spmopt.sweeps import run as run_module
 from tests.cli.run import Run, runner
 from tests.solving.fakes import bounds_only, install
@@ -63,7 +63,7 @@ def test_power_and_area_are_those_of_solve(run: Run) -> None:
             result[name] for name in ("time_s", "energy_j", "power_w")
         ]
         assert row["power_w"] == pytest.approx(row["energy_j"] / row["time_s"])
-        assert row["area_mm2"] == bound["area_mm2"] == solved["instance"]["area"]["total_mm2"]
+        assert row["area_mm2"] == bound["area_mm2"] == solved["problem"]["area"]["total_mm2"]
         assert bound["power_w"] is None
     assert row["area_mm2"] > 1
 
@@ -86,9 +86,9 @@ def test_rows_say_technology_and_basis(run: Run) -> None:
 
 def test_machines_with_banks_are_checked_first(run: Run) -> None:
     line = f"sweep {NETWORK} --jobs 1 --set bank=256kB:nvsim-sram,1MB:nvsim-stt"
-    refused = run(f"{line} -s belady,page")
+    refused = run(f"{line} -s belady,residency")
     assert (refused.code, refused.out) == (2, "")
-    assert "scheduler page: knows no banks; use banks, fluid, or any policy" in refused.err
+    assert "scheduler residency: knows no banks; use banks, fluid, or any policy" in refused.err
     assert "joint: no objective time; use replay, or another scheduler: banks, fluid, or any" in (
         run(f"{line} -s joint").err
     )
@@ -115,15 +115,15 @@ def test_table_on_stdout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.code == 0
 
 
-def test_a_stored_instance(run: Run, tmp_path: Path) -> None:
-    instance = tiny({"x": (16, "in")}, [Op(reads="x", cycles=2), Op(reads="x", cycles=2)], spm=8)
+def test_a_stored_problem(run: Run, tmp_path: Path) -> None:
+    problem = tiny({"x": (16, "in")}, [Op(reads="x", cycles=2), Op(reads="x", cycles=2)], spm=8)
     path = tmp_path / "i.json"
-    write_instance(path, instance)
-    rows = run(f"sweep {path} --spm 4B:20B:4B -s page,fluid --jobs 1 --json").record["rows"]
+    write_problem(path, problem)
+    rows = run(f"sweep {path} --spm 4B:20B:4B -s residency,fluid --jobs 1 --json").record["rows"]
     assert [row["spm_bytes"] for row in rows[::2]] == [4, 8, 12, 16, 20]
     assert [row["time_s"] for row in rows[::2]] == [28, 24, 20, 18, 18]
-    assert {row["lowering"] for row in rows} == {"custom"}
-    for option in ("--training", "--batch 2", "--lowering ideal", "--clock 2Hz", "--machine a100"):
+    assert {row["mapper"] for row in rows} == {"custom"}
+    for option in ("--training", "--batch 2", "--mapper ideal", "--clock 2Hz", "--machine a100"):
         ran = run(f"sweep {path} {option} -s belady")
         assert ran.code == 2
         assert "lowered already" in ran.err
@@ -134,7 +134,7 @@ def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
     assert ran.code == 2
     assert ran.err.strip().endswith(
         "scheduler joint: no objective time; use replay, or another scheduler: whole, page, "
-        "pieces, contiguous, fluid, or any policy, as belady"
+        "fusion tiles, contiguous, fluid, or any policy, as belady"
     )
 
 
@@ -250,7 +250,7 @@ def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
         ("bert-tiny --set spn", "write --set NAME=VALUE"),
         ("bert-tiny --set energy.mac_pj=a", "must be a number, 0 or more"),
         ("bert-tiny --machine rtx2080ti,rtx", "no machine called 'rtx'"),
-        ("bert-tiny --lowering none", "use tiled, panel, weights or ideal"),
+        ("bert-tiny --mapper none", "use tiled, panel, weights or ideal"),
         ("bert-tiny --optimizer adam", "is for training; ask for training"),
         ("bert-tiny --param layres=2", "did you mean layers?"),
         ("bert-tiny --objective beauty", "choose one of energy, replay, time, traffic"),
@@ -274,13 +274,15 @@ def test_bad_input_is_one_line(run: Run, line: str, expected: str) -> None:
 
 
 def test_of_the_replay_optimizers_have_bounds(run: Run) -> None:
-    line = f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --objective replay -s belady,page,pieces"
+    line = (
+        f"sweep {NETWORK} --batch 2 --spm 64kB,128kB --objective replay -s belady,residency,fusion"
+    )
     ran = run(f"{line} --jobs 1 --json --time-limit 3")
     assert (ran.code, len(ran.record["rows"])) == (0, 6)
     for row in ran.record["rows"]:
         assert row["verified"]
-        bounded = row["scheduler"] == "page"  # a policy would need one of the line of bounds
-        assert (row["bound"] is not None) == bounded or row["scheduler"] == "pieces"
+        bounded = row["scheduler"] == "residency"  # a policy would need one of the line of bounds
+        assert (row["bound"] is not None) == bounded or row["scheduler"] == "fusion"
         assert row["bound"] is None or row["bound"] <= row["value"] * (1 + 1e-12)
         assert row["value"] <= row["time_s"]  # never later than with barriers
 

@@ -1,4 +1,4 @@
-"""Curves of made-up functions, and of real instances against direct solves."""
+"""Curves of made-up functions, and of real problems against direct solves."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.fluid import enclosed
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.sweeps.curve import BoundCurve, EnclosedOptimum
 from spmopt.verifier import bound
-from tests.strategies import instances
+from tests.strategies import problems
 
 BITS = 10
 
@@ -23,9 +23,9 @@ BITS = 10
 def line(
     value: Fraction, slope: int, capacity: int, above: Fraction = Fraction(0)
 ) -> EnclosedOptimum:
-    """A solve whose prices sum up to ``slope / 2**BITS``."""
+    """A solve whose dual values sum up to ``slope / 2**BITS``."""
     zero = np.zeros(2, np.int64)
-    prices = Certificate(
+    duals = Certificate(
         objective=MAKESPAN,
         bits=BITS,
         spm=np.array([slope, 0], np.int64),
@@ -33,13 +33,13 @@ def line(
         dram_out=zero,
     )
     return EnclosedOptimum(
-        capacity_bytes=capacity, lower=value, certificate=prices, upper=value * (1 + above)
+        capacity_bytes=capacity, lower=value, certificate=duals, upper=value * (1 + above)
     )
 
 
 def test_cut_and_chord_by_hand() -> None:
     curve = BoundCurve([0, 100, 200], 1e-3)
-    assert curve.wanted() == [0, 200]
+    assert curve.want() == [0, 200]
     curve.add(line(Fraction(1000), 5 * 2**BITS, 0))
     curve.add(line(Fraction(400), 2**BITS, 200))
     middle = curve.at(100)
@@ -47,9 +47,9 @@ def test_cut_and_chord_by_hand() -> None:
     assert middle.upper == 700
     assert middle.gap == Fraction(2, 5)
     assert middle.chord == (0, 200)
-    assert curve.wanted() == [100]
+    assert curve.want() == [100]
     curve.add(line(Fraction(500), 2**BITS, 100))
-    assert curve.wanted() == []
+    assert curve.want() == []
     assert curve.at(100).chord == (100,)
 
 
@@ -59,10 +59,10 @@ def test_a_solution_above_one_with_less_room_is_not_used() -> None:
     curve.add(line(Fraction(1000), 0, 100, above=Fraction(1, 2)))
     assert curve.at(100).upper == curve.at(50).upper == 1000
     assert curve.at(100).chord == (0,)
-    assert curve.wanted() == []
+    assert curve.want() == []
 
 
-def test_nearest_prices() -> None:
+def test_nearest_duals() -> None:
     curve = BoundCurve([0, 10, 20, 30], 1e-3)
     assert curve.nearest(10) is None
     low, high = line(Fraction(9), 0, 0), line(Fraction(9), 0, 20)
@@ -76,7 +76,7 @@ def test_nearest_prices() -> None:
 def test_a_solver_that_finds_nothing_does_not_go_on_for_ever() -> None:
     curve = BoundCurve(range(0, 40, 10), 1e-3)
     asked = []
-    while wanted := curve.wanted():
+    while wanted := curve.want():
         asked += wanted
         for capacity in wanted:
             curve.add(
@@ -90,15 +90,15 @@ def test_a_solver_that_finds_nothing_does_not_go_on_for_ever() -> None:
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 3000)), min_size=1, max_size=6))
 def test_encloses_the_maximum_of_lines(lines: list[tuple[int, int]]) -> None:
     """Convex and not rising: the largest of some falling lines and a floor."""
-    pieces = [(0, 10), *lines]
+    fusion = [(0, 10), *lines]
 
     def value(capacity: int) -> EnclosedOptimum:
-        best = max(pieces, key=lambda piece: piece[1] - piece[0] * capacity)
+        best = max(fusion, key=lambda piece: piece[1] - piece[0] * capacity)
         return line(Fraction(best[1] - best[0] * capacity), best[0] * 2**BITS, capacity)
 
     capacities = range(0, 101, 1)
     curve = BoundCurve(capacities, 1e-2)
-    while wanted := curve.wanted():
+    while wanted := curve.want():
         for capacity in wanted:
             curve.add(value(capacity))
     for capacity in capacities:
@@ -110,35 +110,35 @@ def test_encloses_the_maximum_of_lines(lines: list[tuple[int, int]]) -> None:
     assert curve.solves <= 30
 
 
-def at(instance: Instance, capacity_bytes: int) -> Instance:
-    return replace(instance, machine=replace(instance.machine, spm_bytes=capacity_bytes))
+def at(problem: Problem, capacity_bytes: int) -> Problem:
+    return replace(problem, machine=replace(problem.machine, spm_bytes=capacity_bytes))
 
 
-def solved(instance: Instance, objective: Objective, tolerance: float) -> EnclosedOptimum:
+def solved(problem: Problem, objective: Objective, tolerance: float) -> EnclosedOptimum:
     request = Request(objective=objective, tolerance=tolerance, threads=1)
-    prices, upper = enclosed(instance, request)
-    assert prices is not None
+    duals, upper = enclosed(problem, request)
+    assert duals is not None
     return EnclosedOptimum(
-        capacity_bytes=instance.machine.spm_bytes,
-        lower=bound(instance, prices),
-        certificate=prices,
+        capacity_bytes=problem.machine.spm_bytes,
+        lower=bound(problem, duals),
+        certificate=duals,
         upper=upper,
     )
 
 
 @pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC], ids=lambda o: o.name)
 @settings(max_examples=3, deadline=None)
-@given(instance=instances())
-def test_encloses_direct_solves(objective: Objective, instance: Instance) -> None:
-    page = instance.machine.page_bytes
-    least = instance.machine.spm_pages
+@given(problem=problems())
+def test_encloses_direct_solves(objective: Objective, problem: Problem) -> None:
+    page = problem.machine.page_bytes
+    least = problem.machine.spm_pages
     capacities = [page * pages for pages in range(least, least + 10)]
     curve = BoundCurve(capacities, 1e-2)
-    while wanted := curve.wanted():
+    while wanted := curve.want():
         for capacity in wanted:
-            curve.add(solved(at(instance, capacity), objective, 1e-3))
+            curve.add(solved(at(problem, capacity), objective, 1e-3))
     for capacity in capacities[::4]:
-        direct, found = solved(at(instance, capacity), objective, 1e-3), curve.at(capacity)
+        direct, found = solved(at(problem, capacity), objective, 1e-3), curve.at(capacity)
         assert found.lower is not None
         assert found.upper is not None
         assert direct.lower is not None
@@ -147,4 +147,4 @@ def test_encloses_direct_solves(objective: Objective, instance: Instance) -> Non
         assert direct.lower <= found.upper
         assert found.cut is not None
         assert found.cut.certificate is not None
-        assert bound(at(instance, capacity), found.cut.certificate) == found.lower
+        assert bound(at(problem, capacity), found.cut.certificate) == found.lower

@@ -10,7 +10,7 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.schedulers.registry import SCHEDULERS, SchedulerEntry
 from tests.cli.run import runner
 
@@ -18,16 +18,16 @@ MLP = str(Path(__file__).parents[2] / "instances" / "mlp.json")
 SPM = "640B,1280B"
 
 
-def nothing(instance: Instance) -> list[tuple[int, int, int]]:
+def nothing(problem: Problem) -> list[tuple[int, int, int]]:
     return []
 
 
-def broken(instance: Instance) -> Any:
-    raise KeyError(instance.name)
+def broken(problem: Problem) -> Any:
+    raise KeyError(problem.name)
 
 
-def greedy(instance: Instance) -> list[tuple[str, int, int]]:
-    return [(tensor.name, 0, len(instance.operations)) for tensor in instance.tensors]
+def greedy(problem: Problem) -> list[tuple[str, int, int]]:
+    return [(tensor.name, 0, len(problem.operations)) for tensor in problem.tensors]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -64,17 +64,17 @@ def test_the_command_says_so_by_its_code(
 
 def test_what_other_processes_cannot_import_is_refused() -> None:
     with pytest.raises(InputError, match=r"scheduler lambda: cannot be sent .* or give jobs=1$"):
-        spmopt.sweep(MLP, [lambda instance: []], spm=SPM, jobs=2)
-    assert len(spmopt.sweep(MLP, [lambda instance: []], spm=SPM).rows()) == 2
+        spmopt.sweep(MLP, [lambda problem: []], spm=SPM, jobs=2)
+    assert len(spmopt.sweep(MLP, [lambda problem: []], spm=SPM).rows()) == 2
 
 
 def test_two_of_one_name_are_told_apart_by_records() -> None:
-    instance = spmopt.lower(spmopt.load(MLP))
-    both = [lambda _: [], lambda _: greedy(instance)]
+    problem = spmopt.lower(spmopt.load(MLP))
+    both = [lambda _: [], lambda _: greedy(problem)]
     with pytest.raises(InputError, match=r"^schedulers: two are called lambda; name them"):
         spmopt.sweep(MLP, both, spm=SPM)
     with pytest.raises(InputError, match=r"^schedulers: two are called lambda; name them"):
-        spmopt.compare(instance, both)
+        spmopt.compare(problem, both)
     named = [SchedulerEntry(name=f"p{n}", target=each) for n, each in enumerate(both)]
-    assert [each.result.scheduler for each in spmopt.compare(instance, named)] == ["p0", "p1"]
-    assert len(spmopt.compare(instance, ["lru", "lru"])) == 1
+    assert [each.result.scheduler for each in spmopt.compare(problem, named)] == ["p0", "p1"]
+    assert len(spmopt.compare(problem, ["lru", "lru"])) == 1

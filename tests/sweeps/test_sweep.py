@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import Instance
-from spmopt.core.order import depth_first, reordered
+from spmopt.core.order import depth_first, reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import OUT_OF_TIME, Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.experiments.queue import TaskQueue
@@ -19,7 +19,7 @@ from spmopt.experiments.store import RowTable, merge
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
-from spmopt.io.files import write_instance
+from spmopt.io.files import write_problem
 from spmopt.policies import belady
 from spmopt.solving import solve
 from spmopt.sweeps import run, work
@@ -39,7 +39,7 @@ BERT = Network(
     training=True,
     batch=2,
     parameters=(("layers", 1), ("sequence", 32)),
-    lowering="panel",
+    mapper="panel",
 )
 SIZES = tuple(range(400_000, 800_001, 25_000))
 
@@ -74,8 +74,8 @@ def test_points_are_what_solving_them_gives() -> None:
     assert set(found) == {(size, name) for size in SIZES for name in ("belady", "fluid")}
     graph = load_network("bert-tiny", batch=2, training=True, layers=1, sequence=32)
     for size in SIZES[::8]:
-        instance = lower(graph, replace(MACHINE, spm_bytes=size), lowering="panel")
-        direct = solve(instance, "belady", Request(tolerance=1e-3, threads=1))
+        problem = lower(graph, replace(MACHINE, spm_bytes=size), mapper="panel")
+        direct = solve(problem, "belady", Request(tolerance=1e-3, threads=1))
         belady_here, fluid_here = found[size, "belady"], found[size, "fluid"]
         assert belady_here.totals == direct.totals
         assert belady_here.verified
@@ -99,11 +99,13 @@ def test_what_is_done_is_left_out_and_changes_nothing() -> None:
     assert swept(case, ["stream", "fluid"], list(every)) == {}
 
 
-def in_depth_first_order(instance: Instance, request: Request) -> Outcome:
-    order = depth_first(instance)
-    plan = belady(reordered(instance, order), request).plan
-    assert plan is not None
-    return Outcome(plan=replace(plan, steps=replace(plan.steps, operation=order)))
+def in_depth_first_order(problem: Problem, request: Request) -> Outcome:
+    order = depth_first(problem)
+    residency_plan = belady(reorder(problem, order), request).residency_plan
+    assert residency_plan is not None
+    return Outcome(
+        residency_plan=replace(residency_plan, steps=replace(residency_plan.steps, operation=order))
+    )
 
 
 def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,8 +117,8 @@ def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyP
     for size in sizes:
         walk, listed = found[size, "lru"], found[size, "belady"]
         assert (walk.order_name, listed.order_name) == ("depth-first", "listed")
-        instance = lower(graph, replace(MACHINE, spm_bytes=size))
-        turned = reordered(instance, depth_first(instance))
+        problem = lower(graph, replace(MACHINE, spm_bytes=size))
+        turned = reorder(problem, depth_first(problem))
         direct = solve(turned, "fluid", Request(tolerance=1e-3, threads=1)).bound
         assert direct is not None
         assert walk.bound == pytest.approx(direct, rel=2e-2)
@@ -127,19 +129,19 @@ def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyP
 
 
 def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
-    instance = tiny(
+    problem = tiny(
         {"w": (10, "in"), "x": (8, "in"), "y": (8, "keep")},
-        [Op(reads="w x", writes="y", stationary="w", cycles=3), Op(reads="x w", cycles=1)],
+        [Op(reads="w x", writes="y", required_resident="w", cycles=3), Op(reads="x w", cycles=1)],
         spm=40,
     )
-    write_instance(tmp_path / "i.json", instance)
-    network = Network(name=str(tmp_path / "i.json"), lowering=instance.lowering)
-    case = SweepCase(network=network, machine=instance.machine, capacities=(8, 12, 40))
-    found = swept(case, ["belady", "page", "fluid"])
+    write_problem(tmp_path / "i.json", problem)
+    network = Network(name=str(tmp_path / "i.json"), mapper=problem.mapper)
+    case = SweepCase(network=network, machine=problem.machine, capacities=(8, 12, 40))
+    found = swept(case, ["belady", "residency", "fluid"])
     status = {key: each.status for key, each in found.items()}
-    assert {status[8, name] for name in ("belady", "page", "fluid")} == {Status.INFEASIBLE}
-    assert status[40, "page"] is Status.OPTIMAL
-    assert Status.INFEASIBLE not in (status[12, "belady"], status[12, "page"])
+    assert {status[8, name] for name in ("belady", "residency", "fluid")} == {Status.INFEASIBLE}
+    assert status[40, "residency"] is Status.OPTIMAL
+    assert Status.INFEASIBLE not in (status[12, "belady"], status[12, "residency"])
     value, lower_bound = found[40, "fluid"].value, found[40, "fluid"].bound
     assert value is not None
     assert lower_bound is not None
@@ -147,14 +149,14 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
 
 
 def test_cuts_are_of_commands_without_set_up() -> None:
-    """Schedules are held against what the same prices prove with it, the relaxation without."""
+    """Schedules are held against what the same duals prove with it, the relaxation without."""
     machine = replace(MACHINE, dma_setup_cycles=300)
     case = SweepCase(network=BERT, machine=machine, capacities=SIZES[:2])
     (section,), _ = work.prepare(case)
     solved = enclose(section, None, SIZES[1], SEARCH)
     assert solved.certificate is not None
-    with_setups = [bound(section.instance(size), solved.certificate) for size in SIZES[:2]]
-    plain = section.instance(SIZES[1])
+    with_setups = [bound(section.problem(size), solved.certificate) for size in SIZES[:2]]
+    plain = section.problem(SIZES[1])
     plain = replace(plain, machine=replace(plain.machine, dma_setup_cycles=0))
     assert solved.lower == bound(plain, solved.certificate) < with_setups[1]
     between = Between(lower=solved.lower, upper=solved.upper, cut=solved, chord=(SIZES[1],))
@@ -181,7 +183,7 @@ def test_an_untrue_cut_is_an_error() -> None:
     solved = enclose(section, None, SIZES[-1], SEARCH)
     assert solved.lower is not None
     assert solved.certificate is not None
-    assert bound(section.instance(SIZES[-1]), solved.certificate) == solved.lower
+    assert bound(section.problem(SIZES[-1]), solved.certificate) == solved.lower
     known: dict[Order, Between] = {
         None: Between(lower=solved.lower + 1, upper=solved.upper, cut=solved, chord=())
     }
@@ -206,7 +208,7 @@ def test_a_bound_that_was_not_solved_in_time_is_marked() -> None:
     open_end = f"enclosed to within {float(100 * between.gap):.3g} % only"
     both: list[dict[Order, Between]] = [{}, {None: between}]
     for known in both:
-        lru, page = work.point(section, SIZES[0], ("lru", "page"), known, hurried)
+        lru, page = work.point(section, SIZES[0], ("lru", "residency"), known, hurried)
         assert lru.status is Status.FEASIBLE
         assert lru.note == f"its bound is from a relaxation {open_end}"
         assert "its bound is" in page.note or OUT_OF_TIME in page.note
@@ -220,11 +222,11 @@ def test_sections_and_policies_come_first() -> None:
     found, _ = work.prepare(case)
     parts = [section.capacities for section in found]
     assert [len(part) for part in parts] == [1, 3]
-    keys = list(swept(case, ["page", "belady", "fluid"]))
+    keys = list(swept(case, ["residency", "belady", "fluid"]))
     assert keys == [
         (size, name)
         for part in parts
-        for names in (("belady", "fluid"), ("page",))
+        for names in (("belady", "fluid"), ("residency",))
         for size in part
         for name in names
     ]

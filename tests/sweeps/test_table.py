@@ -19,7 +19,7 @@ COLUMNS = SweepColumns(["energy.mac_pj"])
 SWEEP = {"networks": ["resnet50"], "spm": "1MB:3MB:1MB"}
 CASE = SweepCase(
     network=Network(
-        name="resnet50", training=True, parameters=(("a", 1), ("b", 2)), lowering="panel"
+        name="resnet50", training=True, parameters=(("a", 1), ("b", 2)), mapper="panel"
     ),
     machine=load_machine("rtx2080ti"),
     capacities=(10**6, 2 * 10**6, 3 * 10**6),

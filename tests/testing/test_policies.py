@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
+from spmopt.core.mappings import fitting_mappings
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.testing import CHECKS, check_policy
@@ -24,41 +24,45 @@ from tests.policies.optima import OPTIMA, entries
 _RUNS = count()
 
 
-def keeps_all(instance: Instance) -> list[tuple[int, int, int]]:
-    return [(tensor, 0, len(instance.operations)) for tensor in range(len(instance.tensors))]
+def keeps_all(problem: Problem) -> list[tuple[int, int, int]]:
+    return [(tensor, 0, len(problem.operations)) for tensor in range(len(problem.tensors))]
 
 
-def forgets_stores(instance: Instance, request: Request) -> Outcome:
-    found = belady(instance, request)
-    assert found.plan is not None
-    return replace(found, plan=replace(found.plan, stores=Stores.empty()))
+def forgets_stores(problem: Problem, request: Request) -> Outcome:
+    found = belady(problem, request)
+    assert found.residency_plan is not None
+    return replace(found, residency_plan=replace(found.residency_plan, stores=Stores.empty()))
 
 
-def wavers(instance: Instance, request: Request) -> Outcome:
-    return (belady if next(_RUNS) % 2 else stream)(instance, request)
+def wavers(problem: Problem, request: Request) -> Outcome:
+    return (belady if next(_RUNS) % 2 else stream)(problem, request)
 
 
-def does_not_look_at_room(instance: Instance) -> Plan:
-    count = len(instance.operations)
-    modes = np.zeros(count, np.int64)
+def does_not_look_at_room(problem: Problem) -> ResidencyPlan:
+    count = len(problem.operations)
+    mappings = np.zeros(count, np.int64)
     nothing = Residency.empty(), Stores.empty()
-    return Plan(steps=Steps.listed(modes), residency=nothing[0], stores=nothing[1])
+    return ResidencyPlan(steps=Steps.listed(mappings), residency=nothing[0], stores=nothing[1])
 
 
-def knows_time_only(instance: Instance, request: Request) -> Outcome:
-    return belady(instance, request) if request.objective.unit == "cycles" else Outcome(plan=None)
+def knows_time_only(problem: Problem, request: Request) -> Outcome:
+    return (
+        belady(problem, request)
+        if request.objective.unit == "cycles"
+        else Outcome(residency_plan=None)
+    )
 
 
-def proves_too_much(instance: Instance, request: Request) -> Outcome:
-    zero = np.zeros(len(instance.operations), np.int64)
+def proves_too_much(problem: Problem, request: Request) -> Outcome:
+    zero = np.zeros(len(problem.operations), np.int64)
     wrong = Certificate(
         objective=request.objective, bits=4, spm=zero - 1, dram_in=zero, dram_out=zero
     )
-    return replace(stream(instance, request), certificate=wrong)
+    return replace(stream(problem, request), certificate=wrong)
 
 
-def gives_up_when_stopped(instance: Instance, request: Request) -> Outcome:
-    return Outcome(plan=None) if request.stop() else belady(instance, request)
+def gives_up_when_stopped(problem: Problem, request: Request) -> Outcome:
+    return Outcome(residency_plan=None) if request.stop() else belady(problem, request)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +88,14 @@ def test_what_is_wrong_is_found(
 
 
 def test_a_schedule_that_is_too_good_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    too_much = [replace(known, makespan=known.makespan + 10**6) for known in suite._known()[:3]]
-    monkeypatch.setattr(suite, "_known", lambda: tuple(too_much))
+    too_much = [replace(known, makespan=known.makespan + 10**6) for known in suite._look_up()[:3]]
+    monkeypatch.setattr(suite, "_look_up", lambda: tuple(too_much))
     with pytest.raises(AssertionError, match="is less than the optimum"):
         suite.check_optimum(belady)
 
 
 def test_optima_are_those_of_all_schedules() -> None:
-    known = suite._known()
+    known = suite._look_up()
     assert len(known) == 30
     assert OPTIMA.is_file()
     again = entries(8)
@@ -105,6 +109,8 @@ def test_optima_are_those_of_all_schedules() -> None:
 def test_edges_are_edges() -> None:
     edges = list(suite._edges())
     assert len(edges) == 10
-    full = [each for each in edges if fitting_modes(each)[0] == 0 and each.machine.spm_bytes == 16]
+    full = [
+        each for each in edges if fitting_mappings(each)[0] == 0 and each.machine.spm_bytes == 16
+    ]
     assert full
     assert len(CHECKS) == len({check.__name__ for check in CHECKS}) == 8

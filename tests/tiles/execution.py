@@ -8,16 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import find
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
-from spmopt.tiles.passes import backward
 from spmopt.verifier import require_legal
-from tests.policies.owed import plan_of
+from tests.policies.owed import residency_plan_of
 from tests.tiles.cases import machine
 from tests.tiles.maps import convolved, sizes
 from tests.tiles.simulate import Matrix, simulate
@@ -65,11 +65,11 @@ class Case:
     spm_bytes: int
     resident: bool
     objective: Objective
-    schedulers: tuple[str, ...] = ("belady", "page")
+    schedulers: tuple[str, ...] = ("belady", "residency")
     add_early: bool = False
 
     @cached_property
-    def instance(self) -> Instance:
+    def problem(self) -> Problem:
         small = machine(self.spm_bytes, page_bytes=16)
         return backward(
             self.cells, small, self.order, resident=self.resident, add_early=self.add_early
@@ -82,15 +82,17 @@ class Case:
     def schedules(self) -> list[Schedule]:
         """Legal ones, each scheduler asked alone: no test here reads a bound."""
         request = Request(objective=self.objective, threads=1)
-        plans = [plan_of(find(name).load()(self.instance, request)) for name in self.schedulers]
-        found = [assemble(self.instance, plan) for plan in plans]
+        residency_plans = [
+            residency_plan_of(find(name).load()(self.problem, request)) for name in self.schedulers
+        ]
+        found = [assemble(self.problem, residency_plan) for residency_plan in residency_plans]
         for schedule in found:
-            require_legal(self.instance, schedule)
+            require_legal(self.problem, schedule)
         return found
 
     def check(self, schedule: Schedule) -> None:
         """Every product once, and the gradients exact."""
-        computed = simulate(self.cells, self.instance, schedule, self.given)
+        computed = simulate(self.cells, self.problem, schedule, self.given)
         both = bool(((self.order >= 0) & (self.order < self.cells.products)).any())
         expected = [
             f"{gradient}({i},{k},{j})"
@@ -107,5 +109,5 @@ class Case:
         """Whether a tile of dX or dW is brought in from DRAM."""
         commands = schedule.commands
         inward = np.isin(commands.kind, (Command.LOAD, Command.STREAM_IN))
-        names = [self.instance.tensors[t].name for t in commands.tensor[inward].tolist()]
+        names = [self.problem.tensors[t].name for t in commands.tensor[inward].tolist()]
         return any(name.startswith(("dX", "dW")) for name in names)

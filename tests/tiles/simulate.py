@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.instance import Instance
 from spmopt.core.operation import Operation
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import TileGrid
@@ -39,24 +39,24 @@ class Computed:
 
 
 def simulate(
-    grid: TileGrid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
+    grid: TileGrid, problem: Problem, schedule: Schedule, given: dict[str, Matrix]
 ) -> Computed:
     """Compute from ``given`` (dY, X, W) as ``schedule`` says."""
-    run = _Run(grid, instance, schedule, given)
+    run = _Run(grid, problem, schedule, given)
     ran = [run.step(step) for step in range(len(schedule.steps))]
     return Computed(dx=run.matrix("dX"), dw=run.matrix("dW"), y=run.matrix("Y"), ran=ran)
 
 
 class _Run:
     def __init__(
-        self, grid: TileGrid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
+        self, grid: TileGrid, problem: Problem, schedule: Schedule, given: dict[str, Matrix]
     ) -> None:
         self._grid = grid
-        self._instance = instance
+        self._problem = problem
         self._schedule = schedule
-        self._page = instance.machine.page_bytes
-        self._spm: Bytes = np.full(instance.machine.spm_pages * self._page, JUNK, np.uint8)
-        self._dram: list[Bytes] = [self._initial(t, given) for t in range(len(instance.tensors))]
+        self._page = problem.machine.page_bytes
+        self._spm: Bytes = np.full(problem.machine.spm_pages * self._page, JUNK, np.uint8)
+        self._dram: list[Bytes] = [self._initial(t, given) for t in range(len(problem.tensors))]
 
     def matrix(self, name: str) -> Matrix:
         """A matrix, put together from its tiles in DRAM; of a feature map, whose tiles overlap,
@@ -67,7 +67,7 @@ class _Run:
             return self._map()
         lengths = {"M": layer.m, "K": layer.k, "N": layer.n}
         whole: Matrix = np.zeros([lengths[axis] for axis in _AXES[name]], np.int32)
-        for tensor, record in enumerate(self._instance.tensors):
+        for tensor, record in enumerate(self._problem.tensors):
             if record.name.startswith(f"{name}["):
                 part = self._slices(tensor)
                 shape = whole[part].shape
@@ -76,7 +76,7 @@ class _Run:
 
     def _map(self) -> Matrix:
         whole: Matrix = np.zeros(sizes(self._grid.layer), np.int32)
-        for tensor, record in enumerate(self._instance.tensors):
+        for tensor, record in enumerate(self._problem.tensors):
             if record.name.startswith("dX["):
                 places = self._elements(tensor)
                 numbers = self._dram[tensor].view(np.int32)
@@ -89,7 +89,7 @@ class _Run:
         window, rows, columns = self._grid.layer.window, *self._ranges(tensor)
         assert window is not None
         found = touched(window, rows, columns)
-        assert self._instance.tensors[tensor].size_bytes == 4 * max(1, len(found))
+        assert self._problem.tensors[tensor].size_bytes == 4 * max(1, len(found))
         return found
 
     def _ranges(self, tensor: int) -> tuple[range, range]:
@@ -106,7 +106,7 @@ class _Run:
         """Run one step; return the name of its operation."""
         places = self._places(step)
         self._forget(places)
-        operation = self._instance.operations[int(self._schedule.steps.operation[step])]
+        operation = self._problem.operations[int(self._schedule.steps.operation[step])]
         rows = np.flatnonzero(self._schedule.commands.step == step).tolist()
         streams, later = [], []
         for row in rows:
@@ -132,7 +132,7 @@ class _Run:
         return operation.name
 
     def _initial(self, tensor: int, given: dict[str, Matrix]) -> Bytes:
-        record = self._instance.tensors[tensor]
+        record = self._problem.tensors[tensor]
         if not record.in_dram:
             return np.full(record.size_bytes, JUNK, np.uint8)
         name, _, _ = self._tile(tensor)
@@ -143,7 +143,7 @@ class _Run:
         return tile.reshape(-1).view(np.uint8).copy()
 
     def _tile(self, tensor: int) -> tuple[str, int, int]:
-        found = _TILE.fullmatch(self._instance.tensors[tensor].name)
+        found = _TILE.fullmatch(self._problem.tensors[tensor].name)
         assert found is not None
         return found[1], int(found[2]), int(found[3])
 
@@ -172,7 +172,7 @@ class _Run:
         return places
 
     def _forget(self, places: dict[tuple[int, int], int]) -> None:
-        free = np.ones(self._instance.machine.spm_pages, np.bool_)
+        free = np.ones(self._problem.machine.spm_pages, np.bool_)
         free[list(places.values())] = False
         self._spm.reshape(-1, self._page)[free] = JUNK
 
@@ -205,7 +205,7 @@ class _Run:
         """What the operation sees of each tensor that it reads: junk where nothing is there."""
         seen: dict[int, Bytes] = {}
         for tensor in operation.reads:
-            size = self._instance.tensors[tensor].size_bytes
+            size = self._problem.tensors[tensor].size_bytes
             seen[tensor] = np.full(size, JUNK, np.uint8)
             kept = slice(0, self._resident(tensor, step))
             seen[tensor][kept] = self._spm[self._addresses(tensor, kept, places)]
@@ -215,7 +215,7 @@ class _Run:
 
     def _multiply(self, operation: Operation, inputs: dict[int, Bytes]) -> dict[int, Bytes]:
         """The tile products that an operation is named by, each added to what it writes."""
-        tiles = {self._instance.tensors[t].name: self._numbers(t, inputs[t]) for t in inputs}
+        tiles = {self._problem.tensors[t].name: self._numbers(t, inputs[t]) for t in inputs}
         results = {}
         for name, written in zip(operation.name.split("+"), operation.writes, strict=True):
             found = _PRODUCT.fullmatch(name)

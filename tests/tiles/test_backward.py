@@ -1,4 +1,4 @@
-"""The instance of a backward pass: sizes, costs and precedence by hand."""
+"""The problem of a backward pass: sizes, costs and precedence by hand."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import SystolicArray
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.table import Ints
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid, machine
 
 RAGGED = grid((5, 4, 7), (2, 4, 3))  # 3 x 1 x 3 tiles; the last ones are 1 along M and N
 ORDER = ORDERS["interleaved"].through(RAGGED)
 
 
-def tensor_sizes(instance: Instance, matrix: str) -> list[int]:
-    return [t.size_bytes for t in instance.tensors if t.name.startswith(f"{matrix}[")]
+def tensor_sizes(problem: Problem, matrix: str) -> list[int]:
+    return [t.size_bytes for t in problem.tensors if t.name.startswith(f"{matrix}[")]
 
 
 def test_tiles_are_tensors() -> None:
-    instance = backward(RAGGED, machine(4096), ORDER, element_bytes=2)
-    assert (instance.name, instance.lowering) == ("fc", "tiles")
-    assert instance.source == (
+    problem = backward(RAGGED, machine(4096), ORDER, element_bytes=2)
+    assert (problem.name, problem.mapper) == ("fc", "tiles")
+    assert problem.source == (
         "gradients of a product, M 5, K 4, N 7, in tiles of 2, 4, 3, elements of 2 bytes"
     )
-    assert tensor_sizes(instance, "dY") == [12, 12, 4, 12, 12, 4, 6, 6, 2]
-    assert tensor_sizes(instance, "X") == tensor_sizes(instance, "dX") == [16, 16, 8]
-    assert tensor_sizes(instance, "W") == tensor_sizes(instance, "dW") == [24, 24, 8]
-    for tensor in instance.tensors:
+    assert tensor_sizes(problem, "dY") == [12, 12, 4, 12, 12, 4, 6, 6, 2]
+    assert tensor_sizes(problem, "X") == tensor_sizes(problem, "dX") == [16, 16, 8]
+    assert tensor_sizes(problem, "W") == tensor_sizes(problem, "dW") == [24, 24, 8]
+    for tensor in problem.tensors:
         result = tensor.name.startswith("d") and not tensor.name.startswith("dY")
         assert (tensor.in_dram, tensor.keep) == (not result, result)
-    kinds = {tensor.name.partition("[")[0]: tensor.kind for tensor in instance.tensors}
+    kinds = {tensor.name.partition("[")[0]: tensor.kind for tensor in problem.tensors}
     assert kinds == {
         "dY": TensorKind.GRADIENT,
         "X": TensorKind.ACTIVATION,
@@ -49,9 +49,9 @@ def test_tiles_are_tensors() -> None:
 
 
 def test_products_are_operations() -> None:
-    instance = backward(RAGGED, machine(4096), ORDER)
-    names = instance.tensor_names
-    operations = {operation.name: operation for operation in instance.operations}
+    problem = backward(RAGGED, machine(4096), ORDER)
+    names = problem.tensor_names
+    operations = {operation.name: operation for operation in problem.operations}
     assert len(operations) == 2 * RAGGED.products
     for i, j in np.ndindex(3, 3):
         dx, dw = operations[f"dX({i},0,{j})"], operations[f"dW({i},0,{j})"]
@@ -64,9 +64,9 @@ def test_products_are_operations() -> None:
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_first_product_of_a_tile_writes_it_blindly(name: str) -> None:
     cells = grid((5, 7, 6), (2, 3, 2))
-    instance = backward(cells, machine(4096), ORDERS[name].through(cells))
+    problem = backward(cells, machine(4096), ORDERS[name].through(cells))
     first: dict[int, int] = {}
-    for step, operation in enumerate(instance.operations):
+    for step, operation in enumerate(problem.operations):
         (result,) = operation.writes
         earliest = first.setdefault(result, step)
         assert (result in operation.reads) == (step != earliest)
@@ -76,51 +76,51 @@ def test_the_first_product_of_a_tile_writes_it_blindly(name: str) -> None:
 
 def test_sums_commute_but_for_the_first_product() -> None:
     cells = grid((1, 1, 3), (1, 1, 1))  # dX is a sum of three products
-    instance = backward(cells, machine(4096), np.array([0, 1, 2, 3, 4, 5]))
-    swapped = reordered(instance, np.array([0, 2, 1, 3, 4, 5]))
+    problem = backward(cells, machine(4096), np.array([0, 1, 2, 3, 4, 5]))
+    swapped = reorder(problem, np.array([0, 2, 1, 3, 4, 5]))
     assert [op.name for op in swapped.operations[:3]] == ["dX(0,0,0)", "dX(0,0,2)", "dX(0,0,1)"]
     with pytest.raises(InputError, match="predecessor"):
-        reordered(instance, np.array([1, 0, 2, 3, 4, 5]))
+        reorder(problem, np.array([1, 0, 2, 3, 4, 5]))
 
 
 def test_costs_of_a_product() -> None:
     array = SystolicArray(rows=2, columns=3)
-    instance = backward(RAGGED, machine(4096, array=array), ORDER)
-    modes = {operation.name: operation.modes[0] for operation in instance.operations}
+    problem = backward(RAGGED, machine(4096, array=array), ORDER)
+    mappings = {operation.name: operation.mappings[0] for operation in problem.operations}
     # The tile at the far edge: 1 along M, 4 along K, 1 along N.
-    assert modes["dX(2,0,2)"].compute_cycles == systolic_cycles(array, Gemm(m=1, k=1, n=4))
-    assert modes["dW(2,0,2)"].compute_cycles == systolic_cycles(array, Gemm(m=4, k=1, n=1))
-    assert modes["dX(0,0,0)"].compute_cycles == systolic_cycles(array, Gemm(m=2, k=3, n=4))
-    assert modes["dW(0,0,0)"].compute_cycles == systolic_cycles(array, Gemm(m=4, k=2, n=3))
+    assert mappings["dX(2,0,2)"].compute_cycles == systolic_cycles(array, Gemm(m=1, k=1, n=4))
+    assert mappings["dW(2,0,2)"].compute_cycles == systolic_cycles(array, Gemm(m=4, k=1, n=1))
+    assert mappings["dX(0,0,0)"].compute_cycles == systolic_cycles(array, Gemm(m=2, k=3, n=4))
+    assert mappings["dW(0,0,0)"].compute_cycles == systolic_cycles(array, Gemm(m=4, k=2, n=3))
     # dY 2 x 3 and W 4 x 3; then dX 2 x 4 too.
-    first, second = modes["dX(0,0,0)"], modes["dX(0,0,1)"]
+    first, second = mappings["dX(0,0,0)"], mappings["dX(0,0,1)"]
     assert (first.spm_read_bytes, first.spm_write_bytes) == (4 * (6 + 12), 4 * 8)
     assert (second.spm_read_bytes, second.spm_write_bytes) == (4 * (6 + 12 + 8), 4 * 8)
-    assert sum(mode.macs for mode in modes.values()) == 2 * prod((5, 4, 7))
+    assert sum(mapping.macs for mapping in mappings.values()) == 2 * prod((5, 4, 7))
 
 
 def test_without_an_array_by_throughput() -> None:
-    instance = backward(RAGGED, machine(4096), ORDER)
-    cycles = {op.name: op.modes[0].compute_cycles for op in instance.operations}
+    problem = backward(RAGGED, machine(4096), ORDER)
+    cycles = {op.name: op.mappings[0].compute_cycles for op in problem.operations}
     assert cycles["dX(0,0,0)"] == 3  # 2 x 24 operations, 20 a cycle
     assert cycles["dW(2,0,2)"] == 1
 
 
 @pytest.mark.parametrize("resident", [True, False])
 def test_tiles_stay_while_they_are_used(resident: bool) -> None:
-    instance = backward(RAGGED, machine(4096), ORDER, resident=resident)
-    for operation in instance.operations:
-        (mode,) = operation.modes
-        assert [o.stationary for o in mode.operands] == [resident] * 3
-        assert (mode.scratch_bytes, {o.passes for o in mode.operands}) == (0, {1})
+    problem = backward(RAGGED, machine(4096), ORDER, resident=resident)
+    for operation in problem.operations:
+        (mapping,) = operation.mappings
+        assert [o.required_resident for o in mapping.operands] == [resident] * 3
+        assert (mapping.scratch_bytes, {o.fetches for o in mapping.operands}) == (0, {1})
 
 
 def test_dw_alone() -> None:
     order = ORDERS["sequential"].through(RAGGED, input_gradient=False)
-    instance = backward(RAGGED, machine(4096), order)
-    assert {op.kind for op in instance.operations} == {"dW"}
-    assert len(instance.operations) == RAGGED.products
-    assert {name.partition("[")[0] for name in instance.tensor_names} == {"dY", "X", "dW"}
+    problem = backward(RAGGED, machine(4096), order)
+    assert {op.kind for op in problem.operations} == {"dW"}
+    assert len(problem.operations) == RAGGED.products
+    assert {name.partition("[")[0] for name in problem.tensor_names} == {"dY", "X", "dW"}
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from spmopt.solving import solve
 from spmopt.tiles.case import LayerCase
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, on_cores, scaled
-from spmopt.tiles.passes import backward
+from spmopt.tiles.partition import Partition, on_cores, scale
 from spmopt.tiles.program import PassProgram
 from spmopt.tiles.run import run
 from spmopt.tiles.tiling import evaluate
@@ -52,19 +52,19 @@ def test_a_step_ends_no_sooner_than_its_banks(
     cells: TileGrid, order: Order, read: int, write: int, cores: int
 ) -> None:
     products = on_cores(cells, Partition(axis="m", parts=cores), order, cores)
-    free = scaled(SPM, cores)
-    held = scaled(replace(SPM, memory=banks(read, write)), cores)
+    free = scale(SPM, cores)
+    held = scale(replace(SPM, memory=banks(read, write)), cores)
     before, after = (backward(cells, on, products) for on in (free, held))
     for was, now in zip(before.operations, after.operations, strict=True):
-        (mode,), (other,) = was.modes, now.modes
+        (mapping,), (other,) = was.mappings, now.mappings
         # A cycle is a second.
-        seconds = Fraction(mode.spm_read_bytes, cores * read) + Fraction(
-            mode.spm_write_bytes, cores * write
+        seconds = Fraction(mapping.spm_read_bytes, cores * read) + Fraction(
+            mapping.spm_write_bytes, cores * write
         )
-        assert other.compute_cycles == max(mode.compute_cycles, ceil(seconds))
-        assert replace(other, compute_cycles=mode.compute_cycles) == mode
+        assert other.compute_cycles == max(mapping.compute_cycles, ceil(seconds))
+        assert replace(other, compute_cycles=mapping.compute_cycles) == mapping
     computed = PassProgram.of(cells, held, products).timeline().compute_cycles
-    assert computed.tolist() == listed_timeline(after).compute_cycles.tolist()
+    assert computed.tolist() == timeline_in_order(after).compute_cycles.tolist()
 
 
 def test_quick_figures_are_those_of_the_schedule() -> None:

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
 from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.order_search import good_order
-from spmopt.tiles.passes import backward
 from spmopt.tiles.window import Window
-from tests.policies.owed import plan_of, totals
+from tests.policies.owed import residency_plan_of, totals
 from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.maps import CONVOLUTIONS, convolution
@@ -30,8 +30,8 @@ from tests.tiles.maps import CONVOLUTIONS, convolution
 PAGE = 64
 
 
-def computing_of(instance: Instance) -> int:
-    return sum(operation.modes[0].compute_cycles for operation in instance.operations)
+def computing_of(problem: Problem) -> int:
+    return sum(operation.mappings[0].compute_cycles for operation in problem.operations)
 
 
 def tiles_machine(spm_tiles: int, *, duplex: bool = False) -> Machine:
@@ -103,11 +103,13 @@ def test_never_above_a_schedule(
     cells = grid(sizes, tile)
     largest = max(tile[a] * tile[b] * 4 for a, b in ((0, 1), (1, 2), (0, 2)))
     small = machine((3 * -(-largest // 16) + spare_pages) * 16, page_bytes=16)
-    instance = backward(cells, small, order.through(cells, input_gradient=both), resident=resident)
+    problem = backward(cells, small, order.through(cells, input_gradient=both), resident=resident)
     bound = traffic_bound(cells, small, input_gradient=both)
-    cycles = makespan_bound(small, computing_of(instance), bound.size_bytes)
+    cycles = makespan_bound(small, computing_of(problem), bound.size_bytes)
     for name in ("stream", "belady:granularity=page"):
-        found = totals(instance, plan_of(find(name).load()(instance, Request(objective=TRAFFIC))))
+        found = totals(
+            problem, residency_plan_of(find(name).load()(problem, Request(objective=TRAFFIC)))
+        )
         assert found.traffic_bytes >= bound.size_bytes
         assert found.makespan_cycles >= cycles
 
@@ -116,10 +118,10 @@ def test_never_above_a_schedule(
 @given(cells=CONVOLUTIONS, both=st.booleans())
 def test_what_is_compulsory_of_a_feature_map(cells: TileGrid, both: bool) -> None:
     small = machine(10**6, page_bytes=16)
-    instance = backward(cells, small, ORDERS["dx-major"].through(cells, input_gradient=both))
+    problem = backward(cells, small, ORDERS["dx-major"].through(cells, input_gradient=both))
     found = traffic_bound(cells, small, input_gradient=both)
     assert found.size_bytes == found.compulsory_bytes
-    assert found.compulsory_bytes == sum(tensor.size_bytes for tensor in instance.tensors)
+    assert found.compulsory_bytes == sum(tensor.size_bytes for tensor in problem.tensors)
 
 
 def little_room(generator: np.random.Generator, both: bool) -> tuple[TileGrid, Machine]:
@@ -161,11 +163,13 @@ def test_never_above_a_schedule_of_a_feature_map(seed: int) -> None:
         walks.through(cells, input_gradient=both),
     ):
         for resident, policy in ((True, "double-buffer:reuse=sums"), (False, "stream")):
-            instance = backward(cells, small, order, resident=resident)
-            cycles = makespan_bound(small, computing_of(instance), bound)
+            problem = backward(cells, small, order, resident=resident)
+            cycles = makespan_bound(small, computing_of(problem), bound)
             for name in (policy, "belady:granularity=page"):
-                plan = plan_of(find(name).load()(instance, Request(objective=TRAFFIC)))
-                found = totals(instance, plan)
+                residency_plan = residency_plan_of(
+                    find(name).load()(problem, Request(objective=TRAFFIC))
+                )
+                found = totals(problem, residency_plan)
                 assert found.traffic_bytes >= bound
                 assert found.makespan_cycles >= cycles
 
@@ -242,7 +246,7 @@ def test_least_touched_is_concave(box: tuple[int, int, int]) -> None:
 def test_time_of_both_channels() -> None:
     cells = grid((4, 4, 4), (4, 4, 4))
     for duplex, cycles in ((False, 5), (True, 3)):
-        instance = backward(cells, tiles_machine(3, duplex=duplex), np.arange(2))
-        computing = computing_of(instance)
-        assert makespan_bound(instance.machine, computing, 5 * PAGE) == cycles
-        assert makespan_bound(instance.machine, computing, 0) == computing == 2
+        problem = backward(cells, tiles_machine(3, duplex=duplex), np.arange(2))
+        computing = computing_of(problem)
+        assert makespan_bound(problem.machine, computing, 5 * PAGE) == cycles
+        assert makespan_bound(problem.machine, computing, 0) == computing == 2

@@ -12,8 +12,8 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS, parse_order
-from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid
 from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
 
@@ -27,7 +27,7 @@ def moved(shape: tuple[int, int, int], spm_tiles: int, order: str) -> int:
     cells = grid((4 * i, 4 * k, 4 * j), (4, 4, 4))
     products = parse_order(order, cells.layer).through(cells)
     result = solve(
-        backward(cells, tiles_machine(spm_tiles), products), "page", Request(objective=TRAFFIC)
+        backward(cells, tiles_machine(spm_tiles), products), "residency", Request(objective=TRAFFIC)
     )
     assert result.status is Status.OPTIMAL
     assert result.totals is not None

@@ -1,4 +1,4 @@
-"""Several cores in lock-step: steps, instances by hand, machines."""
+"""Several cores in lock-step: steps, problems by hand, machines."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import SystolicArray
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.table import Ints
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import (
     Partition,
     on_cores,
     parse_partition,
-    partitioned,
-    scaled,
+    partition,
+    scale,
 )
-from spmopt.tiles.passes import backward
 from spmopt.tiles.program import IDLE
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.test_partition import ANY_GRID, ANY_PARTITION
@@ -41,12 +41,12 @@ def steps(cells: TileGrid, cut: str, cores: int) -> list[list[int]]:
     return table
 
 
-def described(instance: Instance) -> list[tuple[str, list[str], list[str], tuple[int, ...]]]:
-    """Every operation: its name, what it reads and writes, its predecessors."""
-    names = instance.tensor_names
+def described(problem: Problem) -> list[tuple[str, list[str], list[str], tuple[int, ...]]]:
+    """Every operation: its name, its inputs and writes, its predecessors."""
+    names = problem.tensor_names
     return [
         (op.name, [names[t] for t in op.reads], [names[t] for t in op.writes], op.predecessors)
-        for op in instance.operations
+        for op in problem.operations
     ]
 
 
@@ -73,15 +73,15 @@ def test_every_product_once_on_some_core(
     assert (busy[1:] <= busy[:-1]).all()
     assert table.shape[1] == cores
     if cores == 1:
-        assert np.array_equal(table[:, 0], partitioned(cells, cut, order))
+        assert np.array_equal(table[:, 0], partition(cells, cut, order))
 
 
 def test_two_cores_along_m_by_hand() -> None:
     cells = grid((3, 2, 4), (2, 2, 4))  # two tiles along M, the second has one row
     array = SystolicArray(rows=2, columns=3)
     table = on_cores(cells, parse_partition("m/2"), SEQUENTIAL, 2)
-    instance = backward(cells, machine(4096, array=array), table)
-    assert described(instance) == [
+    problem = backward(cells, machine(4096, array=array), table)
+    assert described(problem) == [
         (
             "dX(0,0,0)+dX(1,0,0)",
             ["dY[0,0]", "W[0,0]", "dY[1,0]"],  # both cores use W: it is there once
@@ -96,7 +96,7 @@ def test_two_cores_along_m_by_hand() -> None:
         ),
         ("sum dW[0,0]", ["dW[0,0]", "dW@1[0,0]"], ["dW[0,0]"], (1,)),
     ]
-    (dx,), (dw,), (total,) = (operation.modes for operation in instance.operations)
+    (dx,), (dw,), (total,) = (operation.mappings for operation in problem.operations)
     # dX: 2 x 4 by 4 x 2 on core 0, one row on core 1. dW: 2 x 2 by 2 x 4, one column by one row.
     assert dx.compute_cycles == systolic_cycles(array, Gemm(m=2, k=4, n=2)) == 7
     assert dw.compute_cycles == systolic_cycles(array, Gemm(m=2, k=2, n=4)) == 10
@@ -107,24 +107,22 @@ def test_two_cores_along_m_by_hand() -> None:
     assert (dx.spm_read_bytes, dx.spm_write_bytes) == (32 + 32 + 16, 16 + 8)
     assert (dw.spm_read_bytes, dw.spm_write_bytes) == (32 + 16 + 16 + 8, 64)
     assert (total.spm_read_bytes, total.spm_write_bytes) == (64, 32)
-    assert [len(mode.operands) for mode in (dx, dw, total)] == [5, 6, 2]
-    partial = instance.tensors[-1]
+    assert [len(mapping.operands) for mapping in (dx, dw, total)] == [5, 6, 2]
+    partial = problem.tensors[-1]
     assert (partial.name, partial.size_bytes) == ("dW@1[0,0]", 32)
     assert (partial.kind, partial.in_dram, partial.keep) == (
         TensorKind.WEIGHT_GRADIENT,
         False,
         False,
     )
-    assert [op.kind for op in instance.operations] == ["dX", "dW", "sum"]
-    assert instance.source.endswith("elements of 4 bytes, on 2 cores")
+    assert [op.kind for op in problem.operations] == ["dX", "dW", "sum"]
+    assert problem.source.endswith("elements of 4 bytes, on 2 cores")
 
 
 def test_along_n_dx_is_summed() -> None:
     cells = grid((1, 1, 2), (1, 1, 1))
-    instance = backward(
-        cells, machine(4096), on_cores(cells, parse_partition("n/2"), SEQUENTIAL, 2)
-    )
-    assert described(instance) == [
+    problem = backward(cells, machine(4096), on_cores(cells, parse_partition("n/2"), SEQUENTIAL, 2))
+    assert described(problem) == [
         (
             "dX(0,0,0)+dX(0,0,1)",
             ["dY[0,0]", "W[0,0]", "dY[0,1]", "W[0,1]"],
@@ -140,15 +138,15 @@ def test_along_k_nothing_is_summed() -> None:
     cells = grid((4, 6, 4), (2, 2, 2))
     for cores in (2, 3):
         table = on_cores(cells, Partition(axis="k", parts=cores), SEQUENTIAL, cores)
-        instance = backward(cells, machine(4096), table)
-        assert not any("@" in name for name in instance.tensor_names)
-        assert len(instance.operations) == len(table)
+        problem = backward(cells, machine(4096), table)
+        assert not any("@" in name for name in problem.tensor_names)
+        assert len(problem.operations) == len(table)
 
 
 def test_later_products_update_what_their_own_core_sums() -> None:
     cells = grid((4, 1, 1), (1, 1, 1))
-    instance = backward(cells, machine(4096), baseline(cells, 2))
-    assert described(instance)[2:] == [
+    problem = backward(cells, machine(4096), baseline(cells, 2))
+    assert described(problem)[2:] == [
         (
             "dW(0,0,0)+dW(2,0,0)",
             ["dY[0,0]", "X[0,0]", "dY[2,0]", "X[2,0]"],
@@ -181,29 +179,29 @@ def test_additions_come_last_or_as_soon_as_they_can() -> None:
 
 def test_a_core_that_never_works_needs_no_partial_tiles() -> None:
     cells = grid((2, 1, 1), (1, 1, 1))
-    instance = backward(cells, machine(4096), baseline(cells, 8))
-    assert [name for name in instance.tensor_names if "@" in name] == ["dW@1[0,0]"]
-    assert instance.operations[0].name == "dX(0,0,0)+dX(1,0,0)"
+    problem = backward(cells, machine(4096), baseline(cells, 8))
+    assert [name for name in problem.tensor_names if "@" in name] == ["dW@1[0,0]"]
+    assert problem.operations[0].name == "dX(0,0,0)+dX(1,0,0)"
 
 
 def test_cores_at_different_gradients() -> None:
     cells = grid((3, 1, 1), (1, 1, 1))
-    instance = backward(cells, machine(4096), np.array(steps(cells, "m/2", 2)))
-    assert [op.kind for op in instance.operations] == ["dX", "dW+dX", "dW", "dW", "sum"]
+    problem = backward(cells, machine(4096), np.array(steps(cells, "m/2", 2)))
+    assert [op.kind for op in problem.operations] == ["dX", "dW+dX", "dW", "dW", "sum"]
     # Core 1 is the first to add to dW, but core 0 has the tile.
-    assert described(instance)[1][2] == ["dX[1,0]", "dW@1[0,0]"]
-    assert described(instance)[-1][3] == (1, 2, 3)
+    assert described(problem)[1][2] == ["dX[1,0]", "dW@1[0,0]"]
+    assert described(problem)[-1][3] == (1, 2, 3)
 
 
 def test_without_an_array_a_core_has_its_share_of_the_rate() -> None:
     cells = grid((4, 4, 4), (2, 4, 4))
-    one = backward(cells, machine(4096), partitioned(cells, parse_partition("m/2"), SEQUENTIAL))
-    two = backward(cells, scaled(machine(4096), 2), baseline(cells, 2))
+    one = backward(cells, machine(4096), partition(cells, parse_partition("m/2"), SEQUENTIAL))
+    two = backward(cells, scale(machine(4096), 2), baseline(cells, 2))
     slower = backward(cells, machine(4096), baseline(cells, 2))
     # 2 x 32 operations, 20 a cycle.
-    assert {op.modes[0].compute_cycles for op in one.operations} == {4}
-    assert [op.modes[0].compute_cycles for op in two.operations] == [4, 4, 1]
-    assert [op.modes[0].compute_cycles for op in slower.operations] == [7, 7, 1]
+    assert {op.mappings[0].compute_cycles for op in one.operations} == {4}
+    assert [op.mappings[0].compute_cycles for op in two.operations] == [4, 4, 1]
+    assert [op.mappings[0].compute_cycles for op in slower.operations] == [7, 7, 1]
 
 
 def test_tiles_of_all_cores_must_fit() -> None:
@@ -238,7 +236,7 @@ def test_one_core_is_a_table_of_one_column() -> None:
 
 def test_machines_of_several_cores() -> None:
     core = load_machine("large-npu", {"energy.leakage_w": 1.5})
-    four = scaled(core, 4)
+    four = scale(core, 4)
     assert four.name == "large-npu-x4"
     assert four.spm_bytes == 32_000_000
     assert four.dram_bytes_per_s == 600_000_000_000
@@ -249,12 +247,12 @@ def test_machines_of_several_cores() -> None:
         core.clock_hz,
         core.page_bytes,
     )
-    assert scaled(core, 1) is core
+    assert scale(core, 1) is core
 
 
 def test_no_cores_are_refused() -> None:
     cells = grid((2, 1, 1), (1, 1, 1))
     with pytest.raises(InputError, match="0 cores; give at least 1"):
-        scaled(machine(4096), 0)
+        scale(machine(4096), 0)
     with pytest.raises(InputError, match="0 cores; give at least 1"):
         steps(cells, "m/2", 0)

@@ -9,22 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from spmopt.hardware.machines import load_machine
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.schedulers.registry import find
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, on_cores, partitioned
-from spmopt.tiles.passes import backward
+from spmopt.tiles.partition import Partition, on_cores, partition
 from spmopt.tiles.tiling import evaluate
-from tests.policies.owed import plan_of, totals
+from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.maps import CONVOLUTIONS
@@ -54,10 +54,10 @@ def same(found: Figures, verified: Totals) -> bool:
     )
 
 
-def verified(instance: Instance, reuse: str) -> Totals:
+def verified(problem: Problem, reuse: str) -> Totals:
     """Totals of the policy's schedule, from the verifier."""
     policy = find(f"double-buffer:reuse={reuse}").load()
-    return totals(instance, plan_of(policy(instance, Request())))
+    return totals(problem, residency_plan_of(policy(problem, Request())))
 
 
 @settings(max_examples=share(150), deadline=None)
@@ -80,13 +80,13 @@ def test_of_any_layer_tile_order_and_machine(
 ) -> None:
     products = order.through(cells, input_gradient=input_gradient)
     try:
-        instance = backward(cells, spm, products, element_bytes=element_bytes)
+        problem = backward(cells, spm, products, element_bytes=element_bytes)
     except InputError:
         with pytest.raises(InputError, match=r"give smaller tiles or a larger --spm$"):
             evaluate(cells, spm, products, element_bytes=element_bytes, reuse=reuse)
         return
     found = evaluate(cells, spm, products, element_bytes=element_bytes, reuse=reuse)
-    assert same(found, verified(instance, reuse))
+    assert same(found, verified(problem, reuse))
 
 
 @settings(max_examples=25, deadline=None)
@@ -102,11 +102,11 @@ def test_of_partitions(
     *, cells: TileGrid, order: Order, axis: str, parts: int, reuse: str, add_early: bool
 ) -> None:
     spm, cut = machine(2500, page_bytes=16), Partition(axis=axis, parts=parts)
-    turns: tuple[Ints, ...] = (partitioned(cells, cut, order), on_cores(cells, cut, order, parts))
+    turns: tuple[Ints, ...] = (partition(cells, cut, order), on_cores(cells, cut, order, parts))
     for products in turns:
-        instance = backward(cells, spm, products, add_early=add_early)
+        problem = backward(cells, spm, products, add_early=add_early)
         found = evaluate(cells, spm, products, reuse=reuse, add_early=add_early)
-        assert same(found, verified(instance, reuse))
+        assert same(found, verified(problem, reuse))
 
 
 @pytest.mark.parametrize("name", ORDERS)
@@ -123,6 +123,6 @@ def test_of_a_real_layer_as_solved(name: str) -> None:
 
 def test_what_may_stream_is_refused() -> None:
     cells = grid((4, 4, 4), (2, 2, 2))
-    instance = backward(cells, machine(900), ORDERS["dx-major"].through(cells), resident=False)
-    with pytest.raises(InputError, match="every operand must be stationary"):
-        figures(instance.machine, listed_timeline(instance))
+    problem = backward(cells, machine(900), ORDERS["dx-major"].through(cells), resident=False)
+    with pytest.raises(InputError, match="every operand must be required-resident"):
+        figures(problem.machine, timeline_in_order(problem))

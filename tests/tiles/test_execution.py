@@ -86,7 +86,7 @@ def test_feature_maps(
     (m, k, n), most = cells.tile.sizes, int(cells.map_elements.max())
     pages = spare_pages + sum(-(-4 * size // 16) for size in (most, k * n, m * n))
     products = order.through(cells, input_gradient=input_gradient)
-    schedulers = ("belady", "page", "double-buffer:reuse=sums")
+    schedulers = ("belady", "residency", "double-buffer:reuse=sums")
     case = Case(cells, products, 16 * pages, resident, objective, schedulers)
     for schedule in case.schedules():
         case.check(schedule)

@@ -1,4 +1,4 @@
-"""The forward pass: executed exactly, and what it costs by its mirror image."""
+"""The forward pass: executed exactly, and its cost by its mirror image."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
+from spmopt.tiles.fetches import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
-from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.program import IDLE
 from tests.tiles.cases import ANY_WALK, grid, machine
 from tests.tiles.execution import matrix_of, numbers
@@ -23,17 +23,17 @@ from tests.tiles.maps import CONVOLUTIONS
 from tests.tiles.simulate import simulate
 
 RAGGED = grid((5, 4, 7), (2, 4, 3))  # 3 x 1 x 3 tiles; the last ones are 1 along M and N
-_SCHEDULERS = ("double-buffer", "belady", "page")
+_SCHEDULERS = ("double-buffer", "belady", "residency")
 
 
-def executed(cells: TileGrid, instance: Instance, objective: Objective = TRAFFIC) -> None:
+def executed(cells: TileGrid, problem: Problem, objective: Objective = TRAFFIC) -> None:
     """Check every schedule: each product once, Y exact."""
     given = numbers(cells)
     expected = sorted(f"Y({i},{k},{j})" for i, k, j in np.ndindex(cells.shape))
-    results = compare(instance, _SCHEDULERS, Request(objective=objective))
+    results = compare(problem, _SCHEDULERS, Request(objective=objective))
     for result in results:
         assert result.schedule is not None
-        computed = simulate(cells, instance, result.schedule, given)
+        computed = simulate(cells, problem, result.schedule, given)
         assert sorted(name for step in computed.ran for name in step.split("+")) == expected
         assert np.array_equal(computed.y, matrix_of(cells, given["X"]) @ given["W"])
 
@@ -71,11 +71,11 @@ def test_feature_maps(cells: TileGrid, walk: Walk, spare_pages: int) -> None:
 @pytest.mark.parametrize("cores", [2, 3])
 def test_several_cores_execute_exactly(cores: int) -> None:
     cells = grid((7, 6, 5), (2, 3, 2))
-    instance = forward(cells, machine(1024, page_bytes=16), forward_on_cores(cells, cores))
-    executed(cells, instance)
+    problem = forward(cells, machine(1024, page_bytes=16), forward_on_cores(cells, cores))
+    executed(cells, problem)
     # No tile of Y is a sum over the cores.
-    assert {operation.kind for operation in instance.operations} == {"Y"}
-    assert not any("@" in name for name in instance.tensor_names)
+    assert {operation.kind for operation in problem.operations} == {"Y"}
+    assert not any("@" in name for name in problem.tensor_names)
 
 
 def test_cores_have_shares_of_the_batch() -> None:
@@ -88,34 +88,34 @@ def test_cores_have_shares_of_the_batch() -> None:
     ]
 
 
-def test_the_instance_by_hand() -> None:
+def test_the_problem_by_hand() -> None:
     array = SystolicArray(rows=2, columns=3)
-    instance = forward(RAGGED, machine(4096, array=array), forward_order(RAGGED), element_bytes=2)
-    assert instance.source == (
+    problem = forward(RAGGED, machine(4096, array=array), forward_order(RAGGED), element_bytes=2)
+    assert problem.source == (
         "the forward pass of a product, M 5, K 4, N 7, in tiles of 2, 4, 3, elements of 2 bytes"
     )
-    sizes = {tensor.name: tensor.size_bytes for tensor in instance.tensors}
+    sizes = {tensor.name: tensor.size_bytes for tensor in problem.tensors}
     assert (sizes["X[2,0]"], sizes["W[0,2]"], sizes["Y[2,2]"], sizes["Y[0,0]"]) == (8, 8, 2, 12)
-    for tensor in instance.tensors:
+    for tensor in problem.tensors:
         assert (tensor.kind is TensorKind.WEIGHT) == tensor.name.startswith("W")
         assert tensor.keep == tensor.name.startswith("Y")
         assert tensor.in_dram != tensor.keep
-    first = instance.operations[0]
+    first = problem.operations[0]
     assert first.name == "Y(0,0,0)"
-    assert [instance.tensor_names[t] for t in first.reads] == ["X[0,0]", "W[0,0]"]
-    assert first.modes[0].compute_cycles == 4 + 2 + 3 - 2  # 2 x 4 times 4 x 3: one fold
-    assert sum(operation.modes[0].macs for operation in instance.operations) == 5 * 4 * 7
+    assert [problem.tensor_names[t] for t in first.reads] == ["X[0,0]", "W[0,0]"]
+    assert first.mappings[0].compute_cycles == 4 + 2 + 3 - 2  # 2 x 4 times 4 x 3: one fold
+    assert sum(operation.mappings[0].macs for operation in problem.operations) == 5 * 4 * 7
 
 
 def test_a_pipelined_array_is_filled_once() -> None:
     array = SystolicArray(rows=2, columns=3, pipelined=True)
     small = machine(4096, array=array)
     operations = forward(RAGGED, small, forward_order(RAGGED)).operations
-    cycles = [operation.modes[0].compute_cycles for operation in operations]
+    cycles = [operation.mappings[0].compute_cycles for operation in operations]
     # Products of 2 x 4 or 1 x 4 times 4 x 3 or 4 x 1: one fold each, as long as they sum over.
     assert cycles == [4 + 2 + 3 - 2, *[4] * 8]
     gradients = backward(RAGGED, small, np.arange(2 * RAGGED.products)).operations
-    first, *_, last = (operation.modes[0].compute_cycles for operation in gradients)
+    first, *_, last = (operation.mappings[0].compute_cycles for operation in gradients)
     # dX[0,0] is 2 x 3 times 3 x 4 in two folds; dW[0,2] sums over 1 in two, of 2 rows each.
     assert (first, last) == (2 * 3 + 2 + 3 - 2, 2 * 2)
 
@@ -155,7 +155,7 @@ def test_it_costs_what_its_mirror_image_does(
     order = (k * inner + i) * columns + j + image.products
     found = forward(cells, small, products)
     same = backward(image, small, order)
-    assert [op.modes for op in found.operations] == [op.modes for op in same.operations]
+    assert [op.mappings for op in found.operations] == [op.mappings for op in same.operations]
     request = Request(objective=TRAFFIC)
     (ours,) = compare(found, ["double-buffer"], request)
     (image_of_ours,) = compare(same, ["double-buffer"], request)

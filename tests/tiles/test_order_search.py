@@ -7,23 +7,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from spmopt.tiles.bounds import traffic_bound
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS, Order, format_order, parse_order
 from spmopt.tiles.order_search import furthest_first, good_order
-from spmopt.tiles.passes import backward
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.test_bounds import PAGE, tiles_machine
 
 SHAPES = st.tuples(*[st.integers(1, 4)] * 3)
 
 
-def belady_bytes(instance: Instance) -> int:
+def belady_bytes(problem: Problem) -> int:
     """Traffic of the verified schedule of the policy."""
-    totals = solve(instance, "belady", Request(objective=TRAFFIC)).totals
+    totals = solve(problem, "belady", Request(objective=TRAFFIC)).totals
     assert totals is not None
     return totals.traffic_bytes
 
@@ -36,8 +36,8 @@ def test_figures_of_belady(
     i, k, j = shape
     cells = grid((4 * i, 4 * k, 4 * j), (4, 4, 4))
     products = order.through(cells, input_gradient=both)
-    instance = backward(cells, tiles_machine(spm_tiles), products)
-    assert furthest_first(cells, products, spm_tiles) * PAGE == belady_bytes(instance)
+    problem = backward(cells, tiles_machine(spm_tiles), products)
+    assert furthest_first(cells, products, spm_tiles) * PAGE == belady_bytes(problem)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_bound_below_good_orders_of_ragged_layers(
     cells, small = grid(sizes, (4, 4, 4)), tiles_machine(spm_tiles)
     bound = traffic_bound(cells, small)
     found = good_order(cells, spm_tiles, evaluations=300)
-    instance = backward(cells, small, found.order.through(cells))
-    totals = solve(instance, "page", Request(objective=TRAFFIC)).totals
+    problem = backward(cells, small, found.order.through(cells))
+    totals = solve(problem, "residency", Request(objective=TRAFFIC)).totals
     assert totals is not None
     assert bound.size_bytes <= totals.traffic_bytes < 2 * bound.size_bytes

@@ -14,7 +14,7 @@ from spmopt.tiles.partition import (
     AXIS_NAMES,
     Partition,
     parse_partition,
-    partitioned,
+    partition,
     pieces,
 )
 from tests.tiles.cases import ANY_ORDER, grid
@@ -49,11 +49,11 @@ def test_there_are_no_more_pieces_than_rows_of_tiles() -> None:
 def test_one_piece_after_another() -> None:
     cells = grid((2, 1, 3), (1, 1, 1))
     # Numbers 0 to 5 are dX(i,0,j) by rows, 6 to 11 dW.
-    assert partitioned(cells, parse_partition("m/2"), ORDERS["dx-major"]).tolist() == [
+    assert partition(cells, parse_partition("m/2"), ORDERS["dx-major"]).tolist() == [
         *(0, 6, 1, 7, 2, 8),
         *(3, 9, 4, 10, 5, 11),
     ]
-    assert partitioned(cells, parse_partition("n/2"), ORDERS["sequential"]).tolist() == [
+    assert partition(cells, parse_partition("n/2"), ORDERS["sequential"]).tolist() == [
         *(0, 1, 3, 4, 6, 9, 7, 10),
         *(2, 5, 8, 11),
     ]
@@ -67,13 +67,13 @@ def test_every_size_of_pieces_may_choose_its_order() -> None:
         seen.append((layer.m, layer.k, layer.n))
         return ORDERS[algorithm_1(layer)]
 
-    order = partitioned(cells, parse_partition("k/4"), choose)
+    order = partition(cells, parse_partition("k/4"), choose)
     assert seen == [(2, 2, 3), (2, 1, 3)]
     # Nearly square: walks of their own; a quarter of K less is nearly square too.
     assert (
-        order.tolist() == partitioned(cells, parse_partition("k/4"), ORDERS["interleaved"]).tolist()
+        order.tolist() == partition(cells, parse_partition("k/4"), ORDERS["interleaved"]).tolist()
     )
-    whole = partitioned(cells, parse_partition("k/1"), choose)
+    whole = partition(cells, parse_partition("k/1"), choose)
     assert whole.tolist() == ORDERS["interleaved"].through(cells).tolist()
 
 
@@ -81,14 +81,14 @@ def test_every_size_of_pieces_may_choose_its_order() -> None:
 def test_one_part_is_no_cut(cells: TileGrid, order: Order) -> None:
     whole = order.through(cells)
     for axis in AXIS_NAMES:
-        assert np.array_equal(partitioned(cells, Partition(axis=axis, parts=1), order), whole)
+        assert np.array_equal(partition(cells, Partition(axis=axis, parts=1), order), whole)
 
 
 @given(cells=ANY_GRID, cutting=ANY_PARTITION, order=ANY_ORDER, both=st.booleans())
 def test_every_product_once_piece_by_piece(
     cells: TileGrid, cutting: Partition, order: Order, both: bool
 ) -> None:
-    products = partitioned(cells, cutting, order, input_gradient=both)
+    products = partition(cells, cutting, order, input_gradient=both)
     first = 0 if both else cells.products
     assert np.array_equal(np.sort(products), np.arange(first, 2 * cells.products))
     axis = AXIS_NAMES.index(cutting.axis)

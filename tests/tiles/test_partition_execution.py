@@ -13,21 +13,21 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, on_cores, parse_partition, partitioned
+from spmopt.tiles.partition import Partition, on_cores, parse_partition, partition
 from spmopt.tiles.program import IDLE
 from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
 from tests.tiles.test_partition import ANY_PARTITION
 
-SCHEDULERS = ("lru", "belady", "page")
+SCHEDULERS = ("lru", "belady", "residency")
 CELLS = grid((7, 8, 9), (2, 3, 2))  # 4, 3 and 5 tiles, all with a rest
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 4])
 @pytest.mark.parametrize("axis", ["m", "k", "n"])
 def test_pieces_in_turn(axis: str, parts: int) -> None:
-    order = partitioned(CELLS, Partition(axis=axis, parts=parts), ORDERS["dx-major"])
+    order = partition(CELLS, Partition(axis=axis, parts=parts), ORDERS["dx-major"])
     case = Case(CELLS, order, 160, True, TRAFFIC, SCHEDULERS)
     for schedule in case.schedules():
         case.check(schedule)
@@ -39,7 +39,7 @@ def test_a_piece_on_every_core(axis: str, parts: int) -> None:
     order = on_cores(CELLS, Partition(axis=axis, parts=parts), ORDERS["interleaved"], parts)
     case = Case(CELLS, order, 160 * parts, True, TRAFFIC, SCHEDULERS, add_early=parts == 3)
     summed = {"m": "dW", "n": "dX", "k": None}[axis]
-    kinds = {op.name.partition("[")[0] for op in case.instance.operations if op.kind == "sum"}
+    kinds = {op.name.partition("[")[0] for op in case.problem.operations if op.kind == "sum"}
     assert kinds == ({f"sum {summed}"} if summed else set())
     for schedule in case.schedules():
         case.check(schedule)

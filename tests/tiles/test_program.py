@@ -1,4 +1,4 @@
-"""Passes in arrays: against plain loops, and against the arrays of their instances."""
+"""Passes in arrays: against plain loops, and against the arrays of their problems."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, listed_timeline
+from spmopt.core.timeline import Timeline, timeline_in_order
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
+from spmopt.tiles.fetches import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores
-from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.program import AXES, IDLE, INPUTS, RESULTS, PassProgram
 from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, ANY_WALK, grid, machine
@@ -137,25 +137,25 @@ def _named(tile: Tile, core: int | None = None) -> str:
     return f"{matrix}{'' if core is None else f'@{core}'}[{row},{column}]"
 
 
-def told(instance: Instance) -> list[Told]:
-    """The operations of an instance, likewise."""
-    names, operations = instance.tensor_names, instance.operations
+def told(problem: Problem) -> list[Told]:
+    """The operations of a problem, likewise."""
+    names, operations = problem.tensor_names, problem.operations
     return [
         Told(
             name=operation.name,
             reads=[names[t] for t in operation.reads],
             writes=[names[t] for t in operation.writes],
             after=sorted(operations[before].name for before in operation.predecessors),
-            cycles=operation.modes[0].compute_cycles,
-            macs=operation.modes[0].macs,
+            cycles=operation.mappings[0].compute_cycles,
+            macs=operation.mappings[0].macs,
         )
         for operation in operations
     ]
 
 
-def require_same(found: Timeline, instance: Instance) -> None:
-    """Check that every array is that of the instance."""
-    wanted = listed_timeline(instance)
+def require_same(found: Timeline, problem: Problem) -> None:
+    """Check that every array is that of the problem."""
+    wanted = timeline_in_order(problem)
     assert found.chosen == wanted.chosen
     for field in fields(Timeline)[1:]:
         ours, theirs = getattr(found, field.name), getattr(wanted, field.name)
@@ -189,20 +189,20 @@ def test_gradients(
         order.through(cells, input_gradient=input_gradient),
         on_cores(cells, cut, order, cores, input_gradient=input_gradient),
     ):
-        instance = backward(cells, spm, products, element_bytes=element_bytes, add_early=add_early)
+        problem = backward(cells, spm, products, element_bytes=element_bytes, add_early=add_early)
         table = products.reshape(products.shape[0], -1)
-        assert told(instance) == list(Plain(cells, spm, table).run(add_early=add_early))
+        assert told(problem) == list(Plain(cells, spm, table).run(add_early=add_early))
         program = PassProgram.of(
             cells, spm, products, element_bytes=element_bytes, add_early=add_early
         )
-        require_same(program.timeline(), instance)
+        require_same(program.timeline(), problem)
 
 
 @settings(max_examples=50, deadline=None)
 @given(cells=GRIDS, walk=ANY_WALK, spm=MACHINES, cores=st.integers(1, 8))
 def test_forward(*, cells: TileGrid, walk: Walk, spm: Machine, cores: int) -> None:
     for products in (forward_order(cells, walk), forward_on_cores(cells, cores, walk)):
-        instance = forward(cells, spm, products)
+        problem = forward(cells, spm, products)
         table = products.reshape(products.shape[0], -1)
-        assert told(instance) == list(Plain(cells, spm, table).run(add_early=False))
-        require_same(PassProgram.of(cells, spm, products).timeline(), instance)
+        assert told(problem) == list(Plain(cells, spm, table).run(add_early=False))
+        require_same(PassProgram.of(cells, spm, products).timeline(), problem)

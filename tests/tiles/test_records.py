@@ -87,7 +87,7 @@ def test_columns_are_those_of_records() -> None:
         assert COLUMNS.key_about(about(row.case, count)) == COLUMNS.key(COLUMNS.texts(values))
 
 
-@pytest.mark.parametrize("replacement", ["double-buffer", "page"])
+@pytest.mark.parametrize("replacement", ["double-buffer", "residency"])
 @pytest.mark.parametrize("order", ["best", "searched", "optimal"])
 def test_a_record_can_be_read_again(order: str, replacement: str) -> None:
     asked = case(layer=SMALL, order=order, replacement=replacement, tile=Tile(m=30, k=35, n=40))

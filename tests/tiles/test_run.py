@@ -1,4 +1,4 @@
-"""One case: the figures are those of the same instance solved directly."""
+"""One case: the figures are those of the same problem solved directly."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from spmopt.schedulers.registry import find
 from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
 from spmopt.tiles.case import LayerCase, products
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS, algorithm_1
-from spmopt.tiles.partition import Partition, on_cores, scaled
-from spmopt.tiles.passes import backward
+from spmopt.tiles.partition import Partition, on_cores, scale
 from spmopt.tiles.records import record
 from spmopt.tiles.run import MATRICES, run, total
 from spmopt.tiles.tiling import choose_tile
@@ -31,17 +31,17 @@ from tests.tiles.asked import LAYER, case, machine
         ("double-buffer:reuse=none", "none"),
         ("lru", "shared"),
         ("belady", "shared"),
-        ("page", "shared"),
+        ("residency", "shared"),
     ],
 )
-def test_equal_to_the_instance_solved_directly(replacement: str, reuse: str) -> None:
+def test_equal_to_the_problem_solved_directly(replacement: str, reuse: str) -> None:
     asked = case(order="dx-major", replacement=replacement, tolerance=1e-2)
     row = run(asked)
     tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"].through, reuse=reuse).tile
     assert row.ran == replace(asked, tile=tile)
     grid = TileGrid(layer=LAYER, tile=tile)
-    instance = backward(grid, machine(), ORDERS["dx-major"].through(grid))
-    result = solve(instance, replacement, Request(tolerance=1e-2, threads=1))
+    problem = backward(grid, machine(), ORDERS["dx-major"].through(grid))
+    result = solve(problem, replacement, Request(tolerance=1e-2, threads=1))
     totals, cost = result.totals, row.cost
     assert totals is not None
     assert (cost.dram_in_bytes, cost.dram_out_bytes) == (
@@ -56,8 +56,8 @@ def test_equal_to_the_instance_solved_directly(replacement: str, reuse: str) -> 
     assert cost.makespan_bound_cycles == makespan_bound(
         machine(), totals.compute_cycles, least.size_bytes
     )
-    assert cost.products == 2 * grid.products == len(instance.operations)
-    if replacement == "page":
+    assert cost.products == 2 * grid.products == len(problem.operations)
+    if replacement == "residency":
         assert cost.order_bound == result.bound
         assert row.status is result.status
         assert cost.order_gap("time") == result.gap
@@ -151,7 +151,7 @@ def test_optimal_claims_nothing_under_another_replacement() -> None:
         order="optimal",
     )
     walk = "interleaved:dx=kij~:dw=kij~"
-    double, page = (replace(asked, replacement=name) for name in ("double-buffer", "page"))
+    double, page = (replace(asked, replacement=name) for name in ("double-buffer", "residency"))
     found, other = run(double), run(replace(double, order=walk))
     assert other.cost.traffic_bytes < found.cost.traffic_bytes
     assert "in an SPM of 3 (half of it)" in found.notes[0]
@@ -190,15 +190,15 @@ def test_a_given_tile_is_kept_within_the_layer() -> None:
 
 @pytest.mark.parametrize("add_early", [False, True])
 def test_cores_take_pieces(add_early: bool) -> None:
-    both = scaled(machine(), 2)
+    both = scale(machine(), 2)
     asked = case(
         machine=both, cores=2, partition="m/2", tile=Tile(m=45, k=90, n=45), add_early=add_early
     )
     row = run(asked)
     grid = asked.grid
     order = on_cores(grid, Partition(axis="m", parts=2), ORDERS["sequential"], 2)
-    instance = backward(grid, both, order, add_early=add_early)
-    totals = solve(instance, "double-buffer", Request(threads=1)).totals
+    problem = backward(grid, both, order, add_early=add_early)
+    totals = solve(problem, "double-buffer", Request(threads=1)).totals
     assert totals is not None
     assert row.cost.makespan_cycles == totals.makespan_cycles
     # Partial tiles are of dW: nothing is lost.
@@ -211,7 +211,7 @@ def test_cores_take_pieces(add_early: bool) -> None:
 def test_parts_are_those_made(cores: int, said: tuple[str, ...]) -> None:
     """Four rows of tiles along M cannot be cut into 16 parts."""
     asked = case(
-        machine=scaled(machine(), cores),
+        machine=scale(machine(), cores),
         cores=cores,
         partition="m/16",
         tile=Tile(m=45, k=90, n=45),
@@ -232,7 +232,7 @@ def test_products_of_a_partition_are_all_products() -> None:
 
 
 def test_page_is_at_most_belady() -> None:
-    least = run(case(replacement="page", objective="traffic", tolerance=1e-2)).cost
+    least = run(case(replacement="residency", objective="traffic", tolerance=1e-2)).cost
     assert least.traffic_bytes <= run(case(replacement="belady")).cost.traffic_bytes
     gap = least.order_gap("traffic")
     assert gap is not None
@@ -249,9 +249,9 @@ def test_page_cut_short_is_no_worse_than_double_buffering() -> None:
         time_limit_s=0.0,
     )
     double = run(asked)
-    starts = [run(replace(asked, replacement=name)) for name in find("page").starts]
+    starts = [run(replace(asked, replacement=name)) for name in find("residency").starts]
     assert min(row.value for row in starts) > double.value
-    page = run(replace(asked, replacement="page"))
+    page = run(replace(asked, replacement="residency"))
     assert page.value <= double.value
     assert page.cost.order_bound is not None
     assert page.cost.order_bound <= page.cost.makespan_cycles
@@ -266,5 +266,5 @@ def test_candidates_have_nothing_open() -> None:
     found = LayerCase(layer=LAYER, machine=machine(), order="best", partition="best").candidates()
     assert len(found) == 4 * 7
     assert all(each.candidates() == (each,) for each in found)
-    cores = replace(found[0], machine=scaled(machine(), 4), cores=4, partition="best")
+    cores = replace(found[0], machine=scale(machine(), 4), cores=4, partition="best")
     assert [each.partition for each in cores.candidates()] == ["m/4", "k/4", "n/4"]

@@ -15,10 +15,10 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.partition import Partition, partitioned
-from spmopt.tiles.passes import backward
+from spmopt.tiles.partition import Partition, partition
 from spmopt.tiles.tiling import HalfSpm, TileChoice, axis_sizes, choose_tile, evaluate, tile_space
 from spmopt.tiles.window import Window
 from tests.thorough import some
@@ -115,8 +115,8 @@ def test_figures_are_those_of_the_schedule() -> None:
     npu, order = load_machine("small-npu"), ORDERS["interleaved"]
     choice = choose_tile(layer, npu, order=order.through)
     cells = TileGrid(layer=layer, tile=choice.tile)
-    instance = backward(cells, npu, order.through(cells))
-    totals = solve(instance, "double-buffer", Request()).totals
+    problem = backward(cells, npu, order.through(cells))
+    totals = solve(problem, "double-buffer", Request()).totals
     assert totals is not None
     assert value(choice) == (totals.makespan_cycles, totals.traffic_bytes)
 
@@ -126,7 +126,7 @@ def test_of_partitions_and_without_dx() -> None:
     cut, order = Partition(axis="k", parts=2), ORDERS["dx-major"]
 
     def through(grid: TileGrid) -> Ints:
-        return partitioned(grid, cut, order)
+        return partition(grid, cut, order)
 
     choice = choose_tile(layer, npu, order=through)
     cells = TileGrid(layer=layer, tile=choice.tile)

@@ -9,8 +9,8 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid
 
 PAGE = 64
@@ -28,8 +28,8 @@ def tiles_moved(name: str, shape: tuple[int, int, int], spm_tiles: int) -> int:
         clock_hz=1,
         operations_per_s=1000,
     )
-    instance = backward(cells, machine, ORDERS[name].through(cells))
-    result = solve(instance, "page", Request(objective=TRAFFIC))
+    problem = backward(cells, machine, ORDERS[name].through(cells))
+    result = solve(problem, "residency", Request(objective=TRAFFIC))
     assert result.status is Status.OPTIMAL
     assert result.value is not None
     assert result.value % PAGE == 0

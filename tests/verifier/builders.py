@@ -1,4 +1,4 @@
-"""Writing small instances and schedules as rows. Pages have 4 bytes, a byte takes a cycle."""
+"""Writing small problems and schedules as rows. Pages have 4 bytes, a byte takes a cycle."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spmopt.core.instance import Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STREAMED, Mode, Operand, Operation
+from spmopt.core.operation import STREAMED, Operand, Operation, OpMapping
+from spmopt.core.problem import Tensor
 from spmopt.core.schedule import Command, Commands, Placements, Residency, Schedule, Steps
 
 LOAD, STORE, IN, OUT = Command.LOAD, Command.STORE, Command.STREAM_IN, Command.STREAM_OUT
@@ -44,9 +44,9 @@ def operation(
     scratch: int = 0,
     after: tuple[int, ...] = (),
 ) -> Operation:
-    """One mode; operands stream once unless given; 2 macs, 3 bytes read, 5 bytes written."""
+    """One mapping; operands stream once unless given; 2 macs, 3 bytes read, 5 bytes written."""
     count = len({*reads, *writes})
-    mode = Mode(
+    mapping = OpMapping(
         compute_cycles=cycles,
         operands=operands or (STREAMED,) * count,
         scratch_bytes=scratch,
@@ -54,11 +54,11 @@ def operation(
         spm_read_bytes=3,
         spm_write_bytes=5,
     )
-    return Operation(name=name, reads=reads, writes=writes, modes=(mode,), predecessors=after)
+    return Operation(name=name, reads=reads, writes=writes, mappings=(mapping,), predecessors=after)
 
 
 def schedule(steps: int, residency: Rows, commands: Rows, placements: Rows) -> Schedule:
-    """Tables from rows; operations in their own order, first modes."""
+    """Tables from rows; operations in their own order, first mappings."""
     rows = np.array(residency, np.int64).reshape(-1, 4)
     queue = np.array(commands, np.int64).reshape(-1, 6)
     placed = np.array(placements, np.int64).reshape(-1, 6)
@@ -73,7 +73,7 @@ def schedule(steps: int, residency: Rows, commands: Rows, placements: Rows) -> S
             tensor=queue[:, 2],
             begin=queue[:, 3],
             end=queue[:, 4],
-            passes=queue[:, 5],
+            fetches=queue[:, 5],
         ),
         placements=Placements(
             tensor=placed[:, 0],

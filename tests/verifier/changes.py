@@ -6,30 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.verifier import verify
 
 
-def broken(instance: Instance, plan: Schedule) -> set[str]:
+def broken(problem: Problem, residency_plan: Schedule) -> set[str]:
     """Names of the rules broken."""
-    return {violation.rule for violation in verify(instance, plan).violations}
+    return {violation.rule for violation in verify(problem, residency_plan).violations}
 
 
-def without(plan: Schedule, row: int) -> Schedule:
+def without(residency_plan: Schedule, row: int) -> Schedule:
     """Less one command."""
-    rest = np.arange(len(plan.commands)) != row
-    return replace(plan, commands=plan.commands.take(rest))
+    rest = np.arange(len(residency_plan.commands)) != row
+    return replace(residency_plan, commands=residency_plan.commands.take(rest))
 
 
-def queue(plan: Schedule, *rows: int) -> Schedule:
+def queue(residency_plan: Schedule, *rows: int) -> Schedule:
     """The commands in another order."""
-    return replace(plan, commands=plan.commands.take(np.array(rows)))
+    return replace(residency_plan, commands=residency_plan.commands.take(np.array(rows)))
 
 
-def with_cell(plan: Schedule, table: str, column: str, row: int, value: int) -> Schedule:
+def with_cell(residency_plan: Schedule, table: str, column: str, row: int, value: int) -> Schedule:
     """One number changed."""
-    rows = getattr(plan, table)
+    rows = getattr(residency_plan, table)
     values = getattr(rows, column).copy()
     values[row] = value
-    return replace(plan, **{table: replace(rows, **{column: values})})
+    return replace(residency_plan, **{table: replace(rows, **{column: values})})

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.operation import STATIONARY, STREAMED, Operand, Operation
+from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation
+from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from tests.verifier.builders import IN, LOAD, OUT, STORE, machine, operation, schedule, tensor
@@ -19,7 +19,7 @@ from tests.verifier.builders import IN, LOAD, OUT, STORE, machine, operation, sc
 class Case:
     """A legal schedule and what it must cost."""
 
-    instance: Instance
+    problem: Problem
     schedule: Schedule
     totals: Totals
     step_cycles: tuple[int, ...]
@@ -47,21 +47,21 @@ def case(
     tensors: tuple[Tensor, ...],
     operations: tuple[Operation, ...],
     on: Machine,
-    plan: Schedule,
+    residency_plan: Schedule,
     expected: tuple[Totals, tuple[int, ...]],
 ) -> Case:
-    """Add to the totals what every operation spends; no tensor lies in pieces."""
+    """Add to the totals what every operation spends; no tensor lies in fusion tiles."""
     count = len(operations)
     spent = replace(
         expected[0],
         macs=2 * count,
         spm_read_bytes=3 * count,
         spm_write_bytes=5 * count,
-        dma_commands=len(plan.commands),
-        dma_descriptors=len(plan.commands),
+        dma_commands=len(residency_plan.commands),
+        dma_descriptors=len(residency_plan.commands),
     )
-    instance = Instance(name="hand", machine=on, tensors=tensors, operations=operations)
-    return Case(instance=instance, schedule=plan, totals=spent, step_cycles=expected[1])
+    problem = Problem(name="hand", machine=on, tensors=tensors, operations=operations)
+    return Case(problem=problem, schedule=residency_plan, totals=spent, step_cycles=expected[1])
 
 
 def two_layers() -> Case:
@@ -76,35 +76,44 @@ def two_layers() -> Case:
         operation("first", (0, 1), (2,), 10),
         operation("second", (2, 1), (3,), 3, after=(0,)),
     )
-    plan = schedule(
+    residency_plan = schedule(
         2,
         [(1, 0, 2, 8), (2, 0, 2, 8)],
         [(0, LOAD, 1, 0, 8, 1), (0, IN, 0, 0, 8, 1), (1, OUT, 3, 0, 8, 1)],
         [(1, 0, 2, 0, 0, 2), (2, 0, 2, 2, 0, 2)],
     )
-    return case(tensors, operations, on, plan, (totals(15, 15, (16, 8, 15), 13, 16), (10, 5)))
+    return case(
+        tensors, operations, on, residency_plan, (totals(15, 15, (16, 8, 15), 13, 16), (10, 5))
+    )
 
 
-def stationary(duplex: bool = False) -> Case:
-    """a and c are stationary: L = 8, S = 4, X = 16, computation 5: d = 8 + 5 + 4 = 17.
+def required_resident(duplex: bool = False) -> Case:
+    """a and c are required-resident: L = 8, S = 4, X = 16, computation 5: d = 8 + 5 + 4 = 17.
 
     Duplex: in + S = 16, L + out = 12: no change. The scratch of 3 bytes takes the last page.
     """
     tensors = (tensor("a", 8, "d"), tensor("b", 4, "d"), tensor("c", 4, "k"))
     operations = (
-        operation("gemm", (0, 1), (2,), 5, operands=(STATIONARY, STREAMED, STATIONARY), scratch=3),
+        operation(
+            "gemm",
+            (0, 1),
+            (2,),
+            5,
+            operands=(REQUIRED_RESIDENT, STREAMED, REQUIRED_RESIDENT),
+            scratch=3,
+        ),
     )
-    plan = schedule(
+    residency_plan = schedule(
         1,
         [(0, 0, 1, 8), (2, 0, 1, 4)],
         [(0, LOAD, 0, 0, 8, 1), (0, IN, 1, 0, 4, 1), (0, STORE, 2, 0, 4, 1)],
         [(0, 0, 2, 1, 0, 1), (2, 0, 1, 3, 0, 1), (-1, 0, 1, 0, 0, 1)],
     )
     figures = totals(17, 17, (12, 4, 16), 5, 16)
-    return case(tensors, operations, machine(4, duplex=duplex), plan, (figures, (17,)))
+    return case(tensors, operations, machine(4, duplex=duplex), residency_plan, (figures, (17,)))
 
 
-def passes(duplex: bool = False) -> Case:
+def fetches(duplex: bool = False) -> Case:
     """Half of x and y is resident; x crosses twice, y three times out and twice in.
 
     With 2 cycles a command: load 6, x 10, y out 14, y in 10, store of y 6; X = 46. Duplex:
@@ -112,9 +121,9 @@ def passes(duplex: bool = False) -> Case:
     """
     tensors = (tensor("x", 8, "d"), tensor("y", 8, "k"))
     operations = (
-        operation("gemm", (0,), (1,), 20, operands=(Operand(passes=2), Operand(passes=3))),
+        operation("gemm", (0,), (1,), 20, operands=(Operand(fetches=2), Operand(fetches=3))),
     )
-    plan = schedule(
+    residency_plan = schedule(
         1,
         [(0, 0, 1, 4), (1, 0, 1, 4)],
         [
@@ -128,7 +137,7 @@ def passes(duplex: bool = False) -> Case:
     )
     time = 26 if duplex else 46
     figures = totals(time, time, (20, 16, 46), 20, 8)
-    return case(tensors, operations, machine(2, 2, duplex), plan, (figures, (time,)))
+    return case(tensors, operations, machine(2, 2, duplex), residency_plan, (figures, (time,)))
 
 
 def in_place(duplex: bool = False) -> Case:
@@ -143,7 +152,7 @@ def in_place(duplex: bool = False) -> Case:
         operation("blind", (0,), (1,), 1, after=(0,)),
         operation("dead", (2,), (2,), 2),
     )
-    plan = schedule(
+    residency_plan = schedule(
         3,
         [(0, 0, 1, 4)],
         [
@@ -158,7 +167,7 @@ def in_place(duplex: bool = False) -> Case:
     )
     steps = (8, 8, 4) if duplex else (16, 8, 4)
     figures = totals(sum(steps), sum(steps), (20, 8, 28), 6, 4)
-    return case(tensors, operations, machine(1, duplex=duplex), plan, (figures, steps))
+    return case(tensors, operations, machine(1, duplex=duplex), residency_plan, (figures, steps))
 
 
 def run_ahead() -> Case:
@@ -168,14 +177,14 @@ def run_ahead() -> Case:
     """
     tensors = (tensor("x", 2, "d"), tensor("y", 10, "d"))
     operations = (operation("long", (0,), (), 10), operation("short", (1,), (), 1))
-    plan = schedule(
+    residency_plan = schedule(
         2,
         [(1, 1, 2, 10)],
         [(0, IN, 0, 0, 2, 1), (1, LOAD, 1, 0, 10, 1)],
         [(1, 0, 3, 0, 1, 2)],
     )
     figures = totals(20, 12, (12, 0, 12), 11, 12)
-    return case(tensors, operations, machine(3), plan, (figures, (10, 10)))
+    return case(tensors, operations, machine(3), residency_plan, (figures, (10, 10)))
 
 
 def reuse() -> Case:
@@ -192,7 +201,7 @@ def reuse() -> Case:
         operation("fill", (1,), (2,), 7),
         operation("last", (0, 1), (), 1, after=(0,)),
     )
-    plan = schedule(
+    residency_plan = schedule(
         4,
         [(0, 0, 1, 8), (0, 1, 2, 4), (0, 3, 4, 8), (2, 2, 4, 8)],
         [
@@ -216,17 +225,17 @@ def reuse() -> Case:
     # Step 2 overwrites page 0, so it starts at 17 and ends at 24; x 17 to 21. The load runs
     # ahead, 21 to 29; x 29 to 33; step 3, started at 24, ends; the store ends at 41.
     figures = totals(44, 41, (20, 16, 36), 23, 16)
-    return case(tensors, operations, machine(4), plan, (figures, (9, 8, 7, 20)))
+    return case(tensors, operations, machine(4), residency_plan, (figures, (9, 8, 7, 20)))
 
 
 def all_cases() -> dict[str, Case]:
     """By name."""
     return {
         "two_layers": two_layers(),
-        "stationary": stationary(),
-        "stationary_duplex": stationary(duplex=True),
-        "passes": passes(),
-        "passes_duplex": passes(duplex=True),
+        "required_resident": required_resident(),
+        "required_resident_duplex": required_resident(duplex=True),
+        "fetches": fetches(),
+        "fetches_duplex": fetches(duplex=True),
         "in_place": in_place(),
         "in_place_duplex": in_place(duplex=True),
         "run_ahead": run_ahead(),

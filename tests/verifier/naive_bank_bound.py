@@ -10,10 +10,10 @@ from __future__ import annotations
 from fractions import Fraction
 from math import floor
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.shares import Shares
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.core.timeline import Access, Timeline, relax_timeline
 
 State = tuple[int, bool]
 """Bank of the last step (-1: none), and whether DRAM has the byte."""
@@ -22,28 +22,28 @@ STREAMS = 0
 
 
 class NaiveBankBound:
-    """Prices of all steps, and the cheapest way of each byte."""
+    """Dual values of all steps, and the cheapest way of each byte."""
 
-    def __init__(self, instance: Instance, certificate: Certificate) -> None:
-        self.instance, self.certificate = instance, certificate
-        self.line: Timeline = relaxed_timeline(instance)
-        self.shares = Shares.relaxed(instance, self.line)
+    def __init__(self, problem: Problem, certificate: Certificate) -> None:
+        self.problem, self.certificate = problem, certificate
+        self.line: Timeline = relax_timeline(problem)
+        self.shares = Shares.relax(problem, self.line)
         self.scale = 2**certificate.bits
-        self.banks = range(len(instance.machine.banks))
+        self.banks = range(len(problem.machine.banks))
 
     def value(self) -> Fraction:
         """Equal to ``spmopt.verifier.bound``."""
-        machine, line, objective = self.instance.machine, self.line, self.certificate.objective
+        machine, line, objective = self.problem.machine, self.line, self.certificate.objective
         page, total = machine.page_bytes, Fraction(0)
-        for tensor, record in enumerate(self.instance.tensors):
+        for tensor, record in enumerate(self.problem.tensors):
             total += record.size_bytes * self.cheapest(tensor)
         for step in range(line.steps):
             scratch = -(-int(line.scratch_bytes[step]) // page)
             extra = [self.held(bank, step) - self.held(-1, step) for bank in self.banks]
             total += floor(self.rho(step)) * int(line.compute_cycles[step])
             total -= self.held(-1, step) * page * (machine.spm_pages - scratch)
-            for bank, price in zip(machine.banks, extra, strict=True):
-                total -= price * page * (bank.spm_bytes // page)
+            for bank, dual in zip(machine.banks, extra, strict=True):
+                total -= dual * page * (bank.spm_bytes // page)
             total += min(extra) * page * scratch
             for loose, everywhere, read in (
                 (self.shares.loose_read, self.shares.any_read, True),
@@ -52,51 +52,53 @@ class NaiveBankBound:
                 touched = [self.touched(bank, step, read) for bank in self.banks]
                 total += loose[step] * touched[STREAMS] + everywhere[step] * min(touched)
         constant = sum(
-            min(mode.macs for mode in operation.modes) * objective.mac
-            + min(mode.spm_read_bytes for mode in operation.modes) * objective.spm_read_byte
-            + min(mode.spm_write_bytes for mode in operation.modes) * objective.spm_write_byte
-            for operation in self.instance.operations
+            min(mapping.macs for mapping in operation.mappings) * objective.mac
+            + min(mapping.spm_read_bytes for mapping in operation.mappings)
+            * objective.spm_read_byte
+            + min(mapping.spm_write_bytes for mapping in operation.mappings)
+            * objective.spm_write_byte
+            for operation in self.problem.operations
         )
         value: Fraction = total / self.scale + constant
         return value
 
     def held(self, bank: int, step: int) -> int:
-        """Price of a byte held in a bank, or (-1) anywhere."""
+        """Dual value of a byte held in a bank, or (-1) anywhere."""
         own = self.certificate.banks[bank].spm[step] if bank >= 0 else 0
         return int(self.certificate.spm[step]) + int(own)
 
     def touched(self, bank: int, step: int, read: bool) -> Fraction:
-        """Exact price of a byte that a bank reads or writes."""
-        objective, banks = self.certificate.objective, self.instance.machine.banks
+        """Exact dual value of a byte that a bank reads or writes."""
+        objective, banks = self.certificate.objective, self.problem.machine.banks
         weights = objective.bank_read_byte if read else objective.bank_write_byte
         rate = banks[bank].read_bytes_per_s if read else banks[bank].write_bytes_per_s
-        price = weights[bank] * self.scale if weights else Fraction(0)
+        dual = weights[bank] * self.scale if weights else Fraction(0)
         if rate:
             port = int(self.certificate.banks[bank].port[step])
-            price += Fraction(port * self.instance.machine.dram_bytes_per_s, rate)
-        return price
+            dual += Fraction(port * self.problem.machine.dram_bytes_per_s, rate)
+        return dual
 
     def rho(self, step: int) -> int:
-        """What channel and ports leave of the price of the step's time."""
+        """What channel and ports leave of the dual value of the step's time."""
         weight = self.certificate.objective.cycle * self.scale
-        return int(weight - self.instance.machine.bytes_per_cycle * self.channel(step))
+        return int(weight - self.problem.machine.bytes_per_cycle * self.channel(step))
 
     def channel(self, step: int) -> int:
-        """Prices of channel and ports together."""
-        price = int(self.certificate.dram_in[step])
-        price += int(self.certificate.dram_out[step]) if self.instance.machine.duplex else 0
-        return price + sum(int(bank.port[step]) for bank in self.certificate.banks)
+        """Dual values of channel and ports together."""
+        dual = int(self.certificate.dram_in[step])
+        dual += int(self.certificate.dram_out[step]) if self.problem.machine.duplex else 0
+        return dual + sum(int(bank.port[step]) for bank in self.certificate.banks)
 
     def dram(self, step: int, inward: bool, firm: bool) -> int:
-        """Price of a byte over the channel, without what the banks say to it."""
+        """Dual value of a byte over the channel, without what the banks say to it."""
         certificate, objective = self.certificate, self.certificate.objective
         column = certificate.dram_in if inward else certificate.dram_out
         own = objective.dram_in_byte if inward else objective.dram_out_byte
-        price = int(column[step])
+        dual = int(column[step])
         if firm:
-            rest = Fraction(self.rho(step)) / self.instance.machine.bytes_per_cycle
-            price = self.channel(step) + floor(rest)
-        return int(price + floor(own * self.scale))
+            rest = Fraction(self.rho(step)) / self.problem.machine.bytes_per_cycle
+            dual = self.channel(step) + floor(rest)
+        return int(dual + floor(own * self.scale))
 
     def cheapest(self, tensor: int) -> int:
         """Least cost of one byte over all steps."""
@@ -128,14 +130,14 @@ class NaiveBankBound:
         line, (last, valid) = self.line, before
         kind = int(line.kind[access]) if access >= 0 else -1
         reads, writes = kind in (Access.READ, Access.UPDATE), kind in (Access.WRITE, Access.UPDATE)
-        stationary = access >= 0 and bool(line.stationary[access])
-        passes = int(line.passes[access]) if access >= 0 else 0
-        load = self.dram(step, True, stationary and reads)
-        keep = self.dram(step, False, stationary and writes)
+        required_resident = access >= 0 and bool(line.required_resident[access])
+        fetches = int(line.fetches[access]) if access >= 0 else 0
+        load = self.dram(step, True, required_resident and reads)
+        keep = self.dram(step, False, required_resident and writes)
         read = [floor(self.touched(each, step, True)) for each in self.banks]
         write = [floor(self.touched(each, step, False)) for each in self.banks]
         resident, blind = bank >= 0, writes and not reads
-        if stationary and not resident:
+        if required_resident and not resident:
             return None
         if live and not blind and not (resident or valid):
             return None  # R5
@@ -149,12 +151,12 @@ class NaiveBankBound:
         if access >= 0:
             cost += self.operation(step, access, bank if resident else STREAMS)
         if reads and not resident:
-            cost += passes * (load + write[STREAMS])
+            cost += fetches * (load + write[STREAMS])
         if writes:
             valid = not resident and bool(line.live_after[access])
             if valid:  # R4
-                cost += passes * (keep + read[STREAMS])
-                cost += (passes - 1) * (load + write[STREAMS]) if blind else 0
+                cost += fetches * (keep + read[STREAMS])
+                cost += (fetches - 1) * (load + write[STREAMS]) if blind else 0
         if store:
             if valid or not resident:
                 return None
@@ -162,7 +164,10 @@ class NaiveBankBound:
         return valid, cost
 
     def operation(self, step: int, access: int, bank: int) -> int:
-        """Price of what the operation itself reads and writes of a byte that lies in ``bank``."""
+        """Dual value of what the operation itself reads and writes.
+
+        Of a byte that lies in ``bank``.
+        """
         read = self.shares.read[access] * self.touched(bank, step, True)
         write = self.shares.write[access] * self.touched(bank, step, False)
         return floor(read) + floor(write)

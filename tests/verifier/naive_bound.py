@@ -12,50 +12,50 @@ from itertools import combinations
 from math import floor
 from typing import Self
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import KEPT_WHOLE, Certificate
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.core.timeline import Access, Timeline, relax_timeline
 
 FREE, STAYS, GOES = range(3)
 Costs = dict[tuple[bool, bool, int], int]
 """Least cost by (resident in the last step, valid in DRAM, what it must do up to the next use)."""
 
 
-def naive_bound(instance: Instance, certificate: Certificate) -> Fraction:
+def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
     """Equal to ``spmopt.verifier.bound``, for the class of the certificate."""
-    line = relaxed_timeline(instance)
+    line = relax_timeline(problem)
     objective, scale = certificate.objective, 2**certificate.bits
-    machine, page = instance.machine, instance.machine.page_bytes
+    machine, page = problem.machine, problem.machine.page_bytes
     kept = certificate.holds_for == KEPT_WHOLE
     charges = _charges(certificate)
     total = 0
-    for tensor, record in enumerate(instance.tensors):
-        total += record.size_bytes * _cheapest(instance, line, certificate, tensor)
+    for tensor, record in enumerate(problem.tensors):
+        total += record.size_bytes * _cheapest(problem, line, certificate, tensor)
     for step in range(line.steps):
-        total -= _most_charged(instance, step, charges) if kept else 0
-        rho = _rho(instance, certificate, step)
+        total -= _most_charged(problem, step, charges) if kept else 0
+        rho = _rho(problem, certificate, step)
         room = machine.spm_pages - -(-int(line.scratch_bytes[step]) // page)
         total += rho * int(line.compute_cycles[step]) - int(certificate.spm[step]) * room * page
     constant = sum(
-        min(mode.macs for mode in operation.modes) * objective.mac
-        + min(mode.spm_read_bytes for mode in operation.modes) * objective.spm_read_byte
-        + min(mode.spm_write_bytes for mode in operation.modes) * objective.spm_write_byte
-        for operation in instance.operations
+        min(mapping.macs for mapping in operation.mappings) * objective.mac
+        + min(mapping.spm_read_bytes for mapping in operation.mappings) * objective.spm_read_byte
+        + min(mapping.spm_write_bytes for mapping in operation.mappings) * objective.spm_write_byte
+        for operation in problem.operations
     )
     return Fraction(total, scale) + constant
 
 
-def _rho(instance: Instance, certificate: Certificate, step: int) -> int:
+def _rho(problem: Problem, certificate: Certificate, step: int) -> int:
     """What is left of the step's time for the operation."""
-    price = int(certificate.dram_in[step])
-    if instance.machine.duplex:
-        price += int(certificate.dram_out[step])
+    dual = int(certificate.dram_in[step])
+    if problem.machine.duplex:
+        dual += int(certificate.dram_out[step])
     weight = certificate.objective.cycle * 2**certificate.bits
-    left: Fraction = weight - instance.machine.bytes_per_cycle * price
+    left: Fraction = weight - problem.machine.bytes_per_cycle * dual
     return floor(left)
 
 
-def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tensor: int) -> int:
+def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor: int) -> int:
     """Least cost of one byte over all steps."""
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
@@ -64,7 +64,7 @@ def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tens
     for step in range(line.steps):
         access = rows.get(step, -1)
         after: Costs = {}
-        bars = kept and not _may_be_whole(instance, step, tensor)
+        bars = kept and not _may_be_whole(problem, step, tensor)
         for (was, valid_before, duty), cost in costs.items():
             for resident in (False, True):
                 if resident and ((duty == GOES and access >= 0) or (duty == STAYS and bars)):
@@ -72,9 +72,9 @@ def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tens
                 if duty == STAYS and not resident:
                     continue
                 for store in (False, True):
-                    here = _byte(instance, line, certificate, step, access)
+                    here = _byte(problem, line, certificate, step, access)
                     if not kept:
-                        here = _with_setups(instance, certificate, here, step, tensor)
+                        here = _with_setups(problem, certificate, here, step, tensor)
                     found = here.move((was, valid_before), resident, store, live)
                     if found is None:
                         continue
@@ -102,40 +102,43 @@ def _charges(certificate: Certificate) -> dict[tuple[int, int], int]:
     rows = certificate.charges
     if rows is None:
         return {}
-    columns = (rows.step.tolist(), rows.tensor.tolist(), rows.price.tolist())
-    return {(step, tensor): price for step, tensor, price in zip(*columns, strict=True)}
+    columns = (rows.step.tolist(), rows.tensor.tolist(), rows.dual.tolist())
+    return {(step, tensor): dual for step, tensor, dual in zip(*columns, strict=True)}
 
 
-def _most_charged(instance: Instance, step: int, charges: dict[tuple[int, int], int]) -> int:
-    """By trying every set of charged tensors, in every mode."""
-    machine, most = instance.machine, 0
+def _most_charged(problem: Problem, step: int, charges: dict[tuple[int, int], int]) -> int:
+    """By trying every set of charged tensors, in every mapping."""
+    machine, most = problem.machine, 0
     charged = [tensor for at, tensor in charges if at == step]
-    for mode in instance.operations[step].modes:
-        pairs = zip(instance.operations[step].tensors, mode.operands, strict=True)
-        fixed = {tensor for tensor, operand in pairs if operand.stationary}
+    for mapping in problem.operations[step].mappings:
+        pairs = zip(problem.operations[step].tensors, mapping.operands, strict=True)
+        fixed = {tensor for tensor, operand in pairs if operand.required_resident}
         for size in range(len(charged) + 1):
             for chosen in combinations(charged, size):
-                sizes = [instance.tensors[t].size_bytes for t in {*chosen, *fixed}]
-                pages = sum(-(-x // machine.page_bytes) for x in (*sizes, mode.scratch_bytes))
+                sizes = [problem.tensors[t].size_bytes for t in {*chosen, *fixed}]
+                pages = sum(-(-x // machine.page_bytes) for x in (*sizes, mapping.scratch_bytes))
                 if pages <= machine.spm_pages:
-                    paid = sum(instance.tensors[t].size_bytes * charges[step, t] for t in chosen)
+                    paid = sum(problem.tensors[t].size_bytes * charges[step, t] for t in chosen)
                     most = max(most, paid)
     return most
 
 
 def _byte(
-    instance: Instance, line: Timeline, certificate: Certificate, step: int, access: int
+    problem: Problem, line: Timeline, certificate: Certificate, step: int, access: int
 ) -> Byte:
     objective, scale = certificate.objective, 2**certificate.bits
     inward, outward = int(certificate.dram_in[step]), int(certificate.dram_out[step])
-    rest = floor(_rho(instance, certificate, step) / instance.machine.bytes_per_cycle)
-    firm = rest + (inward + outward if instance.machine.duplex else inward)
+    rest = floor(_rho(problem, certificate, step) / problem.machine.bytes_per_cycle)
+    firm = rest + (inward + outward if problem.machine.duplex else inward)
     byte = Byte.used(line, access, load=0, store=0, hold=int(certificate.spm[step]))
-    # R6: only loads of stationary operands and stores of stationary results are firm.
-    loads_firm, stores_firm = byte.stationary and byte.reads, byte.stationary and byte.writes
+    # R6: only loads of required-resident operands and stores of required-resident results are firm.
+    loads_firm, stores_firm = (
+        byte.required_resident and byte.reads,
+        byte.required_resident and byte.writes,
+    )
     streams = bool(certificate.holds_for) and access >= 0
     if streams:
-        streams = not _may_be_whole(instance, step, int(line.tensor[access]))
+        streams = not _may_be_whole(problem, step, int(line.tensor[access]))
     return replace(
         byte,
         load=(firm if loads_firm else inward) + floor(objective.dram_in_byte * scale),
@@ -145,15 +148,18 @@ def _byte(
 
 
 def _with_setups(
-    instance: Instance, certificate: Certificate, byte: Byte, step: int, tensor: int
+    problem: Problem, certificate: Certificate, byte: Byte, step: int, tensor: int
 ) -> Byte:
     """Add what a byte's share of a command's set-up costs, for each command that moves it."""
-    machine, size = instance.machine, instance.tensors[tensor].size_bytes
+    machine, size = problem.machine, problem.tensors[tensor].size_bytes
     factor = machine.dma_setup_cycles * machine.bytes_per_cycle
     inward, outward = int(certificate.dram_in[step]), int(certificate.dram_out[step])
     both = inward + outward if machine.duplex else inward
-    rest = machine.dma_setup_cycles * _rho(instance, certificate, step)
-    firm_in, firm_out = byte.stationary and byte.reads, byte.stationary and byte.writes
+    rest = machine.dma_setup_cycles * _rho(problem, certificate, step)
+    firm_in, firm_out = (
+        byte.required_resident and byte.reads,
+        byte.required_resident and byte.writes,
+    )
     return replace(
         byte,
         setup_in=(floor(factor * both) + rest if firm_in else floor(factor * inward)) // size,
@@ -169,8 +175,8 @@ class Byte:
 
     reads: bool
     writes: bool
-    stationary: bool
-    passes: int
+    required_resident: bool
+    fetches: int
     needed_after: bool
     load: int
     store: int
@@ -188,8 +194,8 @@ class Byte:
         return cls(
             reads=kind in (Access.READ, Access.UPDATE),
             writes=kind in (Access.WRITE, Access.UPDATE),
-            stationary=access >= 0 and bool(line.stationary[access]),
-            passes=int(line.passes[access]) if access >= 0 else 0,
+            required_resident=access >= 0 and bool(line.required_resident[access]),
+            fetches=int(line.fetches[access]) if access >= 0 else 0,
             needed_after=access >= 0 and bool(line.live_after[access]),
             load=load,
             store=store,
@@ -203,7 +209,7 @@ class Byte:
         was_resident, valid = before
         blind = self.writes and not self.reads
         cost = self.hold if resident else 0
-        if (self.stationary and not resident) or (self.streams and resident):
+        if (self.required_resident and not resident) or (self.streams and resident):
             return None
         if live and not blind and not (resident or valid):
             return None  # R5
@@ -214,13 +220,13 @@ class Byte:
         if self.reads and not resident:
             if not valid:
                 return None  # R3
-            cost += self.passes * self.load + self.stream_setup_in
+            cost += self.fetches * self.load + self.stream_setup_in
         if self.writes:
             valid = not resident and self.needed_after
             if valid:  # R4
-                cost += self.passes * self.store + self.stream_setup_out
-                if blind and self.passes > 1:
-                    cost += (self.passes - 1) * self.load + self.stream_setup_in
+                cost += self.fetches * self.store + self.stream_setup_out
+                if blind and self.fetches > 1:
+                    cost += (self.fetches - 1) * self.load + self.stream_setup_in
         if store:
             if valid or not resident:
                 return None
@@ -228,16 +234,16 @@ class Byte:
         return valid, cost
 
 
-def _may_be_whole(instance: Instance, step: int, tensor: int) -> bool:
-    """Whether R1 and R3 let all of a tensor be resident in a step, in one of its modes."""
-    machine, operation = instance.machine, instance.operations[step]
-    for mode in operation.modes:
+def _may_be_whole(problem: Problem, step: int, tensor: int) -> bool:
+    """Whether R1 and R3 let all of a tensor be resident in a step, in one of its mappings."""
+    machine, operation = problem.machine, problem.operations[step]
+    for mapping in operation.mappings:
         resident = {tensor}
-        for used, operand in zip(operation.tensors, mode.operands, strict=True):
-            if operand.stationary:
+        for used, operand in zip(operation.tensors, mapping.operands, strict=True):
+            if operand.required_resident:
                 resident.add(used)
         free = machine.spm_bytes // machine.page_bytes
-        for size in (mode.scratch_bytes, *(instance.tensors[t].size_bytes for t in resident)):
+        for size in (mapping.scratch_bytes, *(problem.tensors[t].size_bytes for t in resident)):
             free -= (size + machine.page_bytes - 1) // machine.page_bytes
         if free >= 0:
             return True

@@ -100,7 +100,7 @@ class NaiveReplay:
 
     def occupy(self, row: int, ready: int) -> int:
         """The channel is first in, first out; DRAM bytes keep the order of the steps."""
-        commands, duplex = self.view.schedule.commands, self.view.instance.machine.duplex
+        commands, duplex = self.view.schedule.commands, self.view.problem.machine.duplex
         for other, (_, end) in self.spans.items():
             one_channel = not duplex or self.outward(row) == self.outward(other)
             same_bytes = (

@@ -11,16 +11,16 @@ from fractions import Fraction
 from math import floor
 
 from spmopt.core.bypass import without_bypass
-from spmopt.core.instance import Instance
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.core.timeline import Access, Timeline, relax_timeline
 from tests.verifier.naive_bound import Byte
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """A part of the time, and the instant that ends it: prices of a byte moved, and held then.
+    """A part of the time, and the instant that ends it: dual values of a byte moved, and held then.
 
     ``before``: what one that is written blindly pays for the part before, in which it is held too.
     """
@@ -33,56 +33,56 @@ class _Part:
     before: int = 0
 
 
-def naive_replay_bound(instance: Instance, certificate: Certificate) -> Fraction:
+def naive_replay_bound(problem: Problem, certificate: Certificate) -> Fraction:
     """Equal to ``spmopt.verifier.bound`` of the replay."""
     if certificate.order is not None:
-        instance = reordered(instance, certificate.order)
-    left = without_bypass(instance)
-    instance, objective = left.instance, certificate.objective
-    line, machine, scale = relaxed_timeline(instance), instance.machine, 2**certificate.bits
-    parts, total = _parts(instance, certificate), 0
-    for tensor, record in enumerate(instance.tensors):
-        total += record.size_bytes * _cheapest(instance, line, certificate, parts, tensor)
+        problem = reorder(problem, certificate.order)
+    left = without_bypass(problem)
+    problem, objective = left.problem, certificate.objective
+    line, machine, scale = relax_timeline(problem), problem.machine, 2**certificate.bits
+    parts, total = _parts(problem, certificate), 0
+    for tensor, record in enumerate(problem.tensors):
+        total += record.size_bytes * _cheapest(problem, line, certificate, parts, tensor)
     for step in range(line.steps):
-        price = int(certificate.dram_in[step])
-        price += int(certificate.dram_out[step]) if machine.duplex else 0
-        hidden = floor(objective.cycle * scale - machine.bytes_per_cycle * price)
+        dual = int(certificate.dram_in[step])
+        dual += int(certificate.dram_out[step]) if machine.duplex else 0
+        hidden = floor(objective.cycle * scale - machine.bytes_per_cycle * dual)
         total += hidden * int(line.compute_cycles[step])
         pages = machine.spm_pages - -(-int(line.scratch_bytes[step]) // machine.page_bytes)
         held = sum(part.hold for part in parts if part.step == step)
         total -= held * pages * machine.page_bytes
-    modes = [operation.modes for operation in instance.operations]
-    fixed = objective.of_modes(
-        sum(min(mode.spm_read_bytes for mode in each) for each in modes),
-        sum(min(mode.spm_write_bytes for mode in each) for each in modes),
-        sum(min(mode.macs for mode in each) for each in modes),
-        sum(min(mode.own_picojoules for mode in each) for each in modes),
+    mappings = [operation.mappings for operation in problem.operations]
+    fixed = objective.of_mappings(
+        sum(min(mapping.spm_read_bytes for mapping in each) for each in mappings),
+        sum(min(mapping.spm_write_bytes for mapping in each) for each in mappings),
+        sum(min(mapping.macs for mapping in each) for each in mappings),
+        sum(min(mapping.own_picojoules for mapping in each) for each in mappings),
     )
     return Fraction(total, scale) + fixed + left.streams.value(objective)
 
 
-def _bare(instance: Instance, certificate: Certificate) -> tuple[int, int]:
+def _bare(problem: Problem, certificate: Certificate) -> tuple[int, int]:
     """What a byte costs, in and out, that nothing hides."""
     objective, scale = certificate.objective, 2**certificate.bits
-    time = floor(objective.cycle * scale / instance.machine.bytes_per_cycle)
+    time = floor(objective.cycle * scale / problem.machine.bytes_per_cycle)
     return (
         time + floor(objective.dram_in_byte * scale),
         time + floor(objective.dram_out_byte * scale),
     )
 
 
-def _parts(instance: Instance, certificate: Certificate) -> list[_Part]:
+def _parts(problem: Problem, certificate: Certificate) -> list[_Part]:
     """All of the time, part after part."""
     objective, scale = certificate.objective, 2**certificate.bits
-    bare_in, bare_out = _bare(instance, certificate)
+    bare_in, bare_out = _bare(problem, certificate)
     in_byte = floor(objective.dram_in_byte * scale)
     out_byte = floor(objective.dram_out_byte * scale)
     found = list[_Part]()
-    for step in range(len(instance.operations)):
+    for step in range(len(problem.operations)):
         load = int(certificate.dram_in[step]) + in_byte
         store = int(certificate.dram_out[step]) + out_byte
         moved = {"load": load, "store": store}
-        duplex = instance.machine.duplex
+        duplex = problem.machine.duplex
         idle = moved if duplex else {"load": bare_in, "store": bare_out}
         at_start = 0 if certificate.spm_at_start is None else int(certificate.spm_at_start[step])
         at_end = int(certificate.spm[step])
@@ -91,35 +91,35 @@ def _parts(instance: Instance, certificate: Certificate) -> list[_Part]:
             _Part(step=step, kinds=(), hold=at_start, **moved),
             _Part(step=step, kinds=tuple(Access), hold=at_end, before=at_start, **moved),
         ]
-    load = in_byte if instance.machine.duplex else bare_in
+    load = in_byte if problem.machine.duplex else bare_in
     return [*found, _Part(step=-1, kinds=(), hold=0, load=load, store=bare_out)]
 
 
 def _cheapest(
-    instance: Instance, line: Timeline, certificate: Certificate, parts: list[_Part], tensor: int
+    problem: Problem, line: Timeline, certificate: Certificate, parts: list[_Part], tensor: int
 ) -> int:
     """Least cost of one byte from the first part to the last; by (held, valid in DRAM)."""
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
-    bare_in, bare_out = _bare(instance, certificate)
+    bare_in, bare_out = _bare(problem, certificate)
     costs = {(False, bool(line.in_dram[tensor])): 0}
     for part in parts:
         access = rows.get(part.step, -1)
         if access >= 0 and Access(int(line.kind[access])) not in part.kinds:
             access = -1
-        firm = access >= 0 and bool(line.stationary[access])
+        firm = access >= 0 and bool(line.required_resident[access])
         kind = int(line.kind[access]) if access >= 0 else -1
         written = kind == Access.WRITE
         byte = Byte.used(
             line,
             access,
-            # Nothing hides what is stationary, whichever instant stands for its moving.
+            # Nothing hides what is required-resident, whichever instant stands for its moving.
             load=bare_in if firm and kind != Access.WRITE else part.load,
             store=bare_out if firm and kind != Access.READ else part.store,
             hold=part.hold + (part.before if written else 0),
         )
         if access >= 0:
-            byte = _with_setups(instance, certificate, byte, part.step, tensor)
+            byte = _with_setups(problem, certificate, byte, part.step, tensor)
         after = dict[tuple[bool, bool], int]()
         for before, cost in costs.items():
             for held, store in ((False, False), (True, False), (True, True)):
@@ -135,10 +135,10 @@ def _cheapest(
 
 
 def _with_setups(
-    instance: Instance, certificate: Certificate, byte: Byte, step: int, tensor: int
+    problem: Problem, certificate: Certificate, byte: Byte, step: int, tensor: int
 ) -> Byte:
     """Add the shares of the set-ups of streams, which run while their operation does."""
-    machine, size = instance.machine, instance.tensors[tensor].size_bytes
+    machine, size = problem.machine, problem.tensors[tensor].size_bytes
     factor = machine.dma_setup_cycles * machine.bytes_per_cycle
     return replace(
         byte,

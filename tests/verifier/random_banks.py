@@ -7,22 +7,25 @@ from dataclasses import replace
 import numpy as np
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Moves, Placements, Schedule
-from tests.verifier.random_plans import random_plan
+from tests.verifier.random_plans import random_residency_plan
 
 _Page = tuple[int, int]
 """Tensor (-1: scratch) and page of it."""
 
 
-def random_banked(instance: Instance, generator: np.random.Generator) -> Schedule:
-    """Residency, modes, streams and stores at random; pages at random addresses, some that move."""
-    schedule = assemble(instance, random_plan(instance, generator, False))
-    return shuffled(instance, schedule, generator, stay=float(generator.uniform(0.3, 1.0)))
+def random_banked(problem: Problem, generator: np.random.Generator) -> Schedule:
+    """Residency, mappings, streams and stores at random.
+
+    Pages at random addresses, some that move.
+    """
+    schedule = assemble(problem, random_residency_plan(problem, generator, False))
+    return shuffled(problem, schedule, generator, stay=float(generator.uniform(0.3, 1.0)))
 
 
 def shuffled(
-    case: Instance, schedule: Schedule, generator: np.random.Generator, stay: float = 0.6
+    case: Problem, schedule: Schedule, generator: np.random.Generator, stay: float = 0.6
 ) -> Schedule:
     """The same schedule page by page at random addresses; a page keeps its own as often as not."""
     rows, moved = _addresses(case, schedule, generator, stay)
@@ -42,7 +45,7 @@ def shuffled(
 
 
 def _addresses(
-    case: Instance, schedule: Schedule, generator: np.random.Generator, stay: float
+    case: Problem, schedule: Schedule, generator: np.random.Generator, stay: float
 ) -> tuple[list[tuple[int, ...]], set[tuple[int, int, int]]]:
     """Rows of placements, and (step, tensor, page) of what moves."""
     steps, pages = len(case.operations), case.machine.spm_pages

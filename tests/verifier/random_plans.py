@@ -1,4 +1,4 @@
-"""Random legal plans, and schedules of them with scattered pages and shuffled queues."""
+"""Random legal residency plans, and schedules of them with scattered pages and shuffled queues."""
 
 from __future__ import annotations
 
@@ -8,63 +8,75 @@ from typing import Any
 import numpy as np
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Command, Placements, Plan, Residency, Schedule, Steps, Stores
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import (
+    Command,
+    Placements,
+    Residency,
+    ResidencyPlan,
+    Schedule,
+    Steps,
+    Stores,
+)
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, timeline
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 
-def random_case(seed: int, free_order: bool = False, **features: Any) -> tuple[Instance, Plan]:
-    """A small instance and a legal plan for it, of the instance's order unless ``free_order``."""
-    instance = random_instance(seed, **features)
+def random_case(
+    seed: int, free_order: bool = False, **features: Any
+) -> tuple[Problem, ResidencyPlan]:
+    """A small problem and a legal plan for it, of the problem's order unless ``free_order``."""
+    problem = random_problem(seed, **features)
     generator = np.random.default_rng(seed + 1_000_003)
-    return instance, random_plan(instance, generator, free_order)
+    return problem, random_residency_plan(problem, generator, free_order)
 
 
 def random_schedule(
     seed: int, free_order: bool = False, **features: Any
-) -> tuple[Instance, Schedule]:
+) -> tuple[Problem, Schedule]:
     """As :func:`random_case`, assembled; half of them scattered and shuffled."""
-    instance, plan = random_case(seed, free_order, **features)
-    schedule = assemble(instance, plan)
+    problem, residency_plan = random_case(seed, free_order, **features)
+    schedule = assemble(problem, residency_plan)
     if seed % 2:
-        schedule = scatter(instance, schedule, np.random.default_rng(seed))
-    return instance, schedule
+        schedule = scatter(problem, schedule, np.random.default_rng(seed))
+    return problem, schedule
 
 
 def rich_schedule(
     seed: int, *, max_operations: int = 9, max_tensors: int = 6
-) -> tuple[Instance, Schedule]:
+) -> tuple[Problem, Schedule]:
     """A schedule with everything that the format knows, every third one in another order."""
     return random_schedule(
         seed,
         free_order=seed % 3 == 0,
         max_operations=max_operations,
         max_tensors=max_tensors,
-        max_modes=2,
+        max_mappings=2,
         duplex=True,
         setup=True,
     )
 
 
-def random_plan(instance: Instance, generator: np.random.Generator, free_order: bool) -> Plan:
+def random_residency_plan(
+    problem: Problem, generator: np.random.Generator, free_order: bool
+) -> ResidencyPlan:
     """Walk through the steps: keep what must be kept, and of the rest whatever fits."""
-    order = _random_order(instance, generator, free_order)
-    modes = [len(instance.operations[index].modes) for index in order.tolist()]
-    steps = Steps(operation=order, mode=generator.integers(0, modes))
-    walk = _Walk(instance, timeline(instance, steps), generator)
+    order = _random_order(problem, generator, free_order)
+    mappings = [len(problem.operations[index].mappings) for index in order.tolist()]
+    steps = Steps(operation=order, mapping=generator.integers(0, mappings))
+    walk = _Walk(problem, timeline(problem, steps), generator)
     for step in range(order.size):
         walk.advance(step)
-    return Plan(steps=steps, residency=walk.residency(), stores=walk.stores())
+    return ResidencyPlan(steps=steps, residency=walk.residency(), stores=walk.stores())
 
 
-def scatter(instance: Instance, schedule: Schedule, generator: np.random.Generator) -> Schedule:
+def scatter(problem: Problem, schedule: Schedule, generator: np.random.Generator) -> Schedule:
     """The same schedule with its pages spread over the SPM and its queues shuffled."""
     table, pages = schedule.placements, schedule.placements.pages
     row = np.repeat(np.arange(len(table)), pages)
     offset = np.arange(row.size) - np.repeat(np.cumsum(pages) - pages, pages)
-    address = generator.permutation(instance.machine.spm_pages)
+    address = generator.permutation(problem.machine.spm_pages)
     placements = Placements(
         tensor=table.tensor[row],
         tensor_page=table.tensor_page[row] + offset,
@@ -75,7 +87,7 @@ def scatter(instance: Instance, schedule: Schedule, generator: np.random.Generat
     )
     commands = schedule.commands
     shuffled = np.lexsort(
-        (generator.random(len(commands)), _turn(instance, schedule), commands.step)
+        (generator.random(len(commands)), _turn(problem, schedule), commands.step)
     )
     return Schedule(
         steps=schedule.steps,
@@ -85,27 +97,27 @@ def scatter(instance: Instance, schedule: Schedule, generator: np.random.Generat
     )
 
 
-def _turn(instance: Instance, schedule: Schedule) -> Ints:
+def _turn(problem: Problem, schedule: Schedule) -> Ints:
     """Place of each command in its step's queue (R10), written out command by command."""
     turns, commands = [], schedule.commands
     for step, kind, tensor in zip(
         commands.step.tolist(), commands.kind.tolist(), commands.tensor.tolist(), strict=True
     ):
-        operation = instance.operations[int(schedule.steps.operation[step])]
-        mode = operation.modes[int(schedule.steps.mode[step])]
-        operands = dict(zip(operation.tensors, mode.operands, strict=True))
-        firm = tensor in operands and operands[tensor].stationary
+        operation = problem.operations[int(schedule.steps.operation[step])]
+        mapping = operation.mappings[int(schedule.steps.mapping[step])]
+        operands = dict(zip(operation.tensors, mapping.operands, strict=True))
+        firm = tensor in operands and operands[tensor].required_resident
         first = firm and kind == Command.LOAD and tensor in operation.reads
         last = firm and kind == Command.STORE and tensor in operation.writes
         turns.append(int(last) - int(first))
     return np.array(turns, np.int64)
 
 
-def _random_order(instance: Instance, generator: np.random.Generator, free: bool) -> Ints:
-    left = list(range(len(instance.operations)))
+def _random_order(problem: Problem, generator: np.random.Generator, free: bool) -> Ints:
+    left = list(range(len(problem.operations)))
     order: list[int] = []
     while left:
-        ready = [i for i in left if not set(instance.operations[i].predecessors) & set(left)]
+        ready = [i for i in left if not set(problem.operations[i].predecessors) & set(left)]
         order.append(ready[int(generator.integers(len(ready)))] if free else ready[0])
         left.remove(order[-1])
     return np.array(order, np.int64)
@@ -115,7 +127,7 @@ def _random_order(instance: Instance, generator: np.random.Generator, free: bool
 class _Walk:
     """State while walking: resident and valid bytes of every tensor."""
 
-    instance: Instance
+    problem: Problem
     line: Timeline
     generator: np.random.Generator
     rows: list[tuple[int, int, int]] = field(default_factory=list)
@@ -173,7 +185,7 @@ class _Walk:
         return Stores(step=table[:, 0], tensor=table[:, 1], size_bytes=table[:, 2])
 
     def _choose_residency(self, step: int) -> None:
-        page = self.instance.machine.page_bytes
+        page = self.problem.machine.page_bytes
         chosen = self._least(step)
         blind = self._touched(step, Access.WRITE)
         for tensor in self.generator.permutation(len(self.size)).tolist():
@@ -206,22 +218,22 @@ class _Walk:
         return set(self.line.tensor[here][self.line.kind[here] == kind].tolist())
 
     def _least(self, step: int) -> list[int]:
-        """Bytes that must be resident: dirty ones, up to a page, and stationary operands."""
-        page, blind = self.instance.machine.page_bytes, self._touched(step, Access.WRITE)
+        """Bytes that must be resident: dirty ones, up to a page, and required-resident operands."""
+        page, blind = self.problem.machine.page_bytes, self._touched(step, Access.WRITE)
         least = [0] * len(self.size)
         for tensor, size in enumerate(self.size):
             if self.live[tensor] and tensor not in blind:
                 least[tensor] = min(size, -(-(size - self.valid[tensor]) // page) * page)
         for access in range(self.line.first[step], self.line.first[step + 1]):
-            if self.line.stationary[access]:
+            if self.line.required_resident[access]:
                 tensor = int(self.line.tensor[access])
                 least[tensor] = self.size[tensor]
         return least
 
     def _pages(self, step: int, sizes: list[int]) -> list[int]:
-        page = self.instance.machine.page_bytes
+        page = self.problem.machine.page_bytes
         return [-(-size // page) for size in sizes]
 
     def _room(self, step: int) -> int:
-        machine = self.instance.machine
+        machine = self.problem.machine
         return machine.spm_pages - -(-int(self.line.scratch_bytes[step]) // machine.page_bytes)

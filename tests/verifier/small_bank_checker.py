@@ -1,8 +1,9 @@
 """A small checker of what banks add to a schedule, page by page and byte by byte.
 
 Written from the README of ``formulations/residency/banks`` and from nothing else. It takes tables
-whose residency, modes and commands are legal (R1 to R5, R7, R9, R10 without banks) and says whether
-addresses and moves are (R0, R8), what each bank reads and writes, and how long each step is (R6).
+whose residency, mappings and commands are legal (R1 to R5, R7, R9, R10 without banks) and says
+whether addresses and moves are (R0, R8), what each bank reads and writes, and how long each step is
+(R6).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.operation import Mode
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
 
 _Page = tuple[int, int]
@@ -32,22 +33,22 @@ class Checked:
     moved_bytes: int = 0
 
 
-def checked(instance: Instance, schedule: Schedule) -> Checked:
+def checked(problem: Problem, schedule: Schedule) -> Checked:
     """Check one schedule."""
-    steps = range(len(instance.operations))
+    steps = range(len(problem.operations))
     places = [_places(schedule, step) for step in steps]
-    refused = _bad_rows(instance, schedule) or next(
-        (why for step in steps if (why := _bad_step(instance, schedule, places, step)) is not None),
+    refused = _bad_rows(problem, schedule) or next(
+        (why for step in steps if (why := _bad_step(problem, schedule, places, step)) is not None),
         None,
     )
     if refused is not None:
         return Checked(refused)
-    banks = len(instance.machine.banks)
+    banks = len(problem.machine.banks)
     read, write = [Fraction(0)] * banks, [Fraction(0)] * banks
     cycles = []
     for step in steps:
-        own = _touched(instance, schedule, places, step)
-        cycles.append(_cycles(instance, schedule, step, own))
+        own = _touched(problem, schedule, places, step)
+        cycles.append(_cycles(problem, schedule, step, own))
         read = [x + y for x, y in zip(read, own[0], strict=True)]
         write = [x + y for x, y in zip(write, own[1], strict=True)]
     moved = sum(end - begin for _, _, begin, end in _rows(schedule.moves))
@@ -68,13 +69,13 @@ def _places(schedule: Schedule, step: int) -> list[tuple[_Page, int]]:
     ]
 
 
-def _bad_rows(instance: Instance, schedule: Schedule) -> str | None:
+def _bad_rows(problem: Problem, schedule: Schedule) -> str | None:
     """Moves that say nothing: out of range, of part of a page, out of order."""
-    page, rows = instance.machine.page_bytes, _rows(schedule.moves)
+    page, rows = problem.machine.page_bytes, _rows(schedule.moves)
     for step, tensor, begin, end in rows:
-        if not (0 < step < len(instance.operations) and 0 <= tensor < len(instance.tensors)):
+        if not (0 < step < len(problem.operations) and 0 <= tensor < len(problem.tensors)):
             return "move of nothing"
-        size = instance.tensors[tensor].size_bytes
+        size = problem.tensors[tensor].size_bytes
         if not 0 <= begin < end <= size or begin % page or (end % page and end != size):
             return "move of no whole pages"
     for one, other in pairwise(rows):
@@ -88,23 +89,23 @@ def _resident(schedule: Schedule, tensor: int, step: int) -> int:
     return sum(size for t, begin, end, size in rows if t == tensor and begin <= step < end)
 
 
-def _mode(instance: Instance, schedule: Schedule, step: int) -> Mode:
-    operation = instance.operations[int(schedule.steps.operation[step])]
-    return operation.modes[int(schedule.steps.mode[step])]
+def _mapping(problem: Problem, schedule: Schedule, step: int) -> OpMapping:
+    operation = problem.operations[int(schedule.steps.operation[step])]
+    return operation.mappings[int(schedule.steps.mapping[step])]
 
 
 def _bad_step(
-    instance: Instance, schedule: Schedule, places: list[list[tuple[_Page, int]]], step: int
+    problem: Problem, schedule: Schedule, places: list[list[tuple[_Page, int]]], step: int
 ) -> str | None:
     """R8, of one step and the step before."""
-    machine, here = instance.machine, places[step]
+    machine, here = problem.machine, places[step]
     page = machine.page_bytes
     wanted = {
         (tensor, number)
-        for tensor in range(len(instance.tensors))
+        for tensor in range(len(problem.tensors))
         for number in range(-(-_resident(schedule, tensor, step) // page))
     }
-    scratch = -(-_mode(instance, schedule, step).scratch_bytes // page)
+    scratch = -(-_mapping(problem, schedule, step).scratch_bytes // page)
     wanted |= {(-1, number) for number in range(scratch)}
     if sorted(key for key, _ in here) != sorted(wanted):
         return "not one address a page"
@@ -133,10 +134,10 @@ def _bank(machine: Machine, address: int) -> int:
 
 
 def _touched(
-    instance: Instance, schedule: Schedule, places: list[list[tuple[_Page, int]]], step: int
+    problem: Problem, schedule: Schedule, places: list[list[tuple[_Page, int]]], step: int
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Bytes that each bank reads and writes in a step."""
-    machine, page = instance.machine, instance.machine.page_bytes
+    machine, page = problem.machine, problem.machine.page_bytes
     read, write = ([Fraction(0)] * len(machine.banks) for _ in range(2))
     before = dict(places[step - 1]) if step else {}
     now = dict(places[step])
@@ -144,23 +145,23 @@ def _touched(
         for byte in range(begin, end) if at == step else ():
             read[_bank(machine, before[tensor, byte // page])] += 1
             write[_bank(machine, now[tensor, byte // page])] += 1
-    for at, kind, tensor, begin, end, passes in _rows(schedule.commands):
+    for at, kind, tensor, begin, end, fetches in _rows(schedule.commands):
         for byte in range(begin, end) if at == step else ():
             if kind == Command.STREAM_IN:
-                write[0] += passes
+                write[0] += fetches
             elif kind == Command.STREAM_OUT:
-                read[0] += passes
+                read[0] += fetches
             elif kind == Command.LOAD:
                 write[_bank(machine, now[tensor, byte // page])] += 1
             else:
                 read[_bank(machine, now[tensor, byte // page])] += 1
-    operation = instance.operations[int(schedule.steps.operation[step])]
-    mode = _mode(instance, schedule, step)
-    operands = dict(zip(operation.tensors, mode.operands, strict=True))
-    sizes = [tensor.size_bytes for tensor in instance.tensors]
+    operation = problem.operations[int(schedule.steps.operation[step])]
+    mapping = _mapping(problem, schedule, step)
+    operands = dict(zip(operation.tensors, mapping.operands, strict=True))
+    sizes = [tensor.size_bytes for tensor in problem.tensors]
     weights = (
-        (read, mode.spm_read_bytes, {t: operands[t].passes for t in operation.reads}),
-        (write, mode.spm_write_bytes, dict.fromkeys(operation.writes, 1)),
+        (read, mapping.spm_read_bytes, {t: operands[t].fetches for t in operation.reads}),
+        (write, mapping.spm_write_bytes, dict.fromkeys(operation.writes, 1)),
     )
     for column, total, often in weights:
         whole = sum(times * sizes[t] for t, times in often.items())
@@ -174,25 +175,27 @@ def _touched(
 
 
 def _cycles(
-    instance: Instance,
+    problem: Problem,
     schedule: Schedule,
     step: int,
     touched: tuple[list[Fraction], list[Fraction]],
 ) -> int:
     """R6."""
-    machine, mode = instance.machine, _mode(instance, schedule, step)
-    operation = instance.operations[int(schedule.steps.operation[step])]
-    alone = mode.compute_cycles
+    machine, mapping = problem.machine, _mapping(problem, schedule, step)
+    operation = problem.operations[int(schedule.steps.operation[step])]
+    alone = mapping.compute_cycles
     for bank, read, write in zip(machine.banks, *touched, strict=True):
         seconds = read / bank.read_bytes_per_s if bank.read_bytes_per_s else Fraction(0)
         seconds += write / bank.write_bytes_per_s if bank.write_bytes_per_s else Fraction(0)
         alone = max(alone, ceil(seconds * machine.clock_hz))
-    stationary = {t for t, o in zip(operation.tensors, mode.operands, strict=True) if o.stationary}
+    required_resident = {
+        t for t, o in zip(operation.tensors, mapping.operands, strict=True) if o.required_resident
+    }
     inward = outward = first = last = 0
-    for at, kind, tensor, begin, end, passes in _rows(schedule.commands):
+    for at, kind, tensor, begin, end, fetches in _rows(schedule.commands):
         if at != step:
             continue
-        size = (end - begin) * passes
+        size = (end - begin) * fetches
         cycles = machine.dma_setup_cycles + ceil(
             Fraction(size * machine.clock_hz, machine.dram_bytes_per_s)
         )
@@ -200,9 +203,9 @@ def _cycles(
             inward += cycles
         else:
             outward += cycles
-        if tensor in stationary and kind == Command.LOAD:
+        if tensor in required_resident and kind == Command.LOAD:
             first += cycles
-        if tensor in stationary and kind == Command.STORE and tensor in operation.writes:
+        if tensor in required_resident and kind == Command.STORE and tensor in operation.writes:
             last += cycles
     alone += first + last
     if machine.duplex:

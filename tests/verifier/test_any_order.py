@@ -10,40 +10,40 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
 from spmopt.core.order import dependences
+from spmopt.core.problem import Problem
 from spmopt.verifier import verify
 from spmopt.verifier.any_order import _loose, any_order_bound
 from tests.brute_force import optimum
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
-from tests.verifier.random_plans import random_plan, random_schedule
+from tests.verifier.random_plans import random_residency_plan, random_schedule
 from tests.verifier.test_bound import objectives
 
 
-def complete(instance: Instance) -> Instance:
-    """The instance with all that its accesses must wait for as predecessors."""
-    before = dependences(instance)
+def complete(problem: Problem) -> Problem:
+    """The problem with all that its accesses must wait for as predecessors."""
+    before = dependences(problem)
     operations = tuple(
         replace(operation, predecessors=tuple(sorted(each)))
-        for operation, each in zip(instance.operations, before, strict=True)
+        for operation, each in zip(problem.operations, before, strict=True)
     )
-    return replace(instance, operations=operations)
+    return replace(problem, operations=operations)
 
 
 @settings(max_examples=share(400), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), whole=st.booleans(), duplex=st.booleans())
 def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duplex: bool) -> None:
-    features = {"max_operations": 7, "max_modes": 2, "duplex": duplex, "setup": True}
-    instance, schedule = random_schedule(seed, free_order=True, **features)
-    report = verify(instance, schedule)
+    features = {"max_operations": 7, "max_mappings": 2, "duplex": duplex, "setup": True}
+    problem, schedule = random_schedule(seed, free_order=True, **features)
+    report = verify(problem, schedule)
     assert report.totals is not None
-    if whole and verify(complete(instance), schedule).totals is None:
-        return  # its order is none of the complete instance
-    on = complete(instance) if whole else instance
-    for objective in (*objectives(instance), REPLAY):
+    if whole and verify(complete(problem), schedule).totals is None:
+        return  # its order is none of the complete problem
+    on = complete(problem) if whole else problem
+    for objective in (*objectives(problem), REPLAY):
         assert any_order_bound(on, objective) <= report.totals.value(objective)
 
 
@@ -52,8 +52,8 @@ def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duple
 def test_without_some_predecessors(seed: int, left: float, duplex: bool) -> None:
     """Then accesses may come before what they would have to wait for."""
     generator = np.random.default_rng(seed)
-    listed = random_instance(seed, max_operations=7, max_modes=2, duplex=duplex, setup=True)
-    instance = replace(
+    listed = random_problem(seed, max_operations=7, max_mappings=2, duplex=duplex, setup=True)
+    problem = replace(
         listed,
         operations=tuple(
             replace(
@@ -64,21 +64,21 @@ def test_without_some_predecessors(seed: int, left: float, duplex: bool) -> None
         ),
     )
     try:
-        schedule = assemble(instance, random_plan(instance, generator, free_order=True))
+        schedule = assemble(problem, random_residency_plan(problem, generator, free_order=True))
     except ValueError:  # an operation reads what nothing has written
         reject()
-    totals = verify(instance, schedule).totals
+    totals = verify(problem, schedule).totals
     assume(totals is not None)
     assert totals is not None
-    for objective in (*objectives(instance), REPLAY):
-        assert any_order_bound(instance, objective) <= totals.value(objective)
+    for objective in (*objectives(problem), REPLAY):
+        assert any_order_bound(problem, objective) <= totals.value(objective)
 
 
 @settings(max_examples=share(300), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), left=st.floats(0.0, 0.9))
 def test_loose_tensors_are_those_that_a_walk_over_operations_finds(seed: int, left: float) -> None:
     generator = np.random.default_rng(seed)
-    listed = random_instance(seed, max_operations=12, max_modes=2)
+    listed = random_problem(seed, max_operations=12, max_mappings=2)
     operations = tuple(
         replace(each, predecessors=tuple(p for p in each.predecessors if generator.random() < left))
         for each in listed.operations
@@ -100,11 +100,11 @@ def test_loose_tensors_are_those_that_a_walk_over_operations_finds(seed: int, le
 
 @pytest.mark.parametrize("seed", range(40))
 def test_at_most_the_optimum(seed: int) -> None:
-    instance = complete(random_instance(seed, max_operations=3, max_tensors=3, max_tensor_pages=2))
+    problem = complete(random_problem(seed, max_operations=3, max_tensors=3, max_tensor_pages=2))
     for objective in (MAKESPAN, TRAFFIC):
-        best = optimum(instance, objective)
+        best = optimum(problem, objective)
         assert best is not None
-        assert any_order_bound(instance, objective) <= best.value
+        assert any_order_bound(problem, objective) <= best.value
 
 
 SIZES = {"w": (4, "in"), "x": (12, "in"), "y": (6, "keep"), "z": (2, "")}
@@ -113,18 +113,18 @@ SIZES = {"w": (4, "in"), "x": (12, "in"), "y": (6, "keep"), "z": (2, "")}
 def test_by_hand() -> None:
     """8 bytes of scratchpad, a byte a cycle: w and x enter, y leaves; z is dropped."""
     last = Op(reads="z w", writes="y", cycles=30)
-    instance = complete(tiny(SIZES, [Op(reads="w x", writes="z", cycles=3), last], spm=8))
-    assert any_order_bound(instance, TRAFFIC) == 4 + 12 + 6
+    problem = complete(tiny(SIZES, [Op(reads="w x", writes="z", cycles=3), last], spm=8))
+    assert any_order_bound(problem, TRAFFIC) == 4 + 12 + 6
     # Of 4 + 12 + 2 bytes 10 cannot be resident in the first step, of 2 + 4 + 6 in the second 4.
-    assert any_order_bound(instance, MAKESPAN) == 10 + 30
+    assert any_order_bound(problem, MAKESPAN) == 10 + 30
     # They cross while the operations run, so that the replay takes no less.
-    assert any_order_bound(instance, REPLAY) == 10 + 30
+    assert any_order_bound(problem, REPLAY) == 10 + 30
     # Of x each byte crosses three times if it is not resident; so it stays, before all others.
-    passes = Op(reads="w x", writes="z", cycles=3, passes={"x": 3})
-    repeated = complete(tiny(SIZES, [passes, last], spm=8))
+    fetches = Op(reads="w x", writes="z", cycles=3, fetches={"x": 3})
+    repeated = complete(tiny(SIZES, [fetches, last], spm=8))
     assert any_order_bound(repeated, MAKESPAN) == (4 * 3 + 4 + 2) + 30
-    # If w is stationary there is room for 4 of x.
-    held = Op(reads="w x", writes="z", cycles=3, passes={"x": 3}, stationary="w")
+    # If w is required-resident there is room for 4 of x.
+    held = Op(reads="w x", writes="z", cycles=3, fetches={"x": 3}, required_resident="w")
     fixed = complete(tiny(SIZES, [held, last], spm=8))
     assert any_order_bound(fixed, MAKESPAN) == (8 * 3 + 2) + 30
 
@@ -143,22 +143,22 @@ def test_a_loose_tensor_may_be_overwritten_first() -> None:
 
 @pytest.mark.parametrize(("duplex", "least"), [(False, 4 + 8 + 2 * 5), (True, 8 + 5)])
 def test_what_enters_and_leaves_needs_a_command_each(duplex: bool, least: int) -> None:
-    instance = tiny(
+    problem = tiny(
         {"x": (4, "in"), "y": (8, "keep")},
         [Op(reads="x", writes="y", cycles=1)],
         spm=16,
         dma_setup_cycles=5,
         duplex=duplex,
     )
-    assert any_order_bound(instance, MAKESPAN) == least
+    assert any_order_bound(problem, MAKESPAN) == least
 
 
 def test_what_does_not_fit_needs_a_command_in_each_step() -> None:
     """Of x 4 bytes cross twice: 9 cycles each, with their set-up; computing takes 1."""
-    instance = tiny(
+    problem = tiny(
         {"x": (12, "in")},
         [Op(reads="x", cycles=1), Op(reads="x", cycles=1)],
         spm=8,
         dma_setup_cycles=5,
     )
-    assert any_order_bound(instance, MAKESPAN) == max(2 * (4 + 5), 12 + 5)
+    assert any_order_bound(problem, MAKESPAN) == max(2 * (4 + 5), 12 + 5)

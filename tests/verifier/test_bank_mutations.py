@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Bank
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Moves, Schedule
 from spmopt.verifier import verify
 from tests.formulations.banks.cases import campaign_case
@@ -22,13 +22,13 @@ from tests.thorough import some
 from tests.verifier.random_banks import random_banked
 from tests.verifier.small_bank_checker import checked
 
-Case = tuple[Instance, Schedule]
-Change = Callable[[Instance, Schedule, np.random.Generator], Case | None]
+Case = tuple[Problem, Schedule]
+Change = Callable[[Problem, Schedule, np.random.Generator], Case | None]
 
 
-def agree(instance: Instance, schedule: Schedule) -> bool:
+def agree(problem: Problem, schedule: Schedule) -> bool:
     """Compare the verifier with the small checker; whether both take the schedule."""
-    report, own = verify(instance, schedule), checked(instance, schedule)
+    report, own = verify(problem, schedule), checked(problem, schedule)
     assert report.legal == (own.refused is None), (report.violations, own.refused)
     if not report.legal:
         assert {violation.rule for violation in report.violations} <= {"R0", "R1", "R8"}
@@ -47,15 +47,15 @@ def agree(instance: Instance, schedule: Schedule) -> bool:
 
 @pytest.mark.parametrize("seed", some(range(150)))
 def test_random_schedules_are_legal_and_cost_the_same(seed: int) -> None:
-    instance, _ = campaign_case(seed)
-    assert agree(instance, random_banked(instance, np.random.default_rng(seed)))
+    problem, _ = campaign_case(seed)
+    assert agree(problem, random_banked(problem, np.random.default_rng(seed)))
 
 
 def _some(rows: int, generator: np.random.Generator) -> int | None:
     return int(generator.integers(rows)) if rows else None
 
 
-def move_unsaid(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Case | None:
+def move_unsaid(case: Problem, schedule: Schedule, generator: np.random.Generator) -> Case | None:
     """A move is left out."""
     row = _some(len(schedule.moves), generator)
     if row is None:
@@ -64,9 +64,7 @@ def move_unsaid(case: Instance, schedule: Schedule, generator: np.random.Generat
     return case, replace(schedule, moves=kept)
 
 
-def move_invented(
-    case: Instance, schedule: Schedule, generator: np.random.Generator
-) -> Case | None:
+def move_invented(case: Problem, schedule: Schedule, generator: np.random.Generator) -> Case | None:
     """One more move, of any page in any step."""
     tensor = int(generator.integers(len(case.tensors)))
     size, page = case.tensors[tensor].size_bytes, case.machine.page_bytes
@@ -76,7 +74,7 @@ def move_invented(
     return None if len(rows) == len(schedule.moves) else (case, _with_moves(schedule, rows))
 
 
-def move_changed(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Case | None:
+def move_changed(case: Problem, schedule: Schedule, generator: np.random.Generator) -> Case | None:
     """A figure of a move is one more or less."""
     at = _some(len(schedule.moves), generator)
     if at is None:
@@ -93,7 +91,7 @@ def _with_moves(schedule: Schedule, rows: list[tuple[int, ...]]) -> Schedule:
 
 
 def address_changed(
-    case: Instance, schedule: Schedule, generator: np.random.Generator
+    case: Problem, schedule: Schedule, generator: np.random.Generator
 ) -> Case | None:
     """A run of pages lies elsewhere."""
     table = schedule.placements
@@ -108,7 +106,7 @@ def address_changed(
 
 
 def addresses_swapped(
-    case: Instance, schedule: Schedule, generator: np.random.Generator
+    case: Problem, schedule: Schedule, generator: np.random.Generator
 ) -> Case | None:
     """All that ever lies at one address lies at another, and the other way round."""
     table = schedule.placements
@@ -121,7 +119,7 @@ def addresses_swapped(
     return case, replace(schedule, placements=replace(table, spm_page=swapped))
 
 
-def port_changed(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Case | None:
+def port_changed(case: Problem, schedule: Schedule, generator: np.random.Generator) -> Case | None:
     """A bank reads or writes at another rate, or at any."""
     bank = int(generator.integers(len(case.machine.banks)))
     rate = int(generator.integers(0, 6)) or None
@@ -131,8 +129,8 @@ def port_changed(case: Instance, schedule: Schedule, generator: np.random.Genera
     return _with_bank(case, bank, replace(old, write_bytes_per_s=rate)), schedule
 
 
-def banks_grown(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Case | None:
-    """A border between two banks is a page further: both stay, other bytes lie in each."""
+def banks_grown(case: Problem, schedule: Schedule, generator: np.random.Generator) -> Case | None:
+    """A boundary between two banks is a page further: both stay, other bytes lie in each."""
     banks, page = case.machine.banks, case.machine.page_bytes
     if len(banks) < 2:
         return None
@@ -145,7 +143,7 @@ def banks_grown(case: Instance, schedule: Schedule, generator: np.random.Generat
     return _with_bank(grown, at + 1, smaller), schedule
 
 
-def bank_shrunk(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Case | None:
+def bank_shrunk(case: Problem, schedule: Schedule, generator: np.random.Generator) -> Case | None:
     """A bank has a page less, so that all addresses behind it are of other pages."""
     banks, page = case.machine.banks, case.machine.page_bytes
     at = int(generator.integers(len(banks)))
@@ -155,7 +153,7 @@ def bank_shrunk(case: Instance, schedule: Schedule, generator: np.random.Generat
     return _with_bank(case, at, smaller), schedule
 
 
-def _with_bank(case: Instance, at: int, bank: Bank) -> Instance:
+def _with_bank(case: Problem, at: int, bank: Bank) -> Problem:
     banks = tuple(bank if k == at else old for k, old in enumerate(case.machine.banks))
     size = sum(each.spm_bytes for each in banks)
     return replace(case, machine=replace(case.machine, banks=banks, spm_bytes=size))
@@ -182,9 +180,9 @@ def test_changes_are_refused_or_cost_the_same_in_both(
 ) -> None:
     found: Counter[bool] = Counter()
     for seed in range(200):
-        instance, _ = campaign_case(seed)
+        problem, _ = campaign_case(seed)
         generator = np.random.default_rng(seed)
-        changed = change(instance, random_banked(instance, generator), generator)
+        changed = change(problem, random_banked(problem, generator), generator)
         if changed is not None:
             found[agree(*changed)] += 1
     assert sum(found.values()) >= 15
@@ -194,11 +192,11 @@ def test_changes_are_refused_or_cost_the_same_in_both(
 
 def test_other_totals_of_banks_are_refused() -> None:
     for seed in range(10):
-        instance, _ = campaign_case(seed)
-        schedule = random_banked(instance, np.random.default_rng(seed))
-        totals = verify(instance, schedule).totals
+        problem, _ = campaign_case(seed)
+        schedule = random_banked(problem, np.random.default_rng(seed))
+        totals = verify(problem, schedule).totals
         assert totals is not None
-        assert verify(instance, schedule, totals).legal
+        assert verify(problem, schedule, totals).legal
         read, write = totals.bank_read_bytes, totals.bank_write_bytes
         for claimed in (
             replace(totals, bank_read_bytes=(read[0] + Fraction(1, 7), *read[1:])),
@@ -206,5 +204,5 @@ def test_other_totals_of_banks_are_refused() -> None:
             replace(totals, bank_write_bytes=write[:-1]),
             replace(totals, moved_bytes=totals.moved_bytes + 1),
         ):
-            broken = verify(instance, schedule, claimed).violations
+            broken = verify(problem, schedule, claimed).violations
             assert [violation.rule for violation in broken] == ["R6"]

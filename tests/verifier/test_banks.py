@@ -1,4 +1,4 @@
-"""Schedules of a scratchpad with banks: what is legal, what each bank does, what it costs."""
+"""Schedules of a scratchpad with banks: what is legal, what each bank does, its cost."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, energy_objective
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Moves, Schedule
 from spmopt.verifier import ScheduleArrays, replay, require_legal, verify
 from tests.banked import alone, banked
-from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, instance, moves, moving
-from tests.strategies import random_instance
+from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, moves, moving, problem
+from tests.strategies import random_problem
 from tests.verifier.random_banks import shuffled
-from tests.verifier.random_plans import random_plan
+from tests.verifier.random_plans import random_residency_plan
 
 
-def rules(case: Instance, schedule: Schedule) -> list[str]:
+def rules(case: Problem, schedule: Schedule) -> list[str]:
     return sorted({violation.rule for violation in verify(case, schedule).violations})
 
 
 def test_a_move_is_legal_and_every_touch_of_a_bank_counts() -> None:
-    case = instance()
+    case = problem()
     totals = require_legal(case, moving()).totals
     assert totals is not None
     assert list(totals.bank_read_bytes) == [Fraction(3 * MUCH + 4), Fraction(LITTLE)]
@@ -37,7 +37,7 @@ def test_a_move_is_legal_and_every_touch_of_a_bank_counts() -> None:
 
 
 def test_an_address_changes_by_a_move_only() -> None:
-    report = verify(instance(), moving(moved=False))
+    report = verify(problem(), moving(moved=False))
     assert [str(each) for each in report.violations] == [
         "R8 step 1: page 0 of a gets another address without a move"
     ]
@@ -60,11 +60,11 @@ def test_an_address_changes_by_a_move_only() -> None:
     ],
 )
 def test_moves_that_say_what_is_not_so(rows: list[tuple[int, int, int, int]], broken: str) -> None:
-    assert rules(instance(), replace(moving(), moves=moves(*rows))) == [broken]
+    assert rules(problem(), replace(moving(), moves=moves(*rows))) == [broken]
 
 
 def test_a_machine_without_banks_moves_nothing() -> None:
-    case = instance()
+    case = problem()
     uniform = replace(case, machine=replace(case.machine, banks=()))
     assert rules(uniform, moving()) == ["R0"]
     assert rules(uniform, moving(moved=False)) == ["R8"]
@@ -74,13 +74,13 @@ def test_a_bank_too_full_is_found() -> None:
     facts = moving()
     placed = facts.placements
     both = replace(placed, spm_page=np.where(placed.begin == 0, 0, 1))
-    assert "R8" in rules(instance(), replace(facts, placements=both))
+    assert "R8" in rules(problem(), replace(facts, placements=both))
     beyond = replace(placed, spm_page=np.where(placed.begin == 0, 0, placed.spm_page + 1))
-    assert rules(instance(), replace(facts, placements=beyond)) == ["R8"]
+    assert rules(problem(), replace(facts, placements=beyond)) == ["R8"]
 
 
 def test_the_replay_carries_contents_along() -> None:
-    case = instance()
+    case = problem()
     assert replay(ScheduleArrays.of(case, moving())).violations == ()
     found = replay(ScheduleArrays.of(case, moving(moved=False))).violations
     assert [violation.step for violation in found] == [3]
@@ -89,7 +89,7 @@ def test_the_replay_carries_contents_along() -> None:
 
 def test_what_fills_the_old_page_waits_for_the_move() -> None:
     """The channel is free from cycle 4 on, but a is read until cycle 6 and leaves only then."""
-    run = replay(ScheduleArrays.of(instance(), moving()))
+    run = replay(ScheduleArrays.of(problem(), moving()))
     assert run.command_start.tolist() == [0, 6]
     assert run.operation_start.tolist() == [0, 6, 10, 14]
 
@@ -107,7 +107,7 @@ def test_a_step_lasts_as_long_as_the_busiest_port(
     read: int | None, write: int | None, cycles: list[int]
 ) -> None:
     """Bank 0 reads 400 and writes 4 in step 0; in step 1 it reads 404 and writes 4."""
-    case = instance()
+    case = problem()
     port = replace(BANKS[0], read_bytes_per_s=read, write_bytes_per_s=write)
     slow = replace(case, machine=replace(case.machine, banks=(port, BANKS[1])))
     report = require_legal(slow, moving())
@@ -118,7 +118,7 @@ def test_a_step_lasts_as_long_as_the_busiest_port(
 
 
 def test_an_objective_of_other_banks_is_refused() -> None:
-    case = instance()
+    case = problem()
     totals = require_legal(case, moving()).totals
     assert totals is not None
     other = energy_objective(replace(case.machine, spm_bytes=4, banks=BANKS[:1]))
@@ -131,8 +131,8 @@ def test_an_objective_of_other_banks_is_refused() -> None:
 def test_random_moves_are_legal_and_none_is_superfluous(seed: int, ports: bool) -> None:
     case = banked(seed, ports=ports, duplex=True, setup=True, max_operations=6)
     generator = np.random.default_rng(seed)
-    plan = random_plan(case, generator, False)
-    schedule = shuffled(case, assemble(case, plan), generator)
+    residency_plan = random_residency_plan(case, generator, False)
+    schedule = shuffled(case, assemble(case, residency_plan), generator)
     report = require_legal(case, schedule)
     assert report.totals is not None
     told = schedule.moves
@@ -145,9 +145,9 @@ def test_random_moves_are_legal_and_none_is_superfluous(seed: int, ports: bool) 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_one_bank_costs_what_a_uniform_scratchpad_does(seed: int) -> None:
-    uniform, one = alone(random_instance(seed, duplex=True))
-    plan = random_plan(uniform, np.random.default_rng(seed), False)
-    schedule = assemble(uniform, plan)
+    uniform, one = alone(random_problem(seed, duplex=True))
+    residency_plan = random_residency_plan(uniform, np.random.default_rng(seed), False)
+    schedule = assemble(uniform, residency_plan)
     plain, own = (require_legal(case, schedule).totals for case in (uniform, one))
     assert plain is not None
     assert own is not None

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, Tensor
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
-from spmopt.core.operation import STATIONARY, STREAMED, Operand, Operation
+from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation
+from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Certificate
 from spmopt.verifier import bound, verify
 from tests.brute_force import optimum
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share, some
 from tests.verifier.builders import machine, operation, tensor
 from tests.verifier.naive_bound import naive_bound
-from tests.verifier.random_plans import random_plan, random_schedule
+from tests.verifier.random_plans import random_residency_plan, random_schedule
 
 
-def prices(
+def duals(
     objective: Objective,
     spm: list[int],
     dram: list[int],
@@ -42,30 +42,30 @@ def prices(
     )
 
 
-def random_prices(
-    instance: Instance,
+def random_duals(
+    problem: Problem,
     objective: Objective,
     generator: np.random.Generator,
     bits: int | None = None,
 ) -> Certificate:
-    """Legal prices, many of them 0 or the greatest allowed."""
-    steps = len(instance.operations)
+    """Legal dual values, many of them 0 or the greatest allowed."""
+    steps = len(problem.operations)
     if bits is None:
         bits = int(generator.choice([4, 20, 44])) + (44 if objective.name == "energy" else 0)
     scale = 2**bits
-    most = objective.cycle * scale / instance.machine.bytes_per_cycle
+    most = objective.cycle * scale / problem.machine.bytes_per_cycle
     share = generator.random((2, steps)) * generator.integers(0, 2, (2, steps))
     share[:, generator.random(steps) < 0.3] = 1
-    if instance.machine.duplex:
+    if problem.machine.duplex:
         share /= np.maximum(1, share.sum(axis=0))
     dram = [[int(most * Fraction(f)) for f in row] for row in share.tolist()]
     byte = max(most, objective.dram_in_byte * scale)
     spm = [int(byte * Fraction(f)) for f in (generator.random(steps) ** 2).tolist()]
-    spm = [price if generator.random() < 0.5 else 0 for price in spm]
-    return prices(objective, spm, dram[0], dram[1] if instance.machine.duplex else dram[0], bits)
+    spm = [dual if generator.random() < 0.5 else 0 for dual in spm]
+    return duals(objective, spm, dram[0], dram[1] if problem.machine.duplex else dram[0], bits)
 
 
-def objectives(instance: Instance) -> tuple[Objective, ...]:
+def objectives(problem: Problem) -> tuple[Objective, ...]:
     """All three, and a mixture."""
     mixed = Objective(
         name="mixed",
@@ -75,65 +75,65 @@ def objectives(instance: Instance) -> tuple[Objective, ...]:
         dram_out_byte=Fraction(3, 5),
         mac=Fraction(1, 11),
     )
-    return (MAKESPAN, TRAFFIC, energy_objective(instance.machine), mixed)
+    return (MAKESPAN, TRAFFIC, energy_objective(problem.machine), mixed)
 
 
-def chain(tensors: tuple[Tensor, ...], *operations: Operation, pages: int = 2) -> Instance:
-    """An instance on the machine of pages of 4 bytes, a byte per cycle."""
-    return Instance(name="chain", machine=machine(pages), tensors=tensors, operations=operations)
+def chain(tensors: tuple[Tensor, ...], *operations: Operation, pages: int = 2) -> Problem:
+    """A problem on the machine of pages of 4 bytes, a byte per cycle."""
+    return Problem(name="chain", machine=machine(pages), tensors=tensors, operations=operations)
 
 
 def test_two_tensors_take_turns() -> None:
-    """x y x y with room for one of them: 32 bytes at no price, less the 8 that room saves.
+    """x y x y with room for one of them: 32 bytes at no dual value, less the 8 that room saves.
 
     With one unit per byte in step 1, x kept over it costs what streaming it again does, and so
-    does y; the bound is 4 x 8 - 8 = 24, the optimum. At half that price both are kept, at 3/2 a
-    byte, and 4 come off: 20. At twice the price none is, and 16 come off: 16.
+    does y; the bound is 4 x 8 - 8 = 24, the optimum. At half that dual value both are kept, at 3/2
+    a byte, and 4 come off: 20. At twice the dual value none is, and 16 come off: 16.
     """
     x, y = tensor("x", 8, "d"), tensor("y", 8, "d")
     steps = [operation(f"o{k}", (k % 2,), (), 0) for k in range(4)]
-    instance = chain((x, y), *steps)
-    for price, value in ((0, 16), (2, 20), (4, 24), (8, 16)):
-        certificate = prices(TRAFFIC, [0, price, 0, 0], [0] * 4, bits=2)
-        assert bound(instance, certificate) == value
+    problem = chain((x, y), *steps)
+    for dual, value in ((0, 16), (2, 20), (4, 24), (8, 16)):
+        certificate = duals(TRAFFIC, [0, dual, 0, 0], [0] * 4, bits=2)
+        assert bound(problem, certificate) == value
 
 
 def test_time_is_shared_between_channel_and_computation() -> None:
     """8 bytes streamed during 3 cycles: 8 mu + 3 (1 - mu)."""
-    instance = chain((tensor("x", 8, "d"),), operation("o", (0,), (), 3))
+    problem = chain((tensor("x", 8, "d"),), operation("o", (0,), (), 3))
     for mu in range(5):
         value = Fraction(8 * mu + 3 * (4 - mu), 4)
-        assert bound(instance, prices(MAKESPAN, [0], [mu], bits=2)) == value
+        assert bound(problem, duals(MAKESPAN, [0], [mu], bits=2)) == value
 
 
 @pytest.mark.parametrize("duplex", [False, True])
-def test_stationary_operands_and_results_add_to_the_computation(duplex: bool) -> None:
-    """Load 8, compute 3, store 4, whatever the prices: 15."""
-    instance = chain(
+def test_required_resident_operands_and_results_add_to_the_computation(duplex: bool) -> None:
+    """Load 8, compute 3, store 4, whatever the dual values: 15."""
+    problem = chain(
         (tensor("x", 8, "d"), tensor("y", 4, "k")),
-        operation("o", (0,), (1,), 3, operands=(STATIONARY, STATIONARY)),
+        operation("o", (0,), (1,), 3, operands=(REQUIRED_RESIDENT, REQUIRED_RESIDENT)),
         pages=3,
     )
-    instance = replace(instance, machine=replace(instance.machine, duplex=duplex))
-    assert bound(instance, prices(MAKESPAN, [0], [0])) == 15
-    assert bound(instance, prices(MAKESPAN, [0], [1], [1 - duplex], bits=1)) == Fraction(27, 2)
+    problem = replace(problem, machine=replace(problem.machine, duplex=duplex))
+    assert bound(problem, duals(MAKESPAN, [0], [0])) == 15
+    assert bound(problem, duals(MAKESPAN, [0], [1], [1 - duplex], bits=1)) == Fraction(27, 2)
 
 
-def test_a_store_beside_a_stationary_operand_is_not_firm() -> None:
+def test_a_store_beside_a_required_resident_operand_is_not_firm() -> None:
     """y is stored while an operation, 10 cycles long, reads it: 10 cycles in all, not 14.
 
-    R6 counts only stores of stationary *results* after the computation.
+    R6 counts only stores of required-resident *results* after the computation.
     """
-    instance = chain(
+    problem = chain(
         (tensor("y", 4, "k"),),
         operation("make", (), (0,), 0),
-        operation("use", (0,), (), 10, operands=(STATIONARY,)),
+        operation("use", (0,), (), 10, operands=(REQUIRED_RESIDENT,)),
     )
-    assert bound(instance, prices(MAKESPAN, [0, 0], [0, 0])) == 10
+    assert bound(problem, duals(MAKESPAN, [0, 0], [0, 0])) == 10
 
 
 @pytest.mark.parametrize(
-    ("reads", "writes", "flags", "passes", "moved"),
+    ("reads", "writes", "flags", "fetches", "moved"),
     [
         ((0,), (), "d", 3, 3),
         ((0,), (), "dk", 3, 3),
@@ -146,20 +146,20 @@ def test_a_store_beside_a_stationary_operand_is_not_firm() -> None:
     ],
 )
 def test_streams_by_kind_of_access(
-    reads: tuple[int, ...], writes: tuple[int, ...], flags: str, passes: int, moved: int
+    reads: tuple[int, ...], writes: tuple[int, ...], flags: str, fetches: int, moved: int
 ) -> None:
-    """At a forbidding SPM price all is streamed, ``moved`` times; the room is paid back."""
-    operands = (Operand(passes=passes),)
-    instance = chain((tensor("x", 8, flags),), operation("o", reads, writes, 0, operands=operands))
+    """At a forbidding SPM dual value all is streamed, ``moved`` times; the room is paid back."""
+    operands = (Operand(fetches=fetches),)
+    problem = chain((tensor("x", 8, flags),), operation("o", reads, writes, 0, operands=operands))
     high = 100
-    assert bound(instance, prices(TRAFFIC, [high], [0])) == 8 * moved - 8 * high
+    assert bound(problem, duals(TRAFFIC, [high], [0])) == 8 * moved - 8 * high
 
 
 def test_scratch_and_part_pages_make_the_room_smaller() -> None:
     """18 bytes are 4 pages, scratch of 5 takes 2: 8 bytes are left, of which each costs 1."""
-    instance = chain((tensor("x", 1, "d"),), operation("o", (0,), (), 0, scratch=5))
-    instance = replace(instance, machine=replace(instance.machine, spm_bytes=18))
-    assert bound(instance, prices(TRAFFIC, [1], [0])) == 1 - 8
+    problem = chain((tensor("x", 1, "d"),), operation("o", (0,), (), 0, scratch=5))
+    problem = replace(problem, machine=replace(problem.machine, spm_bytes=18))
+    assert bound(problem, duals(TRAFFIC, [1], [0])) == 1 - 8
 
 
 def test_a_kept_result_is_stored_where_that_is_cheapest() -> None:
@@ -168,123 +168,123 @@ def test_a_kept_result_is_stored_where_that_is_cheapest() -> None:
     Step 2: 3 + 4 = 7 a byte, as for step 1, 2 + 6 = 8; streamed at once 9. The time of the
     steps left over is rho = 9 - mu, the room 8 bytes each.
     """
-    instance = chain(
+    problem = chain(
         (tensor("y", 4, "k"), tensor("x", 4, "d")),
         operation("make", (), (0,), 0),
         operation("a", (1,), (), 1),
         operation("b", (1,), (), 1),
     )
-    certificate = prices(replace(MAKESPAN, cycle=Fraction(9)), [1, 1, 1], [9, 6, 4])
+    certificate = duals(replace(MAKESPAN, cycle=Fraction(9)), [1, 1, 1], [9, 6, 4])
     x_loaded_or_streamed = min(6 + 4, 6 + 1 + 1, 9 + 3)
-    assert bound(instance, certificate) == (4 * 7 + 4 * x_loaded_or_streamed + 3 + 5) - 3 * 8
+    assert bound(problem, certificate) == (4 * 7 + 4 * x_loaded_or_streamed + 3 + 5) - 3 * 8
 
 
 def test_each_command_needs_a_setup_which_its_bytes_share() -> None:
     """x is read twice, in one command of 4 bytes and 8 cycles if it is kept, else in two."""
-    instance = chain(
+    problem = chain(
         (tensor("x", 4, "d"),), operation("a", (0,), (), 1), operation("b", (0,), (), 1)
     )
-    instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=8))
+    problem = replace(problem, machine=replace(problem.machine, dma_setup_cycles=8))
     room = 8
-    assert bound(instance, prices(MAKESPAN, [0, 0], [1, 1])) == 4 + 8
-    held = bound(instance, prices(MAKESPAN, [0, 2], [1, 1]))
+    assert bound(problem, duals(MAKESPAN, [0, 0], [1, 1])) == 4 + 8
+    held = bound(problem, duals(MAKESPAN, [0, 2], [1, 1]))
     assert held == min(4 + 8 + 4 * 2, 2 * (4 + 8)) - 2 * room
     # Among three bytes 8 cycles have no whole share: 2 each, so that 2 are lost.
-    uneven = replace(instance, tensors=(tensor("x", 3, "d"),))
-    assert bound(uneven, prices(MAKESPAN, [0, 0], [1, 1])) == 3 + 6
+    uneven = replace(problem, tensors=(tensor("x", 3, "d"),))
+    assert bound(uneven, duals(MAKESPAN, [0, 0], [1, 1])) == 3 + 6
 
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_equal_to_the_bound_from_the_rules(duplex: bool) -> None:
     for seed in some(range(150)):
-        sizes = {"max_operations": 5, "max_tensors": 4, "max_modes": 2}
-        instance, _ = random_schedule(seed, free_order=False, **sizes, setup=seed % 2 == 0)
-        instance = replace(instance, machine=replace(instance.machine, duplex=duplex))
+        sizes = {"max_operations": 5, "max_tensors": 4, "max_mappings": 2}
+        problem, _ = random_schedule(seed, free_order=False, **sizes, setup=seed % 2 == 0)
+        problem = replace(problem, machine=replace(problem.machine, duplex=duplex))
         generator = np.random.default_rng(seed)
-        for objective in objectives(instance):
-            certificate = random_prices(instance, objective, generator)
-            assert bound(instance, certificate) == naive_bound(instance, certificate), seed
+        for objective in objectives(problem):
+            certificate = random_duals(problem, objective, generator)
+            assert bound(problem, certificate) == naive_bound(problem, certificate), seed
 
 
 @settings(max_examples=share(150), deadline=None)
 @given(
-    instance=instances(max_operations=5, max_modes=2, duplex=True, setup=True),
+    problem=problems(max_operations=5, max_mappings=2, duplex=True, setup=True),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_no_legal_schedule_costs_less(instance: Instance, seed: int) -> None:
+def test_no_legal_schedule_costs_less(problem: Problem, seed: int) -> None:
     generator = np.random.default_rng(seed)
-    report = verify(instance, assemble(instance, random_plan(instance, generator, False)))
+    report = verify(problem, assemble(problem, random_residency_plan(problem, generator, False)))
     assert report.totals is not None
-    for objective in objectives(instance):
-        certificate = random_prices(instance, objective, generator)
-        assert bound(instance, certificate) <= report.totals.value(objective)
+    for objective in objectives(problem):
+        certificate = random_duals(problem, objective, generator)
+        assert bound(problem, certificate) <= report.totals.value(objective)
 
 
-def climb(instance: Instance, objective: Objective, generator: np.random.Generator) -> Fraction:
-    """The best bound of random prices, changed one at a time for the better."""
-    best = random_prices(instance, objective, generator, bits=20)
-    value = bound(instance, best)
+def climb(problem: Problem, objective: Objective, generator: np.random.Generator) -> Fraction:
+    """The best bound of random dual values, changed one at a time for the better."""
+    best = random_duals(problem, objective, generator, bits=20)
+    value = bound(problem, best)
     for _ in range(150):
-        other = random_prices(instance, objective, generator, bits=20)
+        other = random_duals(problem, objective, generator, bits=20)
         step = np.arange(best.spm.size) == generator.integers(best.spm.size)
         dram = np.where(step & (generator.random() < 0.5), other.dram_in, best.dram_in)
         spm = np.where(step, other.spm, best.spm)
         trial = replace(best, spm=spm, dram_in=dram, dram_out=dram)
-        if (found := bound(instance, trial)) > value:
+        if (found := bound(problem, trial)) > value:
             best, value = trial, found
     return value
 
 
-def test_below_the_optimum_also_at_prices_climbed_towards_it() -> None:
-    """Against brute force; the bound comes within 1 % on a third of the instances at least."""
+def test_below_the_optimum_also_at_duals_climbed_towards_it() -> None:
+    """Against brute force; the bound comes within 1 % on a third of the problems at least."""
     near = 0
     features = {"max_operations": 3, "max_tensors": 3, "max_tensor_pages": 2}
     for seed in some(range(30)):
-        instance = random_instance(seed, **features, setup=seed % 2 == 0)
+        problem = random_problem(seed, **features, setup=seed % 2 == 0)
         for objective in (MAKESPAN, TRAFFIC):
-            best = optimum(instance, objective)
+            best = optimum(problem, objective)
             assert best is not None
-            value = climb(instance, objective, np.random.default_rng(seed))
+            value = climb(problem, objective, np.random.default_rng(seed))
             assert value <= best.value
             near += value >= best.value * Fraction(99, 100)
     assert near >= share(20)
 
 
 def test_many_modes_take_the_least() -> None:
-    """Cheaper passes in one mode, less computation in the other."""
-    one = operation("o", (0,), (), 9, operands=(Operand(passes=1),)).modes[0]
-    two = operation("o", (0,), (), 2, operands=(Operand(passes=4),)).modes[0]
-    both = replace(operation("o", (0,), (), 9), modes=(one, two))
-    instance = chain((tensor("x", 8, "d"),), both)
-    assert bound(instance, prices(MAKESPAN, [100], [0])) == 2 - 800
-    assert bound(instance, prices(MAKESPAN, [100], [1])) == 8 - 800
-    firm = replace(both, modes=(one, replace(two, operands=(STATIONARY,))))
-    assert bound(replace(instance, operations=(firm,)), prices(MAKESPAN, [100], [1])) == 8 - 800
+    """Cheaper passes in one mapping, less computation in the other."""
+    one = operation("o", (0,), (), 9, operands=(Operand(fetches=1),)).mappings[0]
+    two = operation("o", (0,), (), 2, operands=(Operand(fetches=4),)).mappings[0]
+    both = replace(operation("o", (0,), (), 9), mappings=(one, two))
+    problem = chain((tensor("x", 8, "d"),), both)
+    assert bound(problem, duals(MAKESPAN, [100], [0])) == 2 - 800
+    assert bound(problem, duals(MAKESPAN, [100], [1])) == 8 - 800
+    firm = replace(both, mappings=(one, replace(two, operands=(REQUIRED_RESIDENT,))))
+    assert bound(replace(problem, operations=(firm,)), duals(MAKESPAN, [100], [1])) == 8 - 800
 
 
 @pytest.mark.parametrize(
     ("certificate", "message"),
     [
-        (prices(MAKESPAN, [-1], [0]), "must not be negative"),
-        (prices(MAKESPAN, [0], [-1]), "must not be negative"),
-        (prices(MAKESPAN, [0], [2]), "step 0 exceed"),
-        (prices(TRAFFIC, [0], [1]), "step 0 exceed"),
-        (prices(MAKESPAN, [0], [1], [0]), "must be equal"),
-        (prices(MAKESPAN, [0, 0], [0, 0]), "one price for each of the 1 steps"),
-        (prices(MAKESPAN, [0], [0], bits=-1), "bits must be from 0 to 4096"),
-        (prices(MAKESPAN, [2**60], [0]), "too large"),
-        (prices(TRAFFIC, [0], [0], bits=60), "too large"),
+        (duals(MAKESPAN, [-1], [0]), "must not be negative"),
+        (duals(MAKESPAN, [0], [-1]), "must not be negative"),
+        (duals(MAKESPAN, [0], [2]), "step 0 exceed"),
+        (duals(TRAFFIC, [0], [1]), "step 0 exceed"),
+        (duals(MAKESPAN, [0], [1], [0]), "must be equal"),
+        (duals(MAKESPAN, [0, 0], [0, 0]), "one dual value for each of the 1 steps"),
+        (duals(MAKESPAN, [0], [0], bits=-1), "bits must be from 0 to 4096"),
+        (duals(MAKESPAN, [2**60], [0]), "too large"),
+        (duals(TRAFFIC, [0], [0], bits=60), "too large"),
     ],
 )
-def test_prices_that_prove_nothing_are_refused(certificate: Certificate, message: str) -> None:
-    instance = chain((tensor("x", 8, "d"),), operation("o", (0,), (), 3, operands=(STREAMED,)))
+def test_duals_that_prove_nothing_are_refused(certificate: Certificate, message: str) -> None:
+    problem = chain((tensor("x", 8, "d"),), operation("o", (0,), (), 3, operands=(STREAMED,)))
     with pytest.raises(InputError, match=message):
-        bound(instance, certificate)
+        bound(problem, certificate)
 
 
-def test_duplex_prices_share_the_step() -> None:
-    instance = chain((tensor("x", 8, "d"),), operation("o", (0,), (), 3))
-    instance = replace(instance, machine=replace(instance.machine, duplex=True))
-    assert bound(instance, prices(MAKESPAN, [0], [1], [0])) == 8
+def test_duplex_duals_share_the_step() -> None:
+    problem = chain((tensor("x", 8, "d"),), operation("o", (0,), (), 3))
+    problem = replace(problem, machine=replace(problem.machine, duplex=True))
+    assert bound(problem, duals(MAKESPAN, [0], [1], [0])) == 8
     with pytest.raises(InputError, match="step 0 exceed"):
-        bound(instance, prices(MAKESPAN, [0], [1], [1]))
+        bound(problem, duals(MAKESPAN, [0], [1], [1]))

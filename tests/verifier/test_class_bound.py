@@ -11,47 +11,47 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.verifier import bound
 from spmopt.verifier.absent import never_resident
 from tests.brute_force import optimum
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 from tests.verifier.naive_bound import naive_bound
-from tests.verifier.test_bound import objectives, prices, random_prices
+from tests.verifier.test_bound import duals, objectives, random_duals
 
 BOUND = import_module("spmopt.verifier.bound")
-SMALL = {"max_operations": 3, "max_tensors": 3, "max_tensor_pages": 2, "max_modes": 2}
+SMALL = {"max_operations": 3, "max_tensors": 3, "max_tensor_pages": 2, "max_mappings": 2}
 
 
 def of_class(certificate: Certificate) -> Certificate:
     return replace(certificate, holds_for=WHOLE_TENSORS)
 
 
-def of_whole(instance: Instance, certificate: Certificate) -> Fraction:
-    return bound(instance, of_class(certificate), WHOLE_TENSORS)
+def of_whole(problem: Problem, certificate: Certificate) -> Fraction:
+    return bound(problem, of_class(certificate), WHOLE_TENSORS)
 
 
 def test_what_fits_in_part_only_is_streamed() -> None:
     """x of 8 bytes is read twice with room for 4: half of it stays, or with whole tensors none."""
-    instance = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=7)
-    certificate = prices(TRAFFIC, [0, 1], [0, 0])
-    assert bound(instance, certificate) == 8 + 8 - 4
-    assert of_whole(instance, prices(TRAFFIC, [0, 0], [0, 0])) == 16
+    problem = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=7)
+    certificate = duals(TRAFFIC, [0, 1], [0, 0])
+    assert bound(problem, certificate) == 8 + 8 - 4
+    assert of_whole(problem, duals(TRAFFIC, [0, 0], [0, 0])) == 16
 
 
 @pytest.mark.parametrize(
     ("spm", "scratch", "absent"),
     [(16, 0, set()), (15, 0, {(0, 1)}), (16, 1, {(0, 1)}), (20, 4, set()), (20, 5, {(0, 1)})],
 )
-def test_what_fits_beside_stationary_operands_and_scratch(
+def test_what_fits_beside_required_resident_operands_and_scratch(
     spm: int, scratch: int, absent: set[tuple[int, int]]
 ) -> None:
     """In pages of 4: x of 2, y of 2 (5 bytes), and the scratch."""
-    step = Op(reads="x y", stationary="x", scratch=scratch)
+    step = Op(reads="x y", required_resident="x", scratch=scratch)
     assert never_resident(tiny({"x": (8, "in"), "y": (5, "in")}, [step], spm=spm)) == absent
 
 
@@ -60,46 +60,46 @@ def test_one_mode_that_has_room_is_enough() -> None:
     tensors = {"x": (8, "in")}
     assert never_resident(tiny(tensors, [[wide, wide]], spm=12)) == {(0, 0)}
     assert never_resident(tiny(tensors, [[wide, narrow]], spm=12)) == set()
-    fixed = Op(reads="x", stationary="x")
+    fixed = Op(reads="x", required_resident="x")
     assert never_resident(tiny(tensors, [[wide, fixed]], spm=12)) == set()
 
 
 def test_a_bound_of_a_class_is_none_of_all_schedules() -> None:
-    instance = tiny({"x": (8, "in")}, [Op(reads="x")], spm=4)
-    certificate = prices(TRAFFIC, [0], [0])
+    problem = tiny({"x": (8, "in")}, [Op(reads="x")], spm=4)
+    certificate = duals(TRAFFIC, [0], [0])
     with pytest.raises(InputError, match="for whole tensors, not for all schedules"):
-        bound(instance, of_class(certificate))
+        bound(problem, of_class(certificate))
     with pytest.raises(InputError, match="for all schedules, not for whole tensors"):
-        bound(instance, certificate, WHOLE_TENSORS)
+        bound(problem, certificate, WHOLE_TENSORS)
     with pytest.raises(InputError, match="no class called 'halves'"):
-        bound(instance, replace(certificate, holds_for="halves"), "halves")
+        bound(problem, replace(certificate, holds_for="halves"), "halves")
 
 
 def test_equal_to_the_bound_from_the_rules() -> None:
     more = 0
     for seed in some(range(200)):
-        instance = random_instance(seed, max_operations=5, max_modes=2, duplex=True, setup=True)
+        problem = random_problem(seed, max_operations=5, max_mappings=2, duplex=True, setup=True)
         generator = np.random.default_rng(seed)
-        for objective in objectives(instance):
-            certificate = random_prices(instance, objective, generator)
-            found = of_whole(instance, certificate)
-            assert found == naive_bound(instance, of_class(certificate)), seed
-            assert found >= bound(instance, certificate)
-            more += found > bound(instance, certificate)
+        for objective in objectives(problem):
+            certificate = random_duals(problem, objective, generator)
+            found = of_whole(problem, certificate)
+            assert found == naive_bound(problem, of_class(certificate)), seed
+            assert found >= bound(problem, certificate)
+            more += found > bound(problem, certificate)
     assert more >= share(100)
 
 
 def climb(
-    instance: Instance,
+    problem: Problem,
     objective: Objective,
     generator: np.random.Generator,
     tries: int = 60,
 ) -> Fraction:
-    """The best bound of random prices, changed one at a time for the better."""
-    best = random_prices(instance, objective, generator, bits=20)
-    value = of_whole(instance, best)
+    """The best bound of random dual values, changed one at a time for the better."""
+    best = random_duals(problem, objective, generator, bits=20)
+    value = of_whole(problem, best)
     for _ in range(tries):
-        other = random_prices(instance, objective, generator, bits=20)
+        other = random_duals(problem, objective, generator, bits=20)
         step = np.arange(best.spm.size) == generator.integers(best.spm.size)
         trial = replace(
             best,
@@ -107,51 +107,51 @@ def climb(
             dram_in=np.where(step, other.dram_in, best.dram_in),
             dram_out=np.where(step, other.dram_out, best.dram_out),
         )
-        if (found := of_whole(instance, trial)) > value:
+        if (found := of_whole(problem, trial)) > value:
             best, value = trial, found
     return value
 
 
-def least(instance: Instance, objective: Objective) -> Fraction:
-    found = optimum(instance, objective, residency="uses")
+def least(problem: Problem, objective: Objective) -> Fraction:
+    found = optimum(problem, objective, residency="uses")
     assert found is not None
     return found.value
 
 
 def violations(seeds: Sequence[int]) -> Iterator[int]:
-    """Yield instances whose bound, at prices climbed for it, is above the class's optimum."""
+    """Yield problems whose bound, at dual values climbed for it, is above the class's optimum."""
     for seed in seeds:
-        instance = random_instance(seed, **SMALL, duplex=True, setup=True)
-        if not BOUND.never_resident(instance):
+        problem = random_problem(seed, **SMALL, duplex=True, setup=True)
+        if not BOUND.never_resident(problem):
             continue
         for objective in (MAKESPAN, TRAFFIC):
             generator = np.random.default_rng(seed)
-            if climb(instance, objective, generator) > least(instance, objective):
+            if climb(problem, objective, generator) > least(problem, objective):
                 yield seed
 
 
 def test_below_the_optimum_of_its_class() -> None:
-    """Against brute force over all schedules that are whole at uses, of any modes."""
+    """Against brute force over all schedules that are whole at uses, of any mappings."""
     assert not list(violations(some(range(100))))
 
 
-@pytest.mark.parametrize("error", ["a page too few", "all of scratch", "any mode"])
+@pytest.mark.parametrize("error", ["a page too few", "all of scratch", "any mapping"])
 def test_a_wrong_mask_is_noticed(error: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(instance: Instance) -> set[tuple[int, int]]:
-        machine, operations = instance.machine, instance.operations
+    def wrong(problem: Problem) -> set[tuple[int, int]]:
+        machine, operations = problem.machine, problem.operations
         if error == "a page too few":
             size = max(machine.page_bytes, machine.spm_bytes - machine.page_bytes)
-            return never_resident(replace(instance, machine=replace(machine, spm_bytes=size)))
-        if error == "any mode":
-            operations = tuple(replace(op, modes=op.modes[-1:]) for op in operations)
-            return never_resident(replace(instance, operations=operations))
-        modes = [
-            tuple(replace(m, scratch_bytes=m.scratch_bytes + 4) for m in op.modes)
+            return never_resident(replace(problem, machine=replace(machine, spm_bytes=size)))
+        if error == "any mapping":
+            operations = tuple(replace(op, mappings=op.mappings[-1:]) for op in operations)
+            return never_resident(replace(problem, operations=operations))
+        mappings = [
+            tuple(replace(m, scratch_bytes=m.scratch_bytes + 4) for m in op.mappings)
             for op in operations
         ]
-        pairs = zip(operations, modes, strict=True)
-        operations = tuple(replace(op, modes=own) for op, own in pairs)
-        return never_resident(replace(instance, operations=operations))
+        pairs = zip(operations, mappings, strict=True)
+        operations = tuple(replace(op, mappings=own) for op, own in pairs)
+        return never_resident(replace(problem, operations=operations))
 
     monkeypatch.setattr(BOUND, "never_resident", wrong)
     assert any(True for _ in violations(range(100)))

@@ -12,7 +12,7 @@ from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from spmopt.verifier import descriptors, verify
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.verifier.builders import IN, LOAD, OUT, STORE, Rows, schedule
 from tests.verifier.random_plans import random_schedule
 
@@ -22,13 +22,16 @@ PAGE = 4
 def counted(commands: Rows, placements: Rows) -> list[int]:
     """Commands as (step, kind, tensor, begin, end); placements as in the table."""
     rows = [(*command, 1) for command in commands]
-    plan = schedule(1, [], rows, placements)
-    return [int(count) for count in descriptors(PAGE, plan.commands, plan.placements)]
+    residency_plan = schedule(1, [], rows, placements)
+    return [
+        int(count)
+        for count in descriptors(PAGE, residency_plan.commands, residency_plan.placements)
+    ]
 
 
-def page_by_page(plan: Schedule, page_bytes: int) -> list[int]:
+def page_by_page(residency_plan: Schedule, page_bytes: int) -> list[int]:
     """One more wherever the next page of a load or store is not the next one of the SPM."""
-    placed, commands = plan.placements, plan.commands
+    placed, commands = residency_plan.placements, residency_plan.commands
     address: dict[tuple[int, int, int], int] = {}
     for row in range(len(placed)):
         for step in range(placed.begin[row], placed.end[row]):
@@ -57,11 +60,11 @@ def test_one_run_or_two_of_them() -> None:
 
 
 def test_only_the_pages_that_a_command_touches_count() -> None:
-    pieces = [(0, 0, 1, 0, 0, 1), (0, 1, 1, 5, 0, 1), (0, 2, 2, 8, 0, 1), (0, 4, 1, 2, 0, 1)]
+    micro_batches = [(0, 0, 1, 0, 0, 1), (0, 1, 1, 5, 0, 1), (0, 2, 2, 8, 0, 1), (0, 4, 1, 2, 0, 1)]
     commands = [(0, STORE, 0, begin, 20) for begin in (0, 3, 4, 7, 8, 12, 15, 16, 19)]
-    assert counted(commands, pieces) == [4, 4, 3, 3, 2, 2, 2, 1, 1]
+    assert counted(commands, micro_batches) == [4, 4, 3, 3, 2, 2, 2, 1, 1]
     commands = [(0, LOAD, 0, 0, end) for end in (1, 4, 5, 8, 9, 13, 16, 17)]
-    assert counted(commands, pieces) == [1, 1, 2, 2, 3, 3, 3, 4]
+    assert counted(commands, micro_batches) == [1, 1, 2, 2, 3, 3, 3, 4]
 
 
 def test_runs_that_adjoin_by_accident_are_one() -> None:
@@ -71,8 +74,11 @@ def test_runs_that_adjoin_by_accident_are_one() -> None:
 
 
 def test_streams_count_once_whatever_is_resident() -> None:
-    pieces = [(0, 0, 1, 0, 0, 1), (0, 1, 1, 5, 0, 1)]
-    assert counted([(0, IN, 0, 8, 40), (0, OUT, 0, 8, 40), (0, IN, 1, 0, 40)], pieces) == [1] * 3
+    micro_batches = [(0, 0, 1, 0, 0, 1), (0, 1, 1, 5, 0, 1)]
+    assert (
+        counted([(0, IN, 0, 8, 40), (0, OUT, 0, 8, 40), (0, IN, 1, 0, 40)], micro_batches)
+        == [1] * 3
+    )
 
 
 def test_addresses_are_those_of_the_step() -> None:
@@ -117,11 +123,13 @@ def test_nothing_to_move_and_nothing_resident() -> None:
 @given(st.integers(0, 2**31), st.booleans())
 def test_equal_to_a_count_page_by_page(seed: int, long: bool) -> None:
     most = {"max_operations": 14 if long else 4, "max_tensor_pages": 9 if long else 3}
-    instance, plan = random_schedule(seed, free_order=False, max_tensors=6, **most)
-    expected = page_by_page(plan, instance.machine.page_bytes)
-    found = descriptors(instance.machine.page_bytes, plan.commands, plan.placements)
+    problem, residency_plan = random_schedule(seed, free_order=False, max_tensors=6, **most)
+    expected = page_by_page(residency_plan, problem.machine.page_bytes)
+    found = descriptors(
+        problem.machine.page_bytes, residency_plan.commands, residency_plan.placements
+    )
     assert found.tolist() == expected
-    totals = verify(instance, plan).totals
+    totals = verify(problem, residency_plan).totals
     assert totals is not None
     assert totals.dma_commands == len(expected)
     assert totals.dma_descriptors == sum(expected)
@@ -131,15 +139,15 @@ def test_random_schedules_lie_in_pieces() -> None:
     """Otherwise the test above says little."""
     most = []
     for seed in range(60):
-        instance, plan = random_schedule(seed, max_operations=14, max_tensor_pages=9)
-        most.append(max(page_by_page(plan, instance.machine.page_bytes), default=0))
+        problem, residency_plan = random_schedule(seed, max_operations=14, max_tensor_pages=9)
+        most.append(max(page_by_page(residency_plan, problem.machine.page_bytes), default=0))
     assert sum(many > 2 for many in most) > 10
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_contiguous_tensors_take_one_a_command(seed: int) -> None:
-    instance = random_instance(seed, max_operations=8, max_tensors=6, max_tensor_pages=6)
-    totals = solve(instance, "contiguous", Request(threads=1)).totals
+    problem = random_problem(seed, max_operations=8, max_tensors=6, max_tensor_pages=6)
+    totals = solve(problem, "contiguous", Request(threads=1)).totals
     assert totals is not None
     assert totals.dma_commands
     assert totals.dma_descriptors == totals.dma_commands

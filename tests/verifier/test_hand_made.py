@@ -24,7 +24,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_totals_are_those_computed_by_hand(case: Case) -> None:
-    report = verify(case.instance, case.schedule)
+    report = verify(case.problem, case.schedule)
     assert report.violations == ()
     assert report.totals == case.totals
     assert report.step_cycles is not None
@@ -35,24 +35,24 @@ def test_totals_are_those_computed_by_hand(case: Case) -> None:
     "field", [field.name for field in fields(Totals) if not field.name.startswith("bank_")]
 )
 def test_a_wrong_claim_is_found(case: Case, field: str) -> None:
-    assert verify(case.instance, case.schedule, case.totals).legal
+    assert verify(case.problem, case.schedule, case.totals).legal
     for error in (-1, 1):
         claim = replace(case.totals, **{field: getattr(case.totals, field) + error})
-        report = verify(case.instance, case.schedule, claim)
+        report = verify(case.problem, case.schedule, claim)
         assert [violation.rule for violation in report.violations] == ["R6"]
         assert field in report.violations[0].message
 
 
 def test_transfers_that_an_older_file_did_not_count_are_not_compared(case: Case) -> None:
     claim = replace(case.totals, dma_commands=None, dma_descriptors=None)
-    report = verify(case.instance, case.schedule, claim)
+    report = verify(case.problem, case.schedule, claim)
     assert report.legal
     assert report.totals == case.totals
 
 
 def test_the_replay_of_reuse_is_the_one_worked_out_by_hand() -> None:
     case = reuse()
-    run = verify(case.instance, case.schedule).replay
+    run = verify(case.problem, case.schedule).replay
     assert run is not None
     assert run.operation_start.tolist() == [0, 9, 17, 24]
     assert run.operation_end.tolist() == [9, 15, 24, 33]
@@ -62,24 +62,24 @@ def test_the_replay_of_reuse_is_the_one_worked_out_by_hand() -> None:
 
 def test_energy_counts_every_event_once() -> None:
     case = two_layers()
-    prices = Energy(
+    duals = Energy(
         dram_pj_per_byte=100, spm_read_pj_per_byte=1, spm_write_pj_per_byte=2, mac_pj=4, leakage_w=5
     )
-    machine = replace(case.instance.machine, energy=prices)
-    totals = verify(replace(case.instance, machine=machine), case.schedule).totals
+    machine = replace(case.problem.machine, energy=duals)
+    totals = verify(replace(case.problem, machine=machine), case.schedule).totals
     assert totals is not None
     assert totals.value(MAKESPAN) == 15
     assert totals.value(TRAFFIC) == 24
     pico = Fraction(1, 10**12)
     in_and_out = 16 * (100 + 2) + 8 * (100 + 1)
-    modes = 6 * 1 + 10 * 2 + 4 * 4
-    assert totals.value(energy_objective(machine)) == (in_and_out + modes) * pico + 15 * 5
+    mappings = 6 * 1 + 10 * 2 + 4 * 4
+    assert totals.value(energy_objective(machine)) == (in_and_out + mappings) * pico + 15 * 5
 
 
 def test_require_legal_names_the_first_violations_in_one_line() -> None:
     case = two_layers()
-    assert require_legal(case.instance, case.schedule, case.totals).totals == case.totals
-    small = replace(case.instance, machine=replace(case.instance.machine, spm_bytes=12))
+    assert require_legal(case.problem, case.schedule, case.totals).totals == case.totals
+    small = replace(case.problem, machine=replace(case.problem.machine, spm_bytes=12))
     with pytest.raises(
         ScheduleError, match="R1 step 0: 4 pages are in use, the SPM has 3"
     ) as error:
@@ -93,20 +93,20 @@ def test_times_are_exact_where_64_bits_overflow() -> None:
     case = two_layers()
     size = 10**12
     machine = replace(
-        case.instance.machine,
+        case.problem.machine,
         spm_bytes=4 * size,
         page_bytes=size,
         dram_bytes_per_s=616 * 10**9 + 1,
         clock_hz=1_545_000_000,
     )
-    tensors = tuple(replace(tensor, size_bytes=2 * size) for tensor in case.instance.tensors)
+    tensors = tuple(replace(tensor, size_bytes=2 * size) for tensor in case.problem.tensors)
     schedule = replace(
         case.schedule,
         residency=replace(case.schedule.residency, size_bytes=np.full(2, 2 * size)),
         commands=replace(case.schedule.commands, end=np.full(3, 2 * size)),
     )
-    instance = replace(case.instance, machine=machine, tensors=tensors)
-    totals = verify(instance, schedule).totals
+    problem = replace(case.problem, machine=machine, tensors=tensors)
+    totals = verify(problem, schedule).totals
     one = 1 - (-2 * size * 1_545_000_000 // (616 * 10**9 + 1))
     assert totals is not None
     assert totals.dma_cycles == 3 * one

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.verifier.lookup import unbalanced
+from spmopt.verifier.lookup import find_unbalanced
 
 _VALUES = st.sampled_from([-(2**60), -1, 0, 1, 2, 2**31, 2**61])
 
@@ -16,7 +16,7 @@ _VALUES = st.sampled_from([-(2**60), -1, 0, 1, 2, 2**31, 2**61])
 @given(st.lists(st.tuples(_VALUES, _VALUES, _VALUES, st.sampled_from([-1, 1])), max_size=12))
 def test_groups_that_do_not_cancel_in_order(rows: list[tuple[int, int, int, int]]) -> None:
     table = np.array(rows, np.int64).reshape(-1, 4)
-    found, left = unbalanced(tuple(table[:, :3].T), table[:, 3])
+    found, left = find_unbalanced(tuple(table[:, :3].T), table[:, 3])
     weights: Counter[tuple[int, ...]] = Counter()
     for *columns, weight in rows:
         weights[tuple(columns)] += weight

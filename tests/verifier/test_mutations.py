@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Table
 from spmopt.verifier import ScheduleArrays, replay, verify
@@ -24,7 +24,7 @@ CASES = all_cases()
 # a column's range are format errors, R0, and so may any be.
 RULES = {
     ("steps", "operation"): {"R2", "R3", "R4", "R5", "R9"},
-    ("steps", "mode"): {"R3", "R4"},
+    ("steps", "mapping"): {"R3", "R4"},
     ("residency", "tensor"): {"R2", "R3", "R4", "R5", "R8"},
     ("residency", "begin"): {"R2", "R3", "R4", "R5", "R8"},
     ("residency", "end"): {"R2", "R3", "R4", "R5", "R8"},
@@ -34,7 +34,7 @@ RULES = {
     ("commands", "tensor"): {"R2", "R3", "R4", "R5", "R7"},
     ("commands", "begin"): {"R2", "R3", "R4", "R5", "R7"},
     ("commands", "end"): {"R2", "R3", "R4", "R5", "R7"},
-    ("commands", "passes"): {"R3", "R4"},
+    ("commands", "fetches"): {"R3", "R4"},
     ("placements", "tensor"): {"R8"},
     ("placements", "tensor_page"): {"R8"},
     ("placements", "pages"): {"R8"},
@@ -82,7 +82,7 @@ def row_changes(schedule: Schedule) -> Iterator[tuple[str, Schedule]]:
 def test_every_cell_counts(name: str) -> None:
     case = CASES[name]
     for table, column, corrupted in cell_changes(case.schedule):
-        report = verify(case.instance, corrupted, case.totals)
+        report = verify(case.problem, corrupted, case.totals)
         broken = {violation.rule for violation in report.violations}
         if column == "spm_page" and not broken:
             # Another free address is as good; only ``reuse`` has one.
@@ -96,7 +96,7 @@ def test_every_cell_counts(name: str) -> None:
 def test_every_row_counts(name: str) -> None:
     case = CASES[name]
     for table, corrupted in row_changes(case.schedule):
-        broken = {violation.rule for violation in verify(case.instance, corrupted).violations}
+        broken = {violation.rule for violation in verify(case.problem, corrupted).violations}
         columns = {rule for key, rules in RULES.items() if key[0] == table for rule in rules}
         assert broken & ({"R0"} | columns), (table, broken)
 
@@ -117,25 +117,25 @@ def random_change(schedule: Schedule, generator: np.random.Generator) -> Schedul
     return with_table(schedule, name, replace(table, **{column: values}))
 
 
-def contents_wrong(instance: Instance, schedule: Schedule) -> bool:
+def contents_wrong(problem: Problem, schedule: Schedule) -> bool:
     """What the replay alone says."""
-    return bool(replay(ScheduleArrays.of(instance, schedule)).violations)
+    return bool(replay(ScheduleArrays.of(problem, schedule)).violations)
 
 
 def test_what_the_rules_accept_the_replay_accepts() -> None:
     """On 2,000 corruptions, or a third; ``verify`` runs the replay only where all rules hold."""
     accepted = refused = wrong = 0
     for seed in some(range(500)):
-        instance, schedule = random_schedule(seed, max_operations=6, max_tensors=4, duplex=True)
+        problem, schedule = random_schedule(seed, max_operations=6, max_tensors=4, duplex=True)
         generator = np.random.default_rng(seed)
         for _ in range(4):
             corrupted = random_change(schedule, generator)
-            if rule_r0(instance, corrupted):
+            if rule_r0(problem, corrupted):
                 continue
-            rules = {violation.rule for violation in verify(instance, corrupted).violations}
+            rules = {violation.rule for violation in verify(problem, corrupted).violations}
             assert "replay" not in rules
             accepted += not rules
             refused += bool(rules)
-            wrong += bool(rules) and contents_wrong(instance, corrupted)
+            wrong += bool(rules) and contents_wrong(problem, corrupted)
     # All three happen, or the test shows nothing.
     assert min(accepted, refused, wrong) > share(100)

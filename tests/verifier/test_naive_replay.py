@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.verifier import ScheduleArrays, replay, verify
 from spmopt.verifier.rules import rule_r0
@@ -23,23 +23,30 @@ from tests.verifier.test_mutations import random_change
 PAGES = 12
 
 
-def cases(duplex: bool, count: int, first: int = 0) -> list[tuple[Instance, Schedule]]:
+def cases(duplex: bool, count: int, first: int = 0) -> list[tuple[Problem, Schedule]]:
     """Legal schedules, half of them of scattered pages."""
     found = []
     for seed in range(first, first + count):
-        instance, plan = random_schedule(
-            seed, free_order=seed % 3 == 0, max_operations=6, max_tensors=4, max_modes=2, setup=True
+        problem, residency_plan = random_schedule(
+            seed,
+            free_order=seed % 3 == 0,
+            max_operations=6,
+            max_tensors=4,
+            max_mappings=2,
+            setup=True,
         )
-        found.append((replace(instance, machine=replace(instance.machine, duplex=duplex)), plan))
+        found.append(
+            (replace(problem, machine=replace(problem.machine, duplex=duplex)), residency_plan)
+        )
     return found
 
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_the_same_times(duplex: bool) -> None:
-    for instance, plan in cases(duplex, 250):
-        view = ScheduleArrays.of(instance, plan)
+    for problem, residency_plan in cases(duplex, 250):
+        view = ScheduleArrays.of(problem, residency_plan)
         found, naive = replay(view), NaiveReplay(view)
-        commands = [naive.spans[row] for row in range(len(plan.commands))]
+        commands = [naive.spans[row] for row in range(len(residency_plan.commands))]
         spans = zip(found.command_start.tolist(), found.command_end.tolist(), strict=True)
         assert list(spans) == commands
         spans = zip(found.operation_start.tolist(), found.operation_end.tolist(), strict=True)
@@ -49,7 +56,7 @@ def test_the_same_times(duplex: bool) -> None:
 
 def test_pages_given_up_unused_are_free_at_once() -> None:
     """x is used in step 0 for 50 cycles, then loaded again in vain; y takes its page after that."""
-    instance = Instance(
+    problem = Problem(
         name="vain",
         machine=machine(2),
         tensors=(tensor("x", 4, "d"), tensor("y", 4, "d")),
@@ -60,30 +67,30 @@ def test_pages_given_up_unused_are_free_at_once() -> None:
             operation("use", (1,), (), 1),
         ),
     )
-    plan = schedule(
+    residency_plan = schedule(
         4,
         [(0, 0, 1, 4), (0, 2, 3, 4), (1, 3, 4, 4)],
         [(0, LOAD, 0, 0, 4, 1), (2, LOAD, 0, 0, 4, 1), (3, LOAD, 1, 0, 4, 1)],
         [(0, 0, 1, 0, 0, 1), (0, 0, 1, 1, 2, 3), (1, 0, 1, 1, 3, 4)],
     )
-    view = ScheduleArrays.of(instance, plan)
+    view = ScheduleArrays.of(problem, residency_plan)
     assert replay(view).command_start.tolist() == [0, 4, 8]
     assert [NaiveReplay(view).spans[row][0] for row in range(3)] == [0, 4, 8]
-    assert verify(instance, plan).legal
+    assert verify(problem, residency_plan).legal
 
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_the_same_wrong_contents(duplex: bool) -> None:
     """Where cells are changed, in any table, as long as the format stays correct."""
     wrong = 0
-    for seed, (instance, plan) in enumerate(cases(duplex, 200, 10_000)):
+    for seed, (problem, residency_plan) in enumerate(cases(duplex, 200, 10_000)):
         generator = np.random.default_rng(seed)
-        corrupted = plan
+        corrupted = residency_plan
         for _ in range(8):
             changed = random_change(corrupted, generator)
-            if not rule_r0(instance, changed) and _addresses_exist(instance, changed):
+            if not rule_r0(problem, changed) and _addresses_exist(problem, changed):
                 corrupted = changed
-        view = ScheduleArrays.of(instance, corrupted)
+        view = ScheduleArrays.of(problem, corrupted)
         found = [(v.step, v.tensor) for v in replay(view).violations]
         naive = NaiveReplay(view).wrong
         assert len(naive) < MAX_PER_CHECK
@@ -92,9 +99,9 @@ def test_the_same_wrong_contents(duplex: bool) -> None:
     assert 50 < wrong < 150
 
 
-def _addresses_exist(instance: Instance, plan: Schedule) -> bool:
-    low, pages = plan.placements.spm_page, plan.placements.pages
-    return bool(((low >= 0) & (low <= instance.machine.spm_pages - pages)).all())
+def _addresses_exist(problem: Problem, residency_plan: Schedule) -> bool:
+    low, pages = residency_plan.placements.spm_page, residency_plan.placements.pages
+    return bool(((low >= 0) & (low <= problem.machine.spm_pages - pages)).all())
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Prices of the replay: never above what a legal schedule takes without barriers."""
+"""Dual values of the replay: never above what a legal schedule takes without barriers."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from hypothesis import strategies as st
 from formulations.residency import fluid
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, bound, verify
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
 from tests.verifier.naive_replay_bound import naive_replay_bound
-from tests.verifier.random_plans import random_plan, random_schedule, scatter
-from tests.verifier.test_bound import random_prices
+from tests.verifier.random_plans import random_residency_plan, random_schedule, scatter
+from tests.verifier.test_bound import random_duals
 
 MIXED = replace(REPLAY, name="mixed", dram_in_byte=Fraction(1, 3), dram_out_byte=Fraction(2, 7))
 
 
 def random_certificate(
-    instance: Instance, generator: np.random.Generator, objective: object = REPLAY
+    problem: Problem, generator: np.random.Generator, objective: object = REPLAY
 ) -> Certificate:
-    """Legal prices, of starts too."""
+    """Legal dual values, of starts too."""
     weighed = MIXED if objective is MIXED else REPLAY
-    of_steps = random_prices(instance, weighed, generator)
+    of_steps = random_duals(problem, weighed, generator)
     share = generator.random(of_steps.spm.size) * generator.integers(0, 2, of_steps.spm.size)
     at_start = (of_steps.spm * share).astype(np.int64)
     moved = of_steps.spm - at_start if generator.random() < 0.5 else of_steps.spm
@@ -45,69 +45,73 @@ def random_certificate(
 @settings(max_examples=share(600), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), duplex=st.booleans(), mixed=st.booleans())
 def test_no_legal_schedule_replays_in_less(seed: int, duplex: bool, mixed: bool) -> None:
-    instance, schedule = random_schedule(
-        seed, max_operations=7, max_modes=2, duplex=duplex, setup=seed % 3 == 0
+    problem, schedule = random_schedule(
+        seed, max_operations=7, max_mappings=2, duplex=duplex, setup=seed % 3 == 0
     )
-    totals = verify(instance, schedule).totals
+    totals = verify(problem, schedule).totals
     assert totals is not None
     generator = np.random.default_rng(seed)
     objective = MIXED if mixed else REPLAY
     for _ in range(4):
-        certificate = random_certificate(instance, generator, objective)
-        assert bound(instance, certificate) <= totals.value(objective)
+        certificate = random_certificate(problem, generator, objective)
+        assert bound(problem, certificate) <= totals.value(objective)
 
 
-def bypassed(instance: Instance, generator: np.random.Generator) -> Instance:
+def bypassed(problem: Problem, generator: np.random.Generator) -> Problem:
     """Some tensors that need not be resident bypass the scratchpad, on one channel."""
-    if instance.machine.duplex:
-        return instance
+    if problem.machine.duplex:
+        return problem
     fixed = {
         tensor
-        for operation in instance.operations
-        for mode in operation.modes
-        for tensor, operand in zip(operation.tensors, mode.operands, strict=True)
-        if operand.stationary
+        for operation in problem.operations
+        for mapping in operation.mappings
+        for tensor, operand in zip(operation.tensors, mapping.operands, strict=True)
+        if operand.required_resident
     }
     tensors = tuple(
         replace(tensor, kind=TensorKind.STATE)
         if index not in fixed and generator.random() < 0.3
         else tensor
-        for index, tensor in enumerate(instance.tensors)
+        for index, tensor in enumerate(problem.tensors)
     )
-    machine = replace(instance.machine, bypass=(TensorKind.STATE,))
-    return replace(instance, tensors=tensors, machine=machine)
+    machine = replace(problem.machine, bypass=(TensorKind.STATE,))
+    return replace(problem, tensors=tensors, machine=machine)
 
 
 @settings(max_examples=share(200), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), bypass=st.booleans(), mixed=st.booleans())
 def test_equals_the_naive_bound(seed: int, bypass: bool, mixed: bool) -> None:
-    features = {"max_operations": 6, "max_modes": 2, "duplex": True, "setup": True}
+    features = {"max_operations": 6, "max_mappings": 2, "duplex": True, "setup": True}
     generator = np.random.default_rng(seed)
-    instance = random_instance(seed, **features)
-    instance = bypassed(instance, generator) if bypass else instance
-    order = random_plan(random_instance(seed, **features), generator, free_order=True).steps
+    problem = random_problem(seed, **features)
+    problem = bypassed(problem, generator) if bypass else problem
+    order = random_residency_plan(
+        random_problem(seed, **features), generator, free_order=True
+    ).steps
     certificate = random_certificate(
-        reordered(instance, order.operation), generator, MIXED if mixed else REPLAY
+        reorder(problem, order.operation), generator, MIXED if mixed else REPLAY
     )
     if seed % 2:
         certificate = replace(certificate, order=order.operation)
     for each in (certificate, replace(certificate, spm_at_start=None)):
-        assert bound(instance, each) == naive_replay_bound(instance, each)
+        assert bound(problem, each) == naive_replay_bound(problem, each)
 
 
-def test_the_best_prices_prove_what_good_schedules_take() -> None:
+def test_the_best_duals_prove_what_good_schedules_take() -> None:
     """Pages of a byte and nothing to round: so the best of some random schedules is often exact."""
     exact = 0
     features = {"page_bytes": 1, "max_tensor_pages": 4, "whole_cycles": True, "duplex": True}
     for seed in range(12):
-        instance = random_instance(seed, max_tensors=3, **features)
+        problem = random_problem(seed, max_tensors=3, **features)
         generator, request = np.random.default_rng(seed), Request(objective=REPLAY, threads=1)
-        certificate = fluid.schedule(instance, request).certificate
+        certificate = fluid.schedule(problem, request).certificate
         assert certificate is not None
-        proved, best = bound(instance, certificate), 10**9
+        proved, best = bound(problem, certificate), 10**9
         for _ in range(16):
-            plan = assemble(instance, random_plan(instance, generator, free_order=False))
-            totals = verify(instance, scatter(instance, plan, generator)).totals
+            residency_plan = assemble(
+                problem, random_residency_plan(problem, generator, free_order=False)
+            )
+            totals = verify(problem, scatter(problem, residency_plan, generator)).totals
             assert totals is not None
             best = min(best, totals.replay_cycles)
         assert proved <= best
@@ -119,19 +123,19 @@ def test_the_best_prices_prove_what_good_schedules_take() -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_page_is_of_one_tensor_at_a_time(seed: int) -> None:
     """From when a load begins to fill it, or who overwrites it starts, to the last use or store."""
-    instance, schedule = random_schedule(
+    problem, schedule = random_schedule(
         seed,
         max_operations=8,
         max_tensors=6,
-        max_modes=2,
+        max_mappings=2,
         duplex=True,
         setup=seed % 3 == 0,
         page_bytes=1 + 3 * (seed % 2),
     )
-    run = verify(instance, schedule).replay
+    run = verify(problem, schedule).replay
     assert run is not None
     owned = dict[int, list[tuple[int, int, int]]]()
-    for address, *times in owners(instance, schedule, run):
+    for address, *times in owners(problem, schedule, run):
         owned.setdefault(address, []).append((times[0], times[1], times[2]))
     for spans in owned.values():
         until = 0
@@ -140,11 +144,11 @@ def test_a_page_is_of_one_tensor_at_a_time(seed: int) -> None:
             until = max(until, stop)
 
 
-def owners(instance: Instance, schedule: Schedule, run: Replay) -> list[tuple[int, int, int, int]]:
+def owners(problem: Problem, schedule: Schedule, run: Replay) -> list[tuple[int, int, int, int]]:
     """Address, first step, and the cycles from and until which one tensor or scratch owns it."""
     table, commands, found = schedule.placements, schedule.commands, []
     moves = np.isin(commands.kind, (Command.LOAD, Command.STORE))
-    page = instance.machine.page_bytes
+    page = problem.machine.page_bytes
     for row in range(len(table)):
         tensor, first = int(table.tensor[row]), int(table.begin[row])
         last = int(table.end[row])
@@ -152,7 +156,7 @@ def owners(instance: Instance, schedule: Schedule, run: Replay) -> list[tuple[in
             step
             for step in range(first, last)
             if tensor < 0
-            or tensor in instance.operations[int(schedule.steps.operation[step])].tensors
+            or tensor in problem.operations[int(schedule.steps.operation[step])].tensors
         ]
         mine = moves & (commands.tensor == tensor) & (first <= commands.step)
         mine &= commands.step < last
@@ -166,7 +170,7 @@ def owners(instance: Instance, schedule: Schedule, run: Replay) -> list[tuple[in
     return found
 
 
-def swap(spm: int = 8) -> Instance:
+def swap(spm: int = 8) -> Problem:
     """A dirty tensor of the whole scratchpad leaves while an operation computes, another comes."""
     return tiny(
         {"a": (4, "keep"), "b": (4, "in"), "c": (4, "in")},
@@ -175,8 +179,8 @@ def swap(spm: int = 8) -> Instance:
     )
 
 
-def prices_of(instance: Instance, start: list[int], end: list[int], move: list[int]) -> Certificate:
-    """Prices in halves of a cycle."""
+def duals_of(problem: Problem, start: list[int], end: list[int], move: list[int]) -> Certificate:
+    """Dual values in halves of a cycle."""
     columns = (np.array(each, np.int64) for each in (end, move, move))
     spm, dram_in, dram_out = columns
     return Certificate(
@@ -196,11 +200,11 @@ def test_by_hand() -> None:
     move for 4 x 1/2 each, while computing costs 8 x 1/2: 10 in all. At one cycle a byte
     everywhere: 12.
     """
-    instance = swap()
-    assert bound(instance, prices_of(instance, [0] * 3, [0] * 3, [2, 1, 2])) == 10
-    assert bound(instance, prices_of(instance, [0] * 3, [0] * 3, [2, 2, 2])) == 12
+    problem = swap()
+    assert bound(problem, duals_of(problem, [0] * 3, [0] * 3, [2, 1, 2])) == 10
+    assert bound(problem, duals_of(problem, [0] * 3, [0] * 3, [2, 2, 2])) == 12
     # A byte held when the second operation starts pays 1, and the room costs 8: less.
-    held = bound(instance, prices_of(instance, [0, 2, 0], [0] * 3, [2, 2, 2]))
+    held = bound(problem, duals_of(problem, [0, 2, 0], [0] * 3, [2, 2, 2]))
     assert held == 12 - 8
 
 
@@ -208,14 +212,17 @@ def test_by_hand() -> None:
     ("change", "said"),
     [
         ({"objective": MAKESPAN}, "nothing but for the replay"),
-        ({"spm_at_start": np.array([1, 2], np.int64)}, "needs 3 prices"),
+        ({"spm_at_start": np.array([1, 2], np.int64)}, "needs 3 dual values"),
         ({"spm_at_start": np.array([1, -2, 0], np.int64)}, "none negative"),
-        ({"dram_in": np.array([3, 0, 0]), "dram_out": np.array([3, 0, 0])}, "exceed the price"),
+        (
+            {"dram_in": np.array([3, 0, 0]), "dram_out": np.array([3, 0, 0])},
+            "exceed the dual value",
+        ),
         ({"spm_at_start": np.array([2**60, 0, 0], np.int64)}, "too large"),
     ],
 )
 def test_refused(change: dict[str, object], said: str) -> None:
-    instance = swap()
-    legal = prices_of(instance, [0] * 3, [0] * 3, [1, 1, 1])
+    problem = swap()
+    legal = duals_of(problem, [0] * 3, [0] * 3, [1, 1, 1])
     with pytest.raises(InputError, match=said):
-        bound(instance, replace(legal, **change))  # type: ignore[arg-type]
+        bound(problem, replace(legal, **change))  # type: ignore[arg-type]

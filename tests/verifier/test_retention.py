@@ -10,19 +10,19 @@ import pytest
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Bank
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Commands, Moves, Placements, Schedule
 from spmopt.core.table import Bools
 from spmopt.verifier import require_legal, verify
 from tests.banked import banked
-from tests.banks_by_hand import instance, moving
+from tests.banks_by_hand import moving, problem
 from tests.verifier.random_banks import shuffled
-from tests.verifier.random_plans import random_plan
+from tests.verifier.random_plans import random_residency_plan
 
 
-def forgetting(case: Instance, *cycles: int | None) -> Instance:
-    """The instance with banks that keep contents for so many cycles, and half of one."""
+def forgetting(case: Problem, *cycles: int | None) -> Problem:
+    """The problem with banks that keep contents for so many cycles, and half of one."""
     clock_hz = case.machine.clock_hz
     banks = tuple(
         replace(bank, retention_ns=None if limit is None else (limit + 0.5) * 1e9 / clock_hz)
@@ -41,11 +41,11 @@ def forgetting(case: Instance, *cycles: int | None) -> Instance:
     ],
 )
 def test_by_hand(limits: tuple[int | None, int | None], broken: list[str]) -> None:
-    report = verify(forgetting(instance(), *limits), moving())
+    report = verify(forgetting(problem(), *limits), moving())
     assert [str(each).partition(";")[0] for each in report.violations] == broken
 
 
-def oldest(case: Instance, schedule: Schedule, cycles: list[int]) -> list[int]:
+def oldest(case: Problem, schedule: Schedule, cycles: list[int]) -> list[int]:
     """The greatest age in each bank, by what happens to every page of the scratchpad in turn."""
     ends, page = [0, *accumulate(cycles)], case.machine.page_bytes
     edges = np.cumsum(case.machine.bank_pages)
@@ -83,7 +83,7 @@ def oldest(case: Instance, schedule: Schedule, cycles: list[int]) -> list[int]:
     return found
 
 
-def in_pieces(schedule: Schedule, generator: np.random.Generator) -> Schedule:
+def fused(schedule: Schedule, generator: np.random.Generator) -> Schedule:
     """The same places, told in rows cut at random in time and in pages, in any order."""
     table, rows = schedule.placements, []
     names = [each.name for each in fields(table)]
@@ -108,11 +108,11 @@ def in_pieces(schedule: Schedule, generator: np.random.Generator) -> Schedule:
 def test_schedules_are_legal_for_as_long_as_their_oldest_page_lasts() -> None:
     broken = 0
     for seed in range(80):
-        plain = banked(seed, banks=3, ports=seed % 2 == 0, duplex=seed % 3 == 0, max_modes=2)
+        plain = banked(seed, banks=3, ports=seed % 2 == 0, duplex=seed % 3 == 0, max_mappings=2)
         generator = np.random.default_rng(seed)
-        schedule = assemble(plain, random_plan(plain, generator, seed % 5 == 0))
+        schedule = assemble(plain, random_residency_plan(plain, generator, seed % 5 == 0))
         if seed % 4:
-            schedule = in_pieces(shuffled(plain, schedule, generator), generator)
+            schedule = fused(shuffled(plain, schedule, generator), generator)
         cycles = require_legal(plain, schedule).step_cycles
         assert cycles is not None
         ages = oldest(plain, schedule, cycles.tolist())
@@ -127,7 +127,7 @@ def test_schedules_are_legal_for_as_long_as_their_oldest_page_lasts() -> None:
 
 
 def test_cycles_are_whole_ones() -> None:
-    case = instance()
+    case = problem()
     bank = Bank(spm_bytes=4, retention_ns=2.999e9)
     machine = replace(case.machine, banks=(bank, case.machine.banks[1]))
     assert machine.retention_cycles == (2, None)

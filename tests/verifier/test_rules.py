@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from tests.verifier.builders import IN, LOAD, OUT, STORE, machine, operation, schedule, tensor
 from tests.verifier.changes import broken, queue, with_cell, without
-from tests.verifier.hand_made import in_place, passes, reuse, stationary, two_layers
+from tests.verifier.hand_made import fetches, in_place, required_resident, reuse, two_layers
 
 
 def test_r1_capacity_counts_whole_pages_and_scratch() -> None:
-    case = stationary()
-    on = case.instance.machine
-    assert broken(replace(case.instance, machine=replace(on, spm_bytes=19)), case.schedule) == set()
-    small = replace(case.instance, machine=replace(on, spm_bytes=15))
+    case = required_resident()
+    on = case.problem.machine
+    assert broken(replace(case.problem, machine=replace(on, spm_bytes=19)), case.schedule) == set()
+    small = replace(case.problem, machine=replace(on, spm_bytes=15))
     assert broken(small, case.schedule) == {"R1", "R8"}
 
 
@@ -29,17 +29,17 @@ def test_r2_loads_are_exactly_the_growth(column: str, value: int) -> None:
     wrong = with_cell(case.schedule, "commands", column, 0, value)
     if column == "step":
         wrong = queue(wrong, 1, 0, 2)
-    assert "R2" in broken(case.instance, wrong)
+    assert "R2" in broken(case.problem, wrong)
 
 
 def test_r2_loads_need_valid_bytes() -> None:
     """y is dropped without having been stored; then only R2 and R5 can tell."""
     case = reuse()
-    assert broken(case.instance, without(case.schedule, 0)) == {"R2", "R5"}
+    assert broken(case.problem, without(case.schedule, 0)) == {"R2", "R5"}
 
 
 def test_r2_a_blind_write_is_not_loaded() -> None:
-    case = stationary()
+    case = required_resident()
     rows = [
         (0, LOAD, 0, 0, 8, 1),
         (0, LOAD, 2, 0, 4, 1),
@@ -47,48 +47,48 @@ def test_r2_a_blind_write_is_not_loaded() -> None:
         (0, STORE, 2, 0, 4, 1),
     ]
     loaded = replace(case.schedule, commands=schedule(1, [], rows, []).commands)
-    assert broken(case.instance, loaded) == {"R2"}
+    assert broken(case.problem, loaded) == {"R2"}
 
 
 def test_r3_streams_are_exactly_what_is_not_resident() -> None:
     case = two_layers()
-    assert broken(case.instance, without(case.schedule, 1)) == {"R3"}
-    assert broken(case.instance, with_cell(case.schedule, "commands", "begin", 1, 4)) == {"R3"}
+    assert broken(case.problem, without(case.schedule, 1)) == {"R3"}
+    assert broken(case.problem, with_cell(case.schedule, "commands", "begin", 1, 4)) == {"R3"}
     twice = queue(case.schedule, 0, 1, 1, 2)
-    assert broken(case.instance, twice) == {"R3"}
+    assert broken(case.problem, twice) == {"R3"}
 
 
 def test_r3_passes() -> None:
-    case = passes()
+    case = fetches()
     for wrong in (1, 3):
-        cell = with_cell(case.schedule, "commands", "passes", 1, wrong)
-        assert broken(case.instance, cell) == {"R3"}
+        cell = with_cell(case.schedule, "commands", "fetches", 1, wrong)
+        assert broken(case.problem, cell) == {"R3"}
 
 
-def test_r3_stationary_operands_are_resident() -> None:
-    case = stationary()
-    plan = schedule(
+def test_r3_required_resident_operands_are_resident() -> None:
+    case = required_resident()
+    residency_plan = schedule(
         1,
         [(0, 0, 1, 4), (2, 0, 1, 4)],
         [(0, LOAD, 0, 0, 4, 1), (0, IN, 0, 4, 8, 1), (0, IN, 1, 0, 4, 1), (0, STORE, 2, 0, 4, 1)],
         [(0, 0, 1, 1, 0, 1), (2, 0, 1, 3, 0, 1), (-1, 0, 1, 0, 0, 1)],
     )
-    assert broken(case.instance, plan) == {"R3"}
+    assert broken(case.problem, residency_plan) == {"R3"}
 
 
 def test_r3_r4_in_place_crosses_each_way() -> None:
     case = in_place()
-    assert broken(case.instance, without(case.schedule, 1)) == {"R3"}
-    assert broken(case.instance, without(case.schedule, 2)) == {"R4"}
+    assert broken(case.problem, without(case.schedule, 1)) == {"R3"}
+    assert broken(case.problem, without(case.schedule, 2)) == {"R4"}
 
 
 def test_r4_partial_sums() -> None:
-    case = passes()
-    assert broken(case.instance, without(case.schedule, 2)) == {"R4"}
+    case = fetches()
+    assert broken(case.problem, without(case.schedule, 2)) == {"R4"}
     for row in (2, 3):
-        passes_now = int(case.schedule.commands.passes[row])
-        cell = with_cell(case.schedule, "commands", "passes", row, passes_now + 1)
-        assert broken(case.instance, cell) == {"R4"}
+        fetches_now = int(case.schedule.commands.fetches[row])
+        cell = with_cell(case.schedule, "commands", "fetches", row, fetches_now + 1)
+        assert broken(case.problem, cell) == {"R4"}
 
 
 def test_r4_dead_results_leave_no_trace() -> None:
@@ -98,7 +98,7 @@ def test_r4_dead_results_leave_no_trace() -> None:
         extra = [
             np.append(getattr(rows, name), value)
             for name, value in zip(
-                ("step", "kind", "tensor", "begin", "end", "passes"),
+                ("step", "kind", "tensor", "begin", "end", "fetches"),
                 (step, kind, dead, 0, size, 1),
                 strict=True,
             )
@@ -110,50 +110,50 @@ def test_r4_dead_results_leave_no_trace() -> None:
                 for name, column in zip(rows.__dataclass_fields__, extra, strict=True)
             }
         )
-        assert broken(case.instance, replace(case.schedule, commands=table)) == {"R4"}
+        assert broken(case.problem, replace(case.schedule, commands=table)) == {"R4"}
 
 
-def test_r4_stationary_results_are_resident() -> None:
-    case = stationary()
-    plan = schedule(
+def test_r4_required_resident_results_are_resident() -> None:
+    case = required_resident()
+    residency_plan = schedule(
         1,
         [(0, 0, 1, 8)],
         [(0, LOAD, 0, 0, 8, 1), (0, IN, 1, 0, 4, 1), (0, OUT, 2, 0, 4, 1)],
         [(0, 0, 2, 1, 0, 1), (-1, 0, 1, 0, 0, 1)],
     )
-    assert broken(case.instance, plan) == {"R4"}
+    assert broken(case.problem, residency_plan) == {"R4"}
 
 
 def test_r5_lost_write() -> None:
     """The upper half of y leaves the SPM in step 1, stored or not."""
     case = reuse()
-    assert "R5" in broken(case.instance, without(case.schedule, 0))
+    assert "R5" in broken(case.problem, without(case.schedule, 0))
     # A store of the lower half first does not extend the suffix.
     swapped = with_cell(case.schedule, "commands", "begin", 0, 0)
     swapped = with_cell(swapped, "commands", "end", 0, 4)
-    assert "R5" in broken(case.instance, swapped)
+    assert "R5" in broken(case.problem, swapped)
 
 
 def test_r5_a_store_is_resident() -> None:
     """In step 0, y would be stored in full although half of it is streamed out."""
     tensors = (tensor("y", 8, "k"),)
-    instance = Instance(
+    problem = Problem(
         name="i", machine=machine(2), tensors=tensors, operations=(operation("o", (), (0,), 1),)
     )
     rows = [(0, OUT, 0, 4, 8, 1), (0, STORE, 0, 0, 4, 1)]
-    plan = schedule(1, [(0, 0, 1, 4)], rows, [(0, 0, 1, 0, 0, 1)])
-    assert broken(instance, plan) == set()
+    residency_plan = schedule(1, [(0, 0, 1, 4)], rows, [(0, 0, 1, 0, 0, 1)])
+    assert broken(problem, residency_plan) == set()
     full = schedule(1, [(0, 0, 1, 4)], [rows[0], (0, STORE, 0, 0, 8, 1)], [(0, 0, 1, 0, 0, 1)])
-    assert broken(instance, full) == {"R5", "R7"}
+    assert broken(problem, full) == {"R5", "R7"}
     absent = schedule(1, [], [(0, OUT, 0, 0, 8, 1), (0, STORE, 0, 0, 8, 1)], [])
-    assert broken(instance, absent) == {"R5", "R7"}
+    assert broken(problem, absent) == {"R5", "R7"}
 
 
 def test_r5_one_store_per_step_and_tensor() -> None:
     case = two_layers()
-    instance = replace(
-        case.instance,
-        tensors=(*case.instance.tensors[:2], tensor("y", 8, "k"), tensor("z", 8, "k")),
+    problem = replace(
+        case.problem,
+        tensors=(*case.problem.tensors[:2], tensor("y", 8, "k"), tensor("z", 8, "k")),
     )
     rows = [
         (0, LOAD, 1, 0, 8, 1),
@@ -163,26 +163,26 @@ def test_r5_one_store_per_step_and_tensor() -> None:
         (1, STORE, 2, 0, 4, 1),
     ]
     apart = replace(case.schedule, commands=schedule(2, [], rows, []).commands)
-    assert broken(instance, apart) == set()
+    assert broken(problem, apart) == set()
     rows[4] = (0, STORE, 2, 0, 4, 1)
     together = schedule(2, [], [*rows[:3], rows[4], rows[3]], []).commands
-    assert broken(instance, replace(case.schedule, commands=together)) == {"R5"}
+    assert broken(problem, replace(case.schedule, commands=together)) == {"R5"}
 
 
 @pytest.mark.parametrize(("held", "legal"), [(8, True), (4, False)])
 def test_r5_a_dead_result_that_was_not_streamed_cannot_be_stored(held: int, legal: bool) -> None:
     """Storing dead contents is useless, but if resident in full it is what it says."""
-    instance = Instance(
+    problem = Problem(
         name="i",
         machine=machine(2),
         tensors=(tensor("y", 8),),
         operations=(operation("o", (), (0,), 1),),
     )
     commands = [(0, STORE, 0, 0, held, 1)]
-    plan = schedule(1, [(0, 0, 1, held)], commands, [(0, 0, held // 4, 0, 0, 1)])
-    assert broken(instance, plan) == (set() if legal else {"R5"})
+    residency_plan = schedule(1, [(0, 0, 1, held)], commands, [(0, 0, held // 4, 0, 0, 1)])
+    assert broken(problem, residency_plan) == (set() if legal else {"R5"})
 
 
 def test_r7_kept_tensors_are_in_dram_at_the_end() -> None:
     case = reuse()
-    assert broken(case.instance, without(case.schedule, 6)) == {"R7"}
+    assert broken(case.problem, without(case.schedule, 6)) == {"R7"}

@@ -1,4 +1,4 @@
-"""What set-ups add to bounds: never too much, at any size of tensors, prices and set-ups."""
+"""What set-ups add to bounds: never too much, at any size of tensors, dual values and set-ups."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from formulations.residency import fluid
 from spmopt.assemble import assemble
 from spmopt.core.bypass import without_bypass
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.operation import Operand
-from spmopt.core.order import reordered
+from spmopt.core.order import reorder
+from spmopt.core.problem import Problem
 from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.verifier import bound, verify
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import some
 from tests.verifier.builders import operation, tensor
 from tests.verifier.naive_bound import naive_bound
 from tests.verifier.naive_replay_bound import naive_replay_bound
-from tests.verifier.random_plans import random_plan, scatter
-from tests.verifier.test_bound import chain, objectives, prices, random_prices
+from tests.verifier.random_plans import random_residency_plan, scatter
+from tests.verifier.test_bound import chain, duals, objectives, random_duals
 from tests.verifier.test_replay_bound import MIXED, bypassed, random_certificate
 
 SETUPS = (1, 3, 17, 300, 10**6, 10**9)
 
 
-def drawn(seed: int, generator: np.random.Generator) -> Instance:
+def drawn(seed: int, generator: np.random.Generator) -> Problem:
     """Up to tensors of 2**40 bytes, and set-ups from next to nothing to nearly all of the time."""
 
     def some_of(*values: int) -> int:
         return int(generator.choice(values))
 
-    instance = random_instance(
+    problem = random_problem(
         seed,
         max_operations=some_of(2, 5, 8),
         max_tensors=some_of(1, 3, 5),
-        max_modes=some_of(1, 3),
+        max_mappings=some_of(1, 3),
         duplex=True,
         page_bytes=some_of(1, 4, 4096, 2**38),
         max_tensor_pages=some_of(1, 3),
         max_compute_cycles=some_of(0, 12, 1000),
     )
-    machine = replace(instance.machine, dma_setup_cycles=some_of(*SETUPS))
+    machine = replace(problem.machine, dma_setup_cycles=some_of(*SETUPS))
     if seed % 3 == 0:
         rate, clock = some_of(1, 7, 10**6), some_of(1, 3, 10**5)
         machine = replace(machine, dram_bytes_per_s=rate, clock_hz=clock)
-    return replace(instance, machine=machine)
+    return replace(problem, machine=machine)
 
 
 def priced(
-    instance: Instance, objective: Objective, generator: np.random.Generator, order: Ints | None
+    problem: Problem, objective: Objective, generator: np.random.Generator, order: Ints | None
 ) -> Certificate:
-    """Legal prices for an order."""
-    there = instance if order is None else reordered(instance, order)
+    """Legal dual values for an order."""
+    there = problem if order is None else reorder(problem, order)
     if objective.replayed:
         return replace(random_certificate(there, generator, objective), order=order)
     bits = (0, 7, 20, 44)[int(generator.integers(4))]
-    return replace(random_prices(there, objective, generator, bits), order=order)
+    return replace(random_duals(there, objective, generator, bits), order=order)
 
 
 def test_no_legal_schedule_costs_less() -> None:
@@ -70,22 +70,24 @@ def test_no_legal_schedule_costs_less() -> None:
     checked = 0
     for seed in some(range(240)):
         generator = np.random.default_rng(seed)
-        instance = drawn(seed, generator)
-        instance = bypassed(instance, generator) if seed % 4 == 3 else instance
+        problem = drawn(seed, generator)
+        problem = bypassed(problem, generator) if seed % 4 == 3 else problem
         free = seed % 2 == 1
-        plan = random_plan(without_bypass(instance).instance, generator, free_order=free)
-        order = plan.steps.operation if free else None
-        schedule = assemble(instance, plan)
-        totals = verify(instance, scatter(instance, schedule, generator)).totals
-        if totals is None and instance.bypassing:
+        residency_plan = random_residency_plan(
+            without_bypass(problem).problem, generator, free_order=free
+        )
+        order = residency_plan.steps.operation if free else None
+        schedule = assemble(problem, residency_plan)
+        totals = verify(problem, scatter(problem, schedule, generator)).totals
+        if totals is None and problem.bypassing:
             continue  # what bypasses was kept by chance
         assert totals is not None
-        for objective in (*objectives(instance), REPLAY, MIXED):
+        for objective in (*objectives(problem), REPLAY, MIXED):
             try:
-                certificate = priced(instance, objective, generator, order)
-                proved = bound(instance, certificate)
+                certificate = priced(problem, objective, generator, order)
+                proved = bound(problem, certificate)
             except (InputError, OverflowError):
-                continue  # prices beyond 64 bits
+                continue  # dual values beyond 64 bits
             checked += 1
             assert proved <= totals.value(objective), (seed, objective.name)
     assert checked > len(some(range(240))) * 4
@@ -96,19 +98,19 @@ def test_equal_to_the_bounds_from_the_rules_until_64_bits_are_full() -> None:
     equal = less = 0
     for seed in some(range(120)):
         generator = np.random.default_rng(seed)
-        instance = drawn(seed, generator)
-        for objective in (*objectives(instance), REPLAY, MIXED):
+        problem = drawn(seed, generator)
+        for objective in (*objectives(problem), REPLAY, MIXED):
             try:
-                certificate = priced(instance, objective, generator, None)
-                proved = bound(instance, certificate)
+                certificate = priced(problem, objective, generator, None)
+                proved = bound(problem, certificate)
             except (InputError, OverflowError):
                 continue
             naive = naive_replay_bound if objective.replayed else naive_bound
-            expected = naive(instance, certificate)
+            expected = naive(problem, certificate)
             equal += proved == expected
             less += proved < expected
             assert proved <= expected, (seed, objective.name)
-            if instance.machine.dma_setup_cycles <= 300 and certificate.bits <= 20:
+            if problem.machine.dma_setup_cycles <= 300 and certificate.bits <= 20:
                 assert proved == expected, (seed, objective.name)
     assert equal > 20 * less > 0
 
@@ -116,61 +118,61 @@ def test_equal_to_the_bounds_from_the_rules_until_64_bits_are_full() -> None:
 @pytest.mark.parametrize("setup", [10**9, 10**12, 10**15])
 def test_a_set_up_beyond_64_bits_is_cut_off(setup: int) -> None:
     """One byte, read twice: set-ups beyond what a path may cost prove as much as that."""
-    instance = chain(
+    problem = chain(
         (tensor("x", 1, "d"),), operation("a", (0,), (), 0), operation("b", (0,), (), 0)
     )
-    instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=setup))
+    problem = replace(problem, machine=replace(problem.machine, dma_setup_cycles=setup))
     bits = 44
     one = 2**bits
-    proved = bound(instance, prices(MAKESPAN, [0, 0], [one, one], bits=bits))
+    proved = bound(problem, duals(MAKESPAN, [0, 0], [one, one], bits=bits))
     most = (2**59 - 4 * one) // 12  # of each of four moves at two uses, and four more
     assert most * (1 - 2**-16) <= (proved - 1) * one <= most  # and its last digits
 
 
 def test_a_command_of_one_direction_costs_its_own_price() -> None:
     """Duplex: in at 3/4, out at 1/4 of the time; 8 cycles for each of two commands of 4 bytes."""
-    instance = chain(
+    problem = chain(
         (tensor("x", 4, "d"), tensor("y", 4, "k")), operation("o", (0,), (1,), 0), pages=3
     )
-    machine = replace(instance.machine, dma_setup_cycles=8, duplex=True)
-    instance = replace(instance, machine=machine)
-    certificate = prices(MAKESPAN, [0], [3], [1], bits=2)
-    assert bound(instance, certificate) == (3 * (4 + 8) + 1 * (4 + 8)) / 4
+    machine = replace(problem.machine, dma_setup_cycles=8, duplex=True)
+    problem = replace(problem, machine=machine)
+    certificate = duals(MAKESPAN, [0], [3], [1], bits=2)
+    assert bound(problem, certificate) == (3 * (4 + 8) + 1 * (4 + 8)) / 4
 
 
 def test_partial_sums_need_a_command_each_way() -> None:
-    """3 passes of a result: 2 in, 3 out, where no room is; a dead one needs none."""
-    operands = (Operand(passes=3),)
+    """3 fetches of a result: 2 in, 3 out, where no room is; a dead one needs none."""
+    operands = (Operand(fetches=3),)
     high = 10**4
     for flags, cycles in (("k", 4 * 5 + 2 * 8), ("", 0)):
-        instance = chain((tensor("y", 4, flags),), operation("o", (), (0,), 0, operands=operands))
-        instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=8))
-        assert bound(instance, prices(MAKESPAN, [high], [1])) == cycles - 8 * high
+        problem = chain((tensor("y", 4, flags),), operation("o", (), (0,), 0, operands=operands))
+        problem = replace(problem, machine=replace(problem.machine, dma_setup_cycles=8))
+        assert bound(problem, duals(MAKESPAN, [high], [1])) == cycles - 8 * high
 
 
 def test_bounds_of_classes_hold_for_their_schedules() -> None:
     """That of whole tensors has set-ups, that of tensors kept in full has none."""
     for seed in some(range(90)):
         generator = np.random.default_rng(seed)
-        instance = drawn(seed, generator)
-        plain = replace(instance, machine=replace(instance.machine, dma_setup_cycles=0))
-        certificate = random_prices(instance, MAKESPAN, generator, bits=7)
+        problem = drawn(seed, generator)
+        plain = replace(problem, machine=replace(problem.machine, dma_setup_cycles=0))
+        certificate = random_duals(problem, MAKESPAN, generator, bits=7)
         for name in (WHOLE_TENSORS, KEPT_WHOLE):
             of_class = replace(certificate, holds_for=name)
-            proved, without = (bound(each, of_class, name) for each in (instance, plain))
+            proved, without = (bound(each, of_class, name) for each in (problem, plain))
             assert proved >= without
             assert name is WHOLE_TENSORS or proved == without
 
 
 @pytest.mark.parametrize("setup", [3, 10**6])
-def test_prices_found_prove_no_less_for_set_ups(setup: int) -> None:
+def test_duals_found_prove_no_less_for_set_ups(setup: int) -> None:
     """What is searched with set-ups proves as much as what is searched without, and more of it."""
     more = 0
     for seed in some(range(15)):
-        instance = random_instance(seed, max_operations=6, max_tensors=5, duplex=True)
-        machine = replace(instance.machine, dma_setup_cycles=setup)
+        problem = random_problem(seed, max_operations=6, max_tensors=5, duplex=True)
+        machine = replace(problem.machine, dma_setup_cycles=setup)
         found = []
-        for each in (instance, replace(instance, machine=machine)):
+        for each in (problem, replace(problem, machine=machine)):
             certificate = fluid.schedule(each, Request(threads=1)).certificate
             assert certificate is not None
             found.append(bound(each, certificate))
@@ -180,18 +182,18 @@ def test_prices_found_prove_no_less_for_set_ups(setup: int) -> None:
 
 
 def test_what_is_stored_and_dropped_between_uses_needs_a_command_for_each() -> None:
-    """Made in step 0 at full price, stored in step 1 at half, streamed in step 3: 6 and 6.
+    """Made in step 0 at full dual value, stored in step 1 at half, streamed in step 3: 6 and 6.
 
     Nothing may be held from step 2 on. What the others read costs 6 each time.
     """
-    instance = chain(
+    problem = chain(
         (tensor("y", 4, ""), tensor("x", 4, "d")),
         operation("make", (), (0,), 0),
         operation("a", (1,), (), 0),
         operation("b", (1,), (), 0),
         operation("use", (0,), (), 0),
     )
-    instance = replace(instance, machine=replace(instance.machine, dma_setup_cycles=8))
+    problem = replace(problem, machine=replace(problem.machine, dma_setup_cycles=8))
     high = 10**4
-    certificate = prices(MAKESPAN, [0, 0, 2 * high, 2 * high], [2, 1, 1, 1], bits=1)
-    assert bound(instance, certificate) == 4 * 6 - 2 * 8 * high
+    certificate = duals(MAKESPAN, [0, 0, 2 * high, 2 * high], [2, 1, 1, 1], bits=1)
+    assert bound(problem, certificate) == 4 * 6 - 2 * 8 * high

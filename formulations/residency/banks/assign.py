@@ -1,7 +1,8 @@
-"""Which pages of a plan lie in which bank, and when they move: an integer program.
+"""Which pages of a residency plan lie in which bank, and when they move: an integer program.
 
-The plan says what is resident; its pages fit the banks together, so that some choice is always
-legal: intervals whose number never exceeds the pages can be given one page each, and keep it.
+The residency plan decides residency; its pages fit the banks together, so that some choice is
+always legal: intervals whose number never exceeds the pages can be given one page each, and keep
+it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from formulations.residency.banks.retention import Retention, durations
 from formulations.residency.banks.segments import PageSegments
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
-from spmopt.assemble.cost import PlanCost
+from spmopt.assemble.cost import ResidencyPlanCost
 from spmopt.assemble.index import resident_bytes
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Ints
@@ -31,7 +32,7 @@ _WHOLE = 1e-6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assignment:
-    """Pages of every segment and of every step's scratch in each bank, and what they cost.
+    """Pages of every segment and of every step's scratch in each bank, and their costs.
 
     ``pages`` (g, b), ``scratch`` (n, b); ``value`` in objective units, of banks and of time.
     """
@@ -44,30 +45,30 @@ class Assignment:
 
 def assign(
     facts: BankCoefficients,
-    plan: Plan,
-    spent: PlanCost,
+    residency_plan: ResidencyPlan,
+    spent: ResidencyPlanCost,
     request: Request,
     retention: Retention | None = None,
 ) -> Assignment | None:
     """Return the least cost of a plan's banks; None if the solver found nothing in its time.
 
-    Where banks forget, durations depend on the choice, and what may lie where on durations: pages
+    Where banks forget, durations depend on the choice, and the allowed banks on durations: pages
     that stay too long are barred from a bank and the choice is made again, until none does. None
-    too if the plan has more that must last than other banks hold.
+    too if the residency plan has more that must last than other banks hold.
     """
-    model = _Model(facts, plan, spent)
+    model = _Model(facts, residency_plan, spent)
     if retention is None:
-        return _solved(model, request)
+        return _solve(model, request)
     step_cycles = spent.step_time.astype(np.float64)
     model.bar(retention, step_cycles)
-    while (found := _solved(model, request)) is not None:
+    while (found := _solve(model, request)) is not None:
         step_cycles = np.maximum(step_cycles, model.durations(found))
         if not model.bar(retention, step_cycles, found):
             return found
     return None
 
 
-def _solved(model: _Model, request: Request) -> Assignment | None:
+def _solve(model: _Model, request: Request) -> Assignment | None:
     """Solve the relaxation, then the program with whole numbers next to its solution."""
     options: dict[str, Option] = {"mip_rel_gap": min(_GAP, request.tolerance)}
 
@@ -98,17 +99,19 @@ def _near(program: Program, solution: Floats) -> Program:
 class _Model:
     """Columns: pages of segments by bank, moves between segments, occupancy, scratch, durations.
 
-    In pages and in prices of the dearest column.
+    In pages and in dual values of the dearest column.
     """
 
-    def __init__(self, facts: BankCoefficients, plan: Plan, spent: PlanCost) -> None:
+    def __init__(
+        self, facts: BankCoefficients, residency_plan: ResidencyPlan, spent: ResidencyPlanCost
+    ) -> None:
         self._facts, self._spent, self.build = facts, spent, ProgramBuilder()
-        self._found = found = PageSegments(facts, plan)
+        self._found = found = PageSegments(facts, residency_plan)
         self._pairs = list(permutations(range(facts.bank_count), 2))
         self._joined = np.flatnonzero(np.diff(found.interval, prepend=-1) == 0)
         self._moved_bytes = found.page_bytes[found.interval[self._joined]]
         self._busy = np.flatnonzero(facts.scratch_bytes)
-        self._streamed_read, self._streamed_write = _streamed(facts, plan)
+        self._streamed_read, self._streamed_write = _stream(facts, residency_plan)
         self._cycle = facts.byte_time * facts.cycle_bytes  # objective units
         timed = bool(facts.ported.any())
         # Objective units of a segment's page in each bank, and of each move.
@@ -127,16 +130,16 @@ class _Model:
         self._used = self._columns((facts.bank_count, facts.line.steps), upper=room)
         self._scratch = self._columns((facts.bank_count, self._busy.size), integer=True)
         self._all_somewhere()
-        self._carried()
-        self._occupied()
-        self._scratched()
+        self._carry()
+        self._occupy()
+        self._add_scratch()
         self._barred: list[Ints] = []
         self._time: Ints | None = None
         if timed:
             cycle, least = self._cycle / self._unit, spent.step_time
             self._time = self._columns((facts.line.steps,), cost=cycle, lower=least)
             for bank in np.flatnonzero(facts.ported).tolist():
-                self._ported(self._time, bank)
+                self._use_port(self._time, bank)
 
     def _columns(self, shape: tuple[int, ...], **sides: Any) -> Ints:
         return self.build.columns(np.ones(shape, bool), **sides)
@@ -156,8 +159,8 @@ class _Model:
 
         Returns whether ``found`` has some of these.
         """
-        stays = retention.barred(self._found, self._facts.line, step_cycles)
-        scratch = retention.barred_scratch(step_cycles)[self._busy]
+        stays = retention.bar(self._found, self._facts.line, step_cycles)
+        scratch = retention.bar_scratch(step_cycles)[self._busy]
         self._barred = [self._pages[stays], self._scratch[scratch.T]]
         if found is None:
             return False
@@ -199,8 +202,8 @@ class _Model:
         row = self.build.rows(total.size, total, total)
         self.build.add(row[:, None], self._pages, 1.0)
 
-    def _carried(self) -> None:
-        """(A2) In a bank: as before, and what moves there, less what moves away."""
+    def _carry(self) -> None:
+        """(A2) In a bank: as before, plus arrivals, less departures."""
         joined = self._joined
         for bank in range(self._facts.bank_count):
             row = self.build.rows(joined.size, 0.0, 0.0)
@@ -211,20 +214,20 @@ class _Model:
                     row, self._moves[:, place], (bank == source) * 1.0 - (bank == target)
                 )
 
-    def _occupied(self) -> None:
-        """(A3) Pages in use of a bank: as in the step before, what begins, less what ended."""
+    def _occupy(self) -> None:
+        """(A3) Pages in use of a bank: as in the step before, plus begins, less ends."""
         found = self._found
         row = carry_occupancy(self.build, self._used, self._scratch, self._busy)
         ends = np.flatnonzero(found.end < self._facts.line.steps)
         self.build.add(row[:, found.begin].T, self._pages, -1.0)
         self.build.add(row[:, found.end[ends]].T, self._pages[ends], 1.0)
 
-    def _scratched(self) -> None:
+    def _add_scratch(self) -> None:
         """(A4) The scratch of a step lies in some banks."""
         facts = self._facts
         place_scratch(self.build, self._scratch, facts.scratch_bytes[self._busy] / facts.page_bytes)
 
-    def _ported(self, time: Ints, bank: int) -> None:
+    def _use_port(self, time: Ints, bank: int) -> None:
         """(A5) A step lasts at least as long as serial transfers and a bank's port take."""
         facts, found = self._facts, self._found
         read = facts.read_ratio[bank] / facts.cycle_bytes
@@ -245,10 +248,12 @@ class _Model:
             self.build.add(row[found.begin[self._joined]], self._moves[:, place_], -taken)
 
 
-def _streamed(facts: BankCoefficients, plan: Plan) -> tuple[Floats, Floats]:
-    """Sum up what the stream bank reads and writes (n,) of what is not resident, or no operand."""
+def _stream(facts: BankCoefficients, residency_plan: ResidencyPlan) -> tuple[Floats, Floats]:
+    """Sum up reads and writes of the stream bank (n,) for non-resident bytes, or for no operand."""
     line = facts.line
-    away = line.size_bytes[line.tensor] - resident_bytes(plan.residency, line.step, line.tensor)
+    away = line.size_bytes[line.tensor] - resident_bytes(
+        residency_plan.residency, line.step, line.tensor
+    )
     read = away * (facts.stream_out + facts.own_read)
     write = away * (facts.stream_in + facts.own_write)
     return (

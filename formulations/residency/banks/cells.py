@@ -12,8 +12,8 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 
-class Border(NamedTuple):
-    """What bytes have paid before a window of steps, and have to pay after it.
+class Boundary(NamedTuple):
+    """Payments of bytes before a window of steps, and after it.
 
     Attributes
     ----------
@@ -83,11 +83,11 @@ class ChosenCells:
         Before and after the step there may be bytes that are needed and not in DRAM.
     entered, leaves : (k,) bool
         As of the field.
-    border
+    boundary
         Of a window of steps, else None.
     """
 
-    def __init__(self, field: Field, chosen: Bools, border: Border | None = None) -> None:
+    def __init__(self, field: Field, chosen: Bools, boundary: Boundary | None = None) -> None:
         """Take the cells of a field where ``chosen`` (cells,)."""
         k, cells, line = np.flatnonzero(chosen), field.cells, field.line
         self.tensor, self.step, self.access = cells.tensor[k], cells.step[k], cells.access[k]
@@ -95,14 +95,14 @@ class ChosenCells:
         self.kind = np.where(own, line.kind[self.access], -1)
         self.blind, self.loads = cells.blind[k], cells.loads[k]
         begins = np.diff(field.life[k], prepend=-1) != 0
-        self.entered, self.leaves, self.border = field.entered[k], field.leaves[k], border
+        self.entered, self.leaves, self.boundary = field.entered[k], field.leaves[k], boundary
         self.first = begins & ~self.entered
         last = np.append(begins[1:], True)[: k.size]
         self.following = np.where(last, -1, np.arange(1, k.size + 1))
         self.dead = own & ~line.live_after[self.access]
         self.was_dirty = (before >= 0) & cells.dirty[before]
-        if border is not None:
-            newer = np.isfinite(border.ahead[(border.ahead.shape[0] + 1) // 2 :]).max(axis=0)
+        if boundary is not None:
+            newer = np.isfinite(boundary.ahead[(boundary.ahead.shape[0] + 1) // 2 :]).max(axis=0)
             self.was_dirty |= self.entered & newer[self.tensor]
         self.dirty = cells.dirty[k] & ~cells.last[k]
 

@@ -1,4 +1,4 @@
-"""What one tensor may do in a step, page by page: where its pages lie, what is loaded and stored.
+"""Choices of one tensor in a step, page by page: banks of its pages, loads and stores.
 
 For tensors of few pages. A *layout* is the bank of each resident page; a *state* is a layout and
 the bytes, from the first on, that DRAM lacks.
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.banks.prices import BankMultipliers
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.machine import Machine
@@ -25,7 +25,7 @@ _LAYOUTS = 64
 _CHOICES = 400_000
 """Layouts of a tensor, and choices of it in a step, that are tried at most, about."""
 _GRAINS = (4, 3, 2, 1)
-"""A page is cut into so many parts, where it can be and time has a price: units of stores."""
+"""A page is cut into so many parts, where it can be and time has a dual value: units of stores."""
 
 
 class Layouts:
@@ -52,8 +52,10 @@ class Layouts:
         pages = -(-size // page)
         self.banks = _layouts(pages, banks)
         grains = [1] if by_page else [each for each in _GRAINS if page % each == 0]
-        few = [each for each in grains if (len(self.banks) * pages * each) ** 2 <= 2 * _CHOICES]
-        self.part = part = page // (few or [1])[0]
+        is_small = [
+            each for each in grains if (len(self.banks) * pages * each) ** 2 <= 2 * _CHOICES
+        ]
+        self.part = part = page // (is_small or [1])[0]
         self.levels = np.minimum(np.arange(-(-size // part) + 1) * part, size)
         table = np.full((len(self.banks), pages), -1)
         for number, chosen in enumerate(self.banks):
@@ -99,7 +101,7 @@ def _runs(pages: int, banks: int, *, halves: bool) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choices:
-    """Of one tensor in one step and mode, from each of some states; sorted by these.
+    """Of one tensor in one step and mapping, from each of some states; sorted by these.
 
     Attributes
     ----------
@@ -110,9 +112,8 @@ class Choices:
     pages, busy : (c, b)
         Pages in use, and cycles of each bank's port.
     cost, inward, outward, before, after : (c,)
-        Objective units without time; cycles of the DMA, all and what the operation waits for.
-    price : (c,)
-        What it takes of a step's cost at given prices: no more than its part.
+        Objective units without time; cycles of the DMA, all and those that the operation waits for.
+    dual value : (c,) Its share of a step's cost at given dual values: no more than its part.
     """
 
     old: Ints
@@ -126,7 +127,7 @@ class Choices:
     outward: Ints
     before: Ints
     after: Ints
-    price: Floats
+    dual: Floats
 
     def take(self, which: Ints) -> Choices:
         """Return some of them."""
@@ -136,14 +137,14 @@ class Choices:
 class TensorChoices:
     """All choices of one tensor, step by step.
 
-    ``facts``: of the first modes of all operations, the second ones, ..
+    ``facts``: of the first mappings of all operations, the second ones, ..
     """
 
     def __init__(
-        self, machine: Machine, facts: list[BankCoefficients], prices: BankMultipliers, tensor: int
+        self, machine: Machine, facts: list[BankCoefficients], duals: BankMultipliers, tensor: int
     ) -> None:
         line = facts[0].line
-        self._machine, self._facts, self._prices, self._tensor = machine, facts, prices, tensor
+        self._machine, self._facts, self._duals, self._tensor = machine, facts, duals, tensor
         self._size = int(line.size_bytes[tensor])
         self.layouts = Layouts(self._size, machine, by_page=facts[0].byte_time == 0)
         self._accesses = {int(line.step[a]): int(a) for a in np.flatnonzero(line.tensor == tensor)}
@@ -161,14 +162,14 @@ class TensorChoices:
         lacks = self._live[0] and not self._facts[0].line.in_dram[self._tensor]
         return self.layouts.levels.size - 1 if lacks else 0
 
-    def of(self, step: int, mode: int, old: Ints) -> Choices:
+    def of(self, step: int, mapping: int, old: Ints) -> Choices:
         """Return the choices in a step from the states ``old``."""
-        here = _Here(self._facts[mode], step, self._accesses.get(step, -1))
+        here = _Here(self._facts[mapping], step, self._accesses.get(step, -1))
         way = self._ways(here, *np.divmod(old, self.layouts.levels.size))
         # Of contents of no further use their place matters if the next step overwrites them.
         matters = self._live[step + 1] or step + 1 in self._accesses
         new = way.now * self.layouts.levels.size + way.left
-        return self._priced(here, way, new if matters else np.zeros_like(new))
+        return self._dual_columns(here, way, new if matters else np.zeros_like(new))
 
     def _ways(self, here: _Here, before: Ints, missing: Ints) -> _Ways:
         """Return all layouts that may follow, and all stores that may go with each."""
@@ -194,7 +195,7 @@ class TensorChoices:
         legal = np.ones((before.size, resident.size), bool)
         if here.access < 0 and not self._live[here.step]:
             legal &= resident == 0
-        if here.stationary:
+        if here.required_resident:
             legal &= resident == self._size
         held, lacks = resident[before][:, None], self.layouts.levels[missing][:, None]
         if here.kind != Access.WRITE:
@@ -203,9 +204,9 @@ class TensorChoices:
             legal &= resident >= lacks
         return legal
 
-    def _priced(self, here: _Here, way: _Ways, new: Ints) -> Choices:
-        """Count what each choice moves, and what that costs."""
-        layouts, prices, facts, step = self.layouts, self._prices, here.facts, here.step
+    def _dual_columns(self, here: _Here, way: _Ways, new: Ints) -> Choices:
+        """Count bytes moved by each choice, and their costs."""
+        layouts, duals, facts, step = self.layouts, self._duals, here.facts, here.step
         held, resident = layouts.resident[way.before], layouts.resident[way.now]
         load = np.maximum(resident - held, 0) * (here.kind != Access.WRITE)
         store = layouts.levels[way.unsaved] - layouts.levels[way.left]
@@ -215,14 +216,14 @@ class TensorChoices:
         cost = facts.in_byte * inward + facts.out_byte * outward
         cost = cost + read @ facts.read_byte + write @ facts.write_byte
         # What the operation waits for takes channel, ports and computation: its whole time.
-        firm, result = here.stationary, here.stationary and here.written
+        firm, result = here.required_resident, here.required_resident and here.written
         pages = layouts.count[way.now]
-        price = cost + read @ (prices.port[:, step] * facts.read_ratio)
-        price += write @ (prices.port[:, step] * facts.write_ratio)
-        price += (facts.byte_time if firm else prices.load[step]) * load
-        price += (facts.byte_time if result else prices.store[step]) * store
-        price += prices.load[step] * stream_in + prices.store[step] * stream_out
-        price += pages @ (prices.hold[:, step] * facts.page_bytes)
+        dual = cost + read @ (duals.port[:, step] * facts.read_ratio)
+        dual += write @ (duals.port[:, step] * facts.write_ratio)
+        dual += (facts.byte_time if firm else duals.load[step]) * load
+        dual += (facts.byte_time if result else duals.store[step]) * store
+        dual += duals.load[step] * stream_in + duals.store[step] * stream_out
+        dual += pages @ (duals.hold[:, step] * facts.page_bytes)
         busy = read * facts.read_ratio + write * facts.write_ratio
         return Choices(
             old=way.rows,
@@ -236,7 +237,7 @@ class TensorChoices:
             outward=self._cycles(store) + self._cycles(stream_out),
             before=self._cycles(load) * firm,
             after=self._cycles(store) * result,
-            price=price,
+            dual=dual,
         )
 
     def _touched(
@@ -268,7 +269,7 @@ class TensorChoices:
 
 @dataclass(frozen=True)
 class _Here:
-    """A step in a mode, and what its operation does with the tensor; ``access`` -1: nothing."""
+    """A step in a mapping, and the operation's use of the tensor; ``access`` -1: nothing."""
 
     facts: BankCoefficients
     step: int
@@ -285,9 +286,9 @@ class _Here:
         return self.kind in (Access.WRITE, Access.UPDATE)
 
     @property
-    def stationary(self) -> bool:
+    def required_resident(self) -> bool:
         """Whether the tensor is resident in full."""
-        return self.access >= 0 and bool(self.facts.line.stationary[self.access])
+        return self.access >= 0 and bool(self.facts.line.required_resident[self.access])
 
     def streams(self, away: Ints) -> tuple[Ints, Ints]:
         """Return the bytes streamed in and out, of so many that are not resident."""

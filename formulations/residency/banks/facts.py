@@ -1,4 +1,4 @@
-"""Prices and figures of an instance with banks, as floating-point arrays.
+"""Dual values and figures of a problem with banks, as floating-point arrays.
 
 States of a byte, in this order: N (DRAM only), R (also in bank 0, 1, ..), D (dirty in bank 0, ..).
 """
@@ -12,26 +12,26 @@ from typing import SupportsFloat
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.assemble.commands import stream_passes
+from spmopt.assemble.commands import stream_fetches
 from spmopt.assemble.cost import unavoidable
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
 
 
 class BankCoefficients:
-    """What every part of the formulation reads.
+    """Data that every part of the formulation reads.
 
     Attributes
     ----------
     cycle_bytes
         ``beta``: bytes that DRAM moves in a cycle.
     byte_time
-        Objective units per byte of DMA time that nothing hides; 0 if time has no price.
+        Objective units per byte of DMA time that nothing hides; 0 if time has no dual value.
     in_byte, out_byte
-        Of a DMA byte, without what it costs in a bank.
+        Of a DMA byte, without its costs in a bank.
     read_byte, write_byte : (b,)
         Objective units per byte that a bank reads or writes.
     read_ratio, write_ratio : (b,)
@@ -52,14 +52,14 @@ class BankCoefficients:
     """
 
     def __init__(
-        self, instance: Instance, line: Timeline, objective: Objective, *, relaxed: bool
+        self, problem: Problem, line: Timeline, objective: Objective, *, relaxed: bool
     ) -> None:
-        """Read the figures off an instance with banks.
+        """Read the figures off a problem with banks.
 
-        ``relaxed``: ``line`` has the least of each figure over the modes of an operation.
+        ``relaxed``: ``line`` has the least of each figure over the mappings of an operation.
         """
-        machine, banks = instance.machine, instance.machine.banks
-        shares = Shares.relaxed(instance, line) if relaxed else Shares.of(line)
+        machine, banks = problem.machine, problem.machine.banks
+        shares = Shares.relax(problem, line) if relaxed else Shares.of(line)
         self.line = line
         self.duplex = machine.duplex
         self.page_bytes = machine.page_bytes
@@ -78,7 +78,7 @@ class BankCoefficients:
         self.scratch_bytes = _floats(machine.pages(line.scratch_bytes) * machine.page_bytes)
         self.computing_bytes = line.compute_cycles.astype(np.float64) * self.cycle_bytes
         self.own_read, self.own_write = _floats(shares.read), _floats(shares.write)
-        self.stream_in, self.stream_out = stream_passes(line)
+        self.stream_in, self.stream_out = stream_fetches(line)
         self.loose_read, self.loose_write = _floats(shares.loose_read), _floats(shares.loose_write)
         self.constant = (
             float(unavoidable(objective, line))
@@ -107,18 +107,18 @@ class BankCoefficients:
 
     @property
     def ported(self) -> Bools:
-        """(b,) Banks whose port may be what a step waits for, where time has a price."""
+        """(b,) Banks with a port that a step may wait for, where time has a dual value."""
         slow: Bools = (self.read_ratio > 0) | (self.write_ratio > 0)
         return slow & (self.byte_time > 0)
 
     @property
-    def byte_price(self) -> float:
-        """The most that one byte can cost to move: a unit for prices."""
+    def byte_dual(self) -> float:
+        """The most that one byte can cost to move: a unit for dual values."""
         dearest = max(self.in_byte + self.write_byte.max(), self.out_byte + self.read_byte.max())
         return max(self.byte_time, float(dearest)) or 1.0
 
     @property
-    def touch_price(self) -> float:
+    def touch_dual(self) -> float:
         """The most that a bank, and the time of its port, can cost a byte that is used in it."""
         shares = max(self.own_read.max(initial=0.0), self.own_write.max(initial=0.0), 1.0)
         ratio = self.read_ratio + self.write_ratio

@@ -1,7 +1,7 @@
-"""Banks of a plan's pages without a program: where they are cheapest and there is room.
+"""Banks of a residency plan's pages without a program: where they are cheapest and there is room.
 
-Pages stay where they begin, so that what is free as they come is free until they leave: there is
-always room. Also the plan with all pages in one bank.
+Pages stay where they begin, so that pages free as they come are free until they leave: there is
+always room. Also the residency plan with all pages in one bank.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from formulations.residency.banks.assign import Assignment
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.segments import PageSegments
 from formulations.solver.program import Floats
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints
 
 
-def first_fit(facts: BankCoefficients, plan: Plan) -> Assignment:
+def first_fit(facts: BankCoefficients, residency_plan: ResidencyPlan) -> Assignment:
     """Give pages their banks as they come, those first that most depends on."""
-    found = PageSegments(facts, plan)
+    found = PageSegments(facts, residency_plan)
     room = np.rint(facts.capacity_bytes / facts.page_bytes).astype(np.int64)
     cost = _costs(facts, found)
     first = np.searchsorted(found.interval, np.arange(found.tensor.size))
@@ -37,9 +37,9 @@ def first_fit(facts: BankCoefficients, plan: Plan) -> Assignment:
     )
 
 
-def all_in(facts: BankCoefficients, plan: Plan, bank: int) -> Assignment:
+def all_in(facts: BankCoefficients, residency_plan: ResidencyPlan, bank: int) -> Assignment:
     """Put everything in one bank, which has room for it."""
-    found = PageSegments(facts, plan)
+    found = PageSegments(facts, residency_plan)
     pages = np.zeros((found.interval.size, facts.bank_count), np.int64)
     pages[:, bank] = found.pages[found.interval]
     scratch = np.zeros((facts.line.steps, facts.bank_count), np.int64)
@@ -48,7 +48,7 @@ def all_in(facts: BankCoefficients, plan: Plan, bank: int) -> Assignment:
 
 
 def _costs(facts: BankCoefficients, found: PageSegments) -> Floats:
-    """Return (s, b) what all of a stay costs in each bank, ports as if nothing hid their time."""
+    """Return (s, b) the cost of a whole stay in each bank, ports as if nothing hid their time."""
     read = facts.read_byte + facts.byte_time * facts.read_ratio
     write = facts.write_byte + facts.byte_time * facts.write_ratio
     cost = np.zeros((found.tensor.size, facts.bank_count))

@@ -24,7 +24,7 @@ def bank_rows(found: Assignment) -> BankRows:
         segments = range(edges[stay], edges[stay + 1])
         for segment in segments:
             now = int(stays.begin[segment])
-            runs, left = _rearranged(runs, found.pages[segment], int(stays.first[stay]), now)
+            runs, left = _rearrange(runs, found.pages[segment], int(stays.first[stay]), now)
             rows += [(tensor, *run, now) for run in left]
         rows += [(tensor, *run, int(stays.end[segments[-1]])) for run in runs]
     for step in np.flatnonzero(found.scratch.sum(axis=1)).tolist():
@@ -36,7 +36,7 @@ def bank_rows(found: Assignment) -> BankRows:
     return BankRows.of_rows(rows)
 
 
-def _rearranged(
+def _rearrange(
     runs: list[_Run], wanted: Ints, first: int, now: int
 ) -> tuple[list[_Run], list[_Run]]:
     """Return runs with ``wanted`` pages in each bank, and those that end because they move."""

@@ -1,8 +1,8 @@
-"""What bytes may do in every chosen cell: arcs between states, and what one byte of each uses.
+"""Choices of bytes in every chosen cell.
 
-Each family below is an arc of PROBLEM.md, section 5, once for every bank, and the moves
-between banks. Bytes flow through each life: from N at its start (or from the operation that
-overwrites the tensor) to its end.
+Arcs between states, and the resources of one byte of each. Each family below is an arc of
+PROBLEM.md, section 5, once for every bank, and the moves between banks. Bytes flow through each
+life: from N at its start (or from the operation that overwrites the tensor) to its end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BankArcs:
     source, target
         Nodes; the target may be ``NOWHERE``: the life ends.
     state
-        Of the bytes after the step; -1 for arcs between uses: moves, what is given up, stays.
+        Of the bytes after the step; -1 for arcs between uses: moves, bytes evicted, stays.
     bank
         That holds the byte in the steps [begin, end), or -1.
     moved_in, moved_out, serial
@@ -74,8 +74,8 @@ class BankNetwork:
     ----------
     passes : (k,)
         Of the operand of each cell; 0 where there is none.
-    stationary : (k,)
-        Cells of stationary operands.
+    required-resident : (k,)
+        Cells of required-resident operands.
     interval : (k,)
         Steps lie between this cell and the next one.
     arcs
@@ -88,8 +88,8 @@ class BankNetwork:
         self._parts: list[BankArcs] = []
         access, line = cells.access, facts.line
         own, follows = access >= 0, cells.following
-        self.passes = np.where(own, line.passes[access], 0).astype(np.float64)
-        self.stationary = own & line.stationary[access]
+        self.fetches = np.where(own, line.fetches[access], 0).astype(np.float64)
+        self.required_resident = own & line.required_resident[access]
         self.interval = (follows >= 0) & (cells.step[follows] > cells.step + 1)
         self._read = np.where(own, facts.own_read[access], 0.0)
         self._write = np.where(own, facts.own_write[access], 0.0)
@@ -125,7 +125,7 @@ class BankNetwork:
         """Return the nodes of bytes that come from before the steps of the program."""
         return (2 * len(self.cells) + k) * self.states
 
-    def entered_dirty(self, amounts: Floats) -> Floats:
+    def enter_dirty(self, amounts: Floats) -> Floats:
         """Return (k,) bytes that come into each cell from before all steps, and are not in DRAM."""
         arcs, states = self.arcs, self.states
         comes = arcs.source >= 2 * len(self.cells) * states
@@ -134,11 +134,11 @@ class BankNetwork:
         return total.astype(np.float64)
 
     def _after_all(self, k: Ints, state: int) -> Floats:
-        """Return what bytes pay after the steps of the program."""
-        border, cells = self.cells.border, self.cells
-        if border is None or state < 0:
+        """Return payments of bytes after the steps of the program."""
+        boundary, cells = self.cells.boundary, self.cells
+        if boundary is None or state < 0:
             return np.zeros(k.size)
-        return np.where(cells.leaves[k], border.back[state, cells.tensor[k]], 0.0)
+        return np.where(cells.leaves[k], boundary.back[state, cells.tensor[k]], 0.0)
 
     def add(
         self,
@@ -185,7 +185,7 @@ class BankNetwork:
         write: Mapping[int, Floats | float] = MappingProxyType({}),
         beyond: Floats | None = None,
     ) -> None:
-        """Add arcs of the cells ``k`` between nodes; by bank, what a byte reads and writes."""
+        """Add arcs of the cells ``k`` between nodes; by bank, reads and writes of a byte."""
         step, nothing = self.cells.step[k], np.zeros(k.size)
         begin, end = steps or (step, step)
         inward, outward = moved or (nothing, nothing)
@@ -205,7 +205,7 @@ class BankNetwork:
                 end=end,
                 moved_in=inward.astype(np.float64),
                 moved_out=outward.astype(np.float64),
-                serial=np.where(self.stationary[k], waits, 0.0),
+                serial=np.where(self.required_resident[k], waits, 0.0),
                 read=by_bank[0],
                 write=by_bank[1],
                 beyond=self._after_all(k, state) if beyond is None else beyond,
@@ -243,9 +243,9 @@ def build_stays(net: BankNetwork) -> None:
 
 
 def build_streams(net: BankNetwork) -> None:
-    """(B3) What an operation reads and is not resident passes by, ``p`` times (R3)."""
+    """(B3) Inputs of an operation that are not resident are streamed, ``p`` times (R3)."""
     reads = net.cells.kind == Access.READ
-    net.add(reads & ~net.stationary, 0, 0, load=net.passes)
+    net.add(reads & ~net.required_resident, 0, 0, load=net.fetches)
 
 
 def build_updates(net: BankNetwork) -> None:
@@ -263,8 +263,8 @@ def build_updates(net: BankNetwork) -> None:
         for source, where, load in sources:
             net.add(where & stays, source, net.dirty(b), bank=b, load=load)
             net.add(where & stored, source, net.clean(b), bank=b, load=load, store=1.0)
-    live = net.passes * ~cells.dead
-    net.add(updates & ~net.stationary, 0, 0, load=net.passes, store=live)
+    live = net.fetches * ~cells.dead
+    net.add(updates & ~net.required_resident, 0, 0, load=net.fetches, store=live)
 
 
 def build_writes(net: BankNetwork) -> None:
@@ -275,8 +275,8 @@ def build_writes(net: BankNetwork) -> None:
         net.add(writes & (cells.dirty | cells.dead), 0, net.dirty(b), bank=b)
         net.add(writes & ~cells.dead, 0, net.clean(b), bank=b, store=1.0)
     live = ~cells.dead
-    again = np.maximum(net.passes - 1, 0) * live
-    net.add(writes & ~net.stationary, 0, 0, load=again, store=net.passes * live)
+    again = np.maximum(net.fetches - 1, 0) * live
+    net.add(writes & ~net.required_resident, 0, 0, load=again, store=net.fetches * live)
 
 
 def build_carries(net: BankNetwork) -> None:
@@ -291,13 +291,13 @@ def build_carries(net: BankNetwork) -> None:
 
 
 def build_entries(net: BankNetwork) -> None:
-    """(B13) In a window of steps: from before it into each state, at what bytes have paid."""
-    border = net.cells.border
-    if border is None:
+    """(B13) In a window of steps: from before it into each state, at the payments so far."""
+    boundary = net.cells.boundary
+    if boundary is None:
         return
     k = np.flatnonzero(net.cells.entered)
     for state in range(net.states):
-        ahead = border.ahead[state, net.cells.tensor[k]]
+        ahead = boundary.ahead[state, net.cells.tensor[k]]
         net.add_arcs(k, net.entry(k), net.before(k, state), beyond=ahead)
 
 

@@ -1,4 +1,4 @@
-"""Cheapest paths of bytes at given prices: the bound that these prove, and cells to choose."""
+"""Cheapest paths of bytes at given dual values: the bound that these prove, and cells to choose."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from formulations.residency.banks.cells import Border, Field
+from formulations.residency.banks.cells import Boundary, Field
+from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.transitions import Transitions
 from formulations.solver.program import Floats
 from spmopt.core.shares import STREAM_BANK
@@ -24,49 +24,49 @@ class Paths:
     ahead, back : (n + 1, s, m)
         From the start of its life, and to the end of it; infinite where it has none.
     bound
-        What the prices prove, in objective units (floating point).
+        Bound at the dual values, in objective units (floating point).
     """
 
     def __init__(
-        self, facts: BankCoefficients, prices: BankMultipliers, border: Border | None = None
+        self, facts: BankCoefficients, duals: BankMultipliers, boundary: Boundary | None = None
     ) -> None:
         """Walk forth and back through the steps, all tensors together.
 
-        ``border``: of a window of steps; then the bound is what all pay that are in it, and what
-        is fixed of its steps.
+        ``boundary``: of a window of steps; then the bound is the sum of payments in it, and of
+        fixed costs of its steps.
         """
-        line, self.costs = facts.line, Transitions(facts, prices)
-        border = ends(facts) if border is None else border
-        self.back, births = _backward(facts, self.costs, border.back)
-        self.ahead = _forward(facts, self.costs, border.ahead)
-        start = (border.ahead + self.back[0]).min(axis=0)
+        line, self.costs = facts.line, Transitions(facts, duals)
+        boundary = ends(facts) if boundary is None else boundary
+        self.back, births = _backward(facts, self.costs, boundary.back)
+        self.ahead = _forward(facts, self.costs, boundary.ahead)
+        start = (boundary.ahead + self.back[0]).min(axis=0)
         value = float(line.size_bytes[np.isfinite(start)] @ start[np.isfinite(start)])
         blind = line.kind == Access.WRITE
         value += float(line.size_bytes[line.tensor[blind]] @ births[blind])
-        self.bound = value + fixed(facts, prices)
+        self.bound = value + fix(facts, duals)
 
 
-def ends(facts: BankCoefficients) -> Border:
-    """Return what bytes have paid before the first step, and have to pay after the last."""
+def ends(facts: BankCoefficients) -> Boundary:
+    """Return payments of bytes before the first step, and after the last."""
     line = facts.line
     ahead = np.full((2 * facts.bank_count + 1, line.size_bytes.size), np.inf)
     back = ahead.copy()
     ahead[0, line.in_dram & line.live_before] = 0.0
     back[: facts.bank_count + 1, line.keep] = 0.0
-    return Border(ahead, back)
+    return Boundary(ahead, back)
 
 
-def fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
-    """Return what the prices prove beside the paths."""
-    channel = prices.load + (prices.store if facts.duplex else 0.0) + prices.port.sum(axis=0)
+def fix(facts: BankCoefficients, duals: BankMultipliers) -> float:
+    """Return the part of the bound that is not in paths."""
+    channel = duals.load + (duals.store if facts.duplex else 0.0) + duals.port.sum(axis=0)
     left = facts.byte_time - channel
     loose = (
         facts.read_ratio[STREAM_BANK] * facts.loose_read
         + facts.write_ratio[STREAM_BANK] * facts.loose_write
     )
-    value = left @ facts.computing_bytes - prices.hold.sum(axis=1) @ facts.capacity_bytes
-    value += prices.hold.min(axis=0) @ facts.scratch_bytes
-    value += prices.port[STREAM_BANK] @ loose
+    value = left @ facts.computing_bytes - duals.hold.sum(axis=1) @ facts.capacity_bytes
+    value += duals.hold.min(axis=0) @ facts.scratch_bytes
+    value += duals.port[STREAM_BANK] @ loose
     return float(value) + facts.constant
 
 

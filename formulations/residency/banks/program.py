@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.network import NOWHERE, BankNetwork
-from formulations.residency.banks.prices import BankMultipliers
 from formulations.solver.program import Floats, ProgramBuilder, SolverResult
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Bools, Ints
@@ -18,7 +18,7 @@ class BankProgram:
     """The program over a network (README of this folder), and how to read its solution.
 
     Columns: bytes of each arc; ``u_bi`` in use and, of steps with scratch, ``z_bi`` of it in each
-    bank; ``e_i``, bytes that DRAM could move in the step (if time has a price). Rows: flow,
+    bank; ``e_i``, bytes that DRAM could move in the step (if time has a dual value). Rows: flow,
     occupancy, scratch, channels, serial, ports.
     """
 
@@ -32,12 +32,12 @@ class BankProgram:
         facts, arcs = network.facts, network.arcs
         self.network, self._build = network, ProgramBuilder()
         self.unit_bytes = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
-        self.unit_price = facts.byte_price
+        self.unit_dual = facts.byte_dual
         moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
         moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte + arcs.beyond
         busy = np.flatnonzero(facts.scratch_bytes)
         most = np.inf if barred is None else np.where(barred, 0.0, np.inf)
-        self._amount = self._build.columns(len(arcs), cost=moved / self.unit_price, upper=most)
+        self._amount = self._build.columns(len(arcs), cost=moved / self.unit_dual, upper=most)
         room = facts.capacity_bytes[:, None] / self.unit_bytes
         every = np.ones((facts.bank_count, facts.line.steps), bool)
         self.used = self._build.columns(every, upper=room)
@@ -50,9 +50,9 @@ class BankProgram:
         self.channels: tuple[Ints, ...] = ()
         self.ports: dict[int, Ints] = {}
         if facts.byte_time > 0:
-            price = facts.byte_time / self.unit_price
+            dual = facts.byte_time / self.unit_dual
             computing = facts.computing_bytes / self.unit_bytes
-            self._time = self._build.columns(facts.line.steps, cost=price, lower=computing)
+            self._time = self._build.columns(facts.line.steps, cost=dual, lower=computing)
             self.channels = self._channels()
             self._serial(computing)
             self.ports = {bank: self._port(bank) for bank in np.flatnonzero(facts.ported).tolist()}
@@ -68,28 +68,31 @@ class BankProgram:
         """Return the objective of the solution, in objective units."""
         if answer.objective is None:
             raise ValueError("the solver returned no solution")
-        scaled = answer.objective * self.unit_bytes * self.unit_price
+        scaled = answer.objective * self.unit_bytes * self.unit_dual
         return scaled + self.network.facts.constant
 
     def multipliers(self, answer: SolverResult) -> BankMultipliers:
-        """Return the prices from the duals of occupancy, channels and ports."""
+        """Return the dual values from the duals of occupancy, channels and ports."""
         if answer.row_dual is None or answer.column_dual is None:
             raise ValueError("the solver returned no duals")
-        facts, dual = self.network.facts, answer.row_dual * self.unit_price
+        facts, dual = self.network.facts, answer.row_dual * self.unit_dual
         port = np.zeros(self.used.shape)
         for bank, rows in self.ports.items():
             port[bank] = dual[rows]
         channels = [dual[rows] for rows in self.channels] or [np.zeros(facts.line.steps)]
         return BankMultipliers.legal(
             facts,
-            hold=-answer.column_dual[self.used] * self.unit_price,
+            hold=-answer.column_dual[self.used] * self.unit_dual,
             load=channels[0],
             store=channels[-1],
             port=port,
         )
 
     def _flow(self) -> None:
-        """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
+        """(B7) Flow out of a node equals flow into it.
+
+        A life starts with all its tensor's bytes.
+        """
         arcs, cells, line = self.network.arcs, self.network.cells, self.network.facts.line
         starts, entered = np.flatnonzero(cells.first), np.flatnonzero(cells.entered)
         supplied = np.concatenate((self.network.before(starts, 0), self.network.entry(entered)))
@@ -105,7 +108,7 @@ class BankProgram:
         self._build.add(target, self._amount[ends], -1.0)
 
     def _occupy(self, row: Ints) -> None:
-        """(B8) ``u_b(i) = u_b(i-1)`` + what begins to lie in b in ``i`` - what ended."""
+        """(B8) ``u_b(i) = u_b(i-1)`` + pages that begin in b in ``i`` - pages that ended."""
         arcs = self.network.arcs
         held = np.flatnonzero((arcs.bank >= 0) & (arcs.end > arcs.begin))
         self._build.add(row[arcs.bank[held], arcs.begin[held]], self._amount[held], -1.0)
@@ -137,7 +140,7 @@ class BankProgram:
         self._at_least(self.network.arcs.serial, computing)
 
     def _port(self, bank: int) -> Ints:
-        """(B12) ``e_i`` >= serial bytes + what DRAM moves while the bank's port is busy."""
+        """(B12) ``e_i`` >= serial bytes + DRAM bytes while the bank's port is busy."""
         facts, arcs = self.network.facts, self.network.arcs
         read, write = facts.read_ratio[bank], facts.write_ratio[bank]
         busy = arcs.serial + read * arcs.read[:, bank] + write * arcs.write[:, bank]
@@ -152,8 +155,7 @@ def carry_occupancy(build: ProgramBuilder, used: Ints, scratch: Ints, busy: Ints
 
     Parameters
     ----------
-    used : (b, n)
-        Columns of what is in use of each bank.
+    used : (b, n) Columns of pages in use of each bank.
     scratch : (b, k)
         Columns of the scratch in each bank in the steps ``busy`` (k,).
     """

@@ -1,4 +1,4 @@
-"""The program in bytes, over more and more cells, and the bound that its prices prove."""
+"""The program in bytes, over more and more cells, and the bound that its dual values prove."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.residency.banks.cells import ChosenCells, Field
+from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.network import BankNetwork
 from formulations.residency.banks.paths import Paths, promising
-from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.program import BankProgram
 from formulations.residency.banks.retention import Retention
 from formulations.residency.banks.windows import Walk, Windows, WindowSolution
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
-from formulations.residency.pages.rounding import to_plan
+from formulations.residency.pages.rounding import to_residency_plan
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult, SolverStatus
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Timeline, relaxed_timeline
+from spmopt.core.timeline import Timeline, relax_timeline
 
 _ALL_CELLS = 4_000
 """With so few cells all of them are in the first program."""
@@ -40,32 +40,32 @@ _LARGE = 1e-6
 
 
 class Relaxation:
-    """Prices and solution of the program in bytes.
+    """Dual values and solution of the program in bytes.
 
     Parameters
     ----------
     line
-        Of the modes that plans run; the bound is of all modes.
+        Of the mappings that plans run; the bound is of all mappings.
     """
 
-    def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
-        self._instance, self._request, self._line = instance, request, line
+    def __init__(self, problem: Problem, request: Request, line: Timeline) -> None:
+        self._problem, self._request, self._line = problem, request, line
         self.facts = BankCoefficients(
-            instance, relaxed_timeline(instance), request.objective, relaxed=True
+            problem, relax_timeline(problem), request.objective, relaxed=True
         )
         zero = np.zeros((self.facts.bank_count, line.steps))
-        self.prices = BankMultipliers(hold=zero, load=zero[0], store=zero[0], port=zero)
+        self.duals = BankMultipliers(hold=zero, load=zero[0], store=zero[0], port=zero)
         self._windows = Windows(self.facts) if _large(self.facts) else None
-        self._best = self._proved(self.prices)
+        self._best = self._prove(self.duals)
         self.cut_short = False
 
     @property
     def bound(self) -> float:
-        """What the best prices prove."""
+        """Bound at the best dual values."""
         return self._best.bound
 
     def offer(self, certificate: Certificate) -> None:
-        """Try prices that know no banks."""
+        """Try dual values that know no banks."""
         unit = 2.0**-certificate.bits
         hold = np.tile(certificate.spm * unit, (self.facts.bank_count, 1))
         self._try(
@@ -78,20 +78,20 @@ class Relaxation:
             )
         )
 
-    def run(self, request: Request) -> Plan | None:
-        """Solve, price, add cells; the last solution in pages, if there is one."""
+    def run(self, request: Request) -> ResidencyPlan | None:
+        """Solve, dual value, add cells; the last solution in pages, if there is one."""
         if self._windows is not None:
             return self._run_windows(self._windows, request)
         return self._run_whole(request)
 
-    def _run_whole(self, request: Request) -> Plan | None:
+    def _run_whole(self, request: Request) -> ResidencyPlan | None:
         field = Field(self.facts.line)
         cells = len(field.cells)
         every = np.ones(cells, bool)
         chosen = every if cells <= _ALL_CELLS else field.near(_NEAR)
         if cells > _ALL_CELLS:
             chosen = chosen | promising(field, self._table, chosen, self._limit)
-        plan: Plan | None = None
+        residency_plan: ResidencyPlan | None = None
         for _ in range(_ROUNDS):
             if int(chosen.sum()) > _MOST_CELLS or request.remaining_s() <= 0:
                 break
@@ -102,36 +102,41 @@ class Relaxation:
             self._try(built.multipliers(answer))
             if answer.status is not SolverStatus.OPTIMAL:
                 break
-            plan = self._rounded(built, answer) or plan
+            residency_plan = self._round(built, answer) or residency_plan
             gained = built.value(answer) - self.bound
             further = promising(field, self._table, chosen, self._limit)
             if gained <= request.tolerance / 3 * abs(self.bound) or not further.any():
-                return plan
+                return residency_plan
             chosen = chosen | further
         self.cut_short = request.remaining_s() <= 0
-        return plan
+        return residency_plan
 
-    def _run_windows(self, windows: Windows, request: Request) -> Plan | None:
+    def _run_windows(self, windows: Windows, request: Request) -> ResidencyPlan | None:
         """Sweep over windows until little is gained; the last solutions in pages, joined."""
-        plan: Plan | None = None
+        residency_plan: ResidencyPlan | None = None
         for number in range(_ROUNDS):
             before = self.bound
-            prices, solutions = windows.sweep(self.prices, request, self._limit, number % 2 / 2)
-            self._try(prices)
-            if solutions and not self._instance.several_modes:
+            duals, solutions = windows.sweep(self.duals, request, self._limit, number % 2 / 2)
+            self._try(duals)
+            if solutions and not self._problem.several_mappings:
                 intervals = RankedIntervals(self._line)
-                plan = self._to_plan(joined_profile(solutions, intervals)) or plan
+                residency_plan = (
+                    self._to_residency_plan(join_profile(solutions, intervals)) or residency_plan
+                )
             gained = self.bound - before
             if request.remaining_s() <= 0 or gained <= request.tolerance / 3 * abs(self.bound):
                 break
         self.cut_short = request.remaining_s() <= 0
-        return plan
+        return residency_plan
 
-    def lasting(self, request: Request, retention: Retention, step_cycles: Floats) -> Plan | None:
+    def lasting(
+        self, request: Request, retention: Retention, step_cycles: Floats
+    ) -> ResidencyPlan | None:
         """Return a plan in which bytes wait no longer in a bank that forgets than it keeps them.
 
         Only from one use to the next, which is not all that R12 asks for; and without moves on
-        the way, which R12 allows: so its prices are no bound, and its plan need not be legal.
+        the way, which R12 allows: so its dual values are no bound, and its residency plan need not
+        be legal.
         """
         if self._windows is not None:
             return None
@@ -142,34 +147,34 @@ class Relaxation:
         network = BankNetwork(self.facts, ChosenCells(field, chosen))
         built = BankProgram(
             network,
-            retention.barred_arcs(network.arcs, step_cycles),
-            retention.barred_scratch(step_cycles),
+            retention.bar_arcs(network.arcs, step_cycles),
+            retention.bar_scratch(step_cycles),
         )
         answer = self._answer(built, chosen, request)
         if answer.status is not SolverStatus.OPTIMAL:
             return None
-        return self._rounded(built, answer, retention.room(step_cycles))
+        return self._round(built, answer, retention.room(step_cycles))
 
     @property
     def _table(self) -> Paths:
-        """Paths at the best prices, of what is not large."""
+        """Paths at the best dual values, of tensors that are not large."""
         if not isinstance(self._best, Paths):
             raise TypeError("there is no table of so many states")
         return self._best
 
     @property
     def _limit(self) -> float:
-        return _THRESHOLD * self.facts.byte_price
+        return _THRESHOLD * self.facts.byte_dual
 
-    def _proved(self, prices: BankMultipliers) -> Paths | Walk:
+    def _prove(self, duals: BankMultipliers) -> Paths | Walk:
         if self._windows is not None:
-            return self._windows.walk(prices, [])
-        return Paths(self.facts, prices)
+            return self._windows.walk(duals, [])
+        return Paths(self.facts, duals)
 
-    def _try(self, prices: BankMultipliers) -> None:
-        found = self._proved(prices)
+    def _try(self, duals: BankMultipliers) -> None:
+        found = self._prove(duals)
         if found.bound > self.bound:
-            self._best, self.prices = found, prices
+            self._best, self.duals = found, duals
             self._request.report_incumbent(bound=found.bound)
 
     def _solve(
@@ -188,23 +193,25 @@ class Relaxation:
                 break
         return answer
 
-    def _rounded(
+    def _round(
         self, built: BankProgram, answer: SolverResult, room: Ints | None = None
-    ) -> Plan | None:
-        """Return whole pages of the solution, whatever their bank; only where there is one mode.
+    ) -> ResidencyPlan | None:
+        """Return whole pages of the solution, whatever their bank; only where there is one mapping.
 
         ``room`` (n,): pages of the steps, those of all banks if not given.
         """
-        if self._instance.several_modes:
+        if self._problem.several_mappings:
             return None
         intervals = RankedIntervals(self._line)
-        return self._to_plan(profile(built.network, intervals, built.amounts(answer)), room)
+        return self._to_residency_plan(
+            profile(built.network, intervals, built.amounts(answer)), room
+        )
 
-    def _to_plan(self, rows: Profiles, room: Ints | None = None) -> Plan | None:
-        machine, line = self._instance.machine, self._line
-        return to_plan(
+    def _to_residency_plan(self, rows: Profiles, room: Ints | None = None) -> ResidencyPlan | None:
+        machine, line = self._problem.machine, self._line
+        return to_residency_plan(
             rows,
-            self.prices.load + self.facts.in_byte,
+            self.duals.load + self.facts.in_byte,
             page_bytes=machine.page_bytes,
             capacity_pages=(machine.spm_pages if room is None else room)
             - machine.pages(line.scratch_bytes),
@@ -234,7 +241,7 @@ def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -
     return _profile(intervals, rows, rows.access)
 
 
-def joined_profile(solutions: list[WindowSolution], intervals: RankedIntervals) -> Profiles:
+def join_profile(solutions: list[WindowSolution], intervals: RankedIntervals) -> Profiles:
     """Add up the bytes of windows, one after the other."""
     line, parts = intervals.line, []
     for each in solutions:
@@ -286,7 +293,7 @@ def _rows(network: BankNetwork, amounts: Floats) -> _Rows:
         for which in (inside, between, newer)
     )
     before = np.where(cells.first | cells.entered, 0.0, np.roll(dirty, 1))
-    before += network.entered_dirty(amounts)
+    before += network.enter_dirty(amounts)
     # The row after a cell is not needed where the next cell is one step on.
     apart = (np.diff(cells.tensor) != 0) | (np.diff(cells.step) != 1)
     alone = np.flatnonzero(np.append(apart, True)[:count])

@@ -46,7 +46,7 @@ class Retention:
         pages = np.array(self._machine.bank_pages)
         return int(pages[~np.isfinite(self.limits)].sum())
 
-    def barred(self, found: PageSegments, line: Timeline, step_cycles: Floats) -> Bools:
+    def bar(self, found: PageSegments, line: Timeline, step_cycles: Floats) -> Bools:
         """Return (g, b) where a segment's contents are needed longer than they last.
 
         ``step_cycles`` (n,): durations of the steps.
@@ -69,7 +69,7 @@ class Retention:
         barred: Bools = needed[:, None] > self.limits
         return barred
 
-    def barred_arcs(self, arcs: BankArcs, step_cycles: Floats) -> Bools:
+    def bar_arcs(self, arcs: BankArcs, step_cycles: Floats) -> Bools:
         """Return (c,) arcs in which bytes lie in a bank for longer than it keeps them.
 
         A use that they wait for counts too.
@@ -82,10 +82,10 @@ class Retention:
 
     def room(self, step_cycles: Floats) -> Ints:
         """Return (n,) pages of the banks that keep contents for at least a step."""
-        room: Ints = (~self.barred_scratch(step_cycles)) @ np.array(self._machine.bank_pages)
+        room: Ints = (~self.bar_scratch(step_cycles)) @ np.array(self._machine.bank_pages)
         return room
 
-    def barred_scratch(self, step_cycles: Floats) -> Bools:
+    def bar_scratch(self, step_cycles: Floats) -> Bools:
         """Return (n, b) where a step is longer than its scratch lasts."""
         barred: Bools = step_cycles[:, None] > self.limits
         return barred

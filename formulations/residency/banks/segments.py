@@ -1,4 +1,4 @@
-"""Residency intervals of pages of a plan in segments, and what touches them there."""
+"""Residency intervals of pages of a residency plan in segments, and the accesses there."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
 from spmopt.assemble.commands import derive_commands
-from spmopt.core.schedule import Command, Plan
+from spmopt.core.schedule import Command, ResidencyPlan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
-_Band = tuple[int, int, int, int]
+_Stripe = tuple[int, int, int, int]
 """Pages [first, last) in steps [begin, end)."""
 _Row = tuple[int, ...]
 
@@ -32,8 +32,8 @@ class PageSegments:
         Bytes per page that its bank reads or writes in a step of a segment.
     """
 
-    def __init__(self, facts: BankCoefficients, plan: Plan) -> None:
-        """Cut a legal plan in the order and modes of ``facts.line``.
+    def __init__(self, facts: BankCoefficients, residency_plan: ResidencyPlan) -> None:
+        """Cut a legal residency plan in the order and mappings of ``facts.line``.
 
         Pages may move where an operation uses them, before and after.
         """
@@ -41,16 +41,16 @@ class PageSegments:
         intervals: list[_Row] = []
         segments: list[_Row] = []
         events: list[tuple[int, int, float, float]] = []
-        commands = derive_commands(line, plan)
+        commands = derive_commands(line, residency_plan)
         stored = commands.take(commands.kind == Command.STORE)
         stores = _by_tensor(stored.tensor, stored.step, stored.begin, stored.end)
         accesses = _by_tensor(line.tensor, np.arange(line.step.size))
-        rows = plan.residency
+        rows = residency_plan.residency
         held = _by_tensor(rows.tensor, rows.begin, rows.end, rows.size_bytes)
         for tensor, own in held.items():
             size = int(line.size_bytes[tensor])
             used = {int(line.step[access]): access for (access,) in accesses[tensor]}
-            for first, last, begin, end in _bands(own, page, size):
+            for first, last, begin, end in _stripes(own, page, size):
                 bytes_each = min(page, size - first * page)
                 here = [step for step in used if begin <= step < end]
                 cuts = sorted({begin, *here, *(step + 1 for step in here if step + 1 < end)})
@@ -85,12 +85,12 @@ def _by_tensor(tensor: Ints, *columns: Ints) -> dict[int, list[_Row]]:
     return found
 
 
-def _bands(rows: Sequence[_Row], page: int, size: int) -> Iterator[_Band]:
+def _stripes(rows: Sequence[_Row], page: int, size: int) -> Iterator[_Stripe]:
     """Group pages that come together and leave together; a last page that is not full by itself."""
     held: list[tuple[int, int, int]] = []
     whole, until = size // page, 0
 
-    def leave(to: int, now: int) -> Iterator[_Band]:
+    def leave(to: int, now: int) -> Iterator[_Stripe]:
         while held and held[-1][1] > to:
             first, last, since = held.pop()
             yield (max(first, to), last, since, now)

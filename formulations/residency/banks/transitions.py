@@ -1,4 +1,4 @@
-"""What a step costs a byte at given prices, from each state to each: min-plus matrices.
+"""Cost of a step for a byte at given dual values, from each state to each: min-plus matrices.
 
 States are those of :mod:`formulations.residency.banks.facts`. A byte that is given up after its use
 goes from R to N at no cost; in the next step it is in N.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.banks.prices import BankMultipliers
 from formulations.solver.program import Floats
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.timeline import Access
@@ -26,26 +26,26 @@ class Transitions:
         In the step of an access; of one that overwrites the tensor, rows are alike.
     """
 
-    def __init__(self, facts: BankCoefficients, prices: BankMultipliers) -> None:
-        """Price all steps and accesses."""
+    def __init__(self, facts: BankCoefficients, duals: BankMultipliers) -> None:
+        """Dual value all steps and accesses."""
         line = facts.line
-        read = facts.read_byte[:, None] + prices.port * facts.read_ratio[:, None]
-        write = facts.write_byte[:, None] + prices.port * facts.write_ratio[:, None]
-        load, store = prices.load + facts.in_byte, prices.store + facts.out_byte
-        waiting = _staying(prices.hold.T, _moves(read, write), load[:, None] + write.T)
+        read = facts.read_byte[:, None] + duals.port * facts.read_ratio[:, None]
+        write = facts.write_byte[:, None] + duals.port * facts.write_ratio[:, None]
+        load, store = duals.load + facts.in_byte, duals.store + facts.out_byte
+        waiting = _staying(duals.hold.T, _moves(read, write), load[:, None] + write.T)
         clean, dirty = _blocks(facts.bank_count)
         waiting[:, dirty, clean] = waiting[:, dirty, dirty] + (store[:, None] + read.T)[:, None, :]
         waiting[:, 0, 0] = 0.0
         waiting[:, 1 : facts.bank_count + 1, 0] = 0.0
-        # Per access: prices of its step.
+        # Per access: dual values of its step.
         at, kind = line.step, line.kind
         reads, writes = kind != Access.WRITE, kind != Access.READ
         # What the operation waits for takes channel, ports and computation: a byte's whole time.
         firm = facts.byte_time
-        step_load = np.where(line.stationary & reads, firm + facts.in_byte, load[at])
-        step_store = np.where(line.stationary & writes, firm + facts.out_byte, store[at])
+        step_load = np.where(line.required_resident & reads, firm + facts.in_byte, load[at])
+        step_store = np.where(line.required_resident & writes, firm + facts.out_byte, store[at])
         own = read.T[at] * facts.own_read[:, None] + write.T[at] * facts.own_write[:, None]
-        held = prices.hold.T[at] + own
+        held = duals.hold.T[at] + own
         access = _staying(held, _moves(read, write)[at], step_load[:, None] + write.T[at])
         leaving = (step_store[:, None] + read.T[at])[:, None, :]
         entering = access[:, :1, clean]
@@ -62,7 +62,7 @@ class Transitions:
             + facts.stream_out * (store[at] + read[STREAM_BANK][at])
             + own[:, STREAM_BANK]
         )
-        streamed = np.where(line.stationary, np.inf, streamed)
+        streamed = np.where(line.required_resident, np.inf, streamed)
         access[:, : facts.bank_count + 1, 0] = streamed[:, None]
         access[overwrites, :, 0] = streamed[overwrites][:, None]
         self.waiting, self.access = waiting, access
@@ -74,7 +74,7 @@ def _blocks(banks: int) -> tuple[slice, slice]:
 
 
 def _moves(read: Floats, write: Floats) -> Floats:
-    """Price (n, b, b) reading one bank and writing another; nothing to stay."""
+    """Dual value (n, b, b) reading one bank and writing another; nothing to stay."""
     moved: Floats = read.T[:, :, None] + write.T[:, None, :]
     banks = np.arange(read.shape[0])
     moved[:, banks, banks] = 0.0
@@ -82,7 +82,7 @@ def _moves(read: Floats, write: Floats) -> Floats:
 
 
 def _staying(held: Floats, moves: Floats, entering: Floats) -> Floats:
-    """Price N to R, R to R, D to D; ``held`` and ``entering`` (k, b), ``moves`` (k, b, b)."""
+    """Dual value N to R, R to R, D to D; ``held`` and ``entering`` (k, b), ``moves`` (k, b, b)."""
     count, banks = held.shape
     clean, dirty = _blocks(banks)
     cost = np.full((count, 2 * banks + 1, 2 * banks + 1), np.inf)

@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cost import plan_cost
+from spmopt.assemble.cost import residency_plan_cost
 from spmopt.assemble.index import resident_bytes
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import BankRows, Command, Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import BankRows, Command, ResidencyPlan
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.timeline import Timeline, timeline
 
@@ -23,13 +23,15 @@ _Row = tuple[int, int, int, int, int]
 _Table = list[list[Fraction]]
 
 
-def plan_value(instance: Instance, plan: Plan, objective: Objective) -> Fraction:
-    """Return the objective of a legal plan that says which page lies in which bank."""
-    line = timeline(instance, plan.steps)
-    read, write = _touched(instance, line, plan)
-    busiest = [_busiest(instance, *step) for step in zip(read, write, strict=True)]
+def residency_plan_value(
+    problem: Problem, residency_plan: ResidencyPlan, objective: Objective
+) -> Fraction:
+    """Return the objective of a legal residency plan that says which page lies in which bank."""
+    line = timeline(problem, residency_plan.steps)
+    read, write = _touch(problem, line, residency_plan)
+    busiest = [_busiest(problem, *step) for step in zip(read, write, strict=True)]
     waits = replace(line, compute_cycles=np.maximum(line.compute_cycles, busiest))
-    value = plan_cost(instance.machine, waits, plan).value(objective, line)
+    value = residency_plan_cost(problem.machine, waits, residency_plan).value(objective, line)
     if objective.bank_read_byte:
         for weights, table in (
             (objective.bank_read_byte, read),
@@ -40,9 +42,9 @@ def plan_value(instance: Instance, plan: Plan, objective: Objective) -> Fraction
     return value
 
 
-def _busiest(instance: Instance, read: list[Fraction], write: list[Fraction]) -> int:
+def _busiest(problem: Problem, read: list[Fraction], write: list[Fraction]) -> int:
     """Return the cycles, rounded up, for which a bank's port is busy in a step, at most."""
-    machine, busiest = instance.machine, Fraction(0)
+    machine, busiest = problem.machine, Fraction(0)
     for bank, out, into in zip(machine.banks, read, write, strict=True):
         seconds = out / bank.read_bytes_per_s if bank.read_bytes_per_s else Fraction(0)
         seconds += into / bank.write_bytes_per_s if bank.write_bytes_per_s else Fraction(0)
@@ -50,22 +52,24 @@ def _busiest(instance: Instance, read: list[Fraction], write: list[Fraction]) ->
     return -int(-busiest * machine.clock_hz // 1)
 
 
-def _touched(instance: Instance, line: Timeline, plan: Plan) -> tuple[_Table, _Table]:
+def _touch(
+    problem: Problem, line: Timeline, residency_plan: ResidencyPlan
+) -> tuple[_Table, _Table]:
     """Return bytes that are read and written, by step and bank."""
-    machine = instance.machine
+    machine = problem.machine
     read, write = (
         [[Fraction(0)] * len(machine.banks) for _ in range(line.steps)] for _ in range(2)
     )
-    where = _Where(plan, machine.page_bytes, line.size_bytes.tolist())
+    where = _Where(residency_plan, machine.page_bytes, line.size_bytes.tolist())
     for step, tensor, begin, end, old, new in where.moves():
         size = where.bytes_of(tensor, begin, end)
         read[step][old] += size
         write[step][new] += size
-    for step, kind, tensor, begin, end, passes in derive_commands(line, plan).rows():
+    for step, kind, tensor, begin, end, fetches in derive_commands(line, residency_plan).rows():
         into = kind in (Command.LOAD, Command.STREAM_IN)
         side = (write if into else read)[step]
         if kind in (Command.STREAM_IN, Command.STREAM_OUT):
-            side[STREAM_BANK] += (end - begin) * passes
+            side[STREAM_BANK] += (end - begin) * fetches
         else:
             for bank, size in where.held(step, tensor, begin, end):
                 side[bank] += size
@@ -73,7 +77,7 @@ def _touched(instance: Instance, line: Timeline, plan: Plan) -> tuple[_Table, _T
     for step in range(line.steps):
         read[step][STREAM_BANK] += shares.loose_read[step]
         write[step][STREAM_BANK] += shares.loose_write[step]
-    held = resident_bytes(plan.residency, line.step, line.tensor).tolist()
+    held = resident_bytes(residency_plan.residency, line.step, line.tensor).tolist()
     columns = (line.step.tolist(), line.tensor.tolist(), held)
     for access, (step, tensor, resident) in enumerate(zip(*columns, strict=True)):
         own = [(STREAM_BANK, int(line.size_bytes[tensor]) - resident)]
@@ -86,8 +90,8 @@ def _touched(instance: Instance, line: Timeline, plan: Plan) -> tuple[_Table, _T
 class _Where:
     """Banks of the pages of each tensor."""
 
-    def __init__(self, plan: Plan, page_bytes: int, sizes: list[int]) -> None:
-        banks = BankRows.empty() if plan.banks is None else plan.banks
+    def __init__(self, residency_plan: ResidencyPlan, page_bytes: int, sizes: list[int]) -> None:
+        banks = BankRows.empty() if residency_plan.banks is None else residency_plan.banks
         self._page, self._sizes = page_bytes, sizes
         self._rows: dict[int, list[_Row]] = defaultdict(list)
         for tensor, first, pages, bank, begin, end in banks.rows():

@@ -1,9 +1,9 @@
-"""Prices of programs that are too large to solve at once: window by window of their steps.
+"""Dual values of programs that are too large to solve at once: window by window of their steps.
 
-With the prices of all other steps as they are, what they prove is largest at the duals of the
+With the dual values of all other steps as they are, their bound is largest at the duals of the
 program of one window alone, in which bytes pay, as they come, the least that they have paid before
 it and, as they go, the least that they have to pay after it. So each window can only gain, and
-sweeps over all windows, with other borders each time, go on until nothing is gained.
+sweeps over all windows, with other boundaries each time, go on until nothing is gained.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.residency.banks.cells import Border, ChosenCells, Field
+from formulations.residency.banks.cells import Boundary, ChosenCells, Field
+from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.network import BankNetwork
-from formulations.residency.banks.paths import Paths, ends, fixed, promising
-from formulations.residency.banks.prices import BankMultipliers
+from formulations.residency.banks.paths import Paths, ends, fix, promising
 from formulations.residency.banks.program import BankProgram
 from formulations.residency.banks.transitions import Transitions
-from formulations.residency.cells import Carried, carried, cells_between
+from formulations.residency.cells import Carried, carry, cells_between
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverStatus
 from spmopt.core.schedule import Steps
@@ -47,25 +47,28 @@ class WindowSolution(NamedTuple):
 
 
 class Walk:
-    """What prices prove, without a table of all tensors in all steps.
+    """Bound at dual values, without a table of all tensors in all steps.
 
     Attributes
     ----------
     bound
         In objective units.
     back
-        Of each border, (s, m): the least to pay after it.
+        Of each boundary, (s, m): the least to pay after it.
     """
 
     def __init__(
         self,
         facts: BankCoefficients,
-        prices: BankMultipliers,
+        duals: BankMultipliers,
         spans: Carried,
-        borders: list[int],
+        boundaries: list[int],
     ) -> None:
-        """Walk back through the steps; of each only what is carried through it and what it uses."""
-        line, costs = facts.line, Transitions(facts, prices)
+        """Walk back through the steps.
+
+        Of each only the tensors carried through it and its operands.
+        """
+        line, costs = facts.line, Transitions(facts, duals)
         end = ends(facts)
         back = end.back
         births = np.zeros(line.step.size)
@@ -73,7 +76,7 @@ class Walk:
         live = np.zeros(line.size_bytes.size, bool)
         self.back: dict[int, Floats] = {}
         for step in range(line.steps - 1, -1, -1):
-            if step + 1 in borders:
+            if step + 1 in boundaries:
                 self.back[step + 1] = back.copy()
             # Spans [begin, end) of this step: those that begin later are over.
             live[spans.tensor[closes(step + 1)]] = False
@@ -93,7 +96,7 @@ class Walk:
         start = (end.ahead + back).min(axis=0)
         known = np.isfinite(start)
         value = float(line.size_bytes[known] @ start[known])
-        self.bound = value + float(line.size_bytes[line.tensor] @ births) + fixed(facts, prices)
+        self.bound = value + float(line.size_bytes[line.tensor] @ births) + fix(facts, duals)
 
 
 def _by_step(step: Ints, steps: int) -> Callable[[int], Ints]:
@@ -113,9 +116,9 @@ class Windows:
 
     def __init__(self, facts: BankCoefficients) -> None:
         self._facts = facts
-        self.spans = carried(facts.line)
+        self.spans = carry(facts.line)
 
-    def borders(self, shift: float) -> list[int]:
+    def boundaries(self, shift: float) -> list[int]:
         """Return the first steps of windows, and the end; ``shift``: by a part of a window."""
         line = self._facts.line
         near = np.arange(line.steps) + (2 * _NEAR + 1) * line.first[:-1]
@@ -123,41 +126,41 @@ class Windows:
         inner = np.flatnonzero(np.diff(number)) + 1
         return [0, *inner.tolist(), line.steps]
 
-    def walk(self, prices: BankMultipliers, borders: list[int]) -> Walk:
-        """Return what prices prove, and what is left to pay after each border."""
-        return Walk(self._facts, prices, self.spans, borders)
+    def walk(self, duals: BankMultipliers, boundaries: list[int]) -> Walk:
+        """Return the bound at dual values, and the payments left after each boundary."""
+        return Walk(self._facts, duals, self.spans, boundaries)
 
     def sweep(
-        self, prices: BankMultipliers, request: Request, limit: float, shift: float
+        self, duals: BankMultipliers, request: Request, limit: float, shift: float
     ) -> tuple[BankMultipliers, list[WindowSolution]]:
-        """Improve the prices of one window after the other; their last solutions, of all or none.
+        """Improve the duals of one window after the other; their last solutions, of all or none.
 
         ``limit``: how much more than a best path the cells of a program may cost.
         """
-        borders = self.borders(shift)
-        back = self.walk(prices, borders).back
+        boundaries = self.boundaries(shift)
+        back = self.walk(duals, boundaries).back
         end = ends(self._facts)
         ahead, solutions = end.ahead, []
-        for number, (begin, stop) in enumerate(pairwise(borders)):
+        for number, (begin, stop) in enumerate(pairwise(boundaries)):
             if request.remaining_s() <= 0:
-                return prices, []
-            request.report(f"window {number + 1} of {len(borders) - 1}", None)
+                return duals, []
+            request.report(f"window {number + 1} of {len(boundaries) - 1}", None)
             after = back.get(stop, end.back)
-            window = _Window(self._facts, self.spans, (begin, stop), Border(ahead, after))
-            new, paths = window.improve(prices.within(begin, stop), request, limit)
+            window = _Window(self._facts, self.spans, (begin, stop), Boundary(ahead, after))
+            new, paths = window.improve(duals.within(begin, stop), request, limit)
             if window.solution is not None:
                 solutions.append(window.solution)
-            prices = prices.changed(begin, new)
+            duals = duals.change(begin, new)
             ahead = np.full_like(end.ahead, np.inf)
             ahead[:, window.own] = paths.ahead[-1]
-        return prices, solutions if len(solutions) == len(borders) - 1 else []
+        return duals, solutions if len(solutions) == len(boundaries) - 1 else []
 
 
 class _Window:
     """Steps [begin, end) with the tensors that live there, numbered anew."""
 
     def __init__(
-        self, facts: BankCoefficients, spans: Carried, steps: tuple[int, int], border: Border
+        self, facts: BankCoefficients, spans: Carried, steps: tuple[int, int], boundary: Boundary
     ) -> None:
         self._begin, end = self._steps = steps
         line, begin = facts.line, self._begin
@@ -183,29 +186,29 @@ class _Window:
             at_start,
             at_end,
         )
-        self._border = Border(border.ahead[:, self.own], border.back[:, self.own])
+        self._boundary = Boundary(boundary.ahead[:, self.own], boundary.back[:, self.own])
         self.solution: WindowSolution | None = None
 
     def improve(
-        self, prices: BankMultipliers, request: Request, limit: float
+        self, duals: BankMultipliers, request: Request, limit: float
     ) -> tuple[BankMultipliers, Paths]:
-        """Return the duals of the window's program, if they prove more than ``prices``."""
-        best = Paths(self._facts, prices, self._border)
+        """Return the duals of the window's program, if they prove more than ``duals``."""
+        best = Paths(self._facts, duals, self._boundary)
         chosen = self._field.near(_NEAR)
         chosen = chosen | promising(self._field, best, chosen, limit)
-        network = BankNetwork(self._facts, ChosenCells(self._field, chosen, self._border))
+        network = BankNetwork(self._facts, ChosenCells(self._field, chosen, self._boundary))
         built = BankProgram(network)
         answer = solve_within(built.program, request, options=interior_point(_PRECISE))
         if answer.row_dual is None or answer.column_dual is None:
-            return prices, best
+            return duals, best
         if answer.status is SolverStatus.OPTIMAL:
             amounts = built.amounts(answer)
             self.solution = WindowSolution(self._begin, self.own, network, amounts)
         new = built.multipliers(answer)
-        found = Paths(self._facts, new, self._border)
+        found = Paths(self._facts, new, self._boundary)
         if found.bound > best.bound + _GAIN * abs(best.bound):
             return new, found
-        return prices, best
+        return duals, best
 
 
 def _within(values: Ints, some: Ints) -> Bools:
@@ -214,7 +217,7 @@ def _within(values: Ints, some: Ints) -> Bools:
 
 
 def _window_line(line: Timeline, begin: int, end: int, own: Ints) -> Timeline:
-    """Return the steps [begin, end) with the tensors ``own``; what is linked across is not."""
+    """Return the steps [begin, end) with the tensors ``own``; linked tensors are not."""
     rows = slice(int(line.first[begin]), int(line.first[end]))
     steps = slice(begin, end)
     count = rows.stop - rows.start
@@ -228,14 +231,14 @@ def _window_line(line: Timeline, begin: int, end: int, own: Ints) -> Timeline:
         "own_picojoules",
     )
     return Timeline(
-        chosen=Steps(operation=line.chosen.operation[steps], mode=line.chosen.mode[steps]),
+        chosen=Steps(operation=line.chosen.operation[steps], mapping=line.chosen.mapping[steps]),
         **{name: getattr(line, name)[steps] for name in figures},
         first=line.first[begin : end + 1] - rows.start,
         step=line.step[rows] - begin,
         tensor=np.searchsorted(own, line.tensor[rows]),
         kind=line.kind[rows],
-        passes=line.passes[rows],
-        stationary=line.stationary[rows],
+        fetches=line.fetches[rows],
+        required_resident=line.required_resident[rows],
         previous=nothing,
         next=nothing,
         live_after=line.live_after[rows],

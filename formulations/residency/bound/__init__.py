@@ -1,1 +1,1 @@
-"""The Lagrangian dual: prices, the cheapest path of every byte, and a certificate of them."""
+"""The Lagrangian dual: dual values, the cheapest path of every byte, and a certificate of them."""

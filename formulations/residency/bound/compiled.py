@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.residency.bound.prices import MovePrices
+from formulations.residency.bound.duals import MoveDuals
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
@@ -63,7 +63,7 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
-def problem() -> str | None:
+def failure() -> str | None:
     """Say in a line why NumPy does the work; None where the library does it, or need not."""
     if os.environ.get("SPMOPT_KERNEL") == "numpy" or library() is not None:
         return None
@@ -101,13 +101,13 @@ def _arrays(name: str, *fields: str) -> type[Structure]:
 _INTERVALS = _structure(
     "Intervals",
     *((name, c_int64) for name in ("accesses", "steps", "ranks")),
-    *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "passes")),
+    *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "fetches")),
     *((name, c_void_p) for name in ("moved", "streamed")),
     *((name, c_double) for name in ("used_moved", "used_streamed")),
 )
 _MINIMA = ("value", "prefix", "suffix", "sparse")
-_PRICES = _structure(
-    "Prices",
+_DUALS = _structure(
+    "Duals",
     *((name, c_void_p) for name in ("loaded", "stored", "held", "held_before")),
     *((name, c_double) for name in ("loaded_fixed", "stored_fixed", "in_byte", "out_byte")),
     ("blocks", c_int64),
@@ -143,12 +143,12 @@ class _Record:
 class Kernel:
     """Compiled evaluation of the dual of some accesses; one evaluation at a time.
 
-    Its arrays are those of the latest evaluation, for ``prices``.
+    Its arrays are those of the latest evaluation, for ``duals``.
     """
 
     def __init__(self, code: ctypes.CDLL, intervals: RankedIntervals) -> None:
         self._code = code
-        self.prices: MovePrices | None = None
+        self.duals: MoveDuals | None = None
         count, steps = intervals.step.size, intervals.steps
         starts = np.array([0, *(stop for _, stop in intervals.slices)], np.int64)
         self._tensors = int(starts[1])
@@ -162,7 +162,7 @@ class Kernel:
             begin=intervals.begin.astype(np.int32),
             flags=_flags(intervals),
             size=intervals.size_bytes.astype(np.float64),
-            passes=intervals.passes.astype(np.float64),
+            fetches=intervals.fetches.astype(np.float64),
             moved=None if intervals.setups is None else intervals.setups.moved,
             streamed=None if intervals.setups is None else intervals.setups.streamed,
             used_moved=0.0 if intervals.setups is None else intervals.setups.used_moved,
@@ -176,7 +176,7 @@ class Kernel:
         }
         self._held_before = np.empty(steps + 1)
         self._at = _Record(
-            _PRICES, held_before=self._held_before, blocks=self.blocks, **self._minima
+            _DUALS, held_before=self._held_before, blocks=self.blocks, **self._minima
         ).structure
         self._count, self._steps = count, steps
         self.shares = self._cut(intervals, max(1, min(_SHARES, count // _SHARE, self._tensors)))
@@ -184,9 +184,9 @@ class Kernel:
 
     @cached_property
     def _path(self) -> tuple[_Record, _Record, list[_Record], Floats]:
-        """Buffers of an evaluation: costs after each access, choices, and what each share uses.
+        """Buffers of an evaluation: costs after each access, choices, and the use of each share.
 
-        The last is (shares, 3, n + 2), what each uses once more.
+        The last is (shares, 3, n + 2), the use of each once more.
         """
         few = {name: np.empty(self._count) for name in ("dirty", "clean", "gone", "best")}
         positions = {name: np.empty(self._count, np.int32) for name in _POSITIONS}
@@ -196,13 +196,13 @@ class Kernel:
         use = [_Record(_USE, **dict(zip(_USED, rows, strict=True))) for rows in used]
         return _Record(_COSTS, **few), _Record(_CHOICES, **positions, **ways, **states), use, used
 
-    def evaluate(self, prices: MovePrices) -> None:
-        """Find cheapest paths and what their bytes use, unless they are those of these prices."""
-        if self.prices is prices:
+    def evaluate(self, duals: MoveDuals) -> None:
+        """Find cheapest paths and the use of their bytes, unless known for these dual values."""
+        if self.duals is duals:
             return
         cost, choice, use, used = self._path
-        self.prices = None
-        at = self._prepared(prices)
+        self.duals = None
+        at = self._prepare(duals)
         intervals = self._intervals.structure
 
         def descend(share: int) -> None:
@@ -214,7 +214,7 @@ class Kernel:
             self._code.trace(byref(intervals), byref(at), costs, choices, mine, *tensors)
 
         self._for_each(descend)
-        self.prices = prices
+        self.duals = duals
 
     @property
     def best(self) -> Floats:
@@ -234,22 +234,22 @@ class Kernel:
         steps = CheapestSteps(**{name: choice[name].astype(np.int64) for name in _POSITIONS})
         return steps, choice["after"], choice["arrived"], choice["before"]
 
-    def ahead(self, prices: MovePrices) -> dict[str, Floats]:
+    def ahead(self, duals: MoveDuals) -> dict[str, Floats]:
         """Return cheapest costs (a,) up to each state of each access."""
-        cost, at = self._costs(), self._prepared(prices)
+        cost, at = self._costs(), self._prepare(duals)
         self._sweep(self._code.forward, byref(at), byref(cost.structure), None)
         return cost.values
 
-    def back(self, prices: MovePrices) -> dict[str, Floats]:
+    def back(self, duals: MoveDuals) -> dict[str, Floats]:
         """Return cheapest costs (a,) to go on from each state of each access."""
-        cost, at = self._costs(), self._prepared(prices)
+        cost, at = self._costs(), self._prepare(duals)
         self._sweep(self._code.backward, byref(at), byref(cost.structure))
         del cost.values["best"]
         return cost.values
 
-    def arcs(self, prices: MovePrices) -> dict[str, Any]:
+    def arcs(self, duals: MoveDuals) -> dict[str, Any]:
         """Return the costs of all arcs (a,), and the cheapest steps."""
-        at = self._prepared(prices)
+        at = self._prepare(duals)
         costs = {name: np.empty(self._count) for name in _ARCS}
         positions = {name: np.empty(self._count, np.int64) for name in _POSITIONS}
         to = _Record(_ARC_COLUMNS, **costs, **positions)
@@ -259,15 +259,15 @@ class Kernel:
     def _costs(self) -> _Record:
         return _Record(_COSTS, **{name: np.empty(self._count) for name in (*_ENTERED, "best")})
 
-    def _prepared(self, prices: MovePrices) -> Structure:
-        """Lay out the prices, and the minima over steps; what was evaluated before is gone."""
-        self.prices = None
+    def _prepare(self, duals: MoveDuals) -> Structure:
+        """Lay out the dual values, and the minima over steps; earlier evaluations are gone."""
+        self.duals = None
         at = self._at
-        # A structure made anew each time took a fifth of the time of a step on small instances.
-        at.loaded, at.stored = prices.loaded.ctypes.data, prices.stored.ctypes.data
-        at.held = prices.held.ctypes.data
-        at.loaded_fixed, at.stored_fixed = prices.loaded_fixed, prices.stored_fixed
-        at.in_byte, at.out_byte = prices.in_byte, prices.out_byte
+        # A structure made anew each time took a fifth of the time of a step on small problems.
+        at.loaded, at.stored = duals.loaded.ctypes.data, duals.stored.ctypes.data
+        at.held = duals.held.ctypes.data
+        at.loaded_fixed, at.stored_fixed = duals.loaded_fixed, duals.stored_fixed
+        at.in_byte, at.out_byte = duals.in_byte, duals.out_byte
         self._code.prepare(byref(self._intervals.structure), byref(at))
         return at
 
@@ -282,7 +282,7 @@ class Kernel:
         self._for_each(call)
 
     def _for_each(self, call: Callable[[int], None]) -> None:
-        """Call for each share, in threads: what they write is apart."""
+        """Call for each share, in threads: their outputs are apart."""
         if self.workers == 1:
             for share in range(len(self.shares)):
                 call(share)
@@ -299,11 +299,11 @@ class Kernel:
 
 
 def _flags(intervals: RankedIntervals) -> NDArray[np.uint16]:
-    """Return (a,) what the code must know of each access, a bit each."""
+    """Return (a,) flags of each access for the code, a bit each."""
     bits = (
         intervals.read,
         intervals.write,
-        intervals.stationary,
+        intervals.required_resident,
         intervals.dead,
         intervals.live,
         intervals.from_dram,

@@ -1,7 +1,7 @@
-"""The Lagrangian dual: shortest paths of all tensors at given prices (PROBLEM.md, section 5).
+"""The Lagrangian dual: shortest paths of all tensors at given dual values (PROBLEM.md, section 5).
 
 States of a byte after an access: ``D`` in SPM only (dirty), ``R`` in SPM and DRAM, ``N`` in
-DRAM only. Given prices the tensors part company, and each byte of a tensor takes a cheapest
+DRAM only. Given dual values the tensors part company, and each byte of a tensor takes a cheapest
 path through its accesses. ``RankedIntervals`` lets one slice operation advance the k-th access of
 every tensor, and range minima give the best step within each interval for a load or a store.
 """
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.residency.bound.compiled import kernel_of
-from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
+from formulations.residency.bound.duals import CostCoefficients, MoveDuals, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
@@ -22,31 +22,31 @@ from spmopt.core.table import Bools, Ints
 INFINITE = np.inf
 
 
-class Dual:
-    """The dual at given prices: what a search asks of it, computed when it is asked.
+class DualFunction:
+    """The dual at given dual values: its values, computed when a search reads them.
 
     Attributes
     ----------
     at_step, arc
-        Prices in each step, and the cost of every arc; ``charges`` are added to some.
+        Dual values in each step, and the cost of every arc; ``charges`` are added to some.
     """
 
     def __init__(
         self,
         intervals: RankedIntervals,
         coefficients: CostCoefficients,
-        prices: Multipliers,
+        duals: Multipliers,
         charges: PathCharges | None = None,
     ) -> None:
-        self.intervals, self.coefficients, self.prices = intervals, coefficients, prices
-        self.at_step, self.charges = MovePrices(coefficients, prices), charges
+        self.intervals, self.coefficients, self.duals = intervals, coefficients, duals
+        self.at_step, self.charges = MoveDuals(coefficients, duals), charges
         self.kernel = kernel_of(intervals) if charges is None else None
 
     @cached_property
     def arc(self) -> Arcs:
         """The cost of every arc."""
         if self.kernel is None:
-            return priced_arcs(self.intervals, self.at_step, self.charges)
+            return dual_arcs(self.intervals, self.at_step, self.charges)
         drop, at = final_drops(self.intervals, self.at_step)
         return Arcs(**self.kernel.arcs(self.at_step), final_drop=drop, final_at=at)
 
@@ -76,11 +76,11 @@ class Dual:
     @cached_property
     def value(self) -> float:
         """The Lagrangian bound in objective units, in floating point (for steering only)."""
-        coefficients, prices = self.coefficients, self.prices
+        coefficients, duals = self.coefficients, self.duals
         # Not np.dot: its threads wait for each other longer than these sums take.
         paths = float((self.intervals.size_bytes[self.intervals.ends] * self._at_ends).sum())
-        held = float((prices.spm * coefficients.capacity_bytes).sum())
-        return coefficients.constant + prices.computing(coefficients) + paths - held
+        held = float((duals.spm * coefficients.capacity_bytes).sum())
+        return coefficients.constant + duals.computing(coefficients) + paths - held
 
     @property
     def best(self) -> Floats:
@@ -94,7 +94,7 @@ class Dual:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PathCharges:
-    """What a byte pays beside prices, all (a,); infinite where it may not be.
+    """Costs of a byte beside dual values, all (a,); infinite where it may not be.
 
     ``hold``: for staying resident through the interval. ``here``: in the access's step.
     """
@@ -105,7 +105,7 @@ class PathCharges:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Arcs:
-    """Costs per byte of what may happen in each interval and at each access, all (a,).
+    """Costs per byte of events in each interval and at each access, all (a,).
 
     ``hold``: stay resident through the interval. ``load``: enter within it at step
     ``load_at`` and stay. ``drop``: store at ``drop_at`` and leave. ``clean``: store at
@@ -130,30 +130,30 @@ class Arcs:
     final_at: Ints
 
 
-def priced_arcs(
-    intervals: RankedIntervals, prices: MovePrices, charges: PathCharges | None = None
+def dual_arcs(
+    intervals: RankedIntervals, duals: MoveDuals, charges: PathCharges | None = None
 ) -> Arcs:
-    """Price all arcs."""
-    upto, step, inner = prices.held_before, intervals.step, intervals.inner
-    fixed, written = intervals.stationary, ~intervals.read
-    loaded, stored = prices.loaded[step], prices.stored[step]
+    """Dual value all arcs."""
+    upto, step, inner = duals.held_before, intervals.step, intervals.inner
+    fixed, written = intervals.required_resident, ~intervals.read
+    loaded, stored = duals.loaded[step], duals.stored[step]
     hold = upto[step] - upto[np.minimum(intervals.begin, step)]
-    here = prices.held[step]
-    here = np.where(intervals.early, here + prices.held[step - 1], here)
+    here = duals.held[step]
+    here = np.where(intervals.early, here + duals.held[step - 1], here)
     keep_here = np.where(intervals.absent, INFINITE, here)
     if charges is not None:
         hold, keep_here = hold + charges.hold, keep_here + charges.here
-    load_at, drop_at = prices.loads.argmin(inner), prices.drops.argmin(inner)
-    clean_at = prices.cleans.argmin(inner)
-    final_drop, final_at = final_drops(intervals, prices)
+    load_at, drop_at = duals.loads.argmin(inner), duals.drops.argmin(inner)
+    clean_at = duals.cleans.argmin(inner)
+    final_drop, final_at = final_drops(intervals, duals)
     arcs = Arcs(
         hold=hold,
-        load=prices.loads.at(load_at) + upto[step],
-        drop=prices.drops.at(drop_at) - upto[intervals.begin],
-        clean=prices.cleans.at(clean_at) + hold,
+        load=duals.loads.at(load_at) + upto[step],
+        drop=duals.drops.at(drop_at) - upto[intervals.begin],
+        clean=duals.cleans.at(clean_at) + hold,
         keep_here=keep_here,
-        load_here=np.where(fixed, prices.loaded_fixed, loaded),
-        clean_here=np.where(fixed & written, prices.stored_fixed, stored),
+        load_here=np.where(fixed, duals.loaded_fixed, loaded),
+        clean_here=np.where(fixed & written, duals.stored_fixed, stored),
         stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
         load_at=load_at,
         drop_at=drop_at,
@@ -161,57 +161,57 @@ def priced_arcs(
         final_drop=final_drop,
         final_at=final_at,
     )
-    return arcs if intervals.setups is None else _with_setups(arcs, intervals, prices)
+    return arcs if intervals.setups is None else _with_setups(arcs, intervals, duals)
 
 
-def _with_setups(arcs: Arcs, intervals: RankedIntervals, prices: MovePrices) -> Arcs:
-    """Add shares of the set-ups of commands, at the price of their time alone."""
+def _with_setups(arcs: Arcs, intervals: RankedIntervals, duals: MoveDuals) -> Arcs:
+    """Add shares of the set-ups of commands, at the dual value of their time alone."""
     setups, inner = intervals.setups, intervals.inner
     assert setups is not None
     moved, streamed, step = setups.moved, setups.streamed, intervals.step
-    entered = prices.entries.at(prices.entries.argmin(inner)) - prices.in_byte
-    stored = prices.cleans.at(prices.cleans.argmin(inner)) - prices.out_byte
+    entered = duals.entries.at(duals.entries.argmin(inner)) - duals.in_byte
+    stored = duals.cleans.at(duals.cleans.argmin(inner)) - duals.out_byte
     # Of no steps both are infinite, as is what they would be added to.
     entered, stored = (np.where(inner.empty, 0.0, each) for each in (entered, stored))
-    into = np.where(_crosses_in(intervals), prices.loaded[step] - prices.in_byte, 0.0)
+    into = np.where(_crosses_in(intervals), duals.loaded[step] - duals.in_byte, 0.0)
     crosses_out = ~(intervals.read | intervals.dead)
-    out = np.where(crosses_out, prices.stored[step] - prices.out_byte, 0.0)
+    out = np.where(crosses_out, duals.stored[step] - duals.out_byte, 0.0)
     return replace(
         arcs,
         load=arcs.load + moved * entered,
         drop=arcs.drop + moved * stored,
         clean=arcs.clean + moved * stored,
-        load_here=arcs.load_here + moved * (arcs.load_here - prices.in_byte),
-        clean_here=arcs.clean_here + moved * (arcs.clean_here - prices.out_byte),
+        load_here=arcs.load_here + moved * (arcs.load_here - duals.in_byte),
+        clean_here=arcs.clean_here + moved * (arcs.clean_here - duals.out_byte),
         stream=arcs.stream + streamed * into + streamed * out,
     )
 
 
 def _crosses_in(intervals: RankedIntervals) -> Bools:
-    """Return (a,) whether what is streamed at an access comes in."""
-    partial = (intervals.passes > 1) & ~intervals.dead
+    """Return (a,) whether bytes streamed at an access come in."""
+    partial = (intervals.fetches > 1) & ~intervals.dead
     result: Bools = np.where(intervals.write, partial, True)
     return result
 
 
-def final_drops(intervals: RankedIntervals, prices: MovePrices) -> tuple[Floats, Ints]:
+def final_drops(intervals: RankedIntervals, duals: MoveDuals) -> tuple[Floats, Ints]:
     """Return (f,) the least cost of a store after each ``last`` access, and its step."""
-    at = prices.drops.argmin(intervals.after_last)
-    held = prices.held_before[intervals.step[intervals.last] + 1]
-    drop = prices.drops.at(at) - held
+    at = duals.drops.argmin(intervals.after_last)
+    held = duals.held_before[intervals.step[intervals.last] + 1]
+    drop = duals.drops.at(at) - held
     if intervals.setups is None:
         return drop, at
-    stored = prices.cleans.at(prices.cleans.argmin(intervals.after_last)) - prices.out_byte
+    stored = duals.cleans.at(duals.cleans.argmin(intervals.after_last)) - duals.out_byte
     stored = np.where(intervals.after_last.empty, 0.0, stored)
     return drop + intervals.setups.moved[intervals.last] * stored, at
 
 
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:
-    """Price of not being resident at an access (table of section 5)."""
-    passes = intervals.passes.astype(np.float64)
-    stored = np.where(intervals.dead, 0.0, passes * out)
-    partial = np.where(intervals.dead, 0.0, (passes - 1) * into)
-    into = np.where(intervals.write, partial, passes * into)
+    """Dual value of not being resident at an access (table of section 5)."""
+    fetches = intervals.fetches.astype(np.float64)
+    stored = np.where(intervals.dead, 0.0, fetches * out)
+    partial = np.where(intervals.dead, 0.0, (fetches - 1) * into)
+    into = np.where(intervals.write, partial, fetches * into)
     return into + np.where(intervals.read, 0.0, stored)
 
 
@@ -278,7 +278,7 @@ def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts)
     # Blind writes start from anything; dead results end in N, which then stands for U.
     w_dirty = bypass + held
     u_dead = np.minimum(inside, past)
-    w_dead = bypass + np.where(intervals.stationary[here], held, 0.0)
+    w_dead = bypass + np.where(intervals.required_resident[here], held, 0.0)
     cleaned = np.minimum(np.minimum(r, n + load), d + store) + held
     written = np.where(write, w_dirty, inside)
     ends = dead & ~read
@@ -322,7 +322,7 @@ def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathC
     cost.dirty_in[here] = np.where(read, np.minimum(d, r + store) + held, written)
     cost.clean_in[here] = np.where(read, r + held, written)
     cost.gone_in[here] = np.minimum(cost.clean_in[here] + load, stream + n)
-    stay = np.where(intervals.stationary[here], held, 0.0)
+    stay = np.where(intervals.required_resident[here], held, 0.0)
     cost.bypass[here] = np.where(
         write, np.where(ends, stay + n, np.minimum(written, stream + n)), INFINITE
     )

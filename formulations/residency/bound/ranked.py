@@ -20,8 +20,8 @@ class SetupShares:
     """Bytes (a,) that move beside one of an access's tensor: loaded or stored, and streamed.
 
     Of whatever path all bytes of a tensor take, each command needs one set-up; its share of a byte
-    is added to each (:mod:`spmopt.verifier.setups`). What a path uses of the channel is in whole
-    bytes, ``used_moved`` and ``used_streamed`` a command, so that no sum depends on its order.
+    is added to each (:mod:`spmopt.verifier.setups`). A path's use of the channel is in whole bytes,
+    ``used_moved`` and ``used_streamed`` a command, so that no sum depends on its order.
     """
 
     moved: Floats
@@ -62,7 +62,7 @@ class RankedIntervals(ReuseIntervals):
     ) -> None:
         """Arrange accesses of a timeline; ``absent``, ``early`` (a,) in its order, or nowhere.
 
-        ``setup_bytes``: what the channel could move in a command's set-up, which is shared out
+        ``setup_bytes``: the bytes that the channel could move in a command's set-up, shared out
         among the bytes of a tensor; not of loads and stores without ``loads``.
         """
         self.threads = threads

@@ -1,1 +1,1 @@
-"""Traffic with every operand stationary: the optimum is a flow of least cost along the steps."""
+"""Traffic with every operand resident: the optimum is a flow of least cost along the steps."""

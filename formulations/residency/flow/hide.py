@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.flow.plan import ShiftedTransfers, kept_plan, stored
+from formulations.residency.flow.plan import ShiftedTransfers, keep_residency_plan, store
 from formulations.residency.flow.savings import SavingIntervals
 from formulations.reuse_intervals import pages_in_steps
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
@@ -15,7 +15,7 @@ _AHEAD = 8  # steps
 
 
 class Hiding:
-    """Moves transfers of stationary operands into steps that have room and time for them.
+    """Moves transfers of required-resident operands into steps that have room and time for them.
 
     Such a transfer waits for the operation, or the operation for it (R6); in another step it
     does not. A step ``i`` hides ``need[i]`` bytes behind its computing; each takes up room there.
@@ -39,7 +39,7 @@ class Hiding:
         waits = np.where(beside | (line.kind == Access.WRITE), 0, size - kept)
         held = pages_in_steps(line.steps, intervals.begin, intervals.end, -(-kept_bytes // page))
         self._free = (capacity - held).tolist()
-        self._waits, self._stores = waits.tolist(), stored(intervals, kept_bytes).tolist()
+        self._waits, self._stores = waits.tolist(), store(intervals, kept_bytes).tolist()
         self._begin = intervals.reuse.begin.tolist()
         # Bytes of a version may leave in a later interval; they are stored at once then.
         self._leaves = self._left(kept, size).tolist()
@@ -55,8 +55,8 @@ class Hiding:
         stay = np.where((line.next >= 0) & line.live_after, kept[line.next], 0)
         return np.where(after > line.step + 1, size - stay, 0)
 
-    def plan(self) -> Plan:
-        """Return the plan after all moves."""
+    def residency_plan(self) -> ResidencyPlan:
+        """Return the residency plan after all moves."""
         for step in range(self._line.steps):
             need = self._need[step]
             if step and need:
@@ -66,10 +66,10 @@ class Hiding:
                     break
                 need = self._load_early(step, ahead, need)
         early, late = map(ShiftedTransfers.of_rows, (self._early, self._late))
-        return kept_plan(self._intervals, self._kept_bytes, early, late)
+        return keep_residency_plan(self._intervals, self._kept_bytes, early, late)
 
     def _store_late(self, step: int, need: int) -> int:
-        """Move stores of the step before; what is left to hide."""
+        """Move stores of the step before; bytes left to hide."""
         for access in range(self._first[step - 1], self._first[step]):
             size = self._stores[access]
             if not size or size != self._leaves[access]:
@@ -85,7 +85,7 @@ class Hiding:
         return need
 
     def _load_early(self, step: int, ahead: int, need: int) -> int:
-        """Move loads of the step ``ahead``; what is left to hide."""
+        """Move loads of the step ``ahead``; bytes left to hide."""
         for access in range(self._first[ahead], self._first[ahead + 1]):
             size = self._waits[access]
             if not size or self._begin[access] > step or need <= 0:

@@ -1,10 +1,10 @@
-"""Which stays fit together: a flow of least cost, and the prices that prove it.
+"""Which stays fit together: a flow of least cost, and the dual values that prove it.
 
 Stays are intervals of steps with a saving each, and each step has capacity for so many: the
 matrix has consecutive ones in its columns. With the idle capacity of each step as a variable, the
 difference of each row and the one before leaves one 1 and one -1 in a column: a network. Its
-nodes are the borders of the steps; capacity flows from border to border, idle, and back along a
-stay that it takes the place of.
+nodes are the boundaries of the steps; capacity flows from boundary to boundary, idle, and back
+along a stay that it takes the place of.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORKER = "formulations.residency.flow.ortools_worker:cheapest"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Packing:
-    """What wants to stay, and where there is capacity for it.
+    """Candidates to stay, and capacity for them.
 
     Attributes
     ----------
@@ -46,24 +46,24 @@ class Packing:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Packed:
-    """An optimum: ``kept`` (k,) units of each stay; ``price`` (n,), dual of a unit of capacity."""
+    """An optimum: ``kept`` (k,) units of each stay; ``dual`` (n,), dual of a unit of capacity."""
 
     kept: Ints
-    price: Ints
+    dual: Ints
 
 
 def pack(packing: Packing, request: Request) -> Packed | None:
-    """Keep what is saving most; None if the time was too short, or numbers are too large."""
+    """Keep the bytes that save most; None if the time was too short, or numbers are too large."""
     kept = packing.most
-    if (_used(packing, kept) > packing.capacity).any():
+    if (_use(packing, kept) > packing.capacity).any():
         found = _flow(packing, request)
         if found is None:
             return None
         kept = found
-    return Packed(kept=kept, price=np.diff(_potentials(packing, kept)))
+    return Packed(kept=kept, dual=np.diff(_potentials(packing, kept)))
 
 
-def _used(packing: Packing, units: Ints) -> Ints:
+def _use(packing: Packing, units: Ints) -> Ints:
     """Return (n,) the room that so many units of each stay take up."""
     return pages_in_steps(packing.capacity.size, packing.begin, packing.end, units)
 
@@ -76,7 +76,7 @@ def _flow(packing: Packing, request: Request) -> Ints | None:
     head = np.concatenate((steps + 1, packing.begin))
     capacity = np.concatenate((packing.capacity, packing.most))
     cost = np.concatenate((nothing, packing.saving // np.gcd.reduce(packing.saving)))
-    supply = np.diff(packing.capacity - _used(packing, packing.most), prepend=0, append=0)
+    supply = np.diff(packing.capacity - _use(packing, packing.most), prepend=0, append=0)
     limit = request.remaining_s()
     try:
         flow: Ints | None = call(
@@ -88,14 +88,14 @@ def _flow(packing: Packing, request: Request) -> Ints | None:
 
 
 def _potentials(packing: Packing, kept: Ints) -> Ints:
-    """Return (n + 1,) the potentials of an optimal flow: sums of prices up to each border.
+    """Return (n + 1,) the potentials of an optimal flow: sums of dual values up to each boundary.
 
     The least that rise where there is no idle capacity and nowhere else, by at least its saving
     over a stay that could be longer and by at most its saving over one that could be less: longest
     paths, by rounds of the Bellman-Ford method over all arcs at once. In each round a running
-    maximum passes the prices on over any number of steps.
+    maximum passes the dual values on over any number of steps.
     """
-    tight = _used(packing, kept) == packing.capacity
+    tight = _use(packing, kept) == packing.capacity
     node = np.concatenate(([0], np.cumsum(tight)))
     begin, end = node[packing.begin], node[packing.end]
     more, less = kept < packing.most, kept > 0

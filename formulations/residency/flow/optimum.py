@@ -7,80 +7,80 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.bound.prices import CostCoefficients, Multipliers, certificate
+from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
 from formulations.residency.flow.network import Packing, pack
-from formulations.residency.flow.plan import kept_plan
+from formulations.residency.flow.plan import keep_residency_plan
 from formulations.residency.flow.savings import SavingIntervals, spare_units
 from formulations.solver.program import Floats
-from spmopt.assemble.cost import plan_cost
-from spmopt.core.instance import Instance
+from spmopt.assemble.cost import residency_plan_cost
 from spmopt.core.operation import Operation
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import fitting_timeline
 
-_PARTS = 4  # of a page, where prices suffice
+_PARTS = 4  # of a page, where dual values suffice
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Optimum:
-    """A plan of least ``value``, and prices that prove it but for ``gap`` (not exact)."""
+    """A residency plan of least ``value``, and duals that prove it but for ``gap`` (not exact)."""
 
-    plan: Plan
+    residency_plan: ResidencyPlan
     value: Fraction
     gap: float
     certificate: Certificate
 
 
-def page_optimum(instance: Instance, request: Request) -> Optimum | None:
+def page_optimum(problem: Problem, request: Request) -> Optimum | None:
     """Find the best plan in pages; None where no :class:`SavingIntervals` apply or time is short.
 
     The bound knows bytes, not pages: where last pages are not full it may be less than the value.
-    If it is by more than the tolerance, a second flow, of parts of pages, gives prices for it.
+    If it is by more than the tolerance, a second flow, of parts of pages, gives dual values for it.
 
     Raises
     ------
     InfeasibleError
-        An operation's stationary operands and scratch do not fit the SPM.
+        An operation's required-resident operands and scratch do not fit the SPM.
     """
-    case = _flow_case(instance, request)
+    case = _flow_case(problem, request)
     found = None if case is None else case.in_pages()
     if case is None or found is None:
         return None
-    kept_bytes, prices = found
-    best = case.optimum(kept_bytes, prices)
+    kept_bytes, duals = found
+    best = case.optimum(kept_bytes, duals)
     if best.gap > request.tolerance:
-        finer = case.in_units(instance.machine.page_bytes // _PARTS)
+        finer = case.in_units(problem.machine.page_bytes // _PARTS)
         best = best if finer is None else case.optimum(kept_bytes, finer[1])
     return best
 
 
-def fluid_optimum(instance: Instance, request: Request) -> Optimum | None:
+def fluid_optimum(problem: Problem, request: Request) -> Optimum | None:
     """Return the best plan in bytes that spread over pages at will, which is no legal one."""
-    case = _flow_case(instance, request)
+    case = _flow_case(problem, request)
     found = None if case is None else case.in_units(1)
     return None if case is None or found is None else case.optimum(*found)
 
 
-def _flow_case(instance: Instance, request: Request) -> _FlowCase | None:
-    # Most instances need no more than a look.
-    if request.objective.cycle or not all(map(_rigid, instance.operations)):
+def _flow_case(problem: Problem, request: Request) -> _FlowCase | None:
+    # Most problems need no more than a look.
+    if request.objective.cycle or not all(map(_rigid, problem.operations)):
         return None
-    intervals = SavingIntervals.of(fitting_timeline(instance), request.objective)
-    return None if intervals is None else _FlowCase(instance, request, intervals)
+    intervals = SavingIntervals.of(fitting_timeline(problem), request.objective)
+    return None if intervals is None else _FlowCase(problem, request, intervals)
 
 
 @dataclass(frozen=True, eq=False)
 class _FlowCase:
-    instance: Instance
+    problem: Problem
     request: Request
     intervals: SavingIntervals
 
     def in_pages(self) -> tuple[Ints, Floats] | None:
-        """Pack full pages, and last ones apart: (k,) bytes kept, and (n,) prices of a byte."""
-        intervals, page = self.intervals, self.instance.machine.page_bytes
+        """Pack full pages, and last ones apart: (k,) bytes kept, and (n,) dual values of a byte."""
+        intervals, page = self.intervals, self.problem.machine.page_bytes
         full, rest = intervals.size_bytes // page, intervals.size_bytes % page
         whole, part = np.flatnonzero(full), np.flatnonzero(rest)
         stay = np.concatenate((whole, part))
@@ -97,17 +97,17 @@ class _FlowCase:
             return None
         pages = np.zeros_like(full)
         np.add.at(pages, stay, packed.kept)
-        prices: Floats = (packed.price / page).astype(np.float64) * float(intervals.unit)
-        return np.minimum(pages * page, intervals.size_bytes), prices
+        duals: Floats = (packed.dual / page).astype(np.float64) * float(intervals.unit)
+        return np.minimum(pages * page, intervals.size_bytes), duals
 
     def in_units(self, least_bytes: int) -> tuple[Ints, Floats] | None:
-        """Return (k,) the bytes kept, and (n,) prices of a byte, where bytes may share pages.
+        """Return (k,) the bytes kept, and (n,) dual values of a byte, where bytes may share pages.
 
         In whole units, to the nearest: the largest that every size is a multiple of, or
         ``least_bytes``, with which prices are only nearly the best; exact ones would take several
         times as long.
         """
-        intervals, page = self.intervals, self.instance.machine.page_bytes
+        intervals, page = self.intervals, self.problem.machine.page_bytes
         unit = max(least_bytes, int(np.gcd.reduce(intervals.reuse.size_bytes, initial=page)))
         packing = Packing(
             capacity=self._spare(1) // unit,
@@ -119,38 +119,45 @@ class _FlowCase:
         packed = pack(packing, self.request)
         if packed is None:
             return None
-        return packed.kept * unit, packed.price.astype(np.float64) * float(intervals.unit)
+        return packed.kept * unit, packed.dual.astype(np.float64) * float(intervals.unit)
 
     def _spare(self, unit_bytes: int) -> Ints:
-        return spare_units(self.instance.machine, self.intervals.reuse.line, unit_bytes)
+        return spare_units(self.problem.machine, self.intervals.reuse.line, unit_bytes)
 
-    def optimum(self, kept_bytes: Ints, prices: Floats) -> Optimum:
-        """Return plan and proof; the gap is to what other stays could save more at these prices."""
+    def optimum(self, kept_bytes: Ints, duals: Floats) -> Optimum:
+        """Return plan and proof; the gap is the most that other stays could save at these duals."""
         intervals, unit, line = (
             self.intervals,
             float(self.intervals.unit),
             self.intervals.reuse.line,
         )
-        objective, plan = self.request.objective, kept_plan(intervals, kept_bytes)
-        value = plan_cost(self.instance.machine, line, plan).value(objective, line)
-        upto = np.concatenate(([0.0], np.cumsum(prices)))
+        objective, residency_plan = (
+            self.request.objective,
+            keep_residency_plan(intervals, kept_bytes),
+        )
+        value = residency_plan_cost(self.problem.machine, line, residency_plan).value(
+            objective, line
+        )
+        upto = np.concatenate(([0.0], np.cumsum(duals)))
         gain = intervals.saving * unit - (upto[intervals.end] - upto[intervals.begin])
-        most = float((prices * self._spare(1)).sum())
+        most = float((duals * self._spare(1)).sum())
         most += float((np.maximum(gain, 0.0) * intervals.size_bytes).sum())
         excess = most - unit * float((intervals.saving * kept_bytes).sum())
         bound = float(value) - excess
-        coefficients = CostCoefficients(self.instance, line, objective)
-        nothing = np.zeros_like(prices)
-        multipliers = Multipliers.legal(coefficients, prices, nothing, nothing)
+        coefficients = CostCoefficients(self.problem, line, objective)
+        nothing = np.zeros_like(duals)
+        multipliers = Multipliers.legal(coefficients, duals, nothing, nothing)
         return Optimum(
-            plan=plan,
+            residency_plan=residency_plan,
             value=value,
             gap=0.0 if excess <= 0 else excess / bound if bound > 0 else np.inf,
-            certificate=certificate(self.instance, objective, coefficients, multipliers),
+            certificate=certificate(self.problem, objective, coefficients, multipliers),
         )
 
 
 def _rigid(operation: Operation) -> bool:
-    """Return whether it has one mode, and that keeps every operand resident."""
-    first = operation.modes[0]
-    return len(operation.modes) == 1 and all(operand.stationary for operand in first.operands)
+    """Return whether it has one mapping, and that keeps every operand resident."""
+    first = operation.mappings[0]
+    return len(operation.mappings) == 1 and all(
+        operand.required_resident for operand in first.operands
+    )

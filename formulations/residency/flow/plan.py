@@ -1,4 +1,4 @@
-"""From the bytes that stay in each interval, and transfers at other times, to a plan."""
+"""From the bytes that stay in each interval, and transfers at other times, to a residency plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.residency.flow.savings import SavingIntervals
 from formulations.reuse_intervals import residency_of, stores_of
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints, Table
 
 
@@ -33,18 +33,18 @@ class ShiftedTransfers(Table):
 NOTHING = ShiftedTransfers.empty()
 
 
-def kept_plan(
+def keep_residency_plan(
     intervals: SavingIntervals,
     kept_bytes: Ints,
     early: ShiftedTransfers = NOTHING,
     late: ShiftedTransfers = NOTHING,
-) -> Plan:
+) -> ResidencyPlan:
     """Make the plan that keeps ``kept_bytes`` (k,) of each stay, and of other intervals nothing.
 
     Loads are in the step that needs them, but for ``early`` ones; stores in the step that writes
-    what is to leave, but for ``late`` ones.
+    departing bytes, but for ``late`` ones.
     """
-    line, own = intervals.reuse.line, stored(intervals, kept_bytes)
+    line, own = intervals.reuse.line, store(intervals, kept_bytes)
     np.subtract.at(own, late.access, late.size_bytes)
     here = np.flatnonzero(own)
     pieces = (
@@ -53,7 +53,7 @@ def kept_plan(
         (line.tensor[early.access], early.step, line.step[early.access], early.size_bytes),
         (line.tensor[late.access], late.step, late.step + 1, late.size_bytes),
     )
-    return Plan(
+    return ResidencyPlan(
         steps=line.chosen,
         residency=residency_of(line.steps, *map(np.concatenate, zip(*pieces, strict=True))),
         stores=stores_of(
@@ -64,7 +64,7 @@ def kept_plan(
     )
 
 
-def stored(intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
+def store(intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
     """Count bytes (a,) that each write must store: that leave before the next one, or are kept."""
     reuse = intervals.reuse
     # One more, for what no operation wrote.

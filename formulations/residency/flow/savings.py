@@ -1,4 +1,4 @@
-"""Reuse intervals in which bytes may stay, what each byte saves that does, and room for them."""
+"""Reuse intervals in which bytes may stay, the saving of each byte, and room for them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.byte_prices import BytePrices
+from formulations.residency.byte_duals import ByteDuals
 from formulations.reuse_intervals import ReuseIntervals
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.table import Ints
@@ -30,8 +30,7 @@ class SavingIntervals:
         Its untouched steps are [begin, end).
     size_bytes : (k,)
         Of the tensor: so many bytes at most.
-    saving : (k,)
-        What a byte saves that stays, in ``unit``; at least 1.
+    saving : (k,) Saving of a byte that stays, in ``unit``; at least 1.
     unit
         Of the objective.
     """
@@ -45,34 +44,34 @@ class SavingIntervals:
     def of(line: Timeline, objective: Objective) -> SavingIntervals | None:
         """Return intervals of a timeline; None where bytes of different ones depend on each other.
 
-        They do where time has a price, where an operand need not be resident, and where a
+        They do where time has a dual value, where an operand need not be resident, and where a
         version that DRAM does not need in the end could leave in more than one interval: it is
         stored once, whichever it leaves in. (Offline caching with costs of writing back is NP-hard:
         Beckmann et al., "Writeback-Aware Caching", APOCS 2020.)
         """
-        if objective.cycle or not line.step.size or not line.stationary.all():
+        if objective.cycle or not line.step.size or not line.required_resident.all():
             return None
-        prices = BytePrices.of(objective, _LARGEST)
-        if not prices.exact:
+        duals = ByteDuals.of(objective, _LARGEST)
+        if not duals.exact:
             return None
         reuse = ReuseIntervals(line, np.arange(line.step.size))
         access = np.flatnonzero(reuse.crossed)
         # The version from the start needs no store, and the last one, if kept, has one anyway.
         version = reuse.version[reuse.previous[access]]
         stored_once = (version >= 0) & ~np.isin(version, reuse.version[reuse.final])
-        saving = prices.into + prices.out * stored_once
+        saving = duals.into + duals.out * stored_once
         untouched = reuse.step[access] > reuse.begin[access]
         leaving = version[untouched & stored_once]
-        if prices.out and leaving.size > np.unique(leaving).size:
+        if duals.out and leaving.size > np.unique(leaving).size:
             return None
         some = untouched & (saving > 0)
-        return SavingIntervals(reuse, access[some], saving[some], prices.unit)
+        return SavingIntervals(reuse, access[some], saving[some], duals.unit)
 
 
 def spare_units(machine: Machine, line: Timeline, unit_bytes: int) -> Ints:
-    """Return (n,) the units of SPM beside the scratch and what the step's operation uses."""
+    """Return (n,) the units of SPM beside the scratch and the operands of the step."""
     free = machine.spm_pages - machine.pages(line.scratch_bytes)
     units = -(-line.size_bytes // unit_bytes)
-    used = summed(line.steps, line.step, units[line.tensor])
+    used = sum_up(line.steps, line.step, units[line.tensor])
     result: Ints = free * (machine.page_bytes // unit_bytes) - used
     return result

@@ -1,1 +1,1 @@
-"""From amounts of a linear program to a legal plan in whole pages."""
+"""From amounts of a linear program to a legal residency plan in whole pages."""

@@ -22,13 +22,13 @@ from spmopt.core.table import Bools, Ints
 _LEAST_BYTES = 0.5
 
 
-def consolidated(
+def consolidate(
     intervals: RankedIntervals, columns: PathColumns, amounts: Floats
 ) -> tuple[PathColumns, Floats]:
     """Return the columns and amounts (c,) with the transfers of each interval in few steps."""
     kind, access = columns.kind, columns.access
     some = amounts >= _LEAST_BYTES
-    here = (kind == ColumnKind.LOAD_HERE) & ~intervals.stationary[access]
+    here = (kind == ColumnKind.LOAD_HERE) & ~intervals.required_resident[access]
     step = np.where(here, intervals.step[access], columns.step)
     loads, drops = some & ((kind == ColumnKind.LOAD) | here), some & (kind == ColumnKind.DROP)
     tidy, last_drop = _leave_before_they_return(intervals, access, step, loads, drops)
@@ -36,7 +36,7 @@ def consolidated(
     cleans = some & (kind == ColumnKind.CLEAN)
     rest = some & ~loads & ~drops & ~cleans
     groups = (
-        (ColumnKind.LOAD, loads, intervals.step - intervals.stationary),
+        (ColumnKind.LOAD, loads, intervals.step - intervals.required_resident),
         (ColumnKind.DROP, drops, last_drop),
         (ColumnKind.CLEAN, cleans, intervals.step - ~intervals.read),
     )

@@ -22,7 +22,7 @@ class Profiles:
     version : (k,)
         Grows by one after each write of a tensor.
     fixed : (k,)
-        The row is the step of a stationary operand.
+        The row is the step of a required-resident operand.
     access : (k,)
         Position of the access in that step, or -1.
     size_bytes : (k,)
@@ -42,7 +42,7 @@ class Profiles:
         self.resident, self.dirty = resident, dirty
         self.written = (access >= 0) & ~intervals.read[access]
         self.version = np.concatenate(([0], np.cumsum(self.written)[:-1]))
-        self.fixed = (access >= 0) & intervals.stationary[access]
+        self.fixed = (access >= 0) & intervals.required_resident[access]
         self.size_bytes = intervals.line.size_bytes[tensor]
 
 
@@ -74,13 +74,13 @@ def profiles(intervals: RankedIntervals, columns: PathColumns, amounts: Floats) 
         intervals,
         tensor=tensors,
         step=steps,
-        resident=_summed(np.bincount(inverse, held, unique.size).astype(np.float64), tensors),
-        dirty=_summed(np.bincount(inverse, newer, unique.size).astype(np.float64), tensors),
+        resident=_sum(np.bincount(inverse, held, unique.size).astype(np.float64), tensors),
+        dirty=_sum(np.bincount(inverse, newer, unique.size).astype(np.float64), tensors),
         access=at,
     )
 
 
-def _summed(change: Floats, tensor: Ints) -> Floats:
+def _sum(change: Floats, tensor: Ints) -> Floats:
     """Run sums, from zero for each tensor and back to it, which rounding alone would miss."""
     total: Floats = np.cumsum(change)
     first = np.flatnonzero(np.concatenate(([True], tensor[1:] != tensor[:-1])))

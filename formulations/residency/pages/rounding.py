@@ -1,10 +1,10 @@
-"""From bytes of columns to a legal plan in whole pages.
+"""From bytes of columns to a legal residency plan in whole pages.
 
 The columns of a tensor add up to two profiles over the steps: ``r``, resident bytes, and
 ``d``, dirty bytes (``s - Z``), with ``d <= r`` while the tensor is live. Rounding both down to
 pages keeps that, never raises occupancy, and keeps rises rises and falls falls: the loads and
-stores of the plan are the differences of the rounded profiles. Dirty bytes are the lower ones,
-so that what a load brings lies in the suffix that DRAM holds.
+stores of the residency plan are the differences of the rounded profiles. Dirty bytes are the lower
+ones, so that loaded bytes lie in the suffix that DRAM holds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from formulations.residency.pages.profiles import Profiles
 from formulations.reuse_intervals import residency_of, stores_of
 from formulations.solver.program import Floats
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Bools, Ints
 
 _SHRINK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
@@ -22,26 +22,26 @@ _NEARLY_WHOLE = 1e-5
 _NOISE = 1e-6
 
 
-def to_plan(
-    profile: Profiles, dma_price: Floats, *, page_bytes: int, capacity_pages: Ints
-) -> Plan | None:
+def to_residency_plan(
+    profile: Profiles, dma_dual: Floats, *, page_bytes: int, capacity_pages: Ints
+) -> ResidencyPlan | None:
     """Round to pages; None if even a shrunken profile does not fit.
 
     Everything is rounded down, then stretches of residency up while pages are free: those
-    first that save most DMA per page, ``dma_price`` (n,) being the price of a byte in each step.
-    Where the program's solution is slightly over the capacity (it was solved to a
-    tolerance), everything but stationary operands shrinks by a small fraction.
+    first that save most DMA per page, ``dma_dual`` (n,) being the dual value of a byte in each
+    step. Where the program's solution is slightly over the capacity (it was solved to a tolerance),
+    everything but required-resident operands shrinks by a small fraction.
     """
     for shrink in _SHRINK:
-        low = _rounded(profile, page_bytes, shrink, up=False)
-        free = capacity_pages - _occupied(profile, low[0], page_bytes, capacity_pages.size)
+        low = _round(profile, page_bytes, shrink, up=False)
+        free = capacity_pages - _occupy(profile, low[0], page_bytes, capacity_pages.size)
         if (free >= 0).all():
-            high = _rounded(profile, page_bytes, shrink, up=True)
+            high = _round(profile, page_bytes, shrink, up=True)
             pages = (-(-low[0] // page_bytes), -(-high[0] // page_bytes))
-            raised = raised_rows(profile, pages, dma_price, free)
+            raised = raise_rows(profile, pages, dma_dual, free)
             resident = np.where(raised, high[0], low[0])
-            dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
-            return Plan(
+            dirty = _settle(profile, np.where(raised, high[1], low[1]), resident)
+            return ResidencyPlan(
                 steps=profile.intervals.line.chosen,
                 residency=_rows(profile, resident),
                 stores=_stores(profile, resident, dirty),
@@ -49,7 +49,7 @@ def to_plan(
     return None
 
 
-def _rounded(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> tuple[Ints, Ints]:
+def _round(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> tuple[Ints, Ints]:
     """Return the resident and dirty bytes in whole pages; nearly whole tensors become whole."""
     size = profile.size_bytes
 
@@ -65,7 +65,7 @@ def _rounded(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> 
     return resident, to_pages(profile.dirty)
 
 
-def _occupied(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> Ints:
+def _occupy(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> Ints:
     """Return (n,) the pages in use."""
     pages = -(-resident // page_bytes)
     before = np.concatenate(([0], pages[:-1]))
@@ -74,7 +74,7 @@ def _occupied(profile: Profiles, resident: Ints, page_bytes: int, steps: int) ->
     return np.rint(np.cumsum(change)[:steps]).astype(np.int64)
 
 
-def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
+def _settle(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
     """Return the dirty bytes: at most the resident ones, never growing within a version."""
     dirty = np.minimum(dirty, resident)
     same = np.concatenate(([False], profile.version[1:] == profile.version[:-1]))
@@ -97,7 +97,7 @@ def _rows(profile: Profiles, resident: Ints) -> Residency:
 
 
 def _stores(profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
-    """Return what is dirty before a step (or written in it), and no longer after it."""
+    """Return bytes that are dirty before a step (or written in it), and no longer after it."""
     at, tensor = profile.access[:-1], profile.tensor
     amount = np.where(profile.written, resident, dirty)[:-1] - dirty[1:]
     dead = (at >= 0) & profile.intervals.dead[at]
@@ -105,12 +105,11 @@ def _stores(profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
     return stores_of(profile.step[1:][some] - 1, tensor[:-1][some], amount[some])
 
 
-def raised_rows(
-    profile: Profiles, pages: tuple[Ints, Ints], dma_price: Floats, free: Ints
-) -> Bools:
+def raise_rows(profile: Profiles, pages: tuple[Ints, Ints], dma_dual: Floats, free: Ints) -> Bools:
     """Return (k,) the rows of the profile to raise from the first to the second of ``pages``.
 
-    ``free`` (n,) pages are at hand, and are used up; ``dma_price`` (n,) is the price of a DMA byte.
+    ``free`` (n,) pages are at hand, and are used up; ``dma_dual`` (n,) is the dual value of a DMA
+    byte.
 
     A stretch is a run of rows in which a tensor keeps some bytes resident. It rises as a
     whole or not at all: half a stretch would load a page for nothing.
@@ -119,9 +118,9 @@ def raised_rows(
     extra = high - low
     stretch = _stretches(profile, high)
     until = np.append(profile.step[1:], 0)
-    passes = profile.intervals.passes[profile.access]
-    price = dma_price[np.minimum(profile.step, dma_price.size - 1)]
-    saved = np.where(profile.access >= 0, passes * price, 0)
+    fetches = profile.intervals.fetches[profile.access]
+    dual = dma_dual[np.minimum(profile.step, dma_dual.size - 1)]
+    saved = np.where(profile.access >= 0, fetches * dual, 0)
     count = int(stretch.max(initial=-1)) + 1
     rows = np.flatnonzero((stretch >= 0) & (extra > 0))
     gain = np.bincount(stretch[rows], (saved * extra)[rows], count)

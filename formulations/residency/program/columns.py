@@ -1,4 +1,4 @@
-"""Columns of the compact program: what a byte may do in an interval or at an access.
+"""Columns of the compact program: events of a byte in an interval or at an access.
 
 A column is a kind, the access that ends its interval, and, for transfers inside it, a step.
 Few are needed: pricing finds those whose best path costs little more than the best path.
@@ -12,8 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from formulations.residency.bound.dual import Dual
-from formulations.residency.bound.prices import MovePrices
+from formulations.residency.bound.dual import DualFunction
+from formulations.residency.bound.duals import MoveDuals
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.reuse_intervals import ReuseIntervals
@@ -22,7 +22,7 @@ from spmopt.core.table import Bools, Ints, Table, distinct
 
 
 class ColumnKind(IntEnum):
-    """What the bytes of a column do."""
+    """Events of the bytes of a column."""
 
     HOLD_DIRTY = 0  # through the interval and the access, newer than DRAM
     HOLD_CLEAN = 1  # through the interval and the access, valid in DRAM
@@ -100,7 +100,7 @@ def existing(intervals: RankedIntervals) -> dict[ColumnKind, Bools]:
     return {
         ColumnKind.HOLD_DIRTY: intervals.dirty,
         ColumnKind.HOLD_CLEAN: intervals.crossed,
-        ColumnKind.STREAM: ~intervals.stationary & ~(intervals.write & intervals.dead),
+        ColumnKind.STREAM: ~intervals.required_resident & ~(intervals.write & intervals.dead),
         ColumnKind.LOAD_HERE: intervals.live,
         ColumnKind.WRITE_THROUGH: ~intervals.read & ~intervals.dead,
         ColumnKind.LOAD: intervals.live & inner,
@@ -114,9 +114,9 @@ AT_ACCESS = tuple(kind for kind in ColumnKind if kind < ColumnKind.LOAD)
 """Kinds without a step of their own, one column of each an access."""
 
 
-def needed(intervals: RankedIntervals) -> PathColumns:
+def require(intervals: RankedIntervals) -> PathColumns:
     """Return columns that make the program feasible: stream all, or load and store where fixed."""
-    where, fixed = existing(intervals), intervals.stationary
+    where, fixed = existing(intervals), intervals.required_resident
     streamed = of_kind(ColumnKind.STREAM, np.flatnonzero(where[ColumnKind.STREAM]))
     serial = (of_kind(kind, np.flatnonzero(where[kind] & fixed)) for kind in _SERIAL)
     return PathColumns.together(streamed, *serial)
@@ -124,14 +124,14 @@ def needed(intervals: RankedIntervals) -> PathColumns:
 
 def candidates(
     intervals: RankedIntervals,
-    prices: MovePrices,
+    duals: MoveDuals,
     depth: int,
     limit: Callable[[ColumnKind, Ints], Floats],
 ) -> PathColumns:
     """Find columns that cost little: at accesses, and at the cheapest steps of each interval.
 
     The best step is tried first, then the best to its left and right, down to ``depth`` levels.
-    ``limit`` says what a step of a kind may cost at most at each of some accesses; where it is
+    ``limit`` bounds the cost of a step of a kind at each of some accesses; where it is
     negative even a column without a step is too dear.
     """
     parts = []
@@ -140,10 +140,10 @@ def candidates(
         at = where[kind]
         parts.append(of_kind(kind, at[limit(kind, at) >= 0]))
     tables = {
-        ColumnKind.LOAD: prices.loads,
-        ColumnKind.DROP: prices.drops,
-        ColumnKind.CLEAN: prices.cleans,
-        ColumnKind.FINAL: prices.drops,
+        ColumnKind.LOAD: duals.loads,
+        ColumnKind.DROP: duals.drops,
+        ColumnKind.CLEAN: duals.cleans,
+        ColumnKind.FINAL: duals.drops,
     }
     for kind, table in tables.items():
         at = where[kind]
@@ -155,12 +155,12 @@ def candidates(
     # Stored at the reading access itself.
     at = where[ColumnKind.CLEAN]
     at = at[intervals.read[at]]
-    at = at[prices.stored[intervals.step[at]] <= limit(ColumnKind.CLEAN, at)]
+    at = at[duals.stored[intervals.step[at]] <= limit(ColumnKind.CLEAN, at)]
     parts.append(of_kind(ColumnKind.CLEAN, at, intervals.step[at]))
     return PathColumns.together(*parts)
 
 
-def near_best_paths(dual: Dual, threshold: float, depth: int) -> PathColumns:
+def near_best_paths(dual: DualFunction, threshold: float, depth: int) -> PathColumns:
     """Find columns with a marginal, best path through one less best path, up to ``threshold``."""
     best, intervals = dual.best, dual.intervals
 
@@ -171,8 +171,8 @@ def near_best_paths(dual: Dual, threshold: float, depth: int) -> PathColumns:
     return candidates(intervals, dual.at_step, depth, limit)
 
 
-def _rest(dual: Dual, kind: ColumnKind, at: Ints) -> Floats:
-    """Price the best path through a column, but for what is done at a step of its own."""
+def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
+    """Dual value the best path through a column, but for events at a step of their own."""
     intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
     before, upto = intervals.previous[at], dual.at_step.held_before
     cost: Floats
@@ -221,7 +221,7 @@ def _search(
 
 
 class Usage:
-    """What one byte of each column uses (c,).
+    """Resources of one byte of each column (c,).
 
     SPM during steps [begin, end), and DMA ``moved_in`` and ``moved_out`` bytes in step
     ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
@@ -230,7 +230,7 @@ class Usage:
     def __init__(self, intervals: ReuseIntervals, columns: PathColumns) -> None:
         kind, access = columns.kind, columns.access
         step, before = intervals.step[access], intervals.previous[access]
-        write, passes = intervals.write[access], intervals.passes[access].astype(np.float64)
+        write, fetches = intervals.write[access], intervals.fetches[access].astype(np.float64)
         dirty, serial, loads, stores, stream, final, drop, through = _TRAITS[:, kind]
         # Dirty bytes that a blind write leaves count from the writing step on, or the one before.
         since = np.where(intervals.write, 1 + intervals.early, 0)
@@ -241,10 +241,10 @@ class Usage:
         begin = np.where(through & write, step + 1 - since[access], begin)
         self.begin = np.where(dirty, start - written, begin)
         end = np.where(drop | final, columns.step, step) + 1
-        passes_by = stream | (through & ~write)
-        self.end = np.where(passes_by, self.begin, end)
-        streamed_in = np.where(write, passes - 1, passes)
-        streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, passes)
+        fetches_by = stream | (through & ~write)
+        self.end = np.where(fetches_by, self.begin, end)
+        streamed_in = np.where(write, fetches - 1, fetches)
+        streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, fetches)
         self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
         self.moved_out: Floats = np.where(stream, streamed_out, stores.astype(np.float64))
-        self.serial = intervals.stationary[access] & serial
+        self.serial = intervals.required_resident[access] & serial

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.duals import CostCoefficients, Multipliers
 from formulations.residency.program.columns import (
     ARRIVING,
     DIRTY,
@@ -36,8 +36,8 @@ def padding(size_bytes: Ints, page_bytes: int) -> Floats:
 def room(
     intervals: ReuseIntervals, coefficients: CostCoefficients, page_bytes: int, margin: float
 ) -> Floats:
-    """Return (n,) bytes for columns: all but the margin, and at least what is stationary."""
-    fixed = intervals.stationary
+    """Return (n,) bytes for columns: all but the margin, and at least the resident operands."""
+    fixed = intervals.required_resident
     pages = intervals.size_bytes * padding(intervals.size_bytes, page_bytes)
     # Such a result has no column.
     dead = intervals.dead & intervals.write
@@ -58,7 +58,7 @@ class Master:
     margin
         Share of the capacity that is left free.
     tie
-        What moving a byte costs beside the objective, in prices of a byte that nothing hides: of
+        Extra cost of moving a byte, in dual values of a byte that nothing hides: of
         plans that cost about the same it prefers those that move less.
 
     Attributes
@@ -87,7 +87,7 @@ class Master:
         self.intervals, self.coefficients, self.columns = intervals, coefficients, columns
         self.use, self.builder = self._usage(), ProgramBuilder()
         self.unit_bytes = max(float(coefficients.capacity_bytes.max()) / 64, 1.0)
-        self.price_unit = coefficients.dearest_byte or 1.0
+        self.dual_unit = coefficients.dearest_byte or 1.0
         self.page_bytes, self.margin, steps = page_bytes, margin, intervals.steps
         self.amount = self.builder.columns(
             len(columns), cost=self._costs(tie), upper=self._limits()
@@ -100,28 +100,28 @@ class Master:
         self.channels: tuple[Ints, ...] = ()
         if coefficients.cycle > 0:
             computing = coefficients.compute_cycles * coefficients.bytes_per_cycle / self.unit_bytes
-            byte_time = coefficients.byte_time / self.price_unit
+            byte_time = coefficients.byte_time / self.dual_unit
             duration = self.builder.columns(steps, cost=byte_time, lower=computing)
             self.channels = self._channels(duration)
             self._serial(duration, computing)
 
     @cached_property
     def program(self) -> Program:
-        """The program as arrays, without what is added to the builder later."""
+        """The program as arrays, without later additions to the builder."""
         return self.builder.program()
 
     def multipliers(self, result: SolverResult) -> Multipliers:
-        """Return the prices from the duals of capacity and DMA time."""
+        """Return the dual values from the duals of capacity and DMA time."""
         if result.column_dual is None or result.row_dual is None:
             raise ValueError("the solver returned no duals")
-        spm = -result.column_dual[self.occupancy] * self.price_unit
-        dma = [result.row_dual[rows] * self.price_unit for rows in self.channels]
+        spm = -result.column_dual[self.occupancy] * self.dual_unit
+        dma = [result.row_dual[rows] * self.dual_unit for rows in self.channels]
         dma = dma or [np.zeros_like(spm)]
         return Multipliers.legal(self.coefficients, spm, dma[0], dma[-1])
 
     def value(self, objective: float) -> float:
         """Return the objective of a solution in objective units, ties included."""
-        return objective * self.unit_bytes * self.price_unit + self.coefficients.constant
+        return objective * self.unit_bytes * self.dual_unit + self.coefficients.constant
 
     def amounts(self, result: SolverResult) -> Floats:
         """Return the bytes of each column (c,)."""
@@ -130,14 +130,14 @@ class Master:
         return np.maximum(result.primal[self.amount], 0.0) * self.unit_bytes
 
     def _usage(self) -> Usage:
-        """Return what a byte of each column uses."""
+        """Return the resources of a byte of each column."""
         return Usage(self.intervals, self.columns)
 
     def _costs(self, tie: float) -> Floats:
-        """Return (c,) what a byte of each column costs, in prices of a byte."""
+        """Return (c,) the cost of a byte of each column, in dual values of a byte."""
         inward, outward, coefficients = self.use.moved_in, self.use.moved_out, self.coefficients
         cost = coefficients.in_byte * inward + coefficients.out_byte * outward
-        result: Floats = cost / self.price_unit + tie * (inward + outward)
+        result: Floats = cost / self.dual_unit + tie * (inward + outward)
         return result
 
     def _limits(self) -> Floats:
@@ -224,7 +224,7 @@ class Master:
         self.builder.add(row[use.end[ended]], self.amount[ended], padding[ended])
 
     def _channels(self, duration: Ints) -> tuple[Ints, Ints]:
-        """(C5) Duration >= DMA time of each channel; what is serial takes the time of both."""
+        """(C5) Duration >= DMA time of each channel; serial parts take the time of both."""
         use, duplex = self.use, self.coefficients.duplex
         moved = (use.moved_in, use.moved_out) if duplex else (use.moved_in + use.moved_out,)
         channels = [self.builder.rows(duration.size, 0.0) for _ in moved]
@@ -236,7 +236,7 @@ class Master:
         return channels[0], channels[-1]
 
     def _serial(self, duration: Ints, computing: Floats) -> None:
-        """(C6) Duration >= computing + what must wait for it, or it for that."""
+        """(C6) Duration >= computing + transfers that must wait for it, or it for them."""
         serial, at = self.use.serial, self.use.at
         # Elsewhere the least duration, a bound of the variable, says the same.
         waits = np.bincount(at[serial], minlength=duration.size) > 0

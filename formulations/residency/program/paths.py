@@ -1,4 +1,4 @@
-"""Cheapest paths themselves: the columns that each tensor takes at given prices."""
+"""Cheapest paths themselves: the columns that each tensor takes at given dual values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.residency.bound.compiled import CheapestSteps
-from formulations.residency.bound.dual import Arcs, Dual, final_drops
+from formulations.residency.bound.dual import Arcs, DualFunction, final_drops
 from formulations.residency.program.columns import ColumnKind, PathColumns, Usage
 from formulations.solver.program import Floats
 
@@ -28,7 +28,7 @@ _TAKEN = np.array(
 States = NDArray[np.int8]
 
 
-def path_columns(dual: Dual) -> PathColumns:
+def path_columns(dual: DualFunction) -> PathColumns:
     """Return the columns on one cheapest path of every tensor; each carries the whole tensor."""
     if dual.kernel is None:
         arrive_for, came_from = _pointers(dual)
@@ -37,7 +37,7 @@ def path_columns(dual: Dual) -> PathColumns:
     return _columns(dual, *dual.kernel.states())
 
 
-def path_use(dual: Dual) -> tuple[Floats, Floats, Floats]:
+def path_use(dual: DualFunction) -> tuple[Floats, Floats, Floats]:
     """Return (n,) bytes that these columns hold in each step, read and write."""
     if dual.kernel is not None:
         dual.kernel.evaluate(dual.at_step)
@@ -61,7 +61,7 @@ def path_use(dual: Dual) -> tuple[Floats, Floats, Floats]:
     return np.cumsum(change)[:steps], into, out
 
 
-def _pointers(dual: Dual) -> tuple[States, States]:
+def _pointers(dual: DualFunction) -> tuple[States, States]:
     """Return (3, a) best arrival for each state after an access; best origin of each arrival."""
     intervals, arc, ahead = dual.intervals, dual.arc, dual.ahead
     read = intervals.read
@@ -98,7 +98,9 @@ def _least(dirty: Floats, clean: Floats, gone: Floats) -> States:
     return result
 
 
-def _trace(dual: Dual, arrive_for: States, came_from: States) -> tuple[States, States, States]:
+def _trace(
+    dual: DualFunction, arrive_for: States, came_from: States
+) -> tuple[States, States, States]:
     """Return states after and on arrival of each access (a,), and the origin of its interval."""
     intervals, ahead = dual.intervals, dual.ahead
     index, last = np.arange(intervals.step.size), intervals.last
@@ -119,12 +121,14 @@ def _trace(dual: Dual, arrive_for: States, came_from: States) -> tuple[States, S
 
 
 def _columns(
-    dual: Dual, arc: Arcs | CheapestSteps, after: States, arrived: States, before: States
+    dual: DualFunction, arc: Arcs | CheapestSteps, after: States, arrived: States, before: States
 ) -> PathColumns:
     intervals = dual.intervals
     read, came = intervals.read, ~intervals.write
     state, via = arrived & 3, before >= 4
-    streamed = (after == _GONE) & (arrived < 4) & ~intervals.stationary & (came | ~intervals.dead)
+    streamed = (
+        (after == _GONE) & (arrived < 4) & ~intervals.required_resident & (came | ~intervals.dead)
+    )
     cleaned_here = came & read & (state == _DIRTY) & (after == _CLEAN)
     held_clean = came & (state == _CLEAN) & (intervals.previous >= 0)
     dropped = came & ((state == _GONE) | via) & ((before & 3) == _DIRTY) & intervals.dirty
@@ -144,7 +148,7 @@ def _columns(
         (cleaned_here, intervals.step),
         (intervals.final & (after == _DIRTY), final_at),
     )
-    # One table at once: on small instances building one for each kind takes the most time.
+    # One table at once: on small problems building one for each kind takes the most time.
     at = [where.nonzero()[0] for where, _ in taken]
     return PathColumns(
         kind=np.repeat(_TAKEN, [each.size for each in at]),

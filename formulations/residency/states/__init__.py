@@ -1,1 +1,1 @@
-"""Small instances by enumeration: all states of residency that may lead to an optimum."""
+"""Small problems by enumeration: all states of residency that may lead to an optimum."""

@@ -23,15 +23,15 @@ class Layer:
     cost : (s,)
         Of all steps so far.
     bound : (s,)
-        Of every schedule through the state, in the units of prices.
+        Of every schedule through the state, in the units of dual values.
     before : (s,)
         The state of the layer before.
-    mode : (s,)
+    mapping : (s,)
         Of the step, by its place among those that fit.
     held, stored : (s, m)
         Pages resident in the step, and bytes stored.
     rough : (s,)
-        Whether what stores share in the step may be more than there is.
+        Whether stores may share more in the step than its capacity.
     """
 
     pages: Ints
@@ -39,7 +39,7 @@ class Layer:
     cost: Ints
     bound: Ints
     before: Ints
-    mode: Ints
+    mapping: Ints
     held: Ints
     stored: Ints
     rough: Bools
@@ -58,14 +58,14 @@ class Layer:
             cost=zero,
             bound=zero + bound,
             before=zero,
-            mode=zero,
+            mapping=zero,
             held=nothing,
             stored=nothing,
             rough=zero > 0,
         )
 
     @classmethod
-    def stacked(cls, layers: Sequence[Layer]) -> Layer:
+    def stack(cls, layers: Sequence[Layer]) -> Layer:
         """Return the states of several."""
         return cls(
             **{name: np.concatenate([getattr(each, name) for each in layers]) for name in _FIELDS}
@@ -76,22 +76,23 @@ class Layer:
         return self.rows(np.zeros(0, np.int64))
 
 
-_FIELDS = ("pages", "dirty", "cost", "bound", "before", "mode", "held", "stored", "rough")
+_FIELDS = ("pages", "dirty", "cost", "bound", "before", "mapping", "held", "stored", "rough")
 
 
 def reloads(layout: Layout) -> Ints:
-    """Return (m, k, k) what it costs at most to have so many pages where there are so many."""
+    """Return (m, k, k) the highest cost to have so many pages where there are so many."""
     more = np.maximum(layout.size[:, None, :] - layout.size[:, :, None], 0)
     result: Ints = layout.cycle * layout.cycles(more) + layout.in_byte * more
     return result
 
 
-def undominated(layer: Layer, reload: Ints, work: Work, strong: int) -> Layer:
-    """Leave out states that another is no worse than: no dirtier, and no dearer with what it lacks.
+def drop_dominated(layer: Layer, reload: Ints, work: Work, strong: int) -> Layer:
+    """Leave out states that another is no worse than.
 
-    In the next step that one can load what it does not have, at the cost ``reload`` (m, k, k) of
-    commands that nothing hides, and go on like the other: what it lacks is not dirty. ``strong``
-    states of least bound are compared with all others.
+    No dirtier, and no dearer with its missing pages. In the next step that one can load its missing
+    pages, at the cost ``reload`` (m, k, k) of commands that nothing hides, and go on like the
+    other: its missing pages are not dirty. ``strong`` states of least bound are compared with all
+    others.
     """
     if not len(layer.cost):
         return layer
@@ -99,10 +100,10 @@ def undominated(layer: Layer, reload: Ints, work: Work, strong: int) -> Layer:
     states = np.concatenate((layer.pages[order], layer.dirty[order]), axis=1)
     order = order[np.append(True, (states[1:] != states[:-1]).any(axis=1))]
     order = order[np.argsort(layer.cost[order], kind="stable")]
-    return layer.rows(order[~_dominated(layer, order, reload, work, strong)])
+    return layer.rows(order[~_dominate(layer, order, reload, work, strong)])
 
 
-def _dominated(layer: Layer, order: Ints, reload: Ints, work: Work, count: int) -> Bools:
+def _dominate(layer: Layer, order: Ints, reload: Ints, work: Work, count: int) -> Bools:
     """Return which of different states, the cheapest first, are no better than a strong one."""
     cost = layer.cost[order]
     dirty = [layer.dirty[order, t] for t in np.flatnonzero(layer.dirty.any(axis=0))]

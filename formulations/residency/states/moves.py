@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.residency.states.facts import ModeFacts
+from formulations.residency.states.duals import NEVER, POINT, CostsToGo, arrivals
+from formulations.residency.states.facts import MappingFacts
 from formulations.residency.states.layer import Layer
-from formulations.residency.states.prices import NEVER, POINT, CostsToGo, arrivals
 from formulations.residency.states.work import Work
 from spmopt.core.table import Bools, Ints
 
@@ -19,14 +19,14 @@ _WAYS = 10
 
 
 class Moves:
-    """Moves of a step in a mode, a row each: columns that grow with each choice.
+    """Moves of a step in a mapping, a row each: columns that grow with each choice.
 
     Attributes
     ----------
     from_row
         The state before, in the layer.
     bound
-        Of every schedule with the choices so far, in the units of prices.
+        Of every schedule with the choices so far, in the units of dual values.
     held, left, stored : (moves, m)
         Pages resident, bytes left dirty and bytes stored.
     free
@@ -34,10 +34,10 @@ class Moves:
     into, out, before, after
         Cycles of commands: of each direction beside the operation, those that it waits for, and
         those that wait for it.
-    price
+    dual
         Of all bytes moved.
     fills
-        Stores that take what the channel has left.
+        Stores in the remaining time of the channel.
     least_ahead
         The shortest load for a later step.
     gave_up
@@ -47,35 +47,37 @@ class Moves:
     """
 
     COLUMNS = (
-        *("from_row", "bound", "held", "free", "into", "out", "before", "after", "price"),
+        *("from_row", "bound", "held", "free", "into", "out", "before", "after", "dual"),
         *("fills", "least_ahead", "gave_up", "left", "stored", "rough"),
     )
 
-    def __init__(self, costs: CostsToGo, limit: int, work: Work, *, step: int, mode: int) -> None:
-        """Take costs to go, and what they may come to at most."""
+    def __init__(
+        self, costs: CostsToGo, limit: int, work: Work, *, step: int, mapping: int
+    ) -> None:
+        """Take costs to go, and their upper limit."""
         self.facts, self.limit, self.work, self.step = costs.facts, limit, work, step
         self.of_step, self.layout = costs.facts.steps[step], costs.facts.layout
-        self.mode_index, self.prices = mode, costs.prices
-        self.mode: ModeFacts = self.of_step.modes[mode]
+        self.mapping_index, self.duals = mapping, costs.duals
+        self.mapping: MappingFacts = self.of_step.mappings[mapping]
         self.costs, self.now, self.next = (
-            costs.modes[step][mode],
+            costs.mappings[step][mapping],
             costs.to_go[step],
             costs.to_go[step + 1],
         )
         self.base_now, self.base_next = costs.base[step], costs.base[step + 1]
-        self.toll = self.prices.toll[step][mode]
+        self.toll = self.duals.toll[step][mapping]
 
     def begin(self, layer: Layer, rows: Ints) -> Self:
         """Begin with one move from each of some states, of which nothing is chosen."""
         self.layer, self.from_row = layer, rows
         base = self.costs.base - int(self.toll.sum())
-        base -= int(self.prices.page[self.step]) * self.layout.capacity
+        base -= int(self.duals.page[self.step]) * self.layout.capacity
         self.bound = layer.bound[rows] + base + self.base_next - self.base_now
         self.held = np.zeros((rows.size, self.layout.pages.size), np.int64)
-        self.free = np.full(rows.size, self.layout.capacity - self.mode.scratch_pages)
+        self.free = np.full(rows.size, self.layout.capacity - self.mapping.scratch_pages)
         zero = np.zeros(rows.size, np.int64)
         self.into, self.out, self.before, self.after = zero, zero, zero, zero
-        self.price, self.fills = zero, zero
+        self.dual, self.fills = zero, zero
         self.least_ahead = np.full(rows.size, NEVER)
         self.gave_up, self.rough = zero > 0, zero > 0
         self.left = self.held
@@ -108,13 +110,13 @@ class Moves:
         # Only what would not fit is given up, and only as much.
         fits = ~self.gave_up | (self.free == 0)
         # With two channels stores, which are not decided yet, may hide loads too.
-        good = fits & self._hidden() if not self.layout.duplex else fits
+        good = fits & self._hide() if not self.layout.duplex else fits
         self.keep(np.flatnonzero(good))
         self.keep(np.flatnonzero(self._least() <= self.limit))
-        self.keep(self._undominated())
+        self.keep(self._drop_dominated())
 
     def _least(self) -> Ints:
-        """Return what the moves cost at least, with the step's own time as it is, not as priced."""
+        """Return lower bounds on the moves, with the step's own time as it is, not as priced."""
         alone, busy = self.times()
         cost = self._cost_before() + self.layout.cycle * np.maximum(alone, busy)
         live = np.flatnonzero(self.of_step.live_after)
@@ -123,14 +125,14 @@ class Moves:
         return least + self._dead_ahead()
 
     def _dead_ahead(self) -> int:
-        """Return what tensors cost from the next step on whose contents are not needed then."""
+        """Return costs from the next step on of tensors not needed then."""
         return int(self.next[~self.of_step.live_after, 0, 0].sum())
 
     def _cost_before(self) -> Ints:
         """Return the cost of each move but for the time of this step."""
-        return self.layer.cost[self.from_row] + self.price + self.mode.fixed
+        return self.layer.cost[self.from_row] + self.dual + self.mapping.fixed
 
-    def _undominated(self) -> Ints:
+    def _drop_dominated(self) -> Ints:
         """Return moves to a state that no other is sooner than on the channel and off it."""
         if self.layout.duplex:
             return np.arange(self.bound.size)
@@ -156,33 +158,33 @@ class Moves:
         """Return (moves, m) resident bytes."""
         return self.layout.size[np.arange(self.layout.pages.size), self.held]
 
-    def _hidden(self) -> Bools:
+    def _hide(self) -> Bools:
         """Whether each load ahead is hidden, in part at least; else it may as well come later."""
         busy, other = self.into - self.least_ahead, self.out
-        compute = self.mode.compute_cycles
+        compute = self.mapping.compute_cycles
         hidden: Bools = np.maximum(compute, other) > busy
         return hidden if self.layout.duplex else busy + other < compute
 
     def _choose_pages(self, tensor: int, ahead: Ints) -> None:
-        of_step, mode = self.of_step, self.mode
+        of_step, mapping = self.of_step, self.mapping
         old = self.layer.pages[self.from_row, tensor]
         dirty = self.layer.dirty[self.from_row, tensor]
-        more = ahead[old, self.layout.filled_pages(dirty, tensor)]
+        more = ahead[old, self.layout.pages_filled(dirty, tensor)]
         pages = np.arange(ahead.shape[2])
         good = (self.bound[:, None] + more <= self.limit) & (pages <= self.free[:, None])
         if of_step.live[tensor]:
-            good &= pages >= self.layout.held_pages(dirty)[:, None]
+            good &= pages >= self.layout.pages_held(dirty)[:, None]
         self.work.look(good.size)
         row, new = np.nonzero(good)
         places = self.keep(row, more[row, new])
         old, new = old[row[places]], new[places]
         self.held[:, tensor] = new
         self.free = self.free - new
-        into = mode.into[tensor, old, new]
+        into = mapping.into[tensor, old, new]
         self.into = self.into + into
-        self.out = self.out + mode.out[tensor, old, new]
-        self.before = self.before + mode.before[tensor, old, new]
-        self.price = self.price + mode.price[tensor, old, new]
+        self.out = self.out + mapping.out[tensor, old, new]
+        self.before = self.before + mapping.before[tensor, old, new]
+        self.dual = self.dual + mapping.dual[tensor, old, new]
         if not of_step.written[tensor]:
             self.gave_up = self.gave_up | (new < old)
         if not of_step.used[tensor]:
@@ -191,14 +193,14 @@ class Moves:
             )
 
     def times(self) -> tuple[Ints, Ints]:
-        """Return the step's time without fills, and the channel's time for what goes out."""
-        alone = self.before + self.mode.compute_cycles + self.after
+        """Return the step's time without fills, and the channel's time for stores."""
+        alone = self.before + self.mapping.compute_cycles + self.after
         if self.layout.duplex:
             out = self.before + self.out + self.after
             return np.maximum(alone, self.before + self.into + self.after), out
         return alone, self.before + self.into + self.out + self.after
 
-    def taken(self, rows: Ints, **columns: NDArray[Any]) -> Self:
+    def take(self, rows: Ints, **columns: NDArray[Any]) -> Self:
         """Return some of the moves, with some columns as given, in their order."""
         found = copy(self)
         for name in self.COLUMNS:
@@ -206,15 +208,15 @@ class Moves:
             setattr(found, name, column)
         return found
 
-    def finished(self) -> Layer:
+    def finish(self) -> Layer:
         """Return the states that the moves lead to, without those that cannot cost less."""
         layout, live = self.layout, self.of_step.live_after
         cost = self._cost_before() + layout.cycle * np.maximum(*self.times())
         bound = (cost << POINT) + self.base_next + self._dead_ahead()
         for tensor in np.flatnonzero(live):
-            filled = layout.filled_pages(self.left[:, tensor], int(tensor))
+            filled = layout.pages_filled(self.left[:, tensor], int(tensor))
             bound = bound + self.next[tensor, self.held[:, tensor], filled]
-        good = (bound <= self.limit) & self._hidden()
+        good = (bound <= self.limit) & self._hide()
         if self.step == len(self.facts.steps) - 1:
             good &= ~self.left[:, live].any(axis=1)  # R7
         rows = np.flatnonzero(good)
@@ -225,7 +227,7 @@ class Moves:
             cost=cost[rows],
             bound=bound[rows],
             before=self.from_row[rows],
-            mode=np.full(rows.size, self.mode_index),
+            mapping=np.full(rows.size, self.mapping_index),
             held=held,
             stored=np.where(live, self.stored[rows], 0),
             rough=self.rough[rows],

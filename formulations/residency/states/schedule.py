@@ -1,4 +1,4 @@
-"""The best schedule of a small instance, and a proof by enumeration that it is the best."""
+"""The best schedule of a small problem, and a proof by enumeration that it is the best."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from fractions import Fraction
 
 import numpy as np
 
+from formulations.residency.states.duals import POINT, Ascent
 from formulations.residency.states.facts import Facts, facts
-from formulations.residency.states.prices import POINT, Ascent
 from formulations.residency.states.search import StateSearch
 from formulations.residency.states.work import Effort, TooLargeError
 from formulations.solver.program import Floats
-from spmopt.assemble.cost import plan_value
-from spmopt.core.instance import Instance
+from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.order import other_order
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
 ENUMERATION = "an enumeration"
-"""What proves its bounds, for notes."""
+"""Proof of its bounds, for notes."""
 STEPS, TENSORS, PAGES = 12, 24, 16
-"""Most of each that an instance may have."""
+"""Most of each that a problem may have."""
 CLIMB = 80
-"""Steps on the prices before each search."""
+"""Steps on the dual values before each search."""
 BEAMS = tuple(Effort(moves=10**7, states=states) for states in (30, 300, 2000))
 FINER = 8
 """Times as many parts, where stores share too much."""
@@ -36,79 +36,79 @@ MOVES = 10_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Enumerated:
-    """The best plan known, its value, and what every legal schedule in the listed order costs."""
+    """The best residency plan known, its value, and a lower bound in the listed order."""
 
-    plan: Plan
+    residency_plan: ResidencyPlan
     value: Fraction
     bound: Fraction
 
 
-def enumerated(
-    instance: Instance, request: Request, plan: Plan, prices: Certificate | None
+def enumerate_all(
+    problem: Problem, request: Request, residency_plan: ResidencyPlan, duals: Certificate | None
 ) -> Enumerated | None:
-    """Improve a plan, and prove what it may be above the optimum; None of too large an instance.
+    """Improve a residency plan, and bound its distance to the optimum; None of too large a problem.
 
     Parameters
     ----------
-    plan
+    residency_plan
         To begin with; where it is in another order, nothing is done.
-    prices
+    duals
         To begin with.
     """
-    if other_order(plan.steps.operation) is not None or request.remaining_s() <= 0:
+    if other_order(residency_plan.steps.operation) is not None or request.remaining_s() <= 0:
         return None
-    layout = _facts(instance, request)
-    return None if layout is None else _Proof(instance, request, layout, plan, prices).run()
+    layout = _facts(problem, request)
+    return None if layout is None else _Proof(problem, request, layout, residency_plan, duals).run()
 
 
 def least_value(
-    instance: Instance, request: Request, plan: Plan
+    problem: Problem, request: Request, residency_plan: ResidencyPlan
 ) -> tuple[Fraction, Fraction] | None:
-    """Return the value of the best plan known, and a lower bound; None of too large an instance."""
-    found = enumerated(instance, request, plan, None)
+    """Return the value of the best plan known, and a lower bound; None of too large a problem."""
+    found = enumerate_all(problem, request, residency_plan, None)
     return None if found is None else (found.value, found.bound)
 
 
-def _facts(instance: Instance, request: Request) -> Facts | None:
-    objective, page = request.objective, instance.machine.page_bytes
-    if len(instance.operations) > STEPS or len(instance.tensors) > TENSORS:
+def _facts(problem: Problem, request: Request) -> Facts | None:
+    objective, page = request.objective, problem.machine.page_bytes
+    if len(problem.operations) > STEPS or len(problem.tensors) > TENSORS:
         return None
-    most = max((-(-tensor.size_bytes // page) for tensor in instance.tensors), default=0)
-    if min(most, instance.machine.spm_pages) > PAGES or objective.bank_read_byte:
+    most = max((-(-tensor.size_bytes // page) for tensor in problem.tensors), default=0)
+    if min(most, problem.machine.spm_pages) > PAGES or objective.bank_read_byte:
         return None
-    return facts(instance, objective)
+    return facts(problem, objective)
 
 
 class _Proof:
     def __init__(
         self,
-        instance: Instance,
+        problem: Problem,
         request: Request,
         layout: Facts,
-        plan: Plan,
-        prices: Certificate | None,
+        residency_plan: ResidencyPlan,
+        duals: Certificate | None,
     ) -> None:
-        self.instance, self.request, self.facts = instance, request, layout
-        self.plan = plan
-        self.value = plan_value(instance, plan, request.objective)
-        self.ascent = Ascent(layout, self._start(prices))
+        self.problem, self.request, self.facts = problem, request, layout
+        self.residency_plan = residency_plan
+        self.value = residency_plan_value(problem, residency_plan, request.objective)
+        self.ascent = Ascent(layout, self._start(duals))
         self.bound = Fraction(0)
 
-    def _start(self, prices: Certificate | None) -> list[Floats]:
+    def _start(self, duals: Certificate | None) -> list[Floats]:
         layout, count = self.facts.layout, len(self.facts.steps)
-        if prices is None:
+        if duals is None:
             nothing = np.zeros(count)
             return [nothing, nothing + layout.cycle / 2, nothing + layout.cycle / 2]
-        unit = layout.scale * 2.0**-prices.bits
+        unit = layout.scale * 2.0**-duals.bits
         page, cycle = unit * layout.page, unit * layout.rate / layout.per
         return [
             np.asarray(each, np.float64)
-            for each in (prices.spm * page, prices.dram_in * cycle, prices.dram_out * cycle)
+            for each in (duals.spm * page, duals.dram_in * cycle, duals.dram_out * cycle)
         ]
 
     @property
     def below(self) -> int:
-        """The least whole cost that is not less than that of the best plan."""
+        """The least whole cost that is not less than that of the best residency plan."""
         return -(-self.value * self.facts.layout.scale // 1)
 
     def run(self) -> Enumerated:
@@ -117,11 +117,11 @@ class _Proof:
             # The better the schedule known, the better the steps.
             best = self.ascent.climb(self.below, CLIMB)
             self.prove(-(-best.bound >> POINT))
-            if self._closed or self._late():
+            if self._is_closed or self._late():
                 break
             self._search(effort)
         parts, moves = [1] * len(self.facts.steps), MOVES
-        while not (self._closed or self._late()):
+        while not (self._is_closed or self._late()):
             search = self._search(Effort(moves=moves, parts=tuple(parts)))
             if search is None:
                 break
@@ -131,10 +131,12 @@ class _Proof:
                 parts[step] *= FINER
             if not rough:
                 break
-        return Enumerated(plan=self.plan, value=self.value, bound=min(self.bound, self.value))
+        return Enumerated(
+            residency_plan=self.residency_plan, value=self.value, bound=min(self.bound, self.value)
+        )
 
     def _search(self, effort: Effort) -> StateSearch | None:
-        """Take what a search finds and proves; return it if it came to an end with a plan."""
+        """Take the plan and the bound of a search; return it if it came to an end with a plan."""
         search = StateSearch(self.ascent.best, self.below, effort, self._late)
         try:
             found = search.run()
@@ -148,7 +150,7 @@ class _Proof:
         return search
 
     @property
-    def _closed(self) -> bool:
+    def _is_closed(self) -> bool:
         return self.value <= self.bound * (1 + Fraction(self.request.tolerance))
 
     def _late(self) -> bool:
@@ -159,16 +161,16 @@ class _Proof:
         self.bound = max(self.bound, Fraction(cost, self.facts.layout.scale))
 
     def offer(self, search: StateSearch) -> None:
-        """Take the plan that a search found, if it is better."""
-        plan = _plan(self.facts, search.path())
-        value = plan_value(self.instance, plan, self.request.objective)
+        """Take the residency plan that a search found, if it is better."""
+        residency_plan = _residency_plan(self.facts, search.path())
+        value = residency_plan_value(self.problem, residency_plan, self.request.objective)
         if value < self.value:
-            self.plan, self.value = plan, value
+            self.residency_plan, self.value = residency_plan, value
             self.request.report_incumbent(value=value)
 
 
-def _plan(facts: Facts, path: Sequence[tuple[int, Ints, Ints]]) -> Plan:
-    """Return the plan of a path."""
+def _residency_plan(facts: Facts, path: Sequence[tuple[int, Ints, Ints]]) -> ResidencyPlan:
+    """Return the residency plan of a path."""
     layout, tensors = facts.layout, np.arange(facts.layout.pages.size)
     rows, stores = list[tuple[int, int, int, int]](), list[tuple[int, int, int]]()
     for step, (_, held, stored) in enumerate(path):
@@ -179,9 +181,11 @@ def _plan(facts: Facts, path: Sequence[tuple[int, Ints, Ints]]) -> Plan:
             stores.append((step, int(layout.tensor[tensor]), int(stored[tensor])))
     held_rows = np.array(sorted(rows), np.int64).reshape(-1, 4).T
     stored_rows = np.array(sorted(stores), np.int64).reshape(-1, 3).T
-    modes = [facts.steps[step].modes[mode].index for step, (mode, _, _) in enumerate(path)]
-    return Plan(
-        steps=Steps.listed(np.array(modes, np.int64)),
+    mappings = [
+        facts.steps[step].mappings[mapping].index for step, (mapping, _, _) in enumerate(path)
+    ]
+    return ResidencyPlan(
+        steps=Steps.listed(np.array(mappings, np.int64)),
         residency=Residency(
             tensor=held_rows[0], begin=held_rows[1], end=held_rows[2], size_bytes=held_rows[3]
         ),

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from formulations.residency.states.duals import POINT, CostsToGo
 from formulations.residency.states.facts import Facts
-from formulations.residency.states.layer import Layer, reloads, undominated
+from formulations.residency.states.layer import Layer, drop_dominated, reloads
 from formulations.residency.states.moves import Moves
-from formulations.residency.states.prices import POINT, CostsToGo
 from formulations.residency.states.stores import Stores
 from formulations.residency.states.work import Effort, TooLargeError, TooManyAtOnceError, Work
 from spmopt.core.table import Ints
@@ -52,8 +52,8 @@ class StateSearch:
         """
         layer = Layer.start(self.facts.layout.pages.size, self.costs.bound)
         for step in range(len(self.facts.steps)):
-            found = [self._after(step, layer, mode) for mode in range(self._modes(step))]
-            layer = self._undominated(Layer.stacked(found), _STRONG)
+            found = [self._after(step, layer, mapping) for mapping in range(self._mappings(step))]
+            layer = self._drop_dominated(Layer.stack(found), _STRONG)
             most = self.effort.states
             if most is not None and len(layer.cost) > most:
                 layer = layer.rows(np.argsort(layer.bound, kind="stable")[:most])
@@ -64,9 +64,9 @@ class StateSearch:
         return layer.rows(np.array([int(layer.cost.argmin())]))
 
     def path(self) -> list[tuple[int, Ints, Ints]]:
-        """Return mode, pages held and bytes stored of each step on the way to the cheapest."""
+        """Return mapping, pages held and bytes stored of each step on the way to the cheapest."""
         return [
-            (int(layer.mode[at]), layer.held[at], layer.stored[at]) for layer, at in self._way()
+            (int(layer.mapping[at]), layer.held[at], layer.stored[at]) for layer, at in self._way()
         ]
 
     def rough(self) -> list[int]:
@@ -80,29 +80,31 @@ class StateSearch:
             at = int(layer.before[at])
         return found[::-1]
 
-    def _modes(self, step: int) -> int:
-        return len(self.facts.steps[step].modes)
+    def _mappings(self, step: int) -> int:
+        return len(self.facts.steps[step].mappings)
 
-    def _undominated(self, layer: Layer, strong: int) -> Layer:
-        return undominated(layer, self._reload, self.work, strong)
+    def _drop_dominated(self, layer: Layer, strong: int) -> Layer:
+        return drop_dominated(layer, self._reload, self.work, strong)
 
-    def _after(self, step: int, layer: Layer, mode: int) -> Layer:
-        """All states after a step in a mode."""
+    def _after(self, step: int, layer: Layer, mapping: int) -> Layer:
+        """All states after a step in a mapping."""
         found, begin, width = [layer.none()], 0, _CHUNK
         while begin < len(layer.cost):
             rows = np.arange(begin, min(begin + width, len(layer.cost)))
             try:
-                found.append(self._from(step, layer, mode, rows))
+                found.append(self._from(step, layer, mapping, rows))
             except TooManyAtOnceError:
                 if rows.size == 1:
                     raise TooLargeError from None
                 width = -(-rows.size // 4)
                 continue
             begin += rows.size
-        return Layer.stacked(found)
+        return Layer.stack(found)
 
-    def _from(self, step: int, layer: Layer, mode: int, rows: Ints) -> Layer:
-        """All states after a step in a mode from some states before it."""
-        moves = Moves(self.costs, self.limit, self.work, step=step, mode=mode).begin(layer, rows)
+    def _from(self, step: int, layer: Layer, mapping: int, rows: Ints) -> Layer:
+        """All states after a step in a mapping from some states before it."""
+        moves = Moves(self.costs, self.limit, self.work, step=step, mapping=mapping).begin(
+            layer, rows
+        )
         moves.choose_pages()
-        return self._undominated(Stores(moves).choose(), _STRONG_OF_CHUNK)
+        return self._drop_dominated(Stores(moves).choose(), _STRONG_OF_CHUNK)

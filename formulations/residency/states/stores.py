@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from formulations.residency.states.duals import NEVER, POINT
 from formulations.residency.states.layer import Layer
 from formulations.residency.states.moves import Moves
-from formulations.residency.states.prices import NEVER, POINT
 from spmopt.core.table import Bools, Ints
 
 _FINE = 8
@@ -39,13 +39,13 @@ class Stores:
         self._beyond = layout.per - 1 if exact else 0
 
     def choose(self) -> Layer:
-        """Decide what is stored of each tensor; return the states that come of it."""
+        """Decide the stores of each tensor; return the states that come of it."""
         moves = self.moves
         moves.left, moves.stored = np.zeros_like(moves.held), np.zeros_like(moves.held)
         last = moves.step == len(moves.facts.steps) - 1
         for tensor in np.flatnonzero(moves.of_step.live_after):
             self._choose_store(int(tensor), fills=not last)
-        return Layer.stacked([moves.finished() for moves in self._filled()])
+        return Layer.stack([moves.finish() for moves in self._fill()])
 
     def _choose_store(self, tensor: int, *, fills: bool) -> None:
         moves, layout = self.moves, self.layout
@@ -68,12 +68,12 @@ class Stores:
         )
         moves.left[:, tensor] = np.where(chosen, _FILL, dirty - size)
         moves.stored[:, tensor] = np.where(chosen, dirty, size)
-        moves.price = moves.price + layout.out_byte * size
+        moves.dual = moves.dual + layout.out_byte * size
         moves.fills = moves.fills + chosen
         if layout.per <= _FINE:
             moved = np.maximum(time - layout.setup, 0) * layout.rate
             moves.rough = moves.rough | (size * layout.per > moved)
-        if moves.mode.after[tensor]:
+        if moves.mapping.after[tensor]:
             moves.after = moves.after + time
         else:
             moves.out = moves.out + np.where(chosen, layout.setup, time)
@@ -86,13 +86,13 @@ class Stores:
         A last way is to fill, for which only the bound is known.
         """
         moves, layout = self.moves, self.layout
-        late = bool(moves.mode.after[tensor])
+        late = bool(moves.mapping.after[tensor])
         size, cycles = self._amounts(tensor, dirty)
         moves.work.look(size.size)
         left = dirty[:, None] - np.maximum(size, 0)
-        rate = layout.cycle << POINT if late else int(moves.prices.out[moves.step])
+        rate = layout.cycle << POINT if late else int(moves.duals.out[moves.step])
         costs = rate * cycles + ((layout.out_byte * size) << POINT)
-        costs = costs + moves.next[tensor][held[:, None], layout.filled_pages(left, tensor)]
+        costs = costs + moves.next[tensor][held[:, None], layout.pages_filled(left, tensor)]
         fill = moves.next[tensor, held, 0] + rate * (layout.setup + 1)
         fill = np.where(self._may_fill((dirty > 1) & (fills and not late)), fill, NEVER)
         costs = np.concatenate((np.where(size < 0, NEVER, costs), fill[:, None]), axis=1)
@@ -115,9 +115,9 @@ class Stores:
     def _amounts(self, tensor: int, dirty: Ints) -> tuple[Ints, Ints]:
         """Return (moves, ways) bytes that may be stored, but for fills, -1 for none; and cycles.
 
-        Nothing; up to the begin of a page, and what moves in the same whole cycles; and that with
-        up to a whole number of bytes in whole cycles more, as far as the page before. Or what
-        moves in each number of cycles.
+        Nothing; up to the begin of a page, and bytes that move in the same whole cycles; and that
+        with up to a whole number of bytes in whole cycles more, as far as the page before. Or the
+        bytes that move in each number of cycles.
         """
         layout, target = self.layout, self.layout.size[tensor]
         exact = dirty[:, None] - target
@@ -141,7 +141,10 @@ class Stores:
         return np.concatenate(ways, axis=1), np.concatenate(cycles, axis=1)
 
     def _of_each_cycle(self, dirty: Ints, exact: Ints) -> tuple[Ints, Ints]:
-        """Return nothing, all up to the begin of each page, and what moves in so many cycles."""
+        """Return nothing, all up to the begin of each page.
+
+        And the bytes that move in so many cycles.
+        """
         layout = self.layout
         most = -(-int(dirty.max(initial=0)) * layout.per // layout.rate)
         moved = np.arange(most + 1) * layout.rate // layout.per
@@ -154,23 +157,23 @@ class Stores:
 
     def _relief(self, tensor: int, held: Ints, dirty: Ints, costs: Ints) -> Ints:
         """Return ``costs`` in place of the best ones that the bound has so far."""
-        filled = self.layout.filled_pages(dirty, tensor)
+        filled = self.layout.pages_filled(dirty, tensor)
         relief: Ints = costs - self.moves.costs.kept[tensor, held, filled]
         return relief
 
-    def _filled(self) -> Iterator[Moves]:
-        """Let fills have what is idle, and up to a whole number of bytes in whole cycles more."""
+    def _fill(self) -> Iterator[Moves]:
+        """Let fills have idle time, and up to a whole number of bytes in whole cycles more."""
         moves = self.moves
-        yield moves.taken(np.flatnonzero(moves.fills == 0))
+        yield moves.take(np.flatnonzero(moves.fills == 0))
         for beyond in range(self._beyond + 1 if moves.fills.any() else 0):
             alone, busy = moves.times()
             time = alone - busy + beyond
             for fills in np.unique(moves.fills[moves.fills > 0]):
                 rows = np.flatnonzero((moves.fills == fills) & (time >= fills))
-                places, got, fine = self._divided(time[rows], int(fills))
+                places, got, fine = self._divide(time[rows], int(fills))
                 yield self._with_fills(rows[places], time[rows[places]], got, fine)
 
-    def _divided(self, time: Ints, fills: int) -> tuple[Ints, Ints, Bools]:
+    def _divide(self, time: Ints, fills: int) -> tuple[Ints, Ints, Bools]:
         """Divide cycles among fills: in every way, or so that each has a part too much at most.
 
         Returns
@@ -188,14 +191,14 @@ class Stores:
         time, fine = time[places], most[places] <= parts
         rest = np.where(fine, time - first, (parts + 1 - first) * time // parts)
         first = np.where(fine, first, first * time // parts)
-        further, got, all_fine = self._divided(rest, fills - 1)
+        further, got, all_fine = self._divide(rest, fills - 1)
         got = np.concatenate((first[further, None], got), axis=1)
         return places[further], got, fine[further] & all_fine
 
     def _with_fills(self, rows: Ints, time: Ints, got: Ints, fine: Bools) -> Moves:
         """Return some moves, whose fills take ``time`` together and got so much each, in order.
 
-        Where that is not ``fine``, they got more than there is, and what they move is rounded up.
+        Where that is not ``fine``, they got more than there is, and their bytes are rounded up.
         """
         moves, layout = self.moves, self.layout
         fill, dirty = moves.left[rows] == _FILL, moves.stored[rows]
@@ -208,11 +211,11 @@ class Stores:
         vain = (fill & ((size >= dirty) | (size == 0))).any(axis=1) & exact
         size = np.where(fill, np.minimum(size, dirty - 1), 0)
         good = np.flatnonzero(~vain)
-        return moves.taken(
+        return moves.take(
             rows[good],
             left=np.where(fill, dirty - size, moves.left[rows])[good],
             stored=np.where(fill, size, dirty)[good],
-            price=(moves.price[rows] + layout.out_byte * size.sum(axis=1))[good],
+            dual=(moves.dual[rows] + layout.out_byte * size.sum(axis=1))[good],
             out=(moves.out[rows] + time)[good],
             rough=(moves.rough[rows] | ~fine | uneven)[good],
         )

@@ -1,4 +1,4 @@
-"""How far a search goes, and what it has looked at: a count, so that it ends the same way again."""
+"""Limits of a search, and its progress: a count, so that it ends the same way again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ AT_ONCE = 1 << 20
 _COMPARED, _CHOICES = 8, 10
 """Comparisons of two states, and choices for a move, that take as long as a move."""
 _SHARED = 4
-"""Moves that take as long as one in which stores share what is idle."""
+"""Moves that take as long as one in which stores share idle time."""
 
 
 class TooLargeError(Exception):
@@ -43,7 +43,7 @@ class Effort:
 
 
 class Work:
-    """What a search has looked at, and whether it has left out what could be better."""
+    """Progress of a search, and whether it has left out moves that could be better."""
 
     def __init__(self, effort: Effort, late: Callable[[], bool]) -> None:
         self.effort, self._late = effort, late
@@ -71,7 +71,7 @@ class Work:
         self.count(choices // _CHOICES)
 
     def share(self, moves: int) -> None:
-        """Count moves in which stores share what is idle."""
+        """Count moves in which stores share idle time."""
         self.count(_SHARED * moves)
 
     def compare(self, states: int) -> None:

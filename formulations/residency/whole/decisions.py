@@ -1,4 +1,4 @@
-"""Which decisions are open: what never fits, what always fits, what follows from another."""
+"""Which decisions are open: residency that never fits, always fits, or follows from another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.retention import Retention
 from formulations.reuse_intervals import steps_of
 from formulations.solver.program import Floats, ProgramBuilder
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.core.table import Bools, Ints
 
 _MOST_BITS = 400_000_000
@@ -37,7 +37,7 @@ class Decisions:
     count: int
 
     def chosen(self, uses: PagedIntervals, values: Floats) -> Retention:
-        """Return what a solution stands for."""
+        """Return the decisions of a solution."""
         padded = np.append(values, 0.0)
 
         def true(state: Ints) -> Bools:
@@ -47,7 +47,7 @@ class Decisions:
         return Retention.of(uses, true(self.resident), true(self.kept))
 
     def put(self, values: Floats, chosen: Retention) -> None:
-        """Write into a solution what was chosen."""
+        """Write the choices into a solution."""
         # A shared column is that of the interval.
         for state, answer in ((self.resident, chosen.resident), (self.kept, chosen.kept)):
             values[state[state >= 0]] = answer[state >= 0]
@@ -56,15 +56,15 @@ class Decisions:
 def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     """Open a column only where both answers may be best.
 
-    A tensor of one pass gains nothing from being resident at an access unless it also stays
+    A tensor of one fetch gains nothing from being resident at an access unless it also stays
     in an interval next to it; ``streams_cost`` (a,) marks the accesses at which it does gain.
     """
-    fixed = np.flatnonzero(uses.stationary)
-    needed = summed(uses.steps, uses.step[fixed], uses.pages[fixed])
+    fixed = np.flatnonzero(uses.required_resident)
+    needed = sum_up(uses.steps, uses.step[fixed], uses.pages[fixed])
     spare = uses.capacity_pages - needed
-    own = np.where(uses.stationary, uses.pages, 0)
+    own = np.where(uses.required_resident, uses.pages, 0)
     resident = np.where(uses.pages > spare[uses.step] + own, NO, OPEN)
-    resident[uses.stationary] = YES
+    resident[uses.required_resident] = YES
     kept = np.where(uses.crossed, OPEN, NO)
     intervals = np.flatnonzero(uses.crossed)
     least = _least(spare, uses.begin[intervals], uses.step[intervals])
@@ -92,7 +92,7 @@ def _least(values: Ints, begin: Ints, end: Ints) -> Ints:
 
 
 def _settle_free(uses: PagedIntervals, kept: Ints, resident: Ints) -> None:
-    """Say yes to what only touches steps in which everything fits."""
+    """Fix at 1 residency that only touches steps in which everything fits."""
     slack = uses.capacity_pages - uses.pages_of(kept != NO, resident != NO)
     free = slack >= 0
     resident[free[uses.step] & (resident == OPEN)] = YES
@@ -119,7 +119,7 @@ def _number(kept: Ints, resident: Ints, streams_cost: Bools) -> Decisions:
 
 
 def link(build: ProgramBuilder, decisions: Decisions) -> None:
-    """(W1) ``k_j <= x_j``, ``k_j <= x_(j-1)``: what is kept is resident at both ends."""
+    """(W1) ``k_j <= x_j``, ``k_j <= x_(j-1)``: kept tensors are resident at both ends."""
     interval = np.flatnonzero(decisions.kept >= 0)
     kept = np.concatenate((decisions.kept[interval], decisions.kept[interval]))
     resident = np.concatenate((decisions.resident[interval], decisions.resident[interval - 1]))
@@ -130,7 +130,7 @@ def link(build: ProgramBuilder, decisions: Decisions) -> None:
 
 
 class CapacityRows:
-    """(W3) ``sum_j pages_j (k_j + x_j) <= room_i`` of what is open, by step.
+    """(W3) ``sum_j pages_j (k_j + x_j) <= room_i`` of open decisions, by step.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class CapacityRows:
         self.pages = np.concatenate((uses.pages[interval][which], uses.pages[here]))
         taken = uses.pages_of(decisions.kept == YES, decisions.resident == YES)
         self.room = uses.capacity_pages - taken
-        self.needed = self._needed(uses, decisions)
+        self.needed = self._require(uses, decisions)
 
     def used(self, values: Floats) -> Floats:
         """Return (n,) the pages that a solution uses."""
@@ -162,7 +162,10 @@ class CapacityRows:
         return np.bincount(self.step, weights, self.room.size).astype(np.float64)
 
     def add(self, build: ProgramBuilder, where: Bools | None = None) -> None:
-        """(W3) in the steps needed, or in those ``where`` (n,), cut to what sizes can reach."""
+        """(W3) in the steps needed, or in those ``where`` (n,).
+
+        Cut to sums that sizes can reach.
+        """
         steps, room = self.needed, self.room
         if where is not None:
             steps = self.needed & where
@@ -175,16 +178,15 @@ class CapacityRows:
         row = build.rows(steps, upper=room)
         build.add(row[self.step], self.column, self.pages)
 
-    def _needed(self, uses: PagedIntervals, decisions: Decisions) -> Bools:
+    def _require(self, uses: PagedIntervals, decisions: Decisions) -> Bools:
         """Return (n,) the steps whose capacity row no other row implies.
 
-        A row that everything fits is not needed. What passes step ``i`` on its way is also in
-        both neighbors, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that
-        has no more room and each open access in ``i`` is decided by the interval after (before)
-        it.
+        A row that everything fits is not needed. Bytes that pass step ``i`` are also in both
+        neighbors, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that has no
+        more room and each open access in ``i`` is decided by the interval after (before) it.
         """
         room, kept, after = self.room, decisions.kept, _after(decisions.kept)
-        needed = summed(uses.steps, self.step, self.pages) > room
+        needed = sum_up(uses.steps, self.step, self.pages) > room
         follows, precedes = np.ones(uses.steps, bool), np.ones(uses.steps, bool)
         here = np.flatnonzero(decisions.resident >= 0)
         own = decisions.resident[here]
@@ -194,7 +196,7 @@ class CapacityRows:
         def settled(open_interval: Bools) -> Ints:
             """Return (n,) pages at ends of open intervals where the tensor is resident anyway."""
             at = np.flatnonzero(open_interval & (decisions.resident == YES))
-            return summed(uses.steps, uses.step[at], uses.pages[at])
+            return sum_up(uses.steps, uses.step[at], uses.pages[at])
 
         # Where a settled access meets an open interval, its pages are part of the other row only.
         arriving, leaving = room + settled(kept >= 0), room + settled(after >= 0)

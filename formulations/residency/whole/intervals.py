@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.reuse_intervals import ReuseIntervals, pages_in_steps
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
@@ -32,4 +32,4 @@ class PagedIntervals(ReuseIntervals):
         """Count pages (n,) if the accesses' tensors are ``kept`` and ``resident`` (a,)."""
         gap, here = np.flatnonzero(kept), np.flatnonzero(resident)
         held = pages_in_steps(self.steps, self.begin[gap], self.step[gap], self.pages[gap])
-        return held + summed(self.steps, self.step[here], self.pages[here])
+        return held + sum_up(self.steps, self.step[here], self.pages[here])

@@ -45,7 +45,7 @@ def dearest_set(value: Floats, pages: Ints, room: int) -> tuple[float, Bools]:
     return best[-1][1], np.array([bits >> item & 1 for item in range(value.size)], bool)
 
 
-def violated(knapsacks: Sequence[Knapsack], least: float) -> list[Floats | None]:
+def violate(knapsacks: Sequence[Knapsack], least: float) -> list[Floats | None]:
     """Return for each knapsack the row that its point breaks most, as weights (k,) of its items.
 
     A row is ``weights @ x <= 1``, and holds for every set that fits. None where none is broken by

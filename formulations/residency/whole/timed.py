@@ -18,12 +18,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.duals import Multipliers
 from formulations.residency.program.columns import ColumnKind, PathColumns
 from formulations.residency.program.master import Master
 from formulations.residency.whole.decisions import NO, YES, CapacityRows, Decisions, link, settle
-from formulations.residency.whole.retention import Retention, filled, repaired
-from formulations.residency.whole.transfers import HELD, TimedPlan, WholeCase, best_transfers
+from formulations.residency.whole.retention import Retention, fill, repair
+from formulations.residency.whole.transfers import (
+    HELD,
+    TimedResidencyPlan,
+    WholeCase,
+    best_transfers,
+)
 from formulations.solver.highs import solve_within
 from formulations.solver.program import Floats, ProgramBuilder, SolverResult
 from spmopt.core.table import Bools
@@ -48,8 +53,8 @@ class TimedProgram:
             CapacityRows(case.uses, self.decisions).add(base.builder, busy)
         self.program = base.builder.program()
 
-    def values(self, timed: TimedPlan) -> Floats:
-        """Return the solution that stands for what is kept and its transfers."""
+    def values(self, timed: TimedResidencyPlan) -> Floats:
+        """Return the solution of kept tensors and their transfers."""
         steps, columns, theirs = self.case.intervals.steps, self.built.columns, timed.built.columns
         values, primal = np.zeros(self.program.cost.size), timed.answer.primal
         if primal is None:
@@ -62,17 +67,17 @@ class TimedProgram:
 
 
 def search(
-    case: WholeCase, prices: Multipliers, starts: Sequence[Retention], keep: Floats
-) -> TimedPlan | None:
-    """Return the best plan found; None if time ran out before any.
+    case: WholeCase, duals: Multipliers, starts: Sequence[Retention], keep: Floats
+) -> TimedResidencyPlan | None:
+    """Return the best residency plan found; None if time ran out before any.
 
-    The columns come from ``prices`` (of the relaxation) and from those of the best choices so
+    The columns come from ``duals`` (of the relaxation) and from those of the best choices so
     far; as long as new columns help much, the integer program is solved again. ``keep`` (a,)
     ranks the intervals where the linear relaxation is indifferent.
     """
     steps = case.intervals.steps
-    columns = case.nearby(prices)
-    best: TimedPlan | None = None
+    columns = case.nearby(duals)
+    best: TimedResidencyPlan | None = None
 
     def offer(chosen: Retention) -> None:
         nonlocal best, columns
@@ -81,7 +86,7 @@ def search(
             best = timed
             case.request.report_incumbent(value=timed.value)
             columns = columns.union(timed.built.columns, steps)
-            columns = columns.union(case.nearby(timed.prices), steps)
+            columns = columns.union(case.nearby(timed.duals), steps)
 
     for start in starts:
         offer(start)
@@ -92,13 +97,13 @@ def search(
         answer = solve_within(replace(relaxed.program, integer=None), case.request)
         if answer.primal is None:
             break
-        offer(_guided(relaxed, answer.primal, keep))
+        offer(_guide(relaxed, answer.primal, keep))
         model = TimedProgram(case, columns, _busy(relaxed, answer.primal))
-        answer = _solved(case, model, best)
+        answer = _solve(case, model, best)
         if answer.primal is None or answer.objective is None:
             break
-        offer(repaired(case.uses, model.decisions.chosen(case.uses, answer.primal), keep))
-        value = answer.objective * model.built.price_unit * model.built.unit_bytes
+        offer(repair(case.uses, model.decisions.chosen(case.uses, answer.primal), keep))
+        value = answer.objective * model.built.dual_unit * model.built.unit_bytes
         if best is None or best.relaxed_value > value * (1 - _LEAST_GAIN):
             break
     return best
@@ -111,18 +116,18 @@ def _busy(model: TimedProgram, relaxed: Floats) -> Bools:
     return result
 
 
-def _guided(model: TimedProgram, relaxed: Floats, keep: Floats) -> Retention:
-    """Return what fits, most wanted by the linear relaxation first."""
+def _guide(model: TimedProgram, relaxed: Floats, keep: Floats) -> Retention:
+    """Return a set that fits, most wanted by the linear relaxation first."""
     uses, decisions = model.case.uses, model.decisions
     kept, resident = (
         np.where(state >= 0, relaxed[state], 0.0) for state in (decisions.kept, decisions.resident)
     )
     tie = 0.01 * keep / max(keep.max(initial=0.0), 1e-300)
-    return filled(uses, Retention.nothing(uses), kept + tie, resident + 0.01)
+    return fill(uses, Retention.nothing(uses), kept + tie, resident + 0.01)
 
 
-def _solved(case: WholeCase, model: TimedProgram, best: TimedPlan | None) -> SolverResult:
-    """Solve the integer program, from the best plan so far."""
+def _solve(case: WholeCase, model: TimedProgram, best: TimedResidencyPlan | None) -> SolverResult:
+    """Solve the integer program, from the best residency plan so far."""
     request = case.request
 
     def progress(value: float, bound: float) -> None:
@@ -140,20 +145,22 @@ def _solved(case: WholeCase, model: TimedProgram, best: TimedPlan | None) -> Sol
 
 
 def _decide(case: WholeCase, build: ProgramBuilder) -> Decisions:
-    """Add columns for what may be either; what never fits is settled, all else is open."""
+    """Add columns for open decisions; tensors that never fit are settled, all else is open."""
     uses = case.uses
     useful = uses.live | uses.live_after
     settled = settle(uses, streams_cost=useful)
-    open_ = useful & ~uses.stationary & (settled.resident != NO)
+    open_ = useful & ~uses.required_resident & (settled.resident != NO)
     resident = build.columns(open_, upper=1.0, integer=True)
     kept = build.columns(uses.crossed & (settled.kept != NO), upper=1.0, integer=True)
     return Decisions(
-        kept=kept, resident=np.where(uses.stationary, YES, resident), count=build.column_count
+        kept=kept,
+        resident=np.where(uses.required_resident, YES, resident),
+        count=build.column_count,
     )
 
 
 def _stream(case: WholeCase, base: Master, decisions: Decisions) -> None:
-    """(W4) ``stream_j = s_j (1 - x_j)``: what is not resident is streamed in full."""
+    """(W4) ``stream_j = s_j (1 - x_j)``: non-resident tensors are streamed in full."""
     column = np.flatnonzero(base.columns.kind == ColumnKind.STREAM)
     access = base.columns.access[column]
     size = case.intervals.size_bytes[access] / base.unit_bytes

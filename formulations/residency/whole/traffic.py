@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.residency.byte_prices import BytePrices
+from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.whole.decisions import NO, YES, CapacityRows, Decisions, link, settle
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.retention import Retention, filled, repaired
-from formulations.residency.whole.savings import byte_prices, savings
+from formulations.residency.whole.retention import Retention, fill, repair
+from formulations.residency.whole.savings import byte_duals, savings
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.scheduler import Request
@@ -29,7 +29,7 @@ Better = Callable[[float | None, float], None]
 
 
 class TrafficProgram:
-    """Minimize what the bytes over the channel cost, in units of ``unit`` objective units.
+    """Minimize the cost of bytes over the channel, in units of ``unit`` objective units.
 
     Columns: ``k_j`` the interval of access ``j`` is kept, ``x_j`` its tensor is resident in its
     step, ``w_v`` version ``v`` is stored::
@@ -43,10 +43,10 @@ class TrafficProgram:
     number at the access that writes the version, or ``NO`` or ``YES``.
     """
 
-    def __init__(self, uses: PagedIntervals, prices: BytePrices) -> None:
-        absent, back, store_price = byte_prices(uses, prices)
+    def __init__(self, uses: PagedIntervals, duals: ByteDuals) -> None:
+        absent, back, store_dual = byte_duals(uses, duals)
         self.uses = uses
-        self.savings = savings(uses, prices)
+        self.savings = savings(uses, duals)
         self.decisions = settle(uses, streams_cost=absent > 0)
         self.store = _stores(uses, self.decisions)
         self.capacity = CapacityRows(uses, self.decisions)
@@ -56,17 +56,17 @@ class TrafficProgram:
         priced = (
             (self.decisions.kept, -back),
             (self.decisions.resident, -absent),
-            (self.store, store_price),
+            (self.store, store_dual),
         )
-        for state, price in priced:
-            constant += int(price[state == YES].sum())
-            np.add.at(cost, state[state >= 0], price[state >= 0])
+        for state, dual in priced:
+            constant += int(dual[state == YES].sum())
+            np.add.at(cost, state[state >= 0], dual[state >= 0])
         unit = int(np.gcd.reduce(cost)) or 1
-        self.unit = unit * prices.unit
+        self.unit = unit * duals.unit
         self._cost, self._offset = cost / unit, constant / unit
 
     def program(self, where: Bools | None = None) -> Program:
-        """Return all rows; or of (W3) only those ``where`` (n,), cut to what can be filled."""
+        """Return all rows; or of (W3) only those ``where`` (n,), cut to sums that can be filled."""
         build = ProgramBuilder()
         build.columns(self._cost.size, cost=self._cost, upper=1.0, integer=True)
         link(build, self.decisions)
@@ -75,19 +75,19 @@ class TrafficProgram:
         return build.program(by_rows=True, offset=self._offset)
 
     def cost(self, chosen: Retention) -> float:
-        """Return the cost of what fits, in units."""
+        """Return the cost of a set that fits, in units."""
         return float(self._cost @ self.values(chosen) + self._offset)
 
     def values(self, chosen: Retention) -> Floats:
-        """Return the solution that stands for what fits."""
+        """Return the solution of a set that fits."""
         values = np.zeros(self._cost.size)
         self.decisions.put(values, chosen)
         own = self.store >= 0
-        values[self.store[own]] = chosen.dropped(self.uses)[own]
+        values[self.store[own]] = chosen.drop(self.uses)[own]
         return values
 
     def chosen(self, values: Floats) -> Retention:
-        """Return what a solution stands for, without residency that saves nothing."""
+        """Return the decisions of a solution, without residency that saves nothing."""
         return self.decisions.chosen(self.uses, values)
 
 
@@ -118,7 +118,7 @@ def _store(build: ProgramBuilder, uses: PagedIntervals, decisions: Decisions, st
 
 @dataclass(frozen=True, kw_only=True)
 class TrafficSolution:
-    """What fits, their cost and the best bound, in units of the model."""
+    """A set that fits, its cost and the best bound, in units of the model."""
 
     chosen: Retention
     cost: float
@@ -140,7 +140,7 @@ def search(
     has all. A tolerance finer than ``_COARSE`` is asked for once a coarse solution breaks none.
     """
     request.report("relaxing", None)
-    relaxed = _solved(replace(model.program(), integer=None), request, better)
+    relaxed = _solve(replace(model.program(), integer=None), request, better)
     start = model.chosen(model.values(start))
     found = TrafficSolution(
         chosen=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver
@@ -153,8 +153,8 @@ def search(
         if not left:
             where[:], tolerance = True, request.tolerance
         program = model.program(where)
-        answer = _solved(program, request, better, tolerance, model.values(found.chosen))
-        found, broken = _taken(model, found, answer)
+        answer = _solve(program, request, better, tolerance, model.values(found.chosen))
+        found, broken = _take(model, found, answer)
         better(found.cost, found.bound)
         where |= broken
         if not broken.any():
@@ -164,7 +164,7 @@ def search(
     return found
 
 
-def _solved(
+def _solve(
     program: Program,
     request: Request,
     better: Better,
@@ -191,10 +191,10 @@ def _busy(model: TrafficProgram, relaxed: SolverResult) -> Bools:
     return busy if busy.sum() <= _FEW * capacity.needed.sum() else capacity.needed.copy()
 
 
-def _taken(
+def _take(
     model: TrafficProgram, found: TrafficSolution, answer: SolverResult
 ) -> tuple[TrafficSolution, Bools]:
-    """Keep what is better of an answer; (n,) the capacity rows that its solution breaks."""
+    """Keep the better parts of an answer; (n,) the capacity rows that its solution breaks."""
     capacity = model.capacity
     found = replace(found, bound=max(found.bound, answer.bound), solver=answer.solver)
     if answer.primal is None:
@@ -204,7 +204,7 @@ def _taken(
     chosen = model.chosen(values)
     if not chosen.fits(model.uses):
         keep, enter = model.savings.keep, model.savings.enter
-        chosen = filled(model.uses, repaired(model.uses, chosen, keep), keep, enter)
+        chosen = fill(model.uses, repair(model.uses, chosen, keep), keep, enter)
         chosen = model.chosen(model.values(chosen))
     cost = model.cost(chosen)
     if cost < found.cost:

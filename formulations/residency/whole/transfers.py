@@ -1,4 +1,4 @@
-"""The best loads and stores for what is kept: a linear program, its columns generated."""
+"""The best loads and stores for kept tensors: a linear program, its columns generated."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from math import inf
 
 import numpy as np
 
-from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
+from formulations.residency.bound.duals import CostCoefficients, MoveDuals, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import profiles
-from formulations.residency.pages.rounding import to_plan
+from formulations.residency.pages.rounding import to_residency_plan
 from formulations.residency.program.columns import ColumnKind, PathColumns, candidates
 from formulations.residency.program.master import Master
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.retention import Retention
 from formulations.solver.highs import Option, interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
-from spmopt.assemble.cost import plan_value
+from spmopt.assemble.cost import residency_plan_value
 from spmopt.assemble.index import resident_bytes
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 HELD = (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN, ColumnKind.CLEAN)
-_DEPTH = 2  # levels of steps per interval and prices
+_DEPTH = 2  # levels of steps per interval and dual values
 _ROUNDS = 3
 _SIMPLEX: Mapping[str, Option] = {"solver": "simplex"}
 _SMALL = 3_000  # columns up to which a vertex, of which rounding spoils less, is as fast
 
 
 class WholeCase:
-    """An instance in one mode an operation, as everything here needs it.
+    """A problem in one mapping an operation, as everything here needs it.
 
     Accesses are arranged by tensor (``uses``), where time counts also by rank (``intervals``).
-    A plan of value ``enough`` needs no further search.
+    A residency plan of value ``enough`` needs no further search.
     """
 
     enough = -inf
 
-    def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
-        self.instance, self.request, self.line = instance, request, line
-        self.uses = PagedIntervals(instance.machine, line)
+    def __init__(self, problem: Problem, request: Request, line: Timeline) -> None:
+        self.problem, self.request, self.line = problem, request, line
+        self.uses = PagedIntervals(problem.machine, line)
 
     @cached_property
     def intervals(self) -> RankedIntervals:
@@ -60,15 +60,15 @@ class WholeCase:
 
     @cached_property
     def coefficients(self) -> CostCoefficients:
-        """Figures for prices."""
-        return CostCoefficients(self.instance, self.line, self.request.objective)
+        """Figures for dual values."""
+        return CostCoefficients(self.problem, self.line, self.request.objective)
 
     def master(self, columns: PathColumns) -> Master:
         """Return the compact program over ``columns``."""
-        page_bytes = self.instance.machine.page_bytes
+        page_bytes = self.problem.machine.page_bytes
         return Master(self.intervals, self.coefficients, columns, page_bytes=page_bytes)
 
-    def nearby(self, prices: Multipliers, depth: int = _DEPTH) -> PathColumns:
+    def nearby(self, duals: Multipliers, depth: int = _DEPTH) -> PathColumns:
         """Take everything at accesses, and in each interval the cheapest steps for load and store.
 
         Each level of ``depth`` adds the cheapest steps to the left and right of those before.
@@ -78,11 +78,11 @@ class WholeCase:
             del kind
             return np.full(at.size, np.inf)
 
-        at_step = MovePrices(self.coefficients, prices)
+        at_step = MoveDuals(self.coefficients, duals)
         found = candidates(self.intervals, at_step, depth, anything)
         return found.union(PathColumns.empty(), self.intervals.steps)
 
-    def allowed(self, columns: PathColumns, chosen: Retention) -> Bools:
+    def allow(self, columns: PathColumns, chosen: Retention) -> Bools:
         """Return (c,) the columns that are left open."""
         access, before = columns.access, self.intervals.previous[columns.access]
         resident, kept = chosen.resident[self.use], chosen.kept[self.use]
@@ -101,31 +101,36 @@ class WholeCase:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TimedPlan:
-    """What is kept, with its transfers: a legal plan, its exact value, and the program's answer."""
+class TimedResidencyPlan:
+    """Kept tensors, with their transfers.
+
+    A legal plan, its exact value, and the program's answer.
+    """
 
     chosen: Retention
-    plan: Plan
+    residency_plan: ResidencyPlan
     value: Fraction
     built: Master
     answer: SolverResult
-    prices: Multipliers
+    duals: Multipliers
 
     @property
     def relaxed_value(self) -> float:
         """Objective of the linear program: before rounding to pages and whole cycles."""
-        unit = self.built.price_unit * self.built.unit_bytes
+        unit = self.built.dual_unit * self.built.unit_bytes
         return unit * (self.answer.objective or 0.0)
 
 
-def best_transfers(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedPlan | None:
-    """Return loads and stores of least objective for what is kept; None if time ran out.
+def best_transfers(
+    case: WholeCase, chosen: Retention, columns: PathColumns
+) -> TimedResidencyPlan | None:
+    """Return loads and stores of least objective for kept tensors; None if time ran out.
 
-    Starts from ``columns``; the prices of each program name the steps that the next one adds.
+    Starts from ``columns``; the dual values of each program name the steps that the next one adds.
     """
-    best: TimedPlan | None = None
+    best: TimedResidencyPlan | None = None
     for _ in range(_ROUNDS):
-        timed = _solved(case, chosen, columns.take(case.allowed(columns, chosen)))
+        timed = _solve(case, chosen, columns.take(case.allow(columns, chosen)))
         if timed is None:
             break
         gained = best is None or timed.relaxed_value < best.relaxed_value * (1 - 1e-6)
@@ -133,40 +138,40 @@ def best_transfers(case: WholeCase, chosen: Retention, columns: PathColumns) -> 
             best = timed
         if not gained or case.request.remaining_s() <= 0:
             break
-        columns = columns.union(case.nearby(timed.prices), case.intervals.steps)
+        columns = columns.union(case.nearby(timed.duals), case.intervals.steps)
     return best
 
 
-def _solved(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedPlan | None:
+def _solve(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedResidencyPlan | None:
     built, request = case.master(columns), case.request
     options = interior_point(1e-8) if len(columns) > _SMALL else _SIMPLEX
     answer = solve_within(built.program, request, options=options)
     if answer.primal is None or answer.row_dual is None or not answer.feasible:
         return None
-    plan = _plan(case, built, answer)
-    if plan is None:
+    residency_plan = _residency_plan(case, built, answer)
+    if residency_plan is None:
         return None
-    return TimedPlan(
+    return TimedResidencyPlan(
         chosen=chosen,
-        plan=plan,
-        value=plan_value(case.instance, plan, request.objective),
+        residency_plan=residency_plan,
+        value=residency_plan_value(case.problem, residency_plan, request.objective),
         built=built,
         answer=answer,
-        prices=built.multipliers(answer),
+        duals=built.multipliers(answer),
     )
 
 
-def _plan(case: WholeCase, built: Master, answer: SolverResult) -> Plan | None:
+def _residency_plan(case: WholeCase, built: Master, answer: SolverResult) -> ResidencyPlan | None:
     """Round to pages; None unless every tensor is whole wherever it is used."""
     line = case.line
-    plan = to_plan(
+    residency_plan = to_residency_plan(
         profiles(case.intervals, built.columns, built.amounts(answer)),
         np.zeros(line.steps),
-        page_bytes=case.instance.machine.page_bytes,
+        page_bytes=case.problem.machine.page_bytes,
         capacity_pages=case.uses.capacity_pages,
     )
-    if plan is None:
+    if residency_plan is None:
         return None
-    resident = resident_bytes(plan.residency, line.step, line.tensor)
+    resident = resident_bytes(residency_plan.residency, line.step, line.tensor)
     whole = (resident == 0) | (resident == line.size_bytes[line.tensor])
-    return plan if whole.all() else None
+    return residency_plan if whole.all() else None

@@ -1,1 +1,1 @@
-"""Windows of steps under global prices, one after the other, in place of one big program."""
+"""Windows of steps under global dual values, one after the other, in place of one big program."""

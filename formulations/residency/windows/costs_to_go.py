@@ -1,36 +1,36 @@
-"""What bytes on chip save after a window: costs to go at given prices."""
+"""Savings of bytes on chip after a window: costs to go at given dual values."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.bound.dual import Dual
+from formulations.residency.bound.dual import DualFunction
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 
 
 class CostsToGo:
-    """Costs to go of a byte at a step within an interval, by the prices of a dual.
+    """Costs to go of a byte at a step within an interval, by the dual values of a dual.
 
     Attributes
     ----------
     loaded, stored : (n,)
-        Price of a byte moved in each step, the objective's too.
+        Dual value of a byte moved in each step, the objective's too.
     held_before : (n + 1,)
-        Price of a byte held in all steps before.
+        Dual value of a byte held in all steps before.
     """
 
-    def __init__(self, dual: Dual) -> None:
-        prices, coefficients = dual.prices, dual.coefficients
+    def __init__(self, dual: DualFunction) -> None:
+        duals, coefficients = dual.duals, dual.coefficients
         self.intervals, back = dual.intervals, dual.back
         # The rest of the dual is not kept.
         self._dirty, self._clean, self._gone = back.dirty_in, back.clean_in, back.gone_in
-        self.loaded = prices.load + coefficients.in_byte
-        self.stored = prices.store + coefficients.out_byte
-        self.held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
+        self.loaded = duals.load + coefficients.in_byte
+        self.stored = duals.store + coefficients.out_byte
+        self.held_before = np.concatenate(([0.0], np.cumsum(duals.spm)))
 
     def beyond(self, step: int, ends: Ints) -> tuple[Floats, Floats]:
-        """Return what a dirty and a clean byte cost more than one in DRAM only (e,).
+        """Return the extra cost of a dirty and a clean byte over one in DRAM only (e,).
 
         ``ends`` are accesses at or after ``step``, which ends no interval of theirs before.
         """
@@ -50,16 +50,16 @@ class CostsToGo:
         return np.minimum(stays, drop + gone) - gone, clean - gone
 
     def final(self, step: int) -> float:
-        """Return what it costs to store a byte at or after ``step``, held until then."""
+        """Return the cost of storing a byte at or after ``step``, held until then."""
         before = self.held_before[step + 1 :] - self.held_before[step]
         return float((self.stored[step:] + before).min())
 
     def drops(self, begin: int, end: int) -> Floats:
-        """Return what storing a byte costs in each step of a window, held since its first."""
+        """Return the cost of storing a byte in each step of a window, held since its first."""
         return self.stored[begin:end] + self.held_before[begin + 1 : end + 1]
 
     def loads(self, begin: int, end: int) -> Floats:
-        """Return what loading a byte costs in each step, up to what does not depend on it."""
+        """Return the cost of loading a byte in each step, up to a constant."""
         return self.loaded[begin:end] - self.held_before[begin:end]
 
 

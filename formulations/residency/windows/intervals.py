@@ -1,4 +1,4 @@
-"""What a window of steps sees of the accesses, in numbers of its own."""
+"""Accesses that a window of steps sees, in local numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class WindowNumbers:
     place : (a,)
         Local number of an access, or that which carries its final bytes; -1 outside.
     carrier : (a,)
-        Local number of what carries bytes into the interval that an access ends; -1 of none.
+        Local number of the interval that carries bytes into the one that an access ends; -1 of
+        none.
     """
 
     def __init__(self, intervals: RankedIntervals) -> None:
@@ -36,7 +37,7 @@ class WindowNumbers:
     def window(
         self, begin: int, end: int, carried: Ints, last: Ints, entered: Ints
     ) -> WindowIntervals:
-        """Number what the window [begin, end) sees, until ``forget``.
+        """Number the accesses that the window [begin, end) sees, until ``forget``.
 
         Parameters
         ----------
@@ -74,7 +75,7 @@ class WindowNumbers:
 class WindowIntervals(ReuseIntervals):
     """Accesses (l,) as the compact program takes them, steps counted from the window's first.
 
-    First come *carriers*, in step -1: they stand for what the past has left on chip, in the
+    First come *carriers*, in step -1: they stand for bytes that the past has left on chip, in the
     intervals that are open and of tensors without a further access. Then the accesses in the
     window; at last, in the step after it, those that *end* intervals it has a say in.
 
@@ -108,11 +109,11 @@ class WindowIntervals(ReuseIntervals):
         self.inner = self.carriers + inner.size
         self.origin = origin = np.concatenate((carried, last, inner, ends))
         self.size_bytes = intervals.size_bytes[origin]
-        self.passes = intervals.passes[origin]
+        self.fetches = intervals.fetches[origin]
         self.step = np.minimum(intervals.step[origin] - begin, self.steps)
         self.begin = np.maximum(intervals.begin[origin] - begin, 0)
         self.kind = intervals.kind[origin]
-        self.stationary = intervals.stationary[origin]
+        self.required_resident = intervals.required_resident[origin]
         self.dirty, self.live_after = intervals.dirty[origin], intervals.live_after[origin]
         self.absent = intervals.absent[origin]
         self.live, self.final = intervals.live[origin], intervals.final[origin]
@@ -122,6 +123,6 @@ class WindowIntervals(ReuseIntervals):
         self.step[carriers], self.begin[carriers] = -1, 0
         self.kind[carriers], self.dirty[carriers] = Access.READ, True
         self.live_after[carriers] = True
-        self.absent[carriers] = self.stationary[carriers] = False
+        self.absent[carriers] = self.required_resident[carriers] = False
         self.final[: self.carried] = self.final[self.inner :] = False
         self.followed[self.inner :] = False

@@ -1,4 +1,4 @@
-"""What a sweep has decided, and what it has left on chip."""
+"""Decisions of a sweep, and the bytes that it has left on chip."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
     Usage,
-    needed,
     of_kind,
+    require,
 )
 from formulations.residency.windows.intervals import WindowIntervals
 from formulations.residency.windows.window import CarriedBytes, KeptBytes
@@ -52,20 +52,20 @@ NOTHING = Amounts(columns=PathColumns.empty(), size_bytes=np.empty(0))
 
 
 class State:
-    """What is on chip before a step.
+    """Bytes on chip before a step.
 
     Attributes
     ----------
     step
-        What has its event before it is decided.
+        Step before which events are decided.
     open, last
         Accesses that end intervals with bytes on chip; last accesses of tensors still dirty.
     dirty, clean, final : (a,)
         Bytes newer than DRAM and valid there, in the interval that an access ends; newer ones
         after a last access.
     parcels
-        Columns that the clean bytes came by. What a later window gives up of them never came,
-        or was stored and then left.
+        Columns that the clean bytes came by. Those that a later window evicts never came, or were
+        stored and then left.
     """
 
     def __init__(self, intervals: RankedIntervals, step: int = 0) -> None:
@@ -77,7 +77,10 @@ class State:
 
     @classmethod
     def at(cls, intervals: RankedIntervals, step: int, amounts: Amounts) -> tuple[Self, Amounts]:
-        """Take what ``amounts`` of all steps leave on chip before one; with what comes later."""
+        """Take the bytes that ``amounts`` of all steps leave on chip before one.
+
+        With later arrivals.
+        """
         state, columns = cls(intervals, step), amounts.columns
         kind, access = columns.kind, columns.access
         final, used = kind == ColumnKind.FINAL, intervals.step[access]
@@ -106,7 +109,7 @@ class State:
         return CarriedBytes(dirty=dirty, clean=clean)
 
     def kept(self, window: WindowIntervals) -> KeptBytes:
-        """Return what a window that ends here has to leave."""
+        """Return the bytes that a window that ends here has to leave."""
         ends = np.zeros(window.origin.size, bool)
         ends[window.inner :] = True
         last = ~ends
@@ -120,7 +123,7 @@ class State:
     def advance(
         self, window: WindowIntervals, columns: PathColumns, use: Usage, amounts: Floats, until: int
     ) -> None:
-        """Fix what happens before step ``until`` by the amounts of a window's columns (c,)."""
+        """Fix the events before step ``until`` by the amounts of a window's columns (c,)."""
         some = amounts > _LEAST_BYTES
         kind, local, amount = columns.kind[some], columns.access[some], amounts[some]
         at, width = until - window.first_step, window.steps
@@ -179,7 +182,7 @@ class State:
     def _carry(
         self, window: WindowIntervals, local: Ints, amount: Floats, dirty: Bools, final: Bools
     ) -> None:
-        """Sum up what is on chip."""
+        """Sum up bytes on chip."""
         self.dirty[self.open] = self.clean[self.open] = 0.0
         self.final[self.last] = 0.0
         count = window.origin.size
@@ -194,18 +197,18 @@ class State:
         self.last = window.origin[rows]
         self.final[self.last] = ended[rows]
 
-    def decided(self) -> Amounts:
-        """Return all that happens before ``step``, and nothing of what is on chip then."""
+    def decide(self) -> Amounts:
+        """Return all events before ``step``, and none of the bytes on chip then."""
         return Amounts.together(NOTHING, *self._done)
 
-    def streamed(self, end: int) -> Amounts:
-        """Return what is decided, and what comes then without anything on chip, until ``end``.
+    def stream(self, end: int) -> Amounts:
+        """Return the decisions, and the continuation without anything on chip, until ``end``.
 
         Bytes newer than DRAM are stored in the step before ``step``, by the access there if it is
         in that step that they came.
         """
         intervals, step = self.intervals, self.step
-        done = self.decided()
+        done = self.decide()
         parcels = self.parcels
         cleaned = parcels.take(parcels.columns.kind == ColumnKind.CLEAN)
         dropped = Amounts(
@@ -240,7 +243,7 @@ class State:
                 ),
                 size_bytes=done.size_bytes,
             )
-        rest = needed(intervals)
+        rest = require(intervals)
         used = intervals.step[rest.access]
         rest = rest.take((used >= step) & (used < end))
         sizes = intervals.size_bytes[rest.access].astype(np.float64)

@@ -9,7 +9,7 @@ from threading import Event
 
 import numpy as np
 
-from formulations.residency.bound.dual import Dual
+from formulations.residency.bound.dual import DualFunction
 from formulations.residency.program.columns import AT_ACCESS, ColumnKind, PathColumns
 from formulations.residency.program.master import room
 from formulations.residency.windows.costs_to_go import CostsToGo
@@ -54,8 +54,8 @@ class ColumnsByStep:
 class Span:
     """Steps of a window: those that it decides, those beyond that the next one decides anew.
 
-    Of every ``part`` steps the cheapest one is recourse. What a window leaves dirty leaves the chip
-    in the next step at the latest, so that the window must have found room there: without any
+    Of every ``part`` steps the cheapest one is recourse. Bytes that a window leaves dirty leave the
+    chip in the next step at the latest, so that the window must have found room there: without any
     overlap the next one may have no solution.
 
     Raises
@@ -74,11 +74,11 @@ class Span:
 
 
 class Sweep:
-    """Decides columns window by window under the prices of a dual."""
+    """Decides columns window by window under the dual values of a dual."""
 
     def __init__(
         self,
-        dual: Dual,
+        dual: DualFunction,
         columns: PathColumns,
         *,
         page_bytes: int,
@@ -92,7 +92,7 @@ class Sweep:
         self.room = room(self.intervals, self.coefficients, page_bytes, margin)
 
     def run(self, request: Request) -> Amounts:
-        """Return the bytes of columns; what there was no time for streams.
+        """Return the bytes of columns; operands without time to load stream.
 
         The steps are decided in parts, each as if nothing were on chip before it; how many there
         are does not depend on the threads, so that neither do schedules.
@@ -114,10 +114,10 @@ class Sweep:
         amounts = Amounts.together(*found)
         if all(part.state.step == part.end for part in parts):
             for cut in cuts[1:-1]:
-                amounts = self.joined(cut, amounts, request)
+                amounts = self.join(cut, amounts, request)
         return amounts
 
-    def joined(self, cut: int, amounts: Amounts, request: Request) -> Amounts:
+    def join(self, cut: int, amounts: Amounts, request: Request) -> Amounts:
         """Decide the steps about a cut anew, so that bytes may stay on chip there."""
         intervals, width = self.intervals, self.span.decided
         begin, end = max(cut - width, 0), min(cut + width, intervals.steps)
@@ -129,7 +129,7 @@ class Sweep:
         own = ColumnsByStep(intervals.steps, intervals.step, amounts.columns)
         if not part.advance(request, own, after):
             return amounts
-        return Amounts.together(state.decided(), state.parcels, later)
+        return Amounts.together(state.decide(), state.parcels, later)
 
 
 class SweepPart:
@@ -146,7 +146,7 @@ class SweepPart:
             if request.remaining_s() <= 0 or not self.advance(request):
                 break
         whole = self.state.step == self.sweep.intervals.steps
-        return self.state.decided() if whole else self.state.streamed(self.end)
+        return self.state.decide() if whole else self.state.stream(self.end)
 
     def advance(
         self, request: Request, own: ColumnsByStep | None = None, after: State | None = None

@@ -1,4 +1,4 @@
-"""The compact program of a window: its own rows, what the past left, what the future pays."""
+"""The compact program of a window: its own rows, bytes of the past, costs to go."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.bound.prices import CostCoefficients
+from formulations.residency.bound.duals import CostCoefficients
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.program.columns import ColumnKind, PathColumns, Usage, of_keys, of_kind
 from formulations.residency.program.master import Bounds, Master
@@ -41,7 +41,7 @@ class KeptBytes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EndCosts:
-    """What a byte at the window's end costs more than one in DRAM only.
+    """Extra cost of a byte at the window's end over one in DRAM only.
 
     ``dirty`` and ``clean`` (l,) are valid at the window's ends; ``final`` after a last access.
     """
@@ -52,7 +52,7 @@ class EndCosts:
 
     @staticmethod
     def keeping(window: WindowIntervals, kept: KeptBytes) -> EndCosts:
-        """Have columns of what is to be kept alone; rows say how much that is."""
+        """Have columns of kept bytes alone; rows say how much that is."""
         dirty = np.zeros(window.origin.size)
         dirty[window.inner :] = np.where(kept.dirty > 0, 0.0, np.inf)[window.inner :]
         return EndCosts(dirty=dirty, clean=np.where(kept.clean > 0, -1.0, 0.0), final=0.0)
@@ -124,7 +124,7 @@ class WindowProgram(Master):
         dirty = end & (kind == ColumnKind.HOLD_DIRTY)
         at_end[dirty] = self.beyond.dirty[access[dirty]]
         at_end[later] = self.beyond.final
-        return cost + at_end / self.price_unit
+        return cost + at_end / self.dual_unit
 
     @property
     def window(self) -> WindowIntervals:
@@ -184,8 +184,8 @@ def window_columns(
 ) -> PathColumns:
     """Return the columns of a window.
 
-    ``pool`` are those with their event in the window, in local numbers. They lack what only
-    bytes off the paths at the prices need: recourse, in every ``part`` steps.
+    ``pool`` are those with their event in the window, in local numbers. They lack rows that only
+    bytes off the paths at the dual values need: recourse, in every ``part`` steps.
     """
     carriers, previous, width = window.carriers, window.previous, window.steps
     real = np.arange(window.origin.size) >= carriers
@@ -211,12 +211,12 @@ def window_columns(
     if ended < to_go.stored.size:
         parts.append(of_kind(ColumnKind.FINAL, np.flatnonzero(last), width))
     parts += _recourse(window, np.flatnonzero(newer), to_go, part)
-    parts += _at_once(window, np.flatnonzero(newer & from_past))
+    parts += _run_parallel(window, np.flatnonzero(newer & from_past))
     return of_keys([part.key(width + 1) for part in parts], width + 1)
 
 
-def _at_once(window: WindowIntervals, newer: Ints) -> list[PathColumns]:
-    """Return columns by which what the past left dirty leaves in the first step.
+def _run_parallel(window: WindowIntervals, newer: Ints) -> list[PathColumns]:
+    """Return columns by which dirty bytes of the past leave in the first step.
 
     The window before had room for it in that step, so that no window is infeasible.
     """

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from threading import Timer
 from types import FrameType
 
-from spmopt.experiments.interrupts import endings_as_interrupt, handled
+from spmopt.experiments.interrupts import endings_as_interrupt, handle_signals
 
 _SOON_S = 0.01
 
@@ -36,7 +36,7 @@ def leaving() -> Iterator[Callable[[], bool]]:
         pressed = True
         raise Interrupted
 
-    with handled([signal.SIGINT], handle), endings_as_interrupt(), _again():
+    with handle_signals([signal.SIGINT], handle), endings_as_interrupt(), _again():
         yield lambda: pressed
 
 
@@ -81,7 +81,7 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         pressed = True
         print_message("interrupted: the best so far follows; press Ctrl-C again to leave at once")
 
-    with handled([signal.SIGINT], handle):
+    with handle_signals([signal.SIGINT], handle):
         yield lambda: pressed
 
 

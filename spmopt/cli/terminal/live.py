@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # it would load numpy
 
 CLAIMED = "~ as the search claims it: verified, and evaluated exactly, at the end"
 OF_CLASS = "* of the scheduler's own class of schedules only"
-OF_COVERS = "^ whatever is computed in pieces; bounds without it are of the list as given"
+OF_FUSION_PLANS = "^ whatever is fused; bounds without it are layer by layer"
 _NONE = ""
 Number = Fraction | float
 Show = Callable[[Number], str]
@@ -35,8 +35,8 @@ class _Row:
     other_order: bool = False
     other_class: bool = False
     class_bound: Number | None = None
-    of_covers: bool = False
-    cover_bound: Number | None = None
+    of_fusion_plans: bool = False
+    fusion_bound: Number | None = None
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Live:
     """How the searches of one comparison stand; news come from any thread.
 
     ``show`` formats values; the bound is one for all that run the operations as listed. Who
-    chooses a cover has a bound of its own.
+    chooses a fusion plan has a bound of its own.
     """
 
     show: Show = str
@@ -61,14 +61,14 @@ class Live:
         with self._lock:
             row = self._row(news.scheduler)
             value, bound = news.value, news.bound
-            row.of_covers |= news.of_covers
+            row.of_fusion_plans |= news.of_fusion_plans
             if value is not None and _counts((value, news.verified), (row.value, row.verified), lt):
                 row.value, row.verified = value, news.verified
                 row.other_order, row.other_class = news.other_order, news.other_class
             if bound is not None and news.of_class:
                 row.class_bound = max(bound, row.class_bound or bound)
-            elif bound is not None and news.of_covers:
-                row.cover_bound = max(bound, row.cover_bound or bound)
+            elif bound is not None and news.of_fusion_plans:
+                row.fusion_bound = max(bound, row.fusion_bound or bound)
             elif bound is not None and _counts(
                 (bound, news.certified), (self._bound, self._certified), gt
             ):
@@ -90,7 +90,7 @@ class Live:
     def notes(self) -> list[str]:
         """Return what the marks in the rows mean."""
         text = "".join("".join(row[1:]) for row in self.rows())
-        return [note for note in (CLAIMED, OF_CLASS, OF_COVERS) if note[0] in text]
+        return [note for note in (CLAIMED, OF_CLASS, OF_FUSION_PLANS) if note[0] in text]
 
     @property
     def has_schedule(self) -> bool:
@@ -102,7 +102,7 @@ class Live:
         spent = seconds((row.ended_s or self.clock()) - row.began_s)
         value = _NONE
         if row.value is not None:
-            value = _marked(self.show(row.value), claimed=not row.verified)
+            value = _mark(self.show(row.value), claimed=not row.verified)
         bound, mark, certified = self._bound_of(row)
         if bound is None:
             return (value, _NONE, _NONE, spent)
@@ -110,13 +110,13 @@ class Live:
         gap = _NONE
         if row.value is not None and bound > 0:
             over = max(0.0, float(row.value) / float(bound) - 1)
-            gap = _marked(percent(over, fill=True), claimed=claimed or not row.verified)
-        return (value, _marked(self.show(bound), claimed=claimed) + mark, gap, spent)
+            gap = _mark(percent(over, fill=True), claimed=claimed or not row.verified)
+        return (value, _mark(self.show(bound), claimed=claimed) + mark, gap, spent)
 
     def _bound_of(self, row: _Row) -> tuple[Number | None, str, bool]:
         """Return the bound that a row is held against, its mark, and whether it is certain."""
-        if row.of_covers:
-            return row.cover_bound, OF_COVERS[0], False
+        if row.of_fusion_plans:
+            return row.fusion_bound, OF_FUSION_PLANS[0], False
         if self._is_of_class(row):
             return row.class_bound, OF_CLASS[0], False
         return None if row.other_order else self._bound, "", self._certified
@@ -138,5 +138,5 @@ def _counts(
     return known is None or better(value, known) or (certain and not was_certain)
 
 
-def _marked(text: str, *, claimed: bool) -> str:
+def _mark(text: str, *, claimed: bool) -> str:
     return f"~{text}" if claimed else text

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from spmopt.cli.codes import Code
-from spmopt.cli.terminal.streams import discard, escaped
-from spmopt.core.border import shortened
+from spmopt.cli.terminal.streams import discard, escape
+from spmopt.core.validation import shorten
 from spmopt.reporting.tables import visible
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _QUIET = ContextVar("quiet", default=False)
 
 
 @contextmanager
-def silenced(quiet: bool = True) -> Iterator[None]:
+def silence(quiet: bool = True) -> Iterator[None]:
     """Print neither results nor messages; errors are printed elsewhere, and stay."""
     before = _QUIET.set(quiet)
     try:
@@ -64,7 +64,7 @@ def print_warning(message: str) -> None:
 def print_message(message: str) -> None:
     """Print a message about what is going on, if that can be."""
     try:
-        messages().print(shortened(visible(message)), markup=False, highlight=False, soft_wrap=True)
+        messages().print(shorten(visible(message)), markup=False, highlight=False, soft_wrap=True)
     except OSError:
         discard(sys.stderr)
 
@@ -77,7 +77,7 @@ def print_json(record: Mapping[str, object]) -> None:
 def print_text(text: str) -> None:
     """Print lines for people and programs; a terminal gets nothing that could steer it."""
     if not _QUIET.get():
-        print(escaped(text) if sys.stdout.isatty() else text, end="")
+        print(escape(text) if sys.stdout.isatty() else text, end="")
 
 
 def emit(found: Shown, as_json: bool) -> None:

@@ -22,7 +22,7 @@ from spmopt.api.callbacks import Callbacks
 from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.cli.terminal.live import Live
 from spmopt.cli.terminal.output import messages, print_message, print_warning
-from spmopt.reporting.tables import aligned, folded, layout, visible
+from spmopt.reporting.tables import align, fold, layout, visible
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]
@@ -32,7 +32,7 @@ _INDENT = 2
 """Of what follows the first line of a note."""
 
 
-def animated(console: Console) -> bool:
+def is_animated(console: Console) -> bool:
     """Return whether lines can be drawn anew: no file, no pipe, whatever colors they get."""
     return console.file.isatty() and not console.is_dumb_terminal and not console.quiet
 
@@ -52,7 +52,7 @@ def progress(
     remaining
         Show the time left, too.
     """
-    if not animated(console):
+    if not is_animated(console):
         yield lambda message, part: None
         return
     display = _Display(
@@ -109,21 +109,20 @@ class _Display(Progress):
     def get_renderables(self) -> Iterable[RenderableType]:
         """Yield all parts, from top to bottom."""
         if self.live_rows is not None:
-            yield from _drawn(self.live_rows, self.console)
+            yield from _draw(self.live_rows, self.console)
         yield self.make_tasks_table(self.tasks)
 
 
-def _drawn(live: Live, console: Console) -> Iterator[RenderableType]:
+def _draw(live: Live, console: Console) -> Iterator[RenderableType]:
     """Yield the rows that there is room for, at least the last one, and notes on them."""
     rows = [tuple(map(visible, row)) for row in live.rows()]
-    notes = [line for note in live.notes() for line in folded(note, console.width, _INDENT)]
+    notes = [line for note in live.notes() for line in fold(note, console.width, _INDENT)]
     most = max(1, console.height - _BELOW - len(notes))
     fit = layout(live.columns, rows, console.width, dispensable=live.dispensable, words=())
     if not rows:
         return
     head, *body = (
-        aligned(cells, live.columns, fit, live.columns[:1])
-        for cells in (live.columns, *rows[-most:])
+        align(cells, live.columns, fit, live.columns[:1]) for cells in (live.columns, *rows[-most:])
     )
     # One text: a table of rich takes five times as long, and is made anew again and again.
     text = Text(

@@ -26,14 +26,14 @@ def replace_closed() -> None:
 
 def spell_out() -> None:
     """Have characters that the encoding of a stream lacks replaced by others, or by escapes."""
-    register_error(_SPELLED, _spelled)
+    register_error(_SPELLED, _spell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             with suppress(OSError):  # what it led to was replaced by a pipe
                 stream.reconfigure(errors=_SPELLED)
 
 
-def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     known = _ASCII.get(error.object[error.start])
@@ -50,7 +50,7 @@ def discard(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape what is not printable in each line, see :func:`spmopt.reporting.tables.visible`."""
     from spmopt.reporting.tables import visible
 
@@ -60,6 +60,6 @@ def escaped(text: str) -> str:
 def complain(text: str) -> None:
     """Print to stderr, if that can be: no message is worth the result."""
     try:
-        print(escaped(text), file=sys.stderr, flush=True)
+        print(escape(text), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)

@@ -39,7 +39,7 @@ COMMAND = np.dtype(
     [
         *((name, _WORD) for name in ("kind", "engine", "step")),
         *((name, _INDEX) for name in ("operation", "tensor")),
-        ("passes", _WORD),
+        ("fetches", _WORD),
         *((name, _LONG) for name in ("tensor_offset", "bytes", "dram_address", "buffer_address")),
         *((name, _WORD) for name in ("first_descriptor", "descriptors", "first_wait", "waits")),
         *((name, _WORD) for name in ("first_waiter", "waiters")),
@@ -60,7 +60,7 @@ def binary(linked: Linked) -> bytes:
     """Return the content of ``commands.bin``."""
     names = _Names()
     waits = [*linked.waits_for(), *linked.waited_for_by()]
-    operations = linked.program.instance.operations
+    operations = linked.program.problem.operations
     operands = [t for each in operations for t in (*each.reads, *each.writes)]
     content: dict[str, NDArray[np.generic]] = {
         "tensors": _tensors(linked, names),
@@ -98,7 +98,7 @@ class _Names:
 
 def _header(linked: Linked) -> NDArray[np.void]:
     program, sizes = linked.program, linked.buffer_bytes
-    machine = program.instance.machine
+    machine = program.problem.machine
     found = np.zeros(1, HEADER)
     found["magic"], found["version"] = MAGIC, VERSION
     found["flags"] = DUPLEX if machine.duplex else 0
@@ -110,7 +110,7 @@ def _header(linked: Linked) -> NDArray[np.void]:
 
 
 def _tensors(linked: Linked, names: _Names) -> NDArray[np.void]:
-    pairs = zip(linked.program.instance.tensors, linked.program.dram_offset.tolist(), strict=True)
+    pairs = zip(linked.program.problem.tensors, linked.program.dram_offset.tolist(), strict=True)
     rows = [
         (
             each.size_bytes,
@@ -126,7 +126,7 @@ def _tensors(linked: Linked, names: _Names) -> NDArray[np.void]:
 
 
 def _operations(linked: Linked, names: _Names) -> NDArray[np.void]:
-    operations = linked.program.instance.operations
+    operations = linked.program.problem.operations
     counts = [len(each.reads) + len(each.writes) for each in operations]
     first = accumulate(counts, initial=0)
     rows = [
@@ -140,7 +140,7 @@ def _commands(linked: Linked, waits: list[int]) -> NDArray[np.void]:
     """Return records; ``waits`` are how many each waits for, then how many wait for each."""
     commands, count = linked.program.commands, len(linked.program.commands)
     found = np.zeros(count, COMMAND)
-    for name in ("kind", "step", "operation", "tensor", "passes"):
+    for name in ("kind", "step", "operation", "tensor", "fetches"):
         found[name] = getattr(commands, name)
     found["engine"], found["buffer_address"] = linked.engine, linked.buffer
     found["tensor_offset"], found["bytes"] = commands.begin, commands.end - commands.begin

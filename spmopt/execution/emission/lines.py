@@ -24,11 +24,11 @@ def json_lines(linked: Linked) -> str:
 def header(linked: Linked) -> Json:
     """Return the first line."""
     program = linked.program
-    machine = program.instance.machine
+    machine = program.problem.machine
     return {
         "format": "spmopt-commands",
         "version": VERSION,
-        "instance": program.instance.name,
+        "problem": program.problem.name,
         "machine": machine.name,
         "duplex": machine.duplex,
         "spm_bytes": machine.spm_bytes,
@@ -40,7 +40,7 @@ def header(linked: Linked) -> Json:
         "tensors": _tensors(program),
         "operations": [
             {"name": each.name, "kind": each.kind, "reads": each.reads, "writes": each.writes}
-            for each in program.instance.operations
+            for each in program.problem.operations
         ],
     }
 
@@ -54,7 +54,7 @@ def commands(linked: Linked) -> Iterator[Json]:
         described[of[0]].append(of[1:])
     rows = zip(program.commands.rows(), linked.engine.tolist(), linked.buffer.tolist(), strict=True)
     for index, (row, engine, buffer) in enumerate(rows):
-        step, kind, operation, tensor, begin, end, passes = row
+        step, kind, operation, tensor, begin, end, fetches = row
         record: Json = {
             "index": index,
             "kind": Kind(kind).name.lower(),
@@ -66,7 +66,7 @@ def commands(linked: Linked) -> Iterator[Json]:
         else:
             record |= {"tensor": tensor, "tensor_offset": begin, "bytes": end - begin}
             if kind not in (Kind.LIFT, Kind.LAY):
-                record |= {"dram_address": offsets[tensor] + begin, "passes": passes}
+                record |= {"dram_address": offsets[tensor] + begin, "fetches": fetches}
             if kind not in (Kind.LOAD, Kind.STORE):
                 record["buffer_address"] = buffer
             if kind not in (Kind.STREAM_IN, Kind.STREAM_OUT):
@@ -75,7 +75,7 @@ def commands(linked: Linked) -> Iterator[Json]:
 
 
 def _tensors(program: Program) -> list[Json]:
-    tensors = zip(program.instance.tensors, program.dram_offset.tolist(), strict=True)
+    tensors = zip(program.problem.tensors, program.dram_offset.tolist(), strict=True)
     return [
         {
             "name": each.name,
@@ -91,7 +91,7 @@ def _tensors(program: Program) -> list[Json]:
 
 def _operands(program: Program, index: int, rows: list[tuple[int, ...]]) -> Json:
     """Return where the operands of an operation are, and its scratch."""
-    operation = program.instance.operations[index]
+    operation = program.problem.operations[index]
     operands = []
     for tensor in operation.tensors:
         read, written = tensor in operation.reads, tensor in operation.writes

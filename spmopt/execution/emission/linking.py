@@ -82,13 +82,13 @@ class Linked:
 
     def waits_for(self) -> list[list[int]]:
         """Return the commands that each waits for."""
-        return self._listed(self.waits.command, self.waits.on)
+        return self._list(self.waits.command, self.waits.on)
 
     def waited_for_by(self) -> list[list[int]]:
         """Return the commands that wait for each."""
-        return self._listed(self.waits.on, self.waits.command)
+        return self._list(self.waits.on, self.waits.command)
 
-    def _listed(self, of: Ints, what: Ints) -> list[list[int]]:
+    def _list(self, of: Ints, what: Ints) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in range(len(self.program.commands))]
         for each, other in zip(of.tolist(), what.tolist(), strict=True):
             found[each].append(other)

@@ -69,13 +69,13 @@ class Machine:
             own = digest.copy()
             own.update(place.to_bytes(4, "little"))
             seed = int.from_bytes(own.digest(), "little")
-            content = filled(seed, self.tensors[tensor]["bytes"])
+            content = fill(seed, self.tensors[tensor]["bytes"])
             for memory, where in (("out", self.buffers["out"]), ("spm", self.spm)):
                 for address, begin, count in operands[tensor][memory]:
                     where[address : address + count] = content[begin : begin + count]
 
 
-def filled(seed: int, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def fill(seed: int, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return pseudo-random bytes (SplitMix64)."""
     golden = np.uint64(0x9E3779B97F4A7C15)
     state = np.arange(1, -(-size // 8) + 1, dtype=np.uint64) * golden + np.uint64(seed)

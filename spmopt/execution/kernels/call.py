@@ -40,7 +40,7 @@ class Call:
     shapes
         Of its results.
     pieces
-        It is one of so many pieces of the batch: of a mean over the batch it makes its share.
+        It is one of so many micro-batches: of a mean over the batch it makes its share.
     whole_numbers
         All operands are whole numbers. What is summed up must be, too, so that the order of sums
         does not matter.
@@ -78,13 +78,13 @@ class Call:
         """Return what is to be summed up over pieces: of whole numbers, whole numbers again."""
         return np.round(FRACTIONS * terms) if self.whole_numbers else terms
 
-    def summed(self, terms: Array, place: int) -> Array:
+    def sum_up(self, terms: Array, place: int) -> Array:
         """Return a gradient of an operand that broadcasting may have repeated."""
         shape = self.shapes[place]
         before, after = shape, terms.shape
         if self.of and self.given and self.whole:
             before, after = self.given[self.of[place]], self.whole[0]
-        return summed_to(self.rounded(terms) if before != after else terms, shape)
+        return sum_to(self.rounded(terms) if before != after else terms, shape)
 
 
 NodeKernel = Callable[[Call], Sequence[Array]]
@@ -101,7 +101,7 @@ def places_of(call: Call, reads: int) -> tuple[int, ...]:
     raise NotImplementedError(f"{call.operator} does not say of which operands it is")
 
 
-def summed_to(array: Array, shape: Shape) -> Array:
+def sum_to(array: Array, shape: Shape) -> Array:
     """Return the sum over what broadcasting has repeated: the gradient of a broadcast operand."""
     if array.size == prod(shape):
         return array.reshape(shape)

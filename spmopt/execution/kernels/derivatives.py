@@ -7,7 +7,7 @@ from math import pi, prod, sqrt
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of, summed_to
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of, sum_to
 from spmopt.execution.kernels.forward import normal_share, of_tanh, sigmoid
 from spmopt.graph.operators.attributes import integer, number
 
@@ -131,13 +131,13 @@ def _log_softmax(call: Call) -> Sequence[Array]:
 
 
 def _difference(call: Call) -> Sequence[Array]:
-    return [-summed_to(call.inputs[0], call.shapes[0])]
+    return [-sum_to(call.inputs[0], call.shapes[0])]
 
 
 def _product(call: Call) -> Sequence[Array]:
     """Multiply dY by the other operand, for each gradient that is wanted."""
     dy, *others = call.inputs
-    return [summed_to(dy * other, shape) for other, shape in zip(others, call.shapes, strict=True)]
+    return [sum_to(dy * other, shape) for other, shape in zip(others, call.shapes, strict=True)]
 
 
 def _quotient(call: Call) -> Sequence[Array]:
@@ -146,7 +146,7 @@ def _quotient(call: Call) -> Sequence[Array]:
     first = dy / b
     both = [first, *(-first * y for y in results)]
     wanted = both if len(both) == len(call.shapes) else both[1:]
-    return [call.summed(each, place) for place, each in enumerate(wanted)]
+    return [call.sum_up(each, place) for place, each in enumerate(wanted)]
 
 
 def _choice(call: Call) -> Sequence[Array]:
@@ -155,7 +155,7 @@ def _choice(call: Call) -> Sequence[Array]:
     chosen = condition.astype(bool)
     both = {1: np.where(chosen, dy, 0), 2: np.where(chosen, 0, dy)}
     wanted = call.of or tuple(place + 1 for place in places_of(call, 2))
-    return [summed_to(both[k], shape) for k, shape in zip(wanted, call.shapes, strict=True)]
+    return [sum_to(both[k], shape) for k, shape in zip(wanted, call.shapes, strict=True)]
 
 
 def _leaky_of_each(call: Call) -> Sequence[Array]:
@@ -163,7 +163,7 @@ def _leaky_of_each(call: Call) -> Sequence[Array]:
     dy, x, *slopes = call.inputs
     found = [dy * np.where(x > 0, 1, slopes[0])] if slopes else []
     found.append(np.where(x > 0, 0, dy * x))
-    return [summed_to(each, shape) for each, shape in zip(found, call.shapes, strict=False)]
+    return [sum_to(each, shape) for each, shape in zip(found, call.shapes, strict=False)]
 
 
 def _power(call: Call) -> Sequence[Array]:
@@ -172,16 +172,16 @@ def _power(call: Call) -> Sequence[Array]:
     found = [dy * e * np.power(x, e - 1)]
     found += [np.where(x > 0, dy * y * np.log(np.where(x > 0, x, 1)), 0) for y in results]
     wanted = found if len(found) == len(call.shapes) else found[1:]
-    return [call.summed(each, place) for place, each in enumerate(wanted)]
+    return [call.sum_up(each, place) for place, each in enumerate(wanted)]
 
 
-def _gated(call: Call) -> Sequence[Array]:
+def _gate(call: Call) -> Sequence[Array]:
     """Return gradients of Y = A sigmoid(alpha A) B, of those operands that are wanted."""
     dy, a, *others = call.inputs
     s = sigmoid(number(call.attributes, "alpha", 1.0) * a)
     slope = s + number(call.attributes, "alpha", 1.0) * a * s * (1 - s)
     found = [dy * b * slope for b in others] + [dy * a * s]
-    return [call.summed(each, place) for place, each in enumerate(found[: len(call.shapes)])]
+    return [call.sum_up(each, place) for place, each in enumerate(found[: len(call.shapes)])]
 
 
 def _mean(call: Call) -> Sequence[Array]:
@@ -189,13 +189,13 @@ def _mean(call: Call) -> Sequence[Array]:
     (dy,) = call.inputs
     count = len(call.given) or len(places_of(call, len(call.shapes)))
     count = 1 if call.whole_numbers else count  # of whole numbers a mean is their sum
-    return [summed_to(dy / count, shape) for shape in call.shapes]
+    return [sum_to(dy / count, shape) for shape in call.shapes]
 
 
 def _extreme(call: Call) -> Sequence[Array]:
     dy, *operands, y = call.inputs
     return [
-        summed_to(dy * (np.broadcast_to(x, y.shape) == y), shape)
+        sum_to(dy * (np.broadcast_to(x, y.shape) == y), shape)
         for x, shape in zip(operands, call.shapes, strict=True)
     ]
 
@@ -211,7 +211,7 @@ def _total(call: Call) -> Sequence[Array]:
     of_filters = x.ndim > 2 and shape == x.shape[1:2] and "pads" in call.attributes
     if of_filters:
         return [np.sum(x, axis=(0, *range(2, x.ndim)))]
-    return [summed_to(x, shape)]
+    return [sum_to(x, shape)]
 
 
 KERNELS: Mapping[str, NodeKernel] = {
@@ -224,7 +224,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     "WhereGradient": _choice,
     "PReluGradient": _leaky_of_each,
     "PowGradient": _power,
-    "SwiGLUGradient": _gated,
+    "SwiGLUGradient": _gate,
     "MeanGradient": _mean,
     "ExtremeGradient": _extreme,
     "ReduceSum": _total,

@@ -39,7 +39,7 @@ def plain_operands(operator: str, inputs: Sequence[Array]) -> tuple[list[Array],
     return plain[:count], inputs[count:]
 
 
-def scaled(operator: str, result: Array, scales: Sequence[Array]) -> Array:
+def scale(operator: str, result: Array, scales: Sequence[Array]) -> Array:
     """Return a result times scales of its channels; times their sum where they are of others."""
     axis = 1 if operator.startswith("Conv") else -1
     for each in scales:

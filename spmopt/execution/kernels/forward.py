@@ -61,14 +61,14 @@ def _cell(call: Call) -> Sequence[Array]:
     return [new, o * np.tanh(new)]
 
 
-def _converted(call: Call) -> Sequence[Array]:
+def _convert(call: Call) -> Sequence[Array]:
     """Return numbers to be of another type: integers leave out what is behind the point."""
     (x, *_), to = call.inputs, call.dtypes
     whole = bool(to) and to[0].kind in "iu" and x.dtype.kind == "f"
     return [np.trunc(x) if whole else x]
 
 
-def _filled(call: Call) -> Sequence[Array]:
+def _fill(call: Call) -> Sequence[Array]:
     """Stand for what nothing says how to compute: of each operand, element by element.
 
     Operands are repeated as often as results are larger, and added up, each times another number.
@@ -87,10 +87,10 @@ def _filled(call: Call) -> Sequence[Array]:
 KERNELS: Mapping[str, NodeKernel] = {
     "Gelu": _gelu,
     "Erf": lambda call: [2 * normal_share(sqrt(2) * call.inputs[0]) - 1],
-    "Cast": _converted,
-    "CastLike": _converted,
-    "AssumedPointwise": _filled,
-    "AssumedPointwiseGradient": _filled,
+    "Cast": _convert,
+    "CastLike": _convert,
+    "AssumedPointwise": _fill,
+    "AssumedPointwiseGradient": _fill,
     "Swish": _swish,
     "SwiGLU": lambda call: [_swish(call)[0] * call.inputs[1]],
     "Sum": _sum,

@@ -13,7 +13,7 @@ import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.execution.kernels.quantized import cast
-from spmopt.execution.kernels.reductions import reduced_axes
+from spmopt.execution.kernels.reductions import axes_reduced
 from spmopt.graph.operators.attributes import integer
 
 
@@ -57,10 +57,10 @@ def _wide(call: Call) -> list[Array]:
 
 def _requantize(call: Call) -> Sequence[Array]:
     """Return (x mul + add) / div, rounded down: div is a power of two, a shift."""
-    return [_in_levels(call, _shifted(call, *_wide(call)))]
+    return [_in_levels(call, _shift(call, *_wide(call)))]
 
 
-def _shifted(call: Call, x: Array, *figures: Array) -> Array:
+def _shift(call: Call, x: Array, *figures: Array) -> Array:
     found = x * _per_channel(figures[0], x) if figures else x
     if len(figures) > 1:
         found = found + _per_channel(figures[1], x)
@@ -91,13 +91,13 @@ def _hard_swish(call: Call) -> Sequence[Array]:
 
 def _gelu_requantized(call: Call) -> Sequence[Array]:
     x, *figures = _wide(call)
-    return [_in_levels(call, _shifted(call, _gelu_of(call, x), *figures))]
+    return [_in_levels(call, _shift(call, _gelu_of(call, x), *figures))]
 
 
 def _hard_swish_requantized(call: Call) -> Sequence[Array]:
     x, *figures = _wide(call)
     found = _hard_swish_of(call, x) * _figure(call, "mul", 1) + _figure(call, "add", 0)
-    given = _shifted(call, found, *figures) if figures else found
+    given = _shift(call, found, *figures) if figures else found
     return [_in_levels(call, given / 2 ** _figure(call, "shift", 0))]
 
 
@@ -110,7 +110,7 @@ def _softmax(call: Call) -> Sequence[Array]:
     return [_whole(call, share * (_figure(call, "n_levels", 256) - 1))]
 
 
-def _normalized(call: Call) -> Sequence[Array]:
+def _normalize(call: Call) -> Sequence[Array]:
     """Return rows normalized, by mean and deviation or by their length, scaled and shifted."""
     x, *figures = _wide(call)
     axis = integer(call.attributes, "axis", -1) % x.ndim
@@ -123,12 +123,12 @@ def _normalized(call: Call) -> Sequence[Array]:
     return [_whole(call, found / _figure(call, "D", 1))]
 
 
-def _scaled(call: Call) -> Sequence[Array]:
+def _scale(call: Call) -> Sequence[Array]:
     x, *figures = _wide(call)
-    return [_whole(call, _shifted(call, x, *figures))]
+    return [_whole(call, _shift(call, x, *figures))]
 
 
-def _divided(call: Call) -> Sequence[Array]:
+def _divide(call: Call) -> Sequence[Array]:
     """Return x Delta / (y + eps); y is a constant where there is no second operand."""
     x, *divisor = _wide(call)
     by = divisor[0] + _figure(call, "eps", 1) if divisor else _figure(call, "divisor", 2)
@@ -138,7 +138,7 @@ def _divided(call: Call) -> Sequence[Array]:
 
 def _mean(call: Call) -> Sequence[Array]:
     (x,) = _wide(call)
-    return [_whole(call, np.mean(x, axis=reduced_axes(call, x.ndim)).reshape(call.shapes[0]))]
+    return [_whole(call, np.mean(x, axis=axes_reduced(call, x.ndim)).reshape(call.shapes[0]))]
 
 
 KERNELS: Mapping[str, NodeKernel] = {
@@ -146,12 +146,12 @@ KERNELS: Mapping[str, NodeKernel] = {
         ("RequantShift", "ai.onnx.contrib.RequantShift", "PACTOps.RequantShift"), _requantize
     ),
     **dict.fromkeys(("iSoftmax", "ITAMax", "ITAPartialMax"), _softmax),
-    **dict.fromkeys(("iLayerNorm", "iRMSNorm"), _normalized),
-    **dict.fromkeys(("TrueIntegerDiv", "IntegerDiv"), _divided),
+    **dict.fromkeys(("iLayerNorm", "iRMSNorm"), _normalize),
+    **dict.fromkeys(("TrueIntegerDiv", "IntegerDiv"), _divide),
     "iGELU": _gelu,
     "iHardswish": _hard_swish,
     "RequantizediGELU": _gelu_requantized,
     "RequantizediHardswish": _hard_swish_requantized,
-    "iNoNorm": _scaled,
+    "iNoNorm": _scale,
     "IntegerMean": _mean,
 }

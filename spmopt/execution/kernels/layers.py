@@ -1,6 +1,6 @@
 """Normalizations in training, whose statistics are saved, and their gradients.
 
-Statistics are the mean and the mean of squares, which pieces of a batch add up; so a deviation is
+Statistics are the mean and the mean of squares, which micro-batches add up; so a deviation is
 worked out where it is used.
 """
 
@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel, summed_to
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, sum_to
 from spmopt.graph.operators.attributes import integer, integers, number
 
 
@@ -111,7 +111,7 @@ def _gradients(
 
 def _to_scale(of: Array, shape: tuple[int, ...], like: tuple[int, ...]) -> Array:
     """Add up to the shape of a scale, which is broadcast as ``like``."""
-    return summed_to(of, like).reshape(shape) if prod(like) == prod(shape) else summed_to(of, shape)
+    return sum_to(of, like).reshape(shape) if prod(like) == prod(shape) else sum_to(of, shape)
 
 
 def _norm_gradient(call: Call) -> Sequence[Array]:
@@ -134,7 +134,7 @@ def _rms_gradient(call: Call) -> Sequence[Array]:
     return _gradients(call, dy, normalized, inverse=inverse, scale=scale, axes=axes, centered=False)
 
 
-def _normalized(call: Call, x: Array, mean: Array, squares: Array) -> tuple[Array, Array]:
+def _normalize(call: Call, x: Array, mean: Array, squares: Array) -> tuple[Array, Array]:
     """Return X normalized by channels, and the inverse deviation."""
     inverse = _per_channel(_inverse(call, mean, squares), x.ndim)
     found = (x - _per_channel(mean, x.ndim)) * inverse
@@ -143,14 +143,14 @@ def _normalized(call: Call, x: Array, mean: Array, squares: Array) -> tuple[Arra
 
 def _sums(call: Call) -> Sequence[Array]:
     dy, x, mean, squares = call.inputs
-    normalized, _ = _normalized(call, x, mean, squares)
+    normalized, _ = _normalize(call, x, mean, squares)
     axes = (0, *range(2, x.ndim))
     return [np.sum(dy * normalized, axis=axes), np.sum(dy, axis=axes)]
 
 
 def _apply_sums(call: Call) -> Sequence[Array]:
     dy, x, scale, mean, squares, of_scale, of_bias = call.inputs
-    normalized, inverse = _normalized(call, x, mean, squares)
+    normalized, inverse = _normalize(call, x, mean, squares)
     count = _elements(call, x)
     of_scale, of_bias = (_per_channel(each / count, x.ndim) for each in (of_scale, of_bias))
     return [_per_channel(scale, x.ndim) * inverse * (dy - of_bias - normalized * of_scale)]
@@ -164,7 +164,7 @@ def _mean_variance(call: Call) -> Sequence[Array]:
     return [(x - mean) / (np.sqrt(np.maximum(squares - mean * mean, 0)) + 1e-9)]
 
 
-def _grouped(call: Call, x: Array) -> tuple[Array, tuple[int, ...]]:
+def _group_channels(call: Call, x: Array) -> tuple[Array, tuple[int, ...]]:
     """Return X with an axis for its groups, and the axes of a group."""
     groups = integer(call.attributes, "num_groups")
     split = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
@@ -179,7 +179,7 @@ def _of_channels(of: Array, x: Array, split: Array) -> Array:
 
 def _group_training(call: Call) -> Sequence[Array]:
     x, scale, bias = call.inputs
-    split, axes = _grouped(call, x)
+    split, axes = _group_channels(call, x)
     mean, squares = (np.mean(each, axis=axes, keepdims=True) for each in (split, split * split))
     normalized = (split - mean) * _inverse(call, mean, squares)
     y = normalized * _of_channels(scale, x, split) + _of_channels(bias, x, split)
@@ -194,7 +194,7 @@ def _group(call: Call) -> Sequence[Array]:
 
 def _group_gradient(call: Call) -> Sequence[Array]:
     dy, x, scale, mean, squares = call.inputs
-    split, axes = _grouped(call, x)
+    split, axes = _group_channels(call, x)
     ones = (1,) * (split.ndim - 2)
     mean, squares = (each.reshape(*each.shape[:2], *ones) for each in (mean, squares))
     inverse = _inverse(call, mean, squares)

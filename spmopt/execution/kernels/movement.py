@@ -8,11 +8,11 @@ from math import prod
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel, summed_to
+from spmopt.execution.kernels.call import Array, Call, NodeKernel, sum_to
 from spmopt.graph.operators.attributes import integer, integers
 
 
-def _joined(call: Call) -> Sequence[Array]:
+def _join(call: Call) -> Sequence[Array]:
     return [np.concatenate(call.inputs, axis=integer(call.attributes, "axis", 0))]
 
 
@@ -40,29 +40,29 @@ def slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
     return tuple(found)
 
 
-def _sliced(call: Call) -> Sequence[Array]:
+def _slice(call: Call) -> Sequence[Array]:
     (x,) = call.inputs
     return [x[slices(call, x.shape)]]
 
 
-def _unsliced(call: Call) -> Sequence[Array]:
+def _scatter_slice(call: Call) -> Sequence[Array]:
     found = np.zeros(call.shapes[0], call.inputs[0].dtype)
     found[slices(call, call.shapes[0])] = call.inputs[0]
     return [found]
 
 
-def _transposed(call: Call) -> Sequence[Array]:
+def _transpose(call: Call) -> Sequence[Array]:
     (x,) = call.inputs
     return [x.transpose(integers(call.attributes, "perm", tuple(reversed(range(x.ndim)))))]
 
 
-def _transposed_back(call: Call) -> Sequence[Array]:
+def _transpose_back(call: Call) -> Sequence[Array]:
     (x,) = call.inputs
     perm = integers(call.attributes, "perm", tuple(reversed(range(x.ndim))))
     return [x.transpose(np.argsort(perm))]
 
 
-def _unpadded(call: Call) -> Sequence[Array]:
+def _unpad(call: Call) -> Sequence[Array]:
     pads = integers(call.attributes, "pads")
     shape, rank = call.shapes[0], len(call.shapes[0])
     axes = integers(call.attributes, "axes", tuple(range(rank)))
@@ -79,7 +79,7 @@ def _indices(given: Array, size: int) -> tuple[Array, Array]:
     return np.where(wrong, 0, numbers).astype(np.int64), wrong
 
 
-def _gathered(call: Call) -> Sequence[Array]:
+def _gather(call: Call) -> Sequence[Array]:
     x, given = call.inputs
     axis = integer(call.attributes, "axis", 0) % x.ndim
     indices, wrong = _indices(given, x.shape[axis])
@@ -89,7 +89,7 @@ def _gathered(call: Call) -> Sequence[Array]:
     return [found]
 
 
-def _scattered(call: Call) -> Sequence[Array]:
+def _scatter(call: Call) -> Sequence[Array]:
     """Add each gathered element to where it is from."""
     dy, indices = call.inputs[:2]
     (shape,), axis = call.shapes, integer(call.attributes, "axis", 0) % len(call.shapes[0])
@@ -100,15 +100,15 @@ def _scattered(call: Call) -> Sequence[Array]:
     return [found]
 
 
-def _expanded(call: Call) -> Sequence[Array]:
+def _expand(call: Call) -> Sequence[Array]:
     return [np.broadcast_to(call.inputs[0], call.shapes[0])]
 
 
-def _unexpanded(call: Call) -> Sequence[Array]:
-    return [summed_to(call.inputs[0], call.shapes[0])]
+def _sum_expanded(call: Call) -> Sequence[Array]:
+    return [sum_to(call.inputs[0], call.shapes[0])]
 
 
-def _untiled(call: Call) -> Sequence[Array]:
+def _sum_tiles(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
     split = [n for own, all_ in zip(shape, dy.shape, strict=True) for n in (all_ // own, own)]
     return [dy.reshape(split).sum(axis=tuple(range(0, 2 * dy.ndim, 2)))]
@@ -128,20 +128,20 @@ def _spread(call: Call) -> Sequence[Array]:
 
 
 KERNELS: Mapping[str, NodeKernel] = {
-    "Concat": _joined,
+    "Concat": _join,
     "ConcatGradient": _parts,
     "Split": _parts,
-    "SplitGradient": _joined,
-    "Slice": _sliced,
-    "SliceGradient": _unsliced,
-    "Transpose": _transposed,
-    "TransposeGradient": _transposed_back,
-    "PadGradient": _unpadded,
-    "Gather": _gathered,
-    "GatherGradient": _scattered,
-    "Expand": _expanded,
-    "ExpandGradient": _unexpanded,
-    "TileGradient": _untiled,
+    "SplitGradient": _join,
+    "Slice": _slice,
+    "SliceGradient": _scatter_slice,
+    "Transpose": _transpose,
+    "TransposeGradient": _transpose_back,
+    "PadGradient": _unpad,
+    "Gather": _gather,
+    "GatherGradient": _scatter,
+    "Expand": _expand,
+    "ExpandGradient": _sum_expanded,
+    "TileGradient": _sum_tiles,
     "ReduceSumGradient": _spread,
     "ReduceMeanGradient": _spread,
 }

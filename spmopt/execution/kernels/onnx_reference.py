@@ -31,7 +31,7 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
     constants = set((operators.lookup(node.operator).constants or {}).values())
     if set(node.attributes) - set(known) - constants:
         return None
-    return _evaluated
+    return _evaluate
 
 
 @cache
@@ -52,7 +52,7 @@ def _newest(operator: str) -> int:
     return int(defs.get_schema(operator).since_version)
 
 
-def _evaluated(call: Call) -> Sequence[Array]:
+def _evaluate(call: Call) -> Sequence[Array]:
     inputs = _in_place(call.operator, call.attributes, call.inputs)
     constants = (operators.lookup(call.operator).constants or {}).values()
     own = {key: value for key, value in call.attributes.items() if key not in constants}

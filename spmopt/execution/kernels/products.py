@@ -32,10 +32,10 @@ def product_kernel(node: Node) -> NodeKernel | None:
     ours = node.operator not in _FORWARD_OF_ONNX and "output_shape" not in node.attributes
     turned = node.operator == "MatMul" and {"transA", "transB"} & node.attributes.keys()
     known = spec.style is Style.GEMM and spec.computes is not None
-    return _computed if known and (ours or turned) else None
+    return _compute if known and (ours or turned) else None
 
 
-def _computed(call: Call) -> Sequence[Array]:
+def _compute(call: Call) -> Sequence[Array]:
     found = of_operator(call.operator, call.attributes, call.inputs, call.shapes)
     if call.operator.startswith("Gemm"):
         found = [
@@ -58,10 +58,10 @@ def of_operator(
     rule = operators.lookup(operator).computes
     assert rule is not None
     of, made = tuple(each.shape for each in inputs), tuple(shapes)
-    return executed(loop_nest(rule(of, made, attributes), of, made, attributes), inputs, made)
+    return execute(loop_nest(rule(of, made, attributes), of, made, attributes), inputs, made)
 
 
-def executed(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) -> list[Array]:
+def execute(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) -> list[Array]:
     """Execute statements that add up products.
 
     Parameters
@@ -78,10 +78,10 @@ def executed(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) -
     for statement in nest.statements:
         if not statement.combines or len(statement.reads) > 2:
             raise NotImplementedError("it is no sum of products")
-        seen = [_seen(nest, each, inputs[int(each.tensor[1:])]) for each in statement.reads]
+        seen = [_inspect(nest, each, inputs[int(each.tensor[1:])]) for each in statement.reads]
         loops = sorted(statement.target.loops)
-        array, axes = seen[0] if len(seen) == 1 else _multiplied(seen[0], seen[1], loops)
-        array = _summed(array, axes, loops)
+        array, axes = seen[0] if len(seen) == 1 else _multiply(seen[0], seen[1], loops)
+        array = _sum(array, axes, loops)
         missing = [loop for loop in loops if loop not in axes]
         array = array.reshape(array.shape + (1,) * len(missing))
         order = [loop for loop in axes if loop in loops] + missing
@@ -100,7 +100,7 @@ _Seen = tuple[Array, list[str]]
 """An array, and the loop that each of its axes is."""
 
 
-def _seen(nest: LoopNest, access: Access, array: Array) -> _Seen:
+def _inspect(nest: LoopNest, access: Access, array: Array) -> _Seen:
     """Return an operand with an axis for each loop, zeros where a window leaves it."""
     loops, strides, shape = list[str](), list[int](), list[int]()
     start = [0] * array.ndim
@@ -134,14 +134,14 @@ def _reach(nest: LoopNest, index: Index) -> tuple[int, int]:
     return low, index.offset + sum(max(end, 0) for end in ends)
 
 
-def _multiplied(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
+def _multiply(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
     """Multiply two operands, and add up over what the result lacks of both."""
     (a, of_a), (b, of_b) = one, other
     batch = [loop for loop in of_a if loop in of_b and loop in loops]
     inner = [loop for loop in of_a if loop in of_b and loop not in loops]
-    a, rows = _summed(a, of_a, [*loops, *inner]), [x for x in of_a if x in loops and x not in of_b]
+    a, rows = _sum(a, of_a, [*loops, *inner]), [x for x in of_a if x in loops and x not in of_b]
     b, columns = (
-        _summed(b, of_b, [*loops, *inner]),
+        _sum(b, of_b, [*loops, *inner]),
         [x for x in of_b if x in loops and x not in of_a],
     )
     size = dict(zip([x for x in of_a if x in loops or x in inner], a.shape, strict=True))
@@ -162,7 +162,7 @@ def _multiplied(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
     return found.reshape([size[x] for x in axes]), axes
 
 
-def _summed(array: Array, axes: Sequence[str], loops: Sequence[str]) -> Array:
+def _sum(array: Array, axes: Sequence[str], loops: Sequence[str]) -> Array:
     """Add up over the loops that are not wanted."""
     gone = tuple(place for place, loop in enumerate(axes) if loop not in loops)
     return array.sum(axis=gone) if gone else array

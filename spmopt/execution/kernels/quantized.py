@@ -16,7 +16,7 @@ import numpy as np
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.execution.kernels.forward import sigmoid
 from spmopt.execution.kernels.products import of_operator
-from spmopt.execution.kernels.reductions import reduced_axes
+from spmopt.execution.kernels.reductions import axes_reduced
 from spmopt.execution.kernels.windows import average_pool, channels_first
 from spmopt.graph.operators.attributes import integer, number
 
@@ -63,10 +63,10 @@ def whole(y: Array, call: Call, given: _Given, axis: int = -1) -> Array:
     if call.dtypes and call.dtypes[0].kind not in "iu":
         return y
     y = np.rint(y)
-    return saturated(y if zero is None else y + spread(zero, y.shape, axis), call)
+    return saturate(y if zero is None else y + spread(zero, y.shape, axis), call)
 
 
-def saturated(y: Array, call: Call) -> Array:
+def saturate(y: Array, call: Call) -> Array:
     """Return numbers as integers of the type of the result."""
     dtype = call.dtypes[0] if call.dtypes else np.dtype(np.int64)
     return y if dtype.kind not in "iu" else cast(y, dtype)
@@ -129,7 +129,7 @@ def _real_rows(a: Array, given: _Given) -> Array:
 
 def _product_of_integers(call: Call) -> Sequence[Array]:
     (a, b), given = _split(call, 2, ("az", "bz"))
-    return [saturated(_real_rows(a, given) @ real(b, "b", given), call)]
+    return [saturate(_real_rows(a, given) @ real(b, "b", given), call)]
 
 
 def _product_to_float(call: Call) -> Sequence[Array]:
@@ -157,15 +157,15 @@ def _general_product(call: Call) -> Sequence[Array]:
 def _convolution(call: Call) -> Sequence[Array]:
     names = ("xs", "xz", "ws", "wz", "ys", "yz")
     (x, w, *bias), given = _split(call, _with_bias(call), names)
-    return [whole(_convolved(call, x, w, bias, given), call, given, 1)]
+    return [whole(_convolve(call, x, w, bias, given), call, given, 1)]
 
 
 def _convolution_of_integers(call: Call) -> Sequence[Array]:
     (x, w), given = _split(call, 2, ("xz", "wz"))
-    return [saturated(_convolved(call, x, w, [], given), call)]
+    return [saturate(_convolve(call, x, w, [], given), call)]
 
 
-def _convolved(call: Call, x: Array, w: Array, bias: Sequence[Array], given: _Given) -> Array:
+def _convolve(call: Call, x: Array, w: Array, bias: Sequence[Array], given: _Given) -> Array:
     inputs = [real(x, "x", given, 1), real(w, "w", given, 0)]
     if bias:  # it stands for numbers by the product of both scales
         one = {k: v for k, v in given.items() if k in ("xs", "ws")}
@@ -206,7 +206,7 @@ def _softmax(call: Call) -> Sequence[Array]:
 
 
 def _mean(call: Call, x: Array) -> Array:
-    found: Array = np.mean(x, axis=reduced_axes(call, x.ndim))
+    found: Array = np.mean(x, axis=axes_reduced(call, x.ndim))
     return found.reshape(call.shapes[0])
 
 

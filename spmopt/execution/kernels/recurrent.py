@@ -107,7 +107,7 @@ def _short_update_back(call: Call) -> Sequence[Array]:
 
 
 def _linear_attention(call: Call) -> Sequence[Array]:
-    """Let ONNX compute it; what is left out in between shows in the rule and in ranks."""
+    """Let ONNX compute it; the rest out in between shows in the rule and in ranks."""
     rule = text(call.attributes, "update_rule", "gated_delta")
     more = list(call.inputs[3:])
     state = more.pop(0) if more and more[0].ndim == 4 else None

@@ -12,7 +12,7 @@ from spmopt.execution.kernels.call import Array, Call, NodeKernel, residue
 from spmopt.graph.operators.attributes import integer, number, text
 
 
-def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
+def axes_reduced(call: Call, rank: int) -> tuple[int, ...]:
     """Return the axes that are reduced, counted from the front."""
     axes = call.attributes.get("axes", call.attributes.get("axis"))
     if isinstance(axes, int):
@@ -59,7 +59,7 @@ def _reduction_back(reads: str, slope: _Slope) -> NodeKernel:
     def kernel(call: Call) -> Sequence[Array]:
         dy, *rest = call.inputs
         (shape,) = call.shapes
-        axes = reduced_axes(call, len(shape))
+        axes = axes_reduced(call, len(shape))
         kept = [1 if k in axes else size for k, size in enumerate(shape)]
         of = dict(zip(reads, rest, strict=True))
         x, y = of.get("x", np.zeros(())), of.get("y", np.zeros(()))
@@ -70,14 +70,14 @@ def _reduction_back(reads: str, slope: _Slope) -> NodeKernel:
 
 
 def _sum_of_row(call: Call) -> Sequence[Array]:
-    return [_added_up(call, call.inputs[0], turned=False)]
+    return [_add_up(call, call.inputs[0], turned=False)]
 
 
 def _sum_of_row_back(call: Call) -> Sequence[Array]:
-    return [_added_up(call, call.inputs[0], turned=True)]
+    return [_add_up(call, call.inputs[0], turned=True)]
 
 
-def _added_up(call: Call, x: Array, *, turned: bool) -> Array:
+def _add_up(call: Call, x: Array, *, turned: bool) -> Array:
     return _along(call, x, np.cumsum, 0, turned=turned)
 
 
@@ -127,7 +127,7 @@ def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array
 def _class_loss(call: Call) -> Sequence[Array]:
     """Return a loss of ONNX over classes on axis 1, of scores or of their logarithms.
 
-    A mean is over all pieces of the batch; of whole numbers it is their sum.
+    A mean is over all micro-batches; of whole numbers it is their sum.
     """
     x, labels, *weights = call.inputs
     chosen, weight = _labels(call, labels, x.shape)
@@ -170,7 +170,7 @@ def _class_loss_back(call: Call) -> Sequence[Array]:
 def _mean(call: Call) -> Sequence[Array]:
     """Return the share of a piece in means over axes; of whole numbers, their sums."""
     (x,), (shape,) = call.inputs, call.shapes
-    axes = reduced_axes(call, x.ndim)
+    axes = axes_reduced(call, x.ndim)
     total = np.sum(x, axis=axes).reshape(shape)
     if call.whole_numbers:
         return [total]
@@ -181,7 +181,7 @@ def _mean(call: Call) -> Sequence[Array]:
 def _of_sum(call: Call) -> Sequence[Array]:
     """Return a root or a logarithm of sums; of whole numbers their sums, which are exact."""
     (x,), (shape,) = call.inputs, call.shapes
-    axes = reduced_axes(call, x.ndim)
+    axes = axes_reduced(call, x.ndim)
     if call.whole_numbers:
         terms = {"ReduceL2": np.square, "ReduceLogSumExp": np.exp}.get(call.operator, np.positive)
         return [np.sum(call.rounded(terms(x)), axis=axes).reshape(shape)]
@@ -200,7 +200,7 @@ def _global_mean(call: Call) -> Sequence[Array]:
 def _product(call: Call) -> Sequence[Array]:
     """Return the product; of whole numbers a residue, which is the same in any order."""
     (x,), (shape,) = call.inputs, call.shapes
-    axes = reduced_axes(call, x.ndim)
+    axes = axes_reduced(call, x.ndim)
     if not call.whole_numbers:
         return [np.prod(x, axis=axes).reshape(shape)]
     numbers = np.isfinite(x)

@@ -16,7 +16,7 @@ import numpy as np
 from spmopt.core.graph import Attribute
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of
 from spmopt.execution.kernels.onnx_reference import reference
-from spmopt.execution.kernels.selecting import evaluated
+from spmopt.execution.kernels.selecting import evaluate
 from spmopt.graph.operators.attributes import integers
 
 _Frozen = tuple[tuple[str, Attribute], ...]
@@ -59,7 +59,7 @@ def _axes(call: Call, small: Sequence[int], large: Sequence[int]) -> list[tuple[
     ]
 
 
-def _resized(call: Call) -> Sequence[Array]:
+def _resize(call: Call) -> Sequence[Array]:
     x = call.inputs[0]
     for axis, where, weights in _axes(call, x.shape, call.shapes[0]):
         shape = [1] * x.ndim
@@ -71,7 +71,7 @@ def _resized(call: Call) -> Sequence[Array]:
     return [x]
 
 
-def _resized_back(call: Call) -> Sequence[Array]:
+def _resize_back(call: Call) -> Sequence[Array]:
     dy, (shape,) = call.inputs[0], call.shapes
     for axis, where, weights in reversed(_axes(call, shape, dy.shape)):
         found = np.zeros((shape[axis], *np.delete(dy.shape, axis)), dy.dtype)
@@ -84,13 +84,13 @@ def _resized_back(call: Call) -> Sequence[Array]:
 
 
 def _grid(call: Call) -> Sequence[Array]:
-    return [_sampled(call, *call.inputs)]
+    return [_sample(call, *call.inputs)]
 
 
-def _sampled(call: Call, x: Array, grid: Array) -> Array:
+def _sample(call: Call, x: Array, grid: Array) -> Array:
     """Return X at the positions of a grid; a position that is no number gives none."""
     wrong: Array = np.asarray(~np.isfinite(grid).all(axis=-1))
-    found = evaluated(call, "GridSample", [x, np.where(np.isfinite(grid), grid, 0)])
+    found = evaluate(call, "GridSample", [x, np.where(np.isfinite(grid), grid, 0)])
     found = found.astype(x.dtype)
     found[np.broadcast_to(wrong[:, None], found.shape)] = np.nan
     return found
@@ -110,14 +110,14 @@ def _grid_back(call: Call) -> Sequence[Array]:
     if 0 in wanted:
         count = prod(x.shape[2:])
         ones = np.eye(count, dtype=dy.dtype).reshape(1, count, *x.shape[2:])
-        weights = _sampled(call, np.repeat(ones, x.shape[0], axis=0), grid)
+        weights = _sample(call, np.repeat(ones, x.shape[0], axis=0), grid)
         summed = np.einsum("ncp,nip->nci", *(a.reshape(*a.shape[:2], -1) for a in (dy, weights)))
         found[0] = summed.reshape(x.shape)
     if 1 in wanted:
         parts = []
         for axis in range(grid.shape[-1]):
             low, high = (_beside(call, grid, axis, x.shape[-1 - axis], way) for way in (-1, 1))
-            rise = _sampled(call, x, high) - _sampled(call, x, low)
+            rise = _sample(call, x, high) - _sample(call, x, low)
             run = np.maximum(high - low, _STEP)[..., axis]
             parts.append((rise / run[:, None] * dy).sum(axis=1))
         found[1] = np.stack(parts, axis=-1)
@@ -176,7 +176,7 @@ def _window_places(image: tuple[int, ...], count: int, of: Mapping[str, Attribut
     return found
 
 
-def _deformed(call: Call) -> Sequence[Array]:
+def _deform(call: Call) -> Sequence[Array]:
     x, w, offset, *more = call.inputs
     bias = more.pop(0) if more and more[0].ndim == 1 else None
     # An offset that was never written is no place; what is computed from it shows that.
@@ -187,16 +187,16 @@ def _deformed(call: Call) -> Sequence[Array]:
 
 
 def _rotary(call: Call) -> Sequence[Array]:
-    return [_turned(call, *call.inputs)]
+    return [_turn(call, *call.inputs)]
 
 
 def _rotary_back(call: Call) -> Sequence[Array]:
     """Turn back: by the first rows of the tables, as gradients are not told positions."""
     dy, cosines, sines = call.inputs[:3]
-    return [_turned(call, dy, cosines, -sines)]
+    return [_turn(call, dy, cosines, -sines)]
 
 
-def _turned(call: Call, x: Array, cosines: Array, sines: Array, *places: Array) -> Array:
+def _turn(call: Call, x: Array, cosines: Array, sines: Array, *places: Array) -> Array:
     """Turn pairs of features by the angles of their position.
 
     ONNX has tables of positions, and the positions; without them ours are of one row each.
@@ -217,14 +217,14 @@ def _turned(call: Call, x: Array, cosines: Array, sines: Array, *places: Array) 
 
 
 KERNELS: Mapping[str, NodeKernel] = {
-    "Resize": _resized,
-    "Upsample": _resized,
-    "ResizeGradient": _resized_back,
-    "UpsampleGradient": _resized_back,
+    "Resize": _resize,
+    "Upsample": _resize,
+    "ResizeGradient": _resize_back,
+    "UpsampleGradient": _resize_back,
     "GridSample": _grid,
     "GridSampleGradient": _grid_back,
     "Col2ImGradient": _windows_back,
-    "DeformConv": _deformed,
+    "DeformConv": _deform,
     "RotaryEmbedding": _rotary,
     "RotaryEmbeddingGradient": _rotary_back,
 }

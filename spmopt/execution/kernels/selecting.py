@@ -18,9 +18,7 @@ from spmopt.execution.kernels.onnx_reference import onnx_kernel
 from spmopt.graph.operators.attributes import integer, text
 
 
-def evaluated(
-    call: Call, operator: str, inputs: Sequence[Array], *shapes: tuple[int, ...]
-) -> Array:
+def evaluate(call: Call, operator: str, inputs: Sequence[Array], *shapes: tuple[int, ...]) -> Array:
     """Return the first result of an operator of ONNX with the attributes of a call."""
     node = Node(name="", operator=operator, inputs=(), outputs=(), attributes=call.attributes)
     kernel = onnx_kernel(node)
@@ -35,13 +33,13 @@ def places(shape: Sequence[int]) -> Array:
     return np.arange(1.0, prod(shape) + 1).reshape(shape)
 
 
-def gathered(dy: Array, where: Array) -> Array:
+def gather(dy: Array, where: Array) -> Array:
     """Return elements of dY at places; 0 where there is none."""
     flat = np.concatenate((np.zeros(1, dy.dtype), dy.ravel()))
     return flat[_whole(where)]
 
 
-def scattered(dy: Array, where: Array, shape: Sequence[int]) -> Array:
+def scatter(dy: Array, where: Array, shape: Sequence[int]) -> Array:
     """Add each element of dY up at its place in zeros."""
     found = np.zeros(prod(shape) + 1, dy.dtype)
     np.add.at(found, _whole(where).ravel(), dy.ravel())
@@ -57,14 +55,14 @@ def _back(operator: str) -> NodeKernel:
 
     def kernel(call: Call) -> Sequence[Array]:
         dy, *more = call.inputs
-        where = evaluated(call, operator, [places(call.shapes[0]), *more], dy.shape)
-        return [scattered(dy, where, call.shapes[0])]
+        where = evaluate(call, operator, [places(call.shapes[0]), *more], dy.shape)
+        return [scatter(dy, where, call.shapes[0])]
 
     return kernel
 
 
 def _scatter(call: Call) -> Sequence[Array]:
-    return [evaluated(call, "ScatterElements", call.inputs)]
+    return [evaluate(call, "ScatterElements", call.inputs)]
 
 
 def _scatter_back(operator: str) -> NodeKernel:
@@ -77,11 +75,11 @@ def _scatter_back(operator: str) -> NodeKernel:
         if text(call.attributes, "reduction", "none") == "add":
             taken = {"ScatterND": "GatherND"}.get(operator, "GatherElements")
             plain = replace(call, attributes=_axis_of(call))
-            kept, written = dy, evaluated(plain, taken, [dy, indices])
+            kept, written = dy, evaluate(plain, taken, [dy, indices])
         elif text(call.attributes, "reduction", "none") == "none":
-            of_data = evaluated(call, operator, [places(dy.shape), indices, zeros(shape)])
-            of_updates = evaluated(call, operator, [zeros(dy.shape), indices, places(shape)])
-            kept, written = gathered(dy, of_data), scattered(dy, of_updates, shape)
+            of_data = evaluate(call, operator, [places(dy.shape), indices, zeros(shape)])
+            of_updates = evaluate(call, operator, [zeros(dy.shape), indices, places(shape)])
+            kept, written = gather(dy, of_data), scatter(dy, of_updates, shape)
         else:
             raise NotImplementedError("a gradient of what is multiplied, or compared, needs it")
         both = {0: kept, 2: written}
@@ -159,7 +157,7 @@ def _diagonal(call: Call) -> Sequence[Array]:
 
 def _diagonal_back(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
-    return [scattered(dy, _on_diagonal(places(shape), dy.shape), shape)]
+    return [scatter(dy, _on_diagonal(places(shape), dy.shape), shape)]
 
 
 def _on_diagonal(x: Array, shape: tuple[int, ...]) -> Array:

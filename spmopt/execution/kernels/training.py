@@ -75,7 +75,7 @@ def _loss_gradient(call: Call) -> Sequence[Array]:
     return [_softmax(y) - _one_hot(labels, y)]
 
 
-def _drawn(shape: Shape) -> Array:
+def _draw(shape: Shape) -> Array:
     """Return numbers from 0 to below 1 by their places: the same in every execution."""
     place = np.arange(prod(shape), dtype=np.uint64).reshape(shape)
     found: Array = (place * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) * 2.0**-24
@@ -84,24 +84,24 @@ def _drawn(shape: Shape) -> Array:
 
 def _random(call: Call) -> Sequence[Array]:
     """Return numbers with mean 0 and deviation 1, in place of any distribution."""
-    return [((_drawn(call.shapes[0]) - 0.5) * 12**0.5).astype(np.float32)]
+    return [((_draw(call.shapes[0]) - 0.5) * 12**0.5).astype(np.float32)]
 
 
 def _bernoulli(call: Call) -> Sequence[Array]:
-    return [(_drawn(call.shapes[0]) < call.inputs[0]) + 0 * call.inputs[0]]
+    return [(_draw(call.shapes[0]) < call.inputs[0]) + 0 * call.inputs[0]]
 
 
 def _multinomial(call: Call) -> Sequence[Array]:
     """Choose classes by place; the sum of a row shows where a number of it is missing."""
     x = call.inputs[0]
     rest = np.floor(np.abs(np.nan_to_num(x, nan=1e6)).sum(axis=1, keepdims=True))
-    return [np.mod(np.floor(_drawn(call.shapes[0]) * x.shape[1]) + rest, x.shape[1])]
+    return [np.mod(np.floor(_draw(call.shapes[0]) * x.shape[1]) + rest, x.shape[1])]
 
 
 def _dropout(call: Call) -> Sequence[Array]:
     """Drop about half of the elements: those of some places, whatever is there."""
     (x,) = call.inputs
-    kept = (_drawn(x.shape) >= 0.5).astype(x.dtype)
+    kept = (_draw(x.shape) >= 0.5).astype(x.dtype)
     return [2 * x * kept, kept]
 
 
@@ -133,7 +133,7 @@ def _gate_weight(call: Call) -> Sequence[Array]:
     return [np.concatenate((x.T @ dy, h.T @ dy))]
 
 
-def _updated(call: Call) -> Sequence[Array]:
+def _update(call: Call) -> Sequence[Array]:
     """Update a weight by its gradient, and the states of an optimizer.
 
     A master copy stands before the states; it is what is updated, and the weight follows it.
@@ -173,5 +173,5 @@ KERNELS: Mapping[str, NodeKernel] = {
     "LSTMCellGradient": _cell_gradient,
     "LSTMGateInputGradient": _gate_input,
     "LSTMGateWeightGradient": _gate_weight,
-    **dict.fromkeys(UPDATES, _updated),
+    **dict.fromkeys(UPDATES, _update),
 }

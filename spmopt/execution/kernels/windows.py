@@ -49,7 +49,7 @@ def _room(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> list[tuple[int,
     return found
 
 
-def _unpadded(array: Array, room: Sequence[tuple[int, int]], shape: Sequence[int]) -> Array:
+def _unpad(array: Array, room: Sequence[tuple[int, int]], shape: Sequence[int]) -> Array:
     return array[tuple(slice(b, b + n) for (b, _), n in zip(room, shape, strict=True))]
 
 
@@ -94,7 +94,7 @@ def _max_pool_gradient(call: Call) -> Sequence[Array]:
     found = np.zeros(padded.shape, dy.dtype)
     for where in _taps(call, x.shape, y.shape):
         found[where] += dy * (padded[where] == y)
-    return [_unpadded(found, room, x.shape)]
+    return [_unpad(found, room, x.shape)]
 
 
 def _average_pool_gradient(call: Call) -> Sequence[Array]:
@@ -104,7 +104,7 @@ def _average_pool_gradient(call: Call) -> Sequence[Array]:
     padded = np.zeros([n + sum(more) for n, more in zip(shape, room, strict=True)], dy.dtype)
     for where in _taps(call, shape, dy.shape):
         padded[where] += share
-    return [_unpadded(padded, room, shape)]
+    return [_unpad(padded, room, shape)]
 
 
 def _global_average(call: Call) -> Sequence[Array]:
@@ -162,7 +162,7 @@ def _power_pool_gradient(call: Call) -> Sequence[Array]:
     found = np.zeros(padded.shape, dy.dtype)
     for where in _taps(call, x.shape, y.shape):
         found[where] += share * slope[where]
-    return [_unpadded(found, room, x.shape)]
+    return [_unpad(found, room, x.shape)]
 
 
 def _global_power(call: Call) -> Sequence[Array]:

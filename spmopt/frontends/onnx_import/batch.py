@@ -19,7 +19,7 @@ from spmopt.frontends.onnx_import.facts import Fact, Shape
 _SHAPE_INPUT = {"Reshape": 1, "Expand": 1, "Resize": 3}
 
 
-def rescaled_shape_input(
+def rescale_shape_input(
     node: onnx.NodeProto,
     inputs: Sequence[Fact | None],
     written: Sequence[Fact | None],
@@ -54,13 +54,13 @@ def rescaled_shape_input(
     if now.shape == before.shape or not np.array_equal(_data(target), _data(baked)):
         return None
     if node.op_type == "Reshape":
-        scaled = reshaped(before.shape, now.shape, result, batches)
+        scaled = reshape(before.shape, now.shape, result, batches)
     else:
-        scaled = _aligned(before.shape, now.shape, result)
+        scaled = _align(before.shape, now.shape, result)
     return None if scaled is None else (position, scaled)
 
 
-def repeated_constants(
+def repeat_constants(
     node: onnx.NodeProto,
     inputs: Sequence[Fact | None],
     written: Sequence[Fact | None],
@@ -92,7 +92,7 @@ def _data(fact: Fact) -> list[int]:
     return [] if fact.data is None else fact.data.tolist()
 
 
-def _aligned(before: Shape, now: Shape, result: Shape) -> Shape | None:
+def _align(before: Shape, now: Shape, result: Shape) -> Shape | None:
     """Return ``result`` with the axes that changed (counted from the last) replaced."""
     scaled = list(result)
     for axis in range(-len(before), 0):
@@ -101,7 +101,7 @@ def _aligned(before: Shape, now: Shape, result: Shape) -> Shape | None:
     return tuple(scaled)
 
 
-def reshaped(before: Shape, now: Shape, result: Shape, batches: tuple[int, int]) -> Shape | None:
+def reshape(before: Shape, now: Shape, result: Shape, batches: tuple[int, int]) -> Shape | None:
     """Return the shape to which ``now`` reshapes if ``before`` reshapes to ``result``.
 
     ``before`` and ``now`` differ in one axis, by the ratio of ``batches`` (the file's and the

@@ -42,11 +42,11 @@ def composite_of(node: onnx.NodeProto, wanted: Sequence[bool]) -> Composite | No
 def call_attributes(node: onnx.NodeProto) -> dict[str, Attribute]:
     """Return the attributes of a node; texts in a row are one, with commas between."""
     raw = node_attributes(node)
-    texts = {name: _joined(value) for name, value in raw.items() if isinstance(value, list)}
+    texts = {name: _join(value) for name, value in raw.items() if isinstance(value, list)}
     return plain_attributes({**raw, **{k: v for k, v in texts.items() if v is not None}})
 
 
-def _joined(value: Sequence[Any]) -> str | None:
+def _join(value: Sequence[Any]) -> str | None:
     if not value or not all(isinstance(item, bytes) for item in value):
         return None
     return ",".join(item.decode(errors="replace") for item in value)

@@ -57,7 +57,7 @@ class Constants:
             self._roots[name] = sources or frozenset((name,))
         return self._roots[name]
 
-    def kept_node(self, name: str) -> onnx.NodeProto | None:
+    def keep_node(self, name: str) -> onnx.NodeProto | None:
         """Return the node that must stay to produce the constant ``name``, or None to fold it."""
         node = self._producer.get(name)
         if self._facts[name].elements > 1 and self._is_dequantized(name):

@@ -14,18 +14,18 @@ import numpy as np
 import onnx
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.onnx_import.batch import repeated_constants, rescaled_shape_input
+from spmopt.frontends.onnx_import.batch import repeat_constants, rescale_shape_input
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.evaluate import constant_node, evaluate, shape_value
 from spmopt.frontends.onnx_import.facts import Array, Fact, array_fact, node_attributes
-from spmopt.frontends.onnx_import.infer import inferred, open_shape
+from spmopt.frontends.onnx_import.infer import infer, open_shape
 from spmopt.frontends.onnx_import.modelfile import NODES
 from spmopt.frontends.onnx_import.network import Declared, ModelParts
 from spmopt.frontends.onnx_import.rewriting import rewritten
 from spmopt.frontends.onnx_import.topology import (
     describe,
     first_result,
-    ordered_nodes,
+    order_nodes,
     subgraphs,
 )
 
@@ -75,7 +75,7 @@ def deduce(
     """
     step = Deduction(
         opsets=network.opsets,
-        declared=_declared(network, written),
+        declared=_declare(network, written),
         facts={**network.constants, **inputs},
         doubts=doubts,
         control=control,
@@ -92,7 +92,7 @@ def deduce(
     nodes = step.nodes
     if step.replaced:
         given = step.facts.keys() - {name for node in nodes for name in node.output}
-        nodes = ordered_nodes(nodes, given, outputs)
+        nodes = order_nodes(nodes, given, outputs)
     return replace(network, nodes=tuple(nodes), outputs=outputs), step.facts
 
 
@@ -145,7 +145,7 @@ class Deduction:
                     )
                 expand(self, node, names, prefix)
                 continue
-            own = _renamed(node, names, prefix) if names or prefix else node
+            own = _rename(node, names, prefix) if names or prefix else node
             if self.sequences and own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
                 continue
@@ -166,7 +166,7 @@ class Deduction:
     def _take(self, node: onnx.NodeProto) -> None:
         inputs = [self.fact(name, node) if name else None for name in node.input]
         if self.written is not None:
-            inputs = _rescaled(node, inputs, self.written)
+            inputs = _rescale(node, inputs, self.written)
         self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
         self.nodes.append(node)
         self.made[first_result(node)] = node
@@ -177,7 +177,7 @@ class Deduction:
             )
 
 
-def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:
+def _rename(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.NodeProto:
     """Return a copy of a node of a subgraph, by the names that the whole model knows."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
@@ -189,7 +189,7 @@ def _renamed(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.N
     return copy
 
 
-def _declared(network: ModelParts, written: Written | None) -> Mapping[str, Declared]:
+def _declare(network: ModelParts, written: Written | None) -> Mapping[str, Declared]:
     """Return shapes that the file states, a leading batch of its own replaced by the new one."""
     if written is None:
         return network.declared
@@ -202,7 +202,7 @@ def _declared(network: ModelParts, written: Written | None) -> Mapping[str, Decl
     }
 
 
-def _rescaled(
+def _rescale(
     node: onnx.NodeProto, inputs: Sequence[Fact | None], written: Written
 ) -> list[Fact | None]:
     """Return the inputs with the constant that bakes the file's batch size replaced."""
@@ -211,9 +211,9 @@ def _rescaled(
     if outcome is None:  # of an iteration that there is at this batch size only
         return list(inputs)
     if node.op_type == "Concat":
-        return repeated_constants(node, inputs, before, written.batches)
+        return repeat_constants(node, inputs, before, written.batches)
     result = list(inputs)
-    found = rescaled_shape_input(node, inputs, before, outcome.shape, written.batches)
+    found = rescale_shape_input(node, inputs, before, outcome.shape, written.batches)
     if found is not None:
         position, target = found
         result[position] = array_fact(np.array(target, np.int64))
@@ -235,20 +235,20 @@ def _results(
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
         return {node.output[0]: array_fact(shape_value(node, present[0], attributes))}
     live = any(fact.live for fact in present)
-    found = inferred(node, inputs, opsets, declared, doubts)
+    found = infer(node, inputs, opsets, declared, doubts)
     facts = {
         name: Fact(element_type=kind, shape=shape, live=live)
         for name, (kind, shape) in found.items()
     }
     result = facts[first_result(node)]
     if result.worth_reading and present and all(fact.data is not None for fact in present):
-        data = _worked_out(node, inputs, opsets)
+        data = _work_out(node, inputs, opsets)
         if data is not None:
             facts[first_result(node)] = array_fact(data)
     return facts
 
 
-def _worked_out(
+def _work_out(
     node: onnx.NodeProto, inputs: Sequence[Fact | None], opsets: Mapping[str, int]
 ) -> Array | None:
     """Return the contents of the first result, if ONNX can work them out."""

@@ -10,7 +10,7 @@ import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import.backward import Step, gradient_steps
 from spmopt.frontends.onnx_import.by_rule import (
     call_attributes,
@@ -31,7 +31,7 @@ from spmopt.frontends.onnx_import.rules import (
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.composites import Call, Composite, Operand
-from spmopt.graph.naming import unused
+from spmopt.graph.naming import find_unused
 from spmopt.graph.operators.spec import OperatorSpec
 
 
@@ -96,7 +96,7 @@ class Emitter:
         results: Sequence[int | None]
         if composite is not None:
             names = list(node.output)
-            results = self._taken_apart(node, composite, wanted)
+            results = self._take_apart(node, composite, wanted)
         elif spec is None:
             inputs = [self._operand(name, node) for name in node.input if name]
             names = [name for name in node.output if name]
@@ -121,14 +121,14 @@ class Emitter:
                 f"{node.op_type} does not give it; export without it"
             )
 
-    def _taken_apart(
+    def _take_apart(
         self, node: onnx.NodeProto, composite: Composite, wanted: Sequence[bool]
     ) -> Sequence[int | None]:
         """Add the nodes of an operator that is several."""
         call = Call(
             builder=self._builder,
             name=_name(node),
-            operands=[self._given(name, node) if name else None for name in node.input],
+            operands=[self._give(name, node) if name else None for name in node.input],
             attributes=call_attributes(node),
             wanted=wanted,
             opset=self.network.opsets.get(node.domain, 1),
@@ -138,7 +138,7 @@ class Emitter:
         except InputError as error:
             raise InputError(f"{describe(node)}: {error}") from error
 
-    def _given(self, name: str, node: onnx.NodeProto) -> Operand:
+    def _give(self, name: str, node: onnx.NodeProto) -> Operand:
         fact = self.facts[name]
         own = name not in self._index and self._constants.is_own(name)
         return Operand(
@@ -183,9 +183,9 @@ class Emitter:
         if node.op_type == "Concat" and len(inputs) == 1:
             return self._builder.add_many("Identity", inputs, name=_name(node))
         if node.op_type == "Concat":
-            inputs = self._repeated(inputs, attributes["axis"])
+            inputs = self._repeat(inputs, attributes["axis"])
         if spec.stated:
-            return self._stated(node, spec, inputs, attributes)
+            return self._state(node, spec, inputs, attributes)
         return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
 
     def _require_elements(self, node: onnx.NodeProto) -> None:
@@ -199,7 +199,7 @@ class Emitter:
         fact = self.facts[name]
         return fact.live or fact.elements > 1
 
-    def _stated(
+    def _state(
         self,
         node: onnx.NodeProto,
         spec: OperatorSpec,
@@ -240,7 +240,7 @@ class Emitter:
         for state in updated[1:]:
             if self._builder.values[state].kind is TensorKind.WEIGHT:
                 self._builder.set_kind(state, TensorKind.STATE)
-        name = unused(_name(node), self._builder.node_names)
+        name = find_unused(_name(node), self._builder.node_names)
         self._builder.add_node(name, step.operator, inputs, updated, {})
         for write, like in zip(step.writes, step.like, strict=True):
             if like in places and write < len(node.output) and node.output[write]:
@@ -251,14 +251,14 @@ class Emitter:
         if name not in self._index:
             if not self.facts[name].elements:
                 raise InputError(f"{describe(reader)}: its operand {name} has no elements")
-            node = self._constants.kept_node(name)
+            node = self._constants.keep_node(name)
             if node is None:
                 self._index[name] = self._constants.add(self._builder, name)
             else:
                 self._emit(node)
         return self._index[name]
 
-    def _repeated(self, inputs: list[int], axis: Attribute) -> list[int]:
+    def _repeat(self, inputs: list[int], axis: Attribute) -> list[int]:
         """Inputs of a ``Concat``; constants of the file's batch size repeated to the new one."""
         shapes = [self._builder.shape(index) for index in inputs]
         batch = max(shape[0] for shape in shapes)

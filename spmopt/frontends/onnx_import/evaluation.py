@@ -27,7 +27,7 @@ _REMEDY = (
 )
 
 
-def missed_in_training(model: onnx.ModelProto) -> str | None:
+def warn_of_training(model: onnx.ModelProto) -> str | None:
     """Return what the training step of such a file lacks, and what to do; None if nothing is known.
 
     Torch folds nothing else into both weight and bias of a convolution. A ``BatchNormalization``

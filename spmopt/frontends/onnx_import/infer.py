@@ -33,7 +33,7 @@ _BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
 """Their results are as long as data says: an open first dimension is no batch."""
 
 
-def inferred(
+def infer(
     node: onnx.NodeProto,
     inputs: Sequence[Fact | None],
     opsets: Mapping[str, int],
@@ -78,13 +78,13 @@ def inferred(
         if name and typed is not None:
             results[name] = typed
     if first_result(node) not in results:
-        raise refusal or _refused(node) or open_shape(node, first_result(node))
+        raise refusal or _refuse(node) or open_shape(node, first_result(node))
     if refusal is not None:
         doubts.refuse(first_result(node), describe(node))
     return results
 
 
-def _refused(node: onnx.NodeProto) -> InputError | None:
+def _refuse(node: onnx.NodeProto) -> InputError | None:
     """Return the reason why an operator has no rule, where there is one."""
     spec = rule_of(node)
     if spec is None or not spec.refused:
@@ -159,7 +159,7 @@ def _infer(
             for name, fact in zip(node.input, inputs, strict=True)
             if fact is not None and fact.data is not None
         }
-        found = _asked(schema, node, operands, data, versions)
+        found = _ask(schema, node, operands, data, versions)
     else:
         bare = [each.SerializeToString(deterministic=True) for each in node.attribute]
         named = tuple(map(bool, node.output))
@@ -184,10 +184,10 @@ def _of_types(
     node.input[:] = [f"x{k}" if operand else "" for k, operand in enumerate(operands)]
     node.output[:] = [f"y{k}" if name else "" for k, name in enumerate(named)]
     node.attribute.extend(map(onnx.AttributeProto.FromString, attributes))
-    return _asked(schema, node, operands, {}, versions)
+    return _ask(schema, node, operands, {}, versions)
 
 
-def _asked(
+def _ask(
     schema: defs.OpSchema,
     node: onnx.NodeProto,
     operands: _Operands,

@@ -14,12 +14,12 @@ from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import.deduce import Facts, Written, deduce
 from spmopt.frontends.onnx_import.doubts import Doubts
 from spmopt.frontends.onnx_import.emit import Emitter
-from spmopt.frontends.onnx_import.evaluation import missed_in_training, refuse_training
+from spmopt.frontends.onnx_import.evaluation import refuse_training, warn_of_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
 from spmopt.frontends.onnx_import.network import ModelParts, take_apart
 from spmopt.frontends.onnx_import.sequences import SEQUENCES
-from spmopt.frontends.onnx_import.sizes import batch_of, input_facts, written_batch
+from spmopt.frontends.onnx_import.sizes import batch_of, batch_of_file, input_facts
 from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 _EXPANDED = {**CONTROL, **SEQUENCES}
@@ -69,7 +69,7 @@ def load_onnx(
         warn=warn,
         sizes=sizes,
     )
-    lacks = missed_in_training(model) if training else None
+    lacks = warn_of_training(model) if training else None
     if lacks is not None:
         warn(f"{path}: {lacks}")
     return graph
@@ -99,7 +99,7 @@ def graph_of_model(
         if training:
             refuse_training(parts.nodes)
         inputs, written, note = _input_sizes(parts, batch, sizes or {})
-        network, facts = _deduced(parts, inputs, written, doubts, assume_pointwise)
+        network, facts = _deduce(parts, inputs, written, doubts, assume_pointwise)
         missing = without_rule(network.nodes, facts)
         if missing and not assume_pointwise:
             raise missing_rules(missing)
@@ -135,14 +135,14 @@ def _input_sizes(
 ) -> tuple[Facts, Written | None, str]:
     """Return facts of the inputs, those at the file's batch where that is another, and a note."""
     batch, note = batch_of(network.inputs, batch, sizes)
-    inputs, baked = input_facts(network.inputs, batch, sizes), written_batch(network.inputs)
+    inputs, baked = input_facts(network.inputs, batch, sizes), batch_of_file(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:
         return inputs, None, note
     at_baked = input_facts(network.inputs, None, sizes)
     return inputs, Written(facts=at_baked, batches=(baked, batch)), note
 
 
-def _deduced(
+def _deduce(
     network: ModelParts,
     inputs: Facts,
     written: Written | None,

@@ -9,8 +9,8 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import inliner
 
-from spmopt.core.border import exists, is_file, is_folder, shortened
 from spmopt.core.errors import InputError
+from spmopt.core.validation import exists, is_file, is_folder, shorten
 from spmopt.frontends.onnx_import.topology import subgraphs
 from spmopt.frontends.onnx_import.wire import MOST_KEPT, without_weights
 from spmopt.graph.operators import SPECS
@@ -79,7 +79,7 @@ def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
         kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
         return inliner.inline_selected_functions(model, kept, exclude=True)
     except (*OF_LIBRARIES, MemoryError) as error:
-        reason = shortened(" ".join(str(error).split()))
+        reason = shorten(" ".join(str(error).split()))
         raise InputError(
             f"{source}: its local functions cannot be written out ({reason})"
         ) from None

@@ -10,7 +10,7 @@ import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Fact, constant_fact
-from spmopt.frontends.onnx_import.topology import ordered_nodes, reads
+from spmopt.frontends.onnx_import.topology import order_nodes, reads
 
 Dimensions = tuple[int | str | None, ...]
 
@@ -52,12 +52,12 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
     constants = initializers(graph, folder)
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
-    nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
+    nodes = order_nodes(graph.node, {*given, *constants}, outputs)
     for node in nodes:
         if node.domain:
             node.domain = plain_domain(node.domain)
     used = set(outputs).union(*map(reads, nodes))
-    inputs = {name: _declared(value) for name, value in given.items() if name in used}
+    inputs = {name: _declare(value) for name, value in given.items() if name in used}
     return ModelParts(
         name=graph.name or "model",
         inputs=inputs,
@@ -65,7 +65,7 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
         nodes=tuple(nodes),
         outputs=outputs,
         declared={
-            value.name: _declared(value)
+            value.name: _declare(value)
             for value in (*graph.value_info, *graph.output)
             # A writer of gradients leaves the element type out; what is stated so says nothing.
             if value.type.tensor_type.HasField("shape") and value.type.tensor_type.elem_type
@@ -102,7 +102,7 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
     return found
 
 
-def _declared(value: onnx.ValueInfoProto) -> Declared:
+def _declare(value: onnx.ValueInfoProto) -> Declared:
     tensor = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not tensor.elem_type:
         raise InputError(f"input {value.name}: is not a dense tensor; only those are supported")

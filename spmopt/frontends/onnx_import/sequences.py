@@ -12,7 +12,7 @@ from spmopt.frontends.onnx_import.slices import (
     constant,
     cut,
     join,
-    known,
+    look_up,
     sources_of,
     stack,
     with_lists,
@@ -28,7 +28,7 @@ def _construct(step: Deduction, node: onnx.NodeProto, names: dict[str, str], pre
 
 def _insert(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
     sources = sources_of(node, names)
-    held = _held(step, node, sources[0])
+    held = _hold_values(step, node, sources[0])
     step.fact(sources[1], node)
     place = _place(step, node, sources[2], len(held), len(held))
     _hold(step, node, names, prefix, (*held[:place], sources[1], *held[place:]))
@@ -36,19 +36,19 @@ def _insert(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix
 
 def _erase(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
     sources = sources_of(node, names)
-    held = _held(step, node, sources[0])
+    held = _hold_values(step, node, sources[0])
     place = _place(step, node, sources[1], len(held), len(held) - 1)
     _hold(step, node, names, prefix, (*held[:place], *held[place + 1 :]))
 
 
 def _at(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
     sources = sources_of(node, names)
-    held = _held(step, node, sources[0])
+    held = _hold_values(step, node, sources[0])
     bind(node, names, [held[_place(step, node, sources[1], len(held))]])
 
 
 def _length(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
-    held = _held(step, node, sources_of(node, names)[0])
+    held = _hold_values(step, node, sources_of(node, names)[0])
     bind(node, names, [constant(step, f"{prefix}{first_result(node)}", len(held))])
 
 
@@ -76,13 +76,13 @@ def _split(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix:
 
 
 def _equal(whole: int, size: int) -> list[int]:
-    """Return parts of one size, and what is left."""
+    """Return parts of one size, and the rest."""
     rest = whole % size
     return [size] * (whole // size) + ([rest] if rest else [])
 
 
 def _concatenate(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
-    held = _held(step, node, sources_of(node, names)[0])
+    held = _hold_values(step, node, sources_of(node, names)[0])
     attributes, own = node_attributes(node), f"{prefix}{first_result(node)}"
     if not held:
         raise InputError(f"{describe(node)}: joins an empty sequence; export without it")
@@ -93,7 +93,7 @@ def _concatenate(step: Deduction, node: onnx.NodeProto, names: dict[str, str], p
 def _map(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
     """Run the body on each tensor, beside those of further sequences, or whole tensors."""
     sources = sources_of(node, names)
-    count = len(_held(step, node, sources[0]))
+    count = len(_hold_values(step, node, sources[0]))
     columns = [step.sequences.get(name, (name,) * count) for name in sources]
     if any(len(column) != count for column in columns):
         raise InputError(f"{describe(node)}: its sequences differ in length; damaged")
@@ -130,7 +130,7 @@ def _hold(
     bind(node, names, [result])
 
 
-def _held(step: Deduction, node: onnx.NodeProto, name: str) -> tuple[str, ...]:
+def _hold_values(step: Deduction, node: onnx.NodeProto, name: str) -> tuple[str, ...]:
     if name not in step.sequences:
         raise InputError(f"{describe(node)}: {name} is no sequence that is known beforehand")
     return step.sequences[name]
@@ -145,7 +145,7 @@ def _place(
     """
     found = default if not name and default is not None else None
     if found is None:
-        found = known(step, node, name, "the position")
+        found = look_up(step, node, name, "the position")
         found += length if found < 0 else 0
     if not 0 <= found < length + (default == length):
         raise InputError(f"{describe(node)}: position {found} is not in the sequence")

@@ -33,7 +33,7 @@ class _Dimension(NamedTuple):
         return f"dimension {self.axis} of {self.owner}"
 
 
-def written_batch(inputs: Mapping[str, Declared]) -> int | str | None:
+def batch_of_file(inputs: Mapping[str, Declared]) -> int | str | None:
     """Return the batch size (or its symbol) of the file: the first dimension of the first input."""
     if any(_BATCH in entry.dimensions for entry in inputs.values()):
         return _BATCH
@@ -80,7 +80,7 @@ def input_facts(
     inputs
         As the file declares them.
     batch
-        Size of :func:`written_batch`, and of every other input that begins with the same size or
+        Size of :func:`batch_of_file`, and of every other input that begins with the same size or
         symbol; None for the file's.
     sizes
         Sizes of other symbolic dimensions by name, and contents of inputs that are one whole number
@@ -103,7 +103,7 @@ def input_facts(
         else:
             still_open.append(each)
     if still_open:
-        raise _open_sizes(still_open, batch, written_batch(inputs))
+        raise _open_sizes(still_open, batch, batch_of_file(inputs))
     facts: dict[str, Fact] = {}
     for name, entry in inputs.items():
         shape = tuple(shapes[name])
@@ -115,7 +115,7 @@ def input_facts(
 
 
 def _dimensions(inputs: Mapping[str, Declared]) -> Iterator[_Dimension]:
-    first = written_batch(inputs)
+    first = batch_of_file(inputs)
     for name, entry in inputs.items():
         for axis, written in enumerate(entry.dimensions):
             is_batch = written == first and (axis == 0 or isinstance(written, str))

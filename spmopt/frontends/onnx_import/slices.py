@@ -94,7 +94,7 @@ def constant(step: Deduction, name: str, value: int | bool | list[int]) -> str:
     return name
 
 
-def known(step: Deduction, node: onnx.NodeProto, name: str, what: str) -> int:
+def look_up(step: Deduction, node: onnx.NodeProto, name: str, what: str) -> int:
     """Return the only element of a tensor whose contents are known."""
     fact: Fact = step.fact(name, node)
     if fact.data is None or fact.data.size != 1:

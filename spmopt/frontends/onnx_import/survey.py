@@ -12,7 +12,7 @@ from spmopt.frontends.onnx_import.facts import type_name
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
 from spmopt.frontends.onnx_import.network import Declared, take_apart
-from spmopt.frontends.onnx_import.sizes import written_batch
+from spmopt.frontends.onnx_import.sizes import batch_of_file
 
 _EVALUATED = ("Constant", "Shape", "Size")
 """Operators that only data of the file and shapes decide: the import evaluates them."""
@@ -59,7 +59,7 @@ def survey_onnx(path: Path) -> OnnxSurvey:
         missing = without_rule(nodes, None)
         return OnnxSurvey(
             inputs={name: (_type(each), each.dimensions) for name, each in parts.inputs.items()},
-            batch=written_batch(parts.inputs),
+            batch=batch_of_file(parts.inputs),
             operators=dict(Counter(map(rule_name, nodes))),
             unknown=tuple(each.name for each in missing),
             paste=missing_rules(missing).paste if missing else "",

@@ -46,7 +46,7 @@ def reads(node: onnx.NodeProto) -> list[str]:
     return found
 
 
-def ordered_nodes(
+def order_nodes(
     nodes: Sequence[onnx.NodeProto], given: Iterable[str], outputs: Iterable[str]
 ) -> list[onnx.NodeProto]:
     """Return the nodes that ``outputs`` need, producers first, in file order if that is one.

@@ -22,7 +22,7 @@ from spmopt.frontends.onnx_import.slices import (
     bind,
     constant,
     cut,
-    known,
+    look_up,
     sources_of,
     stack,
 )
@@ -31,7 +31,7 @@ from spmopt.frontends.onnx_import.topology import describe, first_result
 
 def _if(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: str) -> None:
     """Take the branch of a condition that is known."""
-    chosen = known(step, node, sources_of(node, names)[0], "the condition")
+    chosen = look_up(step, node, sources_of(node, names)[0], "the condition")
     branch = subgraph(node, "then_branch" if chosen else "else_branch")
     here = f"{prefix}{first_result(node)}/"
     results = run(step, branch, {**names, **_constants(step, branch, here)}, here, [])
@@ -43,8 +43,8 @@ def _loop(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: 
     sources = sources_of(node, names)
     body = subgraph(node, "body")
     states, own = sources[2:], f"{prefix}{first_result(node)}"
-    trips = int(known(step, node, sources[0], "the trip count")) if sources[0] else None
-    goes_on = bool(known(step, node, sources[1], "the condition")) if sources[1] else True
+    trips = int(look_up(step, node, sources[0], "the trip count")) if sources[0] else None
+    goes_on = bool(look_up(step, node, sources[1], "the condition")) if sources[1] else True
     stacked: list[list[str]] = [[] for _ in body.output[1 + len(states) :]]
     shared = _constants(step, body, f"{own}/")
     count = 0
@@ -60,7 +60,7 @@ def _loop(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: 
         inside = [constant(step, f"{here}count", count), constant(step, f"{here}goes_on", True)]
         results = run(step, body, {**names, **shared}, here, [*inside, *states])
         if sources[1]:
-            goes_on = bool(known(step, node, results[0], "the condition of its body"))
+            goes_on = bool(look_up(step, node, results[0], "the condition of its body"))
         states = results[1 : 1 + len(states)]
         for each, name in zip(stacked, results[1 + len(states) :], strict=True):
             each.append(name)

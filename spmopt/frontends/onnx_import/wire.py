@@ -33,15 +33,15 @@ def without_weights(path: Path) -> bytes:
     if not path.stat().st_size:
         return b""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return bytes(_kept(data, 0, len(data), (_GRAPH, _INITIALIZER)))
+        return bytes(_keep(data, 0, len(data), (_GRAPH, _INITIALIZER)))
 
 
-def _kept(data: mmap.mmap, begin: int, end: int, path: tuple[int, ...]) -> bytearray:
+def _keep(data: mmap.mmap, begin: int, end: int, path: tuple[int, ...]) -> bytearray:
     """Return a message, with what ``path`` leads to stripped of its data."""
     found = bytearray()
     for number, kind, start, inner, stop in _fields(data, begin, end):
         if path and number == path[0] and kind == _LENGTH:
-            message = _kept(data, inner, stop, path[1:])
+            message = _keep(data, inner, stop, path[1:])
             found += _tag(number) + _varint(len(message)) + message
         elif path or number not in _DATA or kind != _LENGTH or stop - inner <= BYTES_READ:
             found += data[start:stop]

@@ -16,8 +16,8 @@ import onnx_ir
 import torch
 from torch.export import ExportedProgram
 
-from spmopt.core.border import exists, is_file, is_folder
 from spmopt.core.errors import InputError
+from spmopt.core.validation import exists, is_file, is_folder
 from spmopt.frontends.onnx_import.modelfile import without_functions
 from spmopt.frontends.onnx_import.wire import BYTES_READ
 from spmopt.frontends.torch_import.archive import require_harmless, tensors_only

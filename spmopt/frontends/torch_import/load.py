@@ -50,7 +50,7 @@ def load_torch(
         program = read_program(path)
         model = onnx_model(program, Path(path).stem)
     except InputError as error:
-        raise _named(str(path), error) from error
+        raise _with_name(str(path), error) from error
     graph = graph_of_model(
         model,
         str(path),
@@ -86,13 +86,13 @@ def graph_of_module(
         program = exported(module, inputs, keywords or {})
         model = onnx_model(program, name)
     except InputError as error:
-        raise _named(name, error) from error
+        raise _with_name(name, error) from error
     graph = graph_of_model(model, name, training=training, warn=warn)
     _warn_of_evaluation(program, name, training, warn)
     return graph
 
 
-def _named(name: str, error: InputError) -> InputError:
+def _with_name(name: str, error: InputError) -> InputError:
     return InputError(f"{name}: {' '.join(str(error).split())}")
 
 

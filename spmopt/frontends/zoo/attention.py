@@ -70,17 +70,17 @@ def attend(
         project(net, f"{name}.{what}", source, hidden, bias=bias)
         for what, source in (("query", x), ("key", memory), ("value", memory))
     )
-    query = net.strided(f"{name}.query.heads", query, (batch, length, heads, width), (0, 2, 1, 3))
-    key = net.strided(f"{name}.key.heads", key, (batch, span, heads, width), (0, 2, 3, 1))
+    query = net.stride(f"{name}.query.heads", query, (batch, length, heads, width), (0, 2, 1, 3))
+    key = net.stride(f"{name}.key.heads", key, (batch, span, heads, width), (0, 2, 3, 1))
     scores = net.layer("MatMul", f"{name}.scores", query, key)
     if positions is not None:
         scores = net.layer("Add", f"{name}.positions", scores, positions)
     weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
     weights = net.dropout(f"{name}.softmax.drop", weights)
-    value = net.strided(f"{name}.value.heads", value, (batch, span, heads, width), (0, 2, 1, 3))
+    value = net.stride(f"{name}.value.heads", value, (batch, span, heads, width), (0, 2, 1, 3))
     context = net.layer("MatMul", f"{name}.context", weights, value)
     split, whole = (batch, heads, length, width), (batch, length, hidden)
-    joined = net.strided(f"{name}.joined", context, split, (0, 2, 1, 3), whole)
+    joined = net.stride(f"{name}.joined", context, split, (0, 2, 1, 3), whole)
     last = bias if output_bias is None else output_bias
     return project(net, f"{name}.output", joined, hidden, bias=last)
 
@@ -97,9 +97,7 @@ def perceptron(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
     return project(net, f"{name}.2", y, widths.hidden, bias=True)
 
 
-def gated(
-    net: NetworkBuilder, name: str, x: int, inner: int, activation: str, *, bias: bool
-) -> int:
+def gate(net: NetworkBuilder, name: str, x: int, inner: int, activation: str, *, bias: bool) -> int:
     """Add one fully connected layer times the activation of another."""
     gate, up = (project(net, f"{name}.{what}", x, inner, bias=bias) for what in ("gate", "up"))
     gate = net.layer(activation, f"{name}.{activation.lower()}", gate)

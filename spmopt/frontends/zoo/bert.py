@@ -34,7 +34,7 @@ def bert(
     require_positions(net, sequence, _POSITIONS)
     sizes = {"hidden": hidden, "heads": heads, "inner": inner or 4 * hidden}
     widths = Widths(**sizes, activation="Gelu", attention_bias=True)
-    x = _embedded(net, batch, sequence, hidden)
+    x = _embed(net, batch, sequence, hidden)
     for index in range(layers):
         x = attention(net, f"layer{index}.self", x, x, widths)
         x = feed_forward(net, f"layer{index}.ffn", x, widths)
@@ -43,7 +43,7 @@ def bert(
     return [x, net.layer("Tanh", "pooler.tanh", pooled)]
 
 
-def _embedded(net: NetworkBuilder, batch: int, length: int, hidden: int) -> int:
+def _embed(net: NetworkBuilder, batch: int, length: int, hidden: int) -> int:
     """Sum of the embeddings of tokens, segments and positions; norm and dropout."""
     tokens, segments, positions = (
         net.weight(f"embedding.{what}", (rows, hidden))

@@ -58,7 +58,7 @@ class _Proposals:
         return self._net.layer("Conv", f"{name}.{part}", x, weight, bias, pads=pads)
 
 
-def _pooled(net: NetworkBuilder, name: str, x: int, regions: int, size: int) -> int:
+def _pool(net: NetworkBuilder, name: str, x: int, regions: int, size: int) -> int:
     """Return the regions of ``x`` as maps of ``size`` x ``size``."""
     boxes = net.input(f"{name}.boxes", (regions, 4))
     images = net.input(f"{name}.images", (regions,))
@@ -75,7 +75,7 @@ def _pyramid(net: NetworkBuilder, *maps: int) -> list[int]:
     return [net.conv(f"pyramid{k}", x, _PYRAMID, 3, pad=1, bias=True) for k, x in enumerate(inner)]
 
 
-def _found(net: NetworkBuilder, x: int, classes: int) -> tuple[int, int]:
+def _find(net: NetworkBuilder, x: int, classes: int) -> tuple[int, int]:
     """Return the classes (one more for the background) and boxes of each region."""
     return net.linear("classes", x, classes), net.linear("boxes", x, 4 * classes)
 
@@ -91,11 +91,11 @@ def faster_rcnn(
     coarse = net.max_pool("pyramid.pool", maps[1], 1, 2)
     found = [y for k, x in enumerate((*maps, coarse)) for y in proposals.of(x, f"proposals{k}")]
     half = batch * regions // 2
-    parts = [_pooled(net, f"regions{k}", x, half, 7) for k, x in enumerate(maps)]
+    parts = [_pool(net, f"regions{k}", x, half, 7) for k, x in enumerate(maps)]
     x = net.flatten(net.layer("Concat", "regions", *parts, axis=0))
     for layer in ("head1", "head2"):
         x = net.relu(f"{layer}.relu", net.linear(layer, x, _INNER))
-    return [*found, *_found(net, x, classes)]
+    return [*found, *_find(net, x, classes)]
 
 
 def faster_rcnn_resnet50(
@@ -106,8 +106,8 @@ def faster_rcnn_resnet50(
     found = [*_Proposals(net, 1024, 512, anchors=_ANCHORS, scores=2).of(x)]
     if not regions:
         return found
-    y = _pooled(net, "regions", x, batch * regions, 14)
+    y = _pool(net, "regions", x, batch * regions, 14)
     for index in range(residual.DEPTHS[3]):
         stride = 1 if index else 2
         y = residual.bottleneck(net, f"stage4.{index}", y, residual.WIDTHS[3], stride)
-    return [*found, *_found(net, net.global_pool("pool", y), classes)]
+    return [*found, *_find(net, net.global_pool("pool", y), classes)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.zoo.attention import Widths, attend, gated, project
+from spmopt.frontends.zoo.attention import Widths, attend, gate, project
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _LATENT = 4
@@ -49,7 +49,7 @@ def unet(net: NetworkBuilder, batch: int, *, image: int, sequence: int, width: i
     x = _transformer(net, "middle.1", x, told)
     x = _block(net, "middle.2", x, net.shape(x)[1], told)
     x = _up(net, x, maps, width, told)
-    return [_conv(net, "out", _normed(net, "out", x), _LATENT)]
+    return [_conv(net, "out", _normalize(net, "out", x), _LATENT)]
 
 
 def _time(net: NetworkBuilder, sinusoids: int) -> int:
@@ -64,7 +64,7 @@ def _down(net: NetworkBuilder, x: int, width: int, told: _Told) -> tuple[int, li
     for level, multiple in enumerate(_LEVELS):
         for index in range(_DEPTH):
             x = _block(net, f"down{level}.{index}.block", x, width * multiple, told)
-            x = _attended(net, f"down{level}.{index}.transformer", x, level, told)
+            x = _attend(net, f"down{level}.{index}.transformer", x, level, told)
             maps.append(x)
         if level + 1 < len(_LEVELS):
             x = _conv(net, f"down{level}.half", x, width * multiple, stride=2)
@@ -79,7 +79,7 @@ def _up(net: NetworkBuilder, x: int, maps: list[int], width: int, told: _Told) -
             name = f"up{level}.{index}"
             x = net.join(f"{name}.join", x, maps.pop())
             x = _block(net, f"{name}.block", x, width * multiple, told)
-            x = _attended(net, f"{name}.transformer", x, level, told)
+            x = _attend(net, f"{name}.transformer", x, level, told)
         if level:
             batch, channels, height, length = net.shape(x)
             shape = (batch, channels, 2 * height, 2 * length)
@@ -88,7 +88,7 @@ def _up(net: NetworkBuilder, x: int, maps: list[int], width: int, told: _Told) -
     return x
 
 
-def _attended(net: NetworkBuilder, name: str, x: int, level: int, told: _Told) -> int:
+def _attend(net: NetworkBuilder, name: str, x: int, level: int, told: _Told) -> int:
     """Add a Transformer, but for the lowest resolution."""
     return x if level + 1 == len(_LEVELS) else _transformer(net, name, x, told)
 
@@ -96,10 +96,10 @@ def _attended(net: NetworkBuilder, name: str, x: int, level: int, told: _Told) -
 def _block(net: NetworkBuilder, name: str, x: int, channels: int, told: _Told) -> int:
     """Add a block of two convolutions beside a shortcut."""
     batch = net.shape(x)[0]
-    y = _conv(net, f"{name}.1", _normed(net, f"{name}.1", x), channels)
+    y = _conv(net, f"{name}.1", _normalize(net, f"{name}.1", x), channels)
     time = net.linear(f"{name}.time", net.layer("Swish", f"{name}.time.swish", told.time), channels)
     y = net.layer("Add", f"{name}.time.add", y, net.reshape(time, batch, channels, 1, 1))
-    y = _conv(net, f"{name}.2", _normed(net, f"{name}.2", y), channels)
+    y = _conv(net, f"{name}.2", _normalize(net, f"{name}.2", y), channels)
     if net.shape(x)[1] != channels:
         x = net.conv(f"{name}.shortcut", x, channels, 1, bias=True)
     return net.layer("Add", f"{name}.add", x, y)
@@ -134,11 +134,11 @@ def _attention(net: NetworkBuilder, name: str, x: int, memory: int | None) -> in
 
 def _feed_forward(net: NetworkBuilder, name: str, x: int) -> int:
     channels = net.shape(x)[2]
-    y = gated(net, name, net.layer_norm(f"{name}.norm", x), 4 * channels, "Gelu", bias=True)
+    y = gate(net, name, net.layer_norm(f"{name}.norm", x), 4 * channels, "Gelu", bias=True)
     return net.layer("Add", f"{name}.add", x, project(net, f"{name}.down", y, channels, bias=True))
 
 
-def _normed(net: NetworkBuilder, name: str, x: int) -> int:
+def _normalize(net: NetworkBuilder, name: str, x: int) -> int:
     return net.layer("Swish", f"{name}.swish", net.group_norm(f"{name}.norm", x, _GROUPS))
 
 

@@ -41,7 +41,7 @@ def gnmt(
 ) -> list[int]:
     """Build GNMT."""
     zero = net.state("initial", (batch, hidden))
-    source = _embedded_steps(net, "source", (steps, batch), (vocabulary, hidden))
+    source = _embed_steps(net, "source", (steps, batch), (vocabulary, hidden))
     bottom, first = (source, 0) if plain else (_both_directions(net, source, zero), 1)
     encoder = [
         Lstm(net, f"encoder{k}", net.shape(bottom[0])[1] if k == first else hidden, zero)
@@ -50,7 +50,7 @@ def gnmt(
     order = _order(len(encoder), steps, stepwise)
     encoded = _run(net, "encoder", encoder, bottom, order, first=first, plain=plain)
     memory = net.join("memory", *(net.reshape(x, batch, 1, hidden) for x in encoded))
-    target = _embedded_steps(net, "target", (steps, batch), (vocabulary, hidden))
+    target = _embed_steps(net, "target", (steps, batch), (vocabulary, hidden))
     attention = AdditiveAttention(net, "attention", memory)
     decoder = [
         Lstm(net, f"decoder{k}", hidden if plain and k else 2 * hidden, zero) for k in range(layers)
@@ -64,7 +64,7 @@ def gnmt(
     return [net.reshape(probabilities, steps, batch, vocabulary)]
 
 
-def _embedded_steps(
+def _embed_steps(
     net: NetworkBuilder, name: str, tokens: tuple[int, int], table: tuple[int, int]
 ) -> list[int]:
     """Embeddings of a sentence, (steps, batch) ``tokens``: one (batch, hidden) tensor a step."""

@@ -35,18 +35,18 @@ def gpt2(
     sizes = {"hidden": hidden, "heads": heads, "inner": 4 * hidden}
     widths = Widths(**sizes, activation="Gelu", attention_bias=True)
     table = net.weight("embedding.tokens", (vocabulary, hidden))
-    x = _embedded(net, table, batch, sequence)
+    x = _embed(net, table, batch, sequence)
     for index in range(layers):
         normed = net.layer_norm(f"layer{index}.self.norm", x)
         y = attend(net, f"layer{index}.self", normed, normed, widths)
-        x = _added(net, f"layer{index}.self", x, y)
+        x = _add(net, f"layer{index}.self", x, y)
         normed = net.layer_norm(f"layer{index}.ffn.norm", x)
         y = perceptron(net, f"layer{index}.ffn", normed, widths)
-        x = _added(net, f"layer{index}.ffn", x, y)
+        x = _add(net, f"layer{index}.ffn", x, y)
     return [word_probabilities(net, net.layer_norm("norm", x), table)]
 
 
-def _embedded(net: NetworkBuilder, table: int, batch: int, length: int) -> int:
+def _embed(net: NetworkBuilder, table: int, batch: int, length: int) -> int:
     """Return the sum of the embeddings of tokens and positions, after dropout."""
     rows = embed(net, "tokens", table, batch, length)
     positions = net.weight("embedding.positions", (_POSITIONS, net.shape(table)[1]))
@@ -54,5 +54,5 @@ def _embedded(net: NetworkBuilder, table: int, batch: int, length: int) -> int:
     return net.dropout("embedding.drop", net.layer("Add", "embedding.add", rows, first))
 
 
-def _added(net: NetworkBuilder, name: str, x: int, y: int) -> int:
+def _add(net: NetworkBuilder, name: str, x: int, y: int) -> int:
     return net.layer("Add", f"{name}.add", x, net.dropout(f"{name}.drop", y))

@@ -19,7 +19,7 @@ class NetworkBuilder(GraphBuilder):
         """Add any operator of one result."""
         return self.add(operator, operands, name=name, **attributes)
 
-    def looked_up(self, name: str, rows: int, width: int, table: int) -> int:
+    def look_up(self, name: str, rows: int, width: int, table: int) -> int:
         """Return ``rows`` rows of a table of ``table`` rows that is not read as a whole."""
         return self.layer("Lookup", name, self.weight(f"{name}.rows", (rows, width)), table=table)
 
@@ -111,7 +111,7 @@ class NetworkBuilder(GraphBuilder):
         """Give the same elements another shape; moves no data."""
         return self.add("Reshape", [x], shape=shape)
 
-    def strided(
+    def stride(
         self, name: str, x: int, split: Shape, perm: tuple[int, ...], shape: Shape | None = None
     ) -> int:
         """See axes split, in another order, and joined; moves no data."""

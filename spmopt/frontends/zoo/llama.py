@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.zoo.attention import embed, gated, project, word_probabilities
+from spmopt.frontends.zoo.attention import embed, gate, project, word_probabilities
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
 
@@ -50,7 +50,7 @@ def llama(
     """Build LLaMA; ``inner`` is the width of the gated layer, ``sizes`` are of the attention."""
     hidden, heads = sizes["hidden"], _heads(net, sequence, past, **sizes)
     if past or cache:
-        rows = net.looked_up("tokens", batch * sequence, hidden, vocabulary)
+        rows = net.look_up("tokens", batch * sequence, hidden, vocabulary)
         x = net.reshape(rows, batch, sequence, hidden)
     else:
         table = net.weight("embedding.weight", (vocabulary, hidden))
@@ -98,10 +98,10 @@ def _attention(
     groups, width = heads.groups, heads.width
     each = hidden // (groups * width)
     split, rows = (batch, length, groups, each, width), (batch, groups, length * each, width)
-    query = net.strided(f"{name}.query.groups", query, split, (0, 2, 1, 3, 4), rows)
+    query = net.stride(f"{name}.query.groups", query, split, (0, 2, 1, 3, 4), rows)
     context = _attend(net, name, query, (key, value), heads)
     split = (batch, groups, length, each, width)
-    joined = net.strided(f"{name}.joined", context, split, (0, 2, 1, 3, 4), (batch, length, hidden))
+    joined = net.stride(f"{name}.joined", context, split, (0, 2, 1, 3, 4), (batch, length, hidden))
     y = project(net, f"{name}.output", joined, hidden, bias=False)
     return net.layer("Add", f"{name}.add", x, y), (key, value)
 
@@ -111,8 +111,8 @@ def _attend(net: NetworkBuilder, name: str, query: int, new: tuple[int, int], he
     batch, groups, _, width = net.shape(query)
     length = net.shape(new[0])[1]
     split = (batch, length, groups, width)
-    key = net.strided(f"{name}.key.groups", new[0], split, (0, 2, 3, 1))
-    value = net.strided(f"{name}.value.groups", new[1], split, (0, 2, 1, 3))
+    key = net.stride(f"{name}.key.groups", new[0], split, (0, 2, 3, 1))
+    value = net.stride(f"{name}.value.groups", new[1], split, (0, 2, 1, 3))
     scores = net.layer("MatMul", f"{name}.scores", query, key)
     if not heads.past:
         weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
@@ -133,6 +133,6 @@ def _attend(net: NetworkBuilder, name: str, query: int, new: tuple[int, int], he
 def _feed_forward(net: NetworkBuilder, name: str, x: int, inner: int) -> int:
     """Add a sublayer of one layer times the Swish of another, and a third."""
     normed = net.root_mean_square_norm(f"{name}.norm", x)
-    y = gated(net, name, normed, inner, "Swish", bias=False)
+    y = gate(net, name, normed, inner, "Swish", bias=False)
     y = project(net, f"{name}.down", y, net.shape(x)[-1], bias=False)
     return net.layer("Add", f"{name}.add", x, y)

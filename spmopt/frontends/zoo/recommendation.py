@@ -41,7 +41,7 @@ def ncf(
     """Build NCF."""
     factor, embedding = (
         [
-            net.looked_up(f"{part}.{side}", batch, columns, table)
+            net.look_up(f"{part}.{side}", batch, columns, table)
             for side, table in (("users", users), ("items", items))
         ]
         for part, columns in (("factors", factors), ("perceptron", width))
@@ -49,7 +49,7 @@ def ncf(
     product = net.layer("Mul", "product", *factor)
     hidden = (2 * width, width, max(1, width // 2))
     x = _perceptron(net, "perceptron", net.join("perceptron.join", *embedding), hidden)
-    return [_predicted(net, net.join("join", product, x))]
+    return [_predict(net, net.join("join", product, x))]
 
 
 def dlrm(net: NetworkBuilder, batch: int, *, dense: int, width: int, tables: int) -> list[int]:
@@ -58,14 +58,14 @@ def dlrm(net: NetworkBuilder, batch: int, *, dense: int, width: int, tables: int
         raise InputError(f"network {net.name}: tables must be at most {len(_ROWS)}, is {tables}")
     x = _perceptron(net, "bottom", net.input("dense", (batch, dense)), (512, 256, width))
     vectors = [x] + [
-        net.looked_up(f"table{index}", batch, width, rows)
+        net.look_up(f"table{index}", batch, width, rows)
         for index, rows in enumerate(_ROWS[:tables])
     ]
     pairs = _interaction(net, vectors)
-    return [_predicted(net, _perceptron(net, "top", net.join("top.join", x, pairs), _TOP))]
+    return [_predict(net, _perceptron(net, "top", net.join("top.join", x, pairs), _TOP))]
 
 
-def _predicted(net: NetworkBuilder, x: int) -> int:
+def _predict(net: NetworkBuilder, x: int) -> int:
     return net.layer("Sigmoid", "prediction.sigmoid", net.linear("prediction", x, 1))
 
 
@@ -74,7 +74,7 @@ def _interaction(net: NetworkBuilder, vectors: Sequence[int]) -> int:
     batch, width = net.shape(vectors[0])
     count = len(vectors)
     rows = net.reshape(net.join("vectors", *vectors), batch, count, width)
-    columns = net.strided("vectors.columns", rows, (batch, count, width), (0, 2, 1))
+    columns = net.stride("vectors.columns", rows, (batch, count, width), (0, 2, 1))
     square = net.layer("MatMul", "interaction", rows, columns)
     which = net.state("pairs", (count * (count - 1) // 2,))
     flat = net.reshape(square, batch, count * count)

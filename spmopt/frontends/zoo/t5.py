@@ -33,14 +33,14 @@ def t5(
     for index in range(layers):
         x = _attention(net, f"encoder{index}.self", x, None, widths, positions=positions)
         x = _feed_forward(net, f"encoder{index}.ffn", x, widths)
-    x = _finished(net, "encoder", x)
+    x = _finish(net, "encoder", x)
     y = net.dropout("target.drop", embed(net, "target", table, batch, target))
     positions = _positions(net, "decoder", widths.heads, target)
     for index in range(layers):
         y = _attention(net, f"decoder{index}.self", y, None, widths, positions=positions)
         y = _attention(net, f"decoder{index}.cross", y, x, widths)
         y = _feed_forward(net, f"decoder{index}.ffn", y, widths)
-    return [word_probabilities(net, _finished(net, "decoder", y), table)]
+    return [word_probabilities(net, _finish(net, "decoder", y), table)]
 
 
 def _positions(net: NetworkBuilder, name: str, heads: int, length: int) -> int:
@@ -63,7 +63,7 @@ def _attention(
     """Add a sublayer that attends to ``memory``, or to ``x`` itself."""
     normed = net.root_mean_square_norm(f"{name}.norm", x)
     memory = normed if memory is None else memory
-    return _added(net, name, x, attend(net, name, normed, memory, widths, positions=positions))
+    return _add(net, name, x, attend(net, name, normed, memory, widths, positions=positions))
 
 
 def _feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
@@ -71,13 +71,13 @@ def _feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int
     y = project(net, f"{name}.1", normed, widths.inner, bias=False)
     y = net.layer(widths.activation, f"{name}.activation", y)
     y = net.dropout(f"{name}.activation.drop", y)
-    return _added(net, name, x, project(net, f"{name}.2", y, widths.hidden, bias=False))
+    return _add(net, name, x, project(net, f"{name}.2", y, widths.hidden, bias=False))
 
 
-def _added(net: NetworkBuilder, name: str, x: int, y: int) -> int:
+def _add(net: NetworkBuilder, name: str, x: int, y: int) -> int:
     return net.layer("Add", f"{name}.add", x, net.dropout(f"{name}.drop", y))
 
 
-def _finished(net: NetworkBuilder, name: str, x: int) -> int:
+def _finish(net: NetworkBuilder, name: str, x: int) -> int:
     """Add the norm and dropout after the last layer of a stack."""
     return net.dropout(f"{name}.drop", net.root_mean_square_norm(f"{name}.norm", x))

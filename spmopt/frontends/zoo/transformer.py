@@ -17,7 +17,7 @@ from spmopt.frontends.zoo.attention import (
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
 
-def _embedded(net: NetworkBuilder, name: str, table: int, positions: int, batch: int) -> int:
+def _embed(net: NetworkBuilder, name: str, table: int, positions: int, batch: int) -> int:
     length = net.shape(positions)[0]
     x = embed(net, name, table, batch, length)
     x = net.layer("Add", f"{name}.positions", x, positions)
@@ -31,11 +31,11 @@ def transformer(
     widths = Widths(**sizes, activation="Relu", attention_bias=False)
     table = net.weight("embedding.weight", (vocabulary, widths.hidden))
     positions = net.state("positions", (sequence, widths.hidden))
-    x = _embedded(net, "source", table, positions, batch)
+    x = _embed(net, "source", table, positions, batch)
     for index in range(layers):
         x = attention(net, f"encoder{index}.self", x, x, widths)
         x = feed_forward(net, f"encoder{index}.ffn", x, widths)
-    y = _embedded(net, "target", table, positions, batch)
+    y = _embed(net, "target", table, positions, batch)
     for index in range(layers):
         y = attention(net, f"decoder{index}.self", y, y, widths)
         y = attention(net, f"decoder{index}.cross", y, x, widths)

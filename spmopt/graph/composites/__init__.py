@@ -1,8 +1,8 @@
 """Operators that are several products or steps, as the nodes that they are.
 
-Work, pieces and gradients follow from these nodes. They are fewer than those of the function bodies
-of ONNX, whose products are the same, but which copy operands: attention takes 2 to 3.5 times as
-many bytes.
+Work, fusion tiles and gradients follow from these nodes. They are fewer than those of the function
+bodies of ONNX, whose products are the same, but which copy operands: attention takes 2 to 3.5 times
+as many bytes.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from spmopt.graph.composites.call import Call, Results
 
 @dataclass(frozen=True, kw_only=True)
 class Heads:
-    """A tensor of four axes and what they are: b(atch), s(equence), h(eads), d(epth)."""
+    """A tensor of four axes and their meaning: b(atch), s(equence), h(eads), d(epth)."""
 
     value: int
     layout: str
@@ -49,13 +49,13 @@ def with_past(call: Call, heads: Heads, past: int | None) -> Heads:
     """Return keys or values behind those of the past, (B, H, S, D)."""
     if past is None:
         return heads
-    joined = call.joined([past, heads_first(call, heads)], 2)
+    joined = call.join([past, heads_first(call, heads)], 2)
     return Heads(value=joined, layout="bhsd")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attended:
-    """What attention makes: its result in the layout of the queries, and scores (B, H, S, S)."""
+    """Results of attention: its result in the layout of the queries, and scores (B, H, S, S)."""
 
     result: Heads
     scores: Sequence[int]
@@ -82,7 +82,7 @@ def attend(
     q, of_q = queries.value, queries.layout.replace("s", "q")
     if group > 1:
         of_q = of_q.replace("h", "hg")
-        q = call.reshape(q, *_grouped(call.shape(q), queries.layout.index("h"), group))
+        q = call.reshape(q, *_group(call.shape(q), queries.layout.index("h"), group))
     of_k, of_v = (each.layout.replace("s", "k") for each in (keys, values))
     of_s = "bhgqk" if group > 1 else "bhqk"
     scores = call.add("Einsum", q, keys.value, part="scores", equation=f"{of_q},{of_k}->{of_s}")
@@ -92,7 +92,7 @@ def attend(
         scores = call.add("Tanh", scores, part="cap")
     stages.append(scores)
     for mask in masks:
-        scores = _masked(call, scores, mask)
+        scores = _mask(call, scores, mask)
     stages.append(scores)
     scores = call.add("Softmax", scores, part="softmax", axis=-1)
     stages.append(scores)
@@ -112,12 +112,12 @@ def attend(
     return Attended(result=Heads(value=result, layout=queries.layout), scores=stages)
 
 
-def _grouped(shape: tuple[int, ...], axis: int, group: int) -> tuple[int, ...]:
+def _group(shape: tuple[int, ...], axis: int, group: int) -> tuple[int, ...]:
     return (*shape[:axis], shape[axis] // group, group, *shape[axis + 1 :])
 
 
-def _masked(call: Call, scores: int, mask: int) -> int:
-    """Add a mask, or take what it lets through; columns that it lacks are hidden."""
+def _mask(call: Call, scores: int, mask: int) -> int:
+    """Add a mask, or select by it; columns that it lacks are hidden."""
     missing = call.shape(scores)[-1] - call.shape(mask)[-1]
     if missing > 0 and call.shape(mask)[-1] > 1:
         pads = (*(0,) * (2 * len(call.shape(mask)) - 1), missing)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute
-from spmopt.core.instance import TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.attributes import position
 from spmopt.graph.operators.spec import Attributes, Shape
@@ -90,7 +90,7 @@ class Call:
         """Return the place in the graph of an operand that must be there."""
         return self.operand(place).index()
 
-    def untrained(self, place: int) -> int:
+    def freeze(self, place: int) -> int:
         """Return the place of an operand; constants that it follows from are no weights."""
         value, found = self.value(place), self.operand(place)
         waiting = [] if found.live else [value]
@@ -131,7 +131,7 @@ class Call:
         name = f"{self.name}.{part}" if part else self.name
         return self.builder.add_many(operator, inputs, name=name, **attributes)
 
-    def stated(
+    def state(
         self,
         operator: str,
         inputs: Sequence[int],
@@ -157,7 +157,7 @@ class Call:
             return value
         return self.add("Transpose", value, part="transpose", perm=perm)
 
-    def joined(self, values: Sequence[int], axis: int) -> int:
+    def join(self, values: Sequence[int], axis: int) -> int:
         """Return values side by side."""
         if len(values) == 1:
             return values[0]

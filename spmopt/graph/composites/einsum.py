@@ -16,13 +16,13 @@ def einsum(call: Call) -> Results:
     """Contract from left to right, as it is written."""
     labels, result, sizes = _labels(call)
     terms = [
-        _squeezed(call, _diagonal(call, (call.value(k), of)), sizes) for k, of in enumerate(labels)
+        _squeeze(call, _diagonal(call, (call.value(k), of)), sizes) for k, of in enumerate(labels)
     ]
     done = terms[0]
     for k, term in enumerate(terms[1:], start=1):
         later = "".join(of for _, of in terms[k + 1 :])
         done = _product(call, done, term, result, later)
-    value, of = _summed(call, done, result)
+    value, of = _sum(call, done, result)
     return [call.transpose(value, *(of.index(label) for label in result))]
 
 
@@ -75,10 +75,10 @@ def _diagonal(call: Call, term: Term) -> Term:
     if labels == of:
         return term
     shape = tuple(call.shape(value)[of.index(label)] for label in labels)
-    return call.stated("Diagonal", [value], shape, part="diagonal"), labels
+    return call.state("Diagonal", [value], shape, part="diagonal"), labels
 
 
-def _squeezed(call: Call, term: Term, sizes: dict[str, int]) -> Term:
+def _squeeze(call: Call, term: Term, sizes: dict[str, int]) -> Term:
     """Drop axes of size 1 whose label goes further elsewhere: they broadcast."""
     value, of = term
     shape = call.shape(value)
@@ -90,10 +90,10 @@ def _squeezed(call: Call, term: Term, sizes: dict[str, int]) -> Term:
 
 
 def _product(call: Call, one: Term, other: Term, result: str, later: str) -> Term:
-    """Multiply two terms, and sum over what nothing else has."""
+    """Multiply two terms, and sum over axes that nothing else has."""
     wanted = set(result) | set(later)
-    one = _summed(call, one, [*wanted, *other[1]])
-    other = _summed(call, other, [*wanted, *one[1]])
+    one = _sum(call, one, [*wanted, *other[1]])
+    other = _sum(call, other, [*wanted, *one[1]])
     (a, of_a), (b, of_b) = one, other
     every = "".join(dict.fromkeys(of_a + of_b))
     kept = "".join(label for label in every if label in wanted)
@@ -101,13 +101,13 @@ def _product(call: Call, one: Term, other: Term, result: str, later: str) -> Ter
         kept = "".join(sorted(kept, key=result.index))
     if kept == every or set(kept) == set(every):  # nothing to sum: no product of matrices
         order = kept
-        aligned = (_aligned(call, term, order) for term in (one, other))
+        aligned = (_align(call, term, order) for term in (one, other))
         return call.add("Mul", *aligned, part="multiply"), order
     y = call.add("Einsum", a, b, part="product", equation=f"{of_a},{of_b}->{kept}")
     return y, kept
 
 
-def _aligned(call: Call, term: Term, order: str) -> int:
+def _align(call: Call, term: Term, order: str) -> int:
     """Return the term with its axes in an order, of size 1 where it lacks a label."""
     value, of = term
     own = [label for label in order if label in of]
@@ -116,7 +116,7 @@ def _aligned(call: Call, term: Term, order: str) -> int:
     return call.reshape(value, *(sizes.get(label, 1) for label in order))
 
 
-def _summed(call: Call, term: Term, wanted: Container[str]) -> Term:
+def _sum(call: Call, term: Term, wanted: Container[str]) -> Term:
     """Sum over labels that nothing else has."""
     value, of = term
     axes = tuple(k for k, label in enumerate(of) if label not in wanted)

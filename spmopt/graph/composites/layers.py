@@ -69,11 +69,11 @@ def linear_attention(call: Call) -> Results:
 
 
 def causal_convolution(call: Call) -> Results:
-    """Return a convolution of each channel behind what is left of the past, and what is left."""
+    """Return a convolution of each channel after the state, and the new state."""
     x, weight = call.value(0), call.value(1)
     (_, channels, length), (_, _, taps) = call.shape(x), call.shape(weight)
     if taps > 1 and call.given(3) is not None:
-        x = call.joined([call.value(3), x], 2)
+        x = call.join([call.value(3), x], 2)
         pads = (0, 0)
     else:
         pads = (taps - 1, 0)

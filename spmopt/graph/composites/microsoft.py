@@ -11,7 +11,7 @@ from spmopt.graph.composites.call import Call, Composite, Results
 
 
 def as_other(operator: str, *places: int, keep: Sequence[str] = ()) -> Composite:
-    """Return what adds one operator of ONNX with some operands and attributes."""
+    """Return a function that adds one operator of ONNX with some operands and attributes."""
 
     def composite(call: Call) -> Results:
         kept = {name: call.attributes[name] for name in keep if name in call.attributes}
@@ -20,8 +20,8 @@ def as_other(operator: str, *places: int, keep: Sequence[str] = ()) -> Composite
     return composite
 
 
-def biased(operator: str) -> Composite:
-    """Return what adds a bias, if there is one, before an activation."""
+def add_bias(operator: str) -> Composite:
+    """Return a function that adds a bias, if there is one, before an activation."""
 
     def composite(call: Call) -> Results:
         x = call.value(0)
@@ -52,7 +52,7 @@ def bias_split_gelu(call: Call) -> Results:
     return [call.add("Mul", left, call.add("Gelu", right, part="gelu"))]
 
 
-def _activated(call: Call, y: int) -> int:
+def _activate(call: Call, y: int) -> int:
     name = call.text("activation", "")
     return call.add(name, y, part="activation") if name else y
 
@@ -63,13 +63,13 @@ def fused_conv(call: Call) -> Results:
     y = call.add("Conv", *call.values(0, 1, 2), part="", **attributes)
     if call.given(3) is not None:
         y = call.add("Add", y, call.value(3), part="sum")
-    return [_activated(call, y)]
+    return [_activate(call, y)]
 
 
 def fused_gemm(call: Call) -> Results:
     """Return a product and an activation."""
     turned = {k: v for k, v in call.attributes.items() if k in ("transA", "transB")}
-    return [_activated(call, call.add("Gemm", *call.values(0, 1, 2), part="", **turned))]
+    return [_activate(call, call.add("Gemm", *call.values(0, 1, 2), part="", **turned))]
 
 
 def fused_matmul(call: Call) -> Results:
@@ -84,20 +84,20 @@ def fused_matmul(call: Call) -> Results:
         equation = f"{shared}{first},{shared}{second}->{shared}XY"
         return [call.add("Einsum", *call.values(0, 1), equation=equation)]
     values = [
-        _swapped(call, value) if swap else value
+        _swap(call, value) if swap else value
         for value, swap in zip(call.values(0, 1), turned, strict=True)
     ]
     return [call.add("MatMul", *values)]
 
 
-def _swapped(call: Call, value: int) -> int:
+def _swap(call: Call, value: int) -> int:
     """Return matrices with their last two axes exchanged; a vector as it is."""
     rank = len(call.shape(value))
     return call.transpose(value, *range(rank - 2), rank - 1, rank - 2) if rank > 1 else value
 
 
 def skip_normalization(operator: str) -> Composite:
-    """Return what adds a skip connection, and a bias, before a normalization."""
+    """Return a function that adds a skip connection, and a bias, before a normalization."""
     places = (2, 3) if operator == "LayerNormalization" else (2,)
     bias = 4 if operator == "LayerNormalization" else 3
 
@@ -158,7 +158,7 @@ def quantized_concat(call: Call) -> Results:
 def multi_head_attention(call: Call) -> Results:
     """Return attention of query, key and value, which may be packed in one tensor."""
     heads = call.number("num_heads", 0)
-    queries, keys, values = _unpacked(call, heads)
+    queries, keys, values = _unpack(call, heads)
     past = [call.value(k) if call.given(k) else None for k in (6, 7)]
     keys, values = with_past(call, keys, past[0]), with_past(call, values, past[1])
     masks = call.values(5)
@@ -168,7 +168,7 @@ def multi_head_attention(call: Call) -> Results:
     return [_flat(call, found), *_present(call, keys, values)]
 
 
-def _unpacked(call: Call, heads: int) -> tuple[Heads, Heads, Heads]:
+def _unpack(call: Call, heads: int) -> tuple[Heads, Heads, Heads]:
     query = call.operand(0).shape
     if len(query) == 5:  # (B, S, heads, 3, D)
         parts = call.split(call.value(0), 3, (1, 1, 1))
@@ -241,7 +241,7 @@ def grouped_attention(call: Call) -> Results:
         for value, of in zip(flat, (heads, shared, shared), strict=True)
     )
     if call.number("do_rotary", 0):
-        q, k = (Heads(value=_turned(call, each), layout=each.layout) for each in (q, k))
+        q, k = (Heads(value=_turn(call, each), layout=each.layout) for each in (q, k))
     past = [call.value(place) if call.given(place) else None for place in (3, 4)]
     keys, values = with_past(call, k, past[0]), with_past(call, v, past[1])
     masks = call.values(10)
@@ -250,7 +250,7 @@ def grouped_attention(call: Call) -> Results:
     return [_flat(call, found), *_present(call, keys, values)]
 
 
-def _turned(call: Call, heads: Heads) -> int:
+def _turn(call: Call, heads: Heads) -> int:
     """Turn pairs of features by the tables of cosines and sines."""
     tables = call.values(7, 8)
     if len(tables) != 2:
@@ -263,7 +263,7 @@ def packed_attention(call: Call) -> Results:
     x = call.add("MatMul", *call.values(0, 1), part="projection")
     if call.given(2) is not None:
         x = call.add("Add", x, call.value(2), part="bias")
-    return _projected(call, x, mask=3, past=4, bias=5)
+    return _project(call, x, mask=3, past=4, bias=5)
 
 
 def quantized_attention(call: Call) -> Results:
@@ -271,10 +271,10 @@ def quantized_attention(call: Call) -> Results:
     x = call.add("com.microsoft.MatMulIntegerToFloat", *call.values(0, 1), part="projection")
     call.builder.set_type(x, call.operand(3).element_type)
     x = call.add("Add", x, call.value(2), part="bias")
-    return _projected(call, x, mask=5, past=8, bias=-1)
+    return _project(call, x, mask=5, past=8, bias=-1)
 
 
-def _projected(call: Call, x: int, *, mask: int, past: int, bias: int) -> Results:
+def _project(call: Call, x: int, *, mask: int, past: int, bias: int) -> Results:
     heads, width = call.number("num_heads", 0), call.shape(x)[-1]
     sizes = call.attributes.get("qkv_hidden_sizes", (width // 3,) * 3)
     if not isinstance(sizes, tuple) or sum(sizes) != width:
@@ -292,7 +292,7 @@ def _projected(call: Call, x: int, *, mask: int, past: int, bias: int) -> Result
     present = None
     if call.wants(1):
         both = [heads_first(call, each) for each in (keys, values)]
-        present = call.joined([call.reshape(each, 1, *call.shape(each)) for each in both], 0)
+        present = call.join([call.reshape(each, 1, *call.shape(each)) for each in both], 0)
     return [_flat(call, found), present]
 
 
@@ -300,8 +300,8 @@ MICROSOFT: dict[str, Composite] = {
     f"com.microsoft.{name}": composite
     for name, composite in {
         "Gelu": as_other("Gelu"),
-        "FastGelu": biased("Gelu"),
-        "BiasGelu": biased("Gelu"),
+        "FastGelu": add_bias("Gelu"),
+        "BiasGelu": add_bias("Gelu"),
         "QuickGelu": as_other("Swish"),
         "BiasAdd": bias_add,
         "BiasSoftmax": bias_softmax,

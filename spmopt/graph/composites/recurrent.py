@@ -143,7 +143,7 @@ def _sequence(call: Call, step: _Step, count: int) -> Results:
             found.append(states[0])
         outputs.append(found[::way])
         finals.append(states)
-    y = _stacked(call, outputs, images, last) if call.wants(0) else None
+    y = _stack(call, outputs, images, last) if call.wants(0) else None
     ends = [
         _ends(call, [states[k] for states in finals], images, last) if call.wants(k + 1) else None
         for k in range(count)
@@ -161,27 +161,27 @@ def _initial(call: Call, direction: int, count: int, images: int) -> tuple[int, 
             name = f"{call.name}.initial"
             states.append(call.builder.state(name, (images, hidden), element_type=x.element_type))
             continue
-        given = call.untrained(place)
+        given = call.freeze(place)
         directions = call.shape(given)[1 if last else 0]
         one = call.split(given, 1 if last else 0, (1,) * directions)[direction]
         states.append(call.reshape(one, images, hidden))
     return tuple(states)
 
 
-def _stacked(call: Call, outputs: Sequence[Sequence[int]], images: int, last: int) -> int:
+def _stack(call: Call, outputs: Sequence[Sequence[int]], images: int, last: int) -> int:
     """Return Y, (steps, directions, images, H), or images first."""
     hidden = call.shape(outputs[0][0])[1]
     shape = (images, 1, 1, hidden) if last else (1, 1, images, hidden)
     times, ways = (1, 2) if last else (0, 1)
     rows = []
-    for at_once in zip(*outputs, strict=True):
-        both = [call.reshape(each, *shape) for each in at_once]
-        rows.append(call.joined(both, ways))
-    return call.joined(rows, times)
+    for run_parallel in zip(*outputs, strict=True):
+        both = [call.reshape(each, *shape) for each in run_parallel]
+        rows.append(call.join(both, ways))
+    return call.join(rows, times)
 
 
 def _ends(call: Call, states: Sequence[int], images: int, last: int) -> int:
     """Return the last states, (directions, images, H), or images first."""
     hidden = call.shape(states[0])[1]
     shape = (images, 1, hidden) if last else (1, images, hidden)
-    return call.joined([call.reshape(each, *shape) for each in states], 1 if last else 0)
+    return call.join([call.reshape(each, *shape) for each in states], 1 if last else 0)

@@ -1,4 +1,4 @@
-"""One rule per operator: result shapes, work, and what its gradients read."""
+"""One rule per operator: result shapes, work, and inputs of its gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spmopt.graph.operators.table import operators_of, read_operators, read_tabl
 
 
 def _operator(name: str, found: object) -> OperatorSpec:
-    """Rule of what a package or a user gave: it, several with it, a table, or a TOML file."""
+    """Rule that a package or a user gave: it, several with it, a table, or a TOML file."""
     if isinstance(found, str | PathLike):
         found = read_operators(Path(found))
     specs = operators_of(name, found) if isinstance(found, Mapping) else found
@@ -57,7 +57,7 @@ def register_operators(
     ----------
     rules
         Records, or the path of a TOML file as ``spmopt/graph/operators/operators.toml`` is one, or
-        with a class for each. What a file said before, it may say otherwise; it may replace rules
+        with a class for each. Keys of earlier files may be overridden; it may replace rules
         of the program, and reasons why there is none.
     warn
         Receives a line on each that a file replaces.
@@ -89,7 +89,7 @@ def register_operators(
 
 
 def _in_place_of(own: OperatorSpec, spec: OperatorSpec) -> OperatorSpec:
-    """Return a rule that replaces one of the program: a class keeps what it says of operands."""
+    """Return a rule that replaces one of the program: a class keeps its rules for operands."""
     if not spec.stated or own.shapes is None:
         return spec
     return replace(
@@ -110,7 +110,7 @@ def lookup(name: str) -> OperatorSpec:
     Raises
     ------
     InputError
-        No operator of that name; says what can be done.
+        No operator of that name; names the remedy.
     """
     spec = SPECS.find(name)
     if spec is None:

@@ -1,7 +1,7 @@
-"""Classes of operators: what a user says in a line of an operator that has no rule.
+"""Classes of operators: a user's line on an operator without a rule.
 
 A class is a table with its keys filled in (see ``operators.toml``), which a user's own keys
-replace. What it costs is an assumption, and results say so. A product's work is none: its
+replace. Its cost is an assumption, and results say so. A product's work is none: its
 equation says it.
 """
 
@@ -42,13 +42,13 @@ CLASSES: dict[str, dict[str, Any]] = {
     "lookup": {**_ASSUMED, "computes": "unknown"},
     "product": {},
 }
-"""What each class fills in."""
+"""Defaults of each class."""
 SAME_SHAPE = ("pointwise", "normalization")
 """Classes whose result has the shape of the first operand where nothing says another."""
 _OF_PRODUCTS = ("equation", "operands")
 
 
-def filled_in(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+def fill_in(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return a table without ``class``, with the keys of the class that it does not have.
 
     Raises

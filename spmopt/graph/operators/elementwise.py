@@ -9,7 +9,7 @@ from math import prod
 
 from spmopt.graph.operators.attributes import broadcast_shape
 from spmopt.graph.operators.spec import Attributes, Shapes
-from spmopt.graph.operators.statements import aligned
+from spmopt.graph.operators.statements import align
 
 
 def same_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -30,9 +30,9 @@ def broadcast_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 def elementwise_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Broadcast all operands; results that are smaller are sums. Operands that do not are whole."""
     largest = max((*inputs, *outputs), key=lambda shape: (prod(shape), len(shape)))
-    reads = [aligned(f"x{k}", shape, largest) for k, shape in enumerate(inputs)]
+    reads = [align(f"x{k}", shape, largest) for k, shape in enumerate(inputs)]
     return "; ".join(
-        f"{aligned(f'y{k}', shape, largest)} {'=' if shape == largest else '+='} "
+        f"{align(f'y{k}', shape, largest)} {'=' if shape == largest else '+='} "
         + " * ".join(reads or ["x0[...]"])
         for k, shape in enumerate(outputs)
     )

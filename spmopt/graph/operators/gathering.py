@@ -1,9 +1,9 @@
 """Windows that an operator writes through, seen from its results.
 
 A transposed convolution adds each row of its input to several rows of its result,
-``y0[2*x + r - 1] += x0[x] * x1[r]``. Pieces of ``x`` would share rows of the result. Solved for
-``x`` the same sum is ``y0[y] += x0[(y - r + 1) / 2] * x1[r]``, where that quotient is whole: pieces
-of ``y`` write rows of their own, and read a window of ``x0``.
+``y0[2*x + r - 1] += x0[x] * x1[r]``. Fusion tiles of ``x`` would share rows of the result. Solved
+for ``x`` the same sum is ``y0[y] += x0[(y - r + 1) / 2] * x1[r]``, where that quotient is whole:
+fusion tiles of ``y`` write rows of their own, and read a window of ``x0``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAP = "x0"
 """The operand whose loops are solved for: the feature map; the other is the kernel."""
 
 
-def gathered(nest: LoopNest, shapes: Mapping[str, Shape]) -> LoopNest:
+def gather(nest: LoopNest, shapes: Mapping[str, Shape]) -> LoopNest:
     """Return statements that sum through windows of their results as sums for each result.
 
     Parameters
@@ -37,13 +37,13 @@ def gathered(nest: LoopNest, shapes: Mapping[str, Shape]) -> LoopNest:
             own = next((i.loop for i in plain if i is not None and i.loop), f"{loop}'")
             extents[own] = shapes[each.target.tensor][axis]
             extents.pop(loop, None)
-            statement = _solved(statement, axis, index, loop, own)
+            statement = _solve(statement, axis, index, loop, own)
         statements.append(statement)
     return LoopNest(extents=extents, statements=tuple(statements))
 
 
 def _solvable(statement: Statement, index: Index) -> str | None:
-    """Return the loop that an index of what is combined can be solved for, if there is one."""
+    """Return the loop that an index of combined values can be solved for, if there is one."""
     if not statement.combines or len(index.terms) < 2 or index.divisor > 1:
         return None
     terms = dict(index.terms)
@@ -63,7 +63,7 @@ def _solvable(statement: Statement, index: Index) -> str | None:
     return None
 
 
-def _solved(statement: Statement, axis: int, index: Index, loop: str, own: str) -> Statement:
+def _solve(statement: Statement, axis: int, index: Index, loop: str, own: str) -> Statement:
     """Give the results along an axis a loop of their own, and solve their index for another."""
     terms = dict(index.terms)
     step = terms.pop(loop)

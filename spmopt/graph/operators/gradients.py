@@ -89,7 +89,7 @@ def _extreme(
     return (GradientRule(of=of, reads=reads, operator="ExtremeGradient"),)
 
 
-def _assumed(
+def _assume(
     inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
 ) -> tuple[GradientRule, ...]:
     """All at once, reading every input, as most operators' gradients do."""
@@ -118,7 +118,7 @@ GRADIENTS: dict[str, Gradients] = {
     "difference": _difference,
     "leaky": _leaky,
     "extreme": _extreme,
-    "assumed": _assumed,
+    "assumed": _assume,
 }
 """Rules of gradients that no table can say, by name."""
 
@@ -140,4 +140,4 @@ FACTORS: dict[str, Factor] = {
         9 * max(1, integer(attributes, "sampling_ratio", 1)) ** 2
     ),
 }
-"""What work is multiplied with, by name."""
+"""Factors of work, by name."""

@@ -10,7 +10,7 @@ from math import prod
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import integer, integers, position, positions, text
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, joined
+from spmopt.graph.operators.statements import axis_letters, join
 
 
 def transpose_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -24,18 +24,18 @@ def transpose_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 def transpose_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read the axes in the order of ``perm``."""
-    here, there = _turned(len(inputs[0]), attributes)
+    here, there = _turn(len(inputs[0]), attributes)
     return f"y0[{here}] = x0[{there}]"
 
 
 def transpose_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Write the axes in the order of ``perm``."""
-    here, there = _turned(len(inputs[0]), attributes)
+    here, there = _turn(len(inputs[0]), attributes)
     return f"y0[{there}] = x0[{here}]"
 
 
 def reshape_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Return ``shape``: 0 copies the operand's dimension, one -1 takes what is left."""
+    """Return ``shape``: 0 copies the operand's dimension, one -1 takes the rest."""
     source, wanted = inputs[0], integers(attributes, "shape")
     copy_zero = not integer(attributes, "allowzero", 0)
     if copy_zero and any(d == 0 and axis >= len(source) for axis, d in enumerate(wanted)):
@@ -133,10 +133,10 @@ def space_to_depth_gradient_computes(
     return f"y0{wide} = x0{deep}"
 
 
-def _turned(rank: int, attributes: Attributes) -> tuple[str, str]:
+def _turn(rank: int, attributes: Attributes) -> tuple[str, str]:
     order = positions(integers(attributes, "perm", tuple(reversed(range(rank)))), rank)
     every = axis_letters(rank)
-    return joined([every[axis] for axis in order]), joined(every)
+    return join([every[axis] for axis in order]), join(every)
 
 
 def _blocks(deep: Shape, wide: Shape, attributes: Attributes) -> tuple[str, str]:

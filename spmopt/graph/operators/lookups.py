@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_rank, integer, position
 from spmopt.graph.operators.elementwise import elementwise_computes
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, joined, whole
+from spmopt.graph.operators.statements import axis_letters, join, whole
 
 _AXIS = -1
 """Of TopK, which has two results."""
@@ -26,13 +26,13 @@ def gather_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 def gather_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read any slices along ``axis``."""
-    here, table, indices = _gathered(inputs[0], inputs[1], attributes)
+    here, table, indices = _gather(inputs[0], inputs[1], attributes)
     return f"y0[{here}] = x0[{table}] * x1[{indices}]"
 
 
 def gather_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Add dY up in any slices along ``axis``."""
-    here, table, indices = _gathered(outputs[0], inputs[1], attributes)
+    here, table, indices = _gather(outputs[0], inputs[1], attributes)
     return f"y0[{table}] += x0[{here}] * x1[{indices}]"
 
 
@@ -124,10 +124,10 @@ def along_axis_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes)
     return "; ".join(f"{written(f'y{k}', shape)} = {reads}" for k, shape in enumerate(outputs))
 
 
-def _gathered(data: Shape, indices: Shape, attributes: Attributes) -> tuple[str, str, str]:
+def _gather(data: Shape, indices: Shape, attributes: Attributes) -> tuple[str, str, str]:
     """Return the indices of the result, of the table and of the rows that are looked up."""
     axis = position(integer(attributes, "axis", 0), len(data))
     every = axis_letters(len(data) + len(indices))
     table, rows = every[: len(data)], every[len(data) :]
     here = [*table[:axis], *rows, *table[axis + 1 :]]
-    return joined(here), joined([*table[:axis], ":", *table[axis + 1 :]]), joined(rows)
+    return join(here), join([*table[:axis], ":", *table[axis + 1 :]]), join(rows)

@@ -1,17 +1,17 @@
-"""What an operator computes, as affine statements over loops: its reads, its work, and its cuts.
+"""Computation of an operator, as affine statements over loops: its reads, its work, and its cuts.
 
 A statement says which elements it combines, in a text that Python's own parser takes::
 
     y0[n, g@o, *y] += x0[n, g@c, *(strides*y + dilations*r - pads)] * x1[g@o, c, *r]; g < group
 
-``x0`` is input 0 and ``y0`` result 0, any other name what stays inside the operator. A letter,
+``x0`` is input 0 and ``y0`` result 0, any other name a value inside the operator. A letter,
 perhaps with a number, is a loop, any other name an attribute. ``=`` writes each element once,
 ``+=`` and ``max=`` combine over the loops that the target lacks; ``*`` stands for any function of
-what is read, and what is read but not there (an optional bias) falls away. ``g@c`` runs through
-``c`` for each ``g``; ``:`` is a whole axis, whose elements depend on data; ``*e`` is ``e`` for each
-of the remaining axes, ``...`` axes that broadcast. Loops run as far as the axes that they index
-alone, or as ``g < group`` says. Of a tensor that is not mentioned all is read. ``e // 2`` is
-the quotient rounded down.
+the inputs, and absent inputs (an optional bias) fall away. ``g@c`` runs through ``c`` for each
+``g``; ``:`` is a whole axis, whose elements depend on data; ``*e`` is ``e`` for each of the
+remaining axes, ``...`` axes that broadcast. Loops run as far as the axes that they index alone, or
+as ``g < group`` says. Of a tensor that is not mentioned all is read. ``e // 2`` is the quotient
+rounded down.
 """
 
 from __future__ import annotations
@@ -136,10 +136,10 @@ class LoopNest:
         return next(iter(found), None)
 
     def can_cut(self, loop: str) -> bool:
-        """Return whether pieces of a loop, one after another, compute the same.
+        """Return whether fusion tiles of a loop, one after another, compute the same.
 
-        They do if every statement is cut, and none reads what another combines over the loop, which
-        is complete after the last piece only.
+        They do if every statement is cut, and none reads values that another combines over the
+        loop, which is complete after the last fusion tile only.
         """
         combined = set[str]()
         for statement in self.statements:
@@ -153,7 +153,7 @@ class LoopNest:
 
 
 def loop_nest(source: str, inputs: Shapes, outputs: Shapes, attributes: Attributes) -> LoopNest:
-    """Return what ``source`` says of tensors of these shapes.
+    """Return the statements of ``source`` for tensors of these shapes.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _mention(node: ast.expr) -> _Mention:
 
 
 @cache
-def _parsed(source: str) -> tuple[tuple[_Assignment, ...], Mapping[str, str]]:
+def _parse(source: str) -> tuple[tuple[_Assignment, ...], Mapping[str, str]]:
     """Return the assignments of a text, and the attributes that limit loops."""
     assignments, limits = list[_Assignment](), {}
     try:
@@ -221,7 +221,7 @@ class _Reader:
     def __init__(self, source: str, shapes: Mapping[str, Shape], attributes: Attributes) -> None:
         self.source, self.shapes, self.attributes = source, shapes, attributes
         self.padding = text(attributes, "auto_pad", "NOTSET")
-        assignments, self.limits = _parsed(source)
+        assignments, self.limits = _parse(source)
         self.assignments = [
             (target, combiner, [read for read in reads if self._is_there(read)])
             for target, combiner, reads in assignments
@@ -233,7 +233,7 @@ class _Reader:
         known = [m for m in mentions if m.tensor in shapes]
         several = [m for m in known if m.plain < len(m.parts)]
         self.wide = max((len(shapes[m.tensor]) - m.plain for m in several), default=0)
-        written = [(axes, shapes[m.tensor]) for m in known for axes in (self._written(m),)]
+        written = [(axes, shapes[m.tensor]) for m in known for axes in (self._write(m),)]
         for axes, shape in written:
             if len(axes) != len(shape):
                 raise self._error(f"{len(axes)} indices for a tensor of shape {shape}")
@@ -260,7 +260,7 @@ class _Reader:
     def _error(self, what: str) -> InputError:
         return InputError(f"computes {self.source!r}: {what}")
 
-    def _written(self, mention: _Mention) -> list[_Written]:
+    def _write(self, mention: _Mention) -> list[_Written]:
         """Write an index for each axis."""
         shape = self.shapes.get(mention.tensor)
         more = self.wide if shape is None else len(shape) - mention.plain
@@ -308,7 +308,7 @@ class _Reader:
     def _access(self, mention: _Mention) -> Access:
         shape = self.shapes.get(mention.tensor)
         axes = list[Index | None]()
-        for place, (part, axis) in enumerate(self._written(mention)):
+        for place, (part, axis) in enumerate(self._write(mention)):
             if part is None:
                 axes.append(None)
             elif isinstance(part, str):
@@ -317,7 +317,7 @@ class _Reader:
                     raise self._error(f"shape {shape} does not broadcast")
                 axes.append(Index() if repeated else Index(terms=((part, 1),)))
             else:
-                dividend, divisor = _divided(part)
+                dividend, divisor = _divide(part)
                 terms = self._affine(dividend, axis)
                 offset = terms.pop("", 0)
                 if shape is not None and _PADS in {getattr(n, "id", "") for n in ast.walk(part)}:
@@ -343,13 +343,13 @@ class _Reader:
                 inner = self._name(right, axis)
                 return {self._name(left, axis): self.extents[inner], inner: 1}
             case ast.BinOp(left=left, op=operator, right=right):
-                found = _combined(operator, self._affine(left, axis), self._affine(right, axis))
+                found = _combine(operator, self._affine(left, axis), self._affine(right, axis))
                 if found is not None:
                     return found
         raise self._error(f"{ast.unparse(part)} is no affine index")
 
     def _same_pads(self, terms: Mapping[str, int], size: int) -> int:
-        """Return what ``auto_pad`` adds before an axis of ``size`` that windows slide over."""
+        """Return the padding of ``auto_pad`` before an axis of ``size`` that windows slide over."""
         if self.padding not in ("SAME_UPPER", "SAME_LOWER"):
             return 0
         span = 1 + sum(each * (self.extents[loop] - 1) for loop, each in terms.items())
@@ -371,8 +371,8 @@ def _loop(name: str, axis: int) -> str:
     return name if axis < 0 else f"{name}.{axis}"
 
 
-def _divided(part: ast.expr) -> tuple[ast.expr, int]:
-    """Return what is divided, and by what number: 1 where nothing is."""
+def _divide(part: ast.expr) -> tuple[ast.expr, int]:
+    """Return the dividend and the divisor: 1 where nothing is."""
     match part:
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=ast.Constant(value=int(divisor))):
             if divisor > 0:
@@ -384,7 +384,7 @@ def _times(terms: Mapping[str, int], factor: int) -> dict[str, int]:
     return {loop: factor * each for loop, each in terms.items()}
 
 
-def _combined(
+def _combine(
     operator: ast.operator, one: Mapping[str, int], other: Mapping[str, int]
 ) -> dict[str, int] | None:
     """Add, subtract or multiply affine terms; None where the result is not affine."""

@@ -10,7 +10,7 @@ from string import ascii_letters
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_rank, integer, integers, position, positions
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import aligned, axis_letters, joined
+from spmopt.graph.operators.statements import align, axis_letters, join
 
 
 def batch_norm_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -52,9 +52,9 @@ def row_norm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -
     shape = inputs[0]
     axis = position(integer(attributes, "axis", -1), len(shape))
     every, rest = axis_letters(len(shape)), axis_letters(axis)
-    scales = "".join(f" * {aligned(f'x{k}', each, shape)}" for k, each in enumerate(inputs) if k)
-    kept = joined([*rest, *"0" * (len(shape) - axis)])
-    x, all_axes, rows = f"x0[{joined(every)}]", joined(every), joined(rest)
+    scales = "".join(f" * {align(f'x{k}', each, shape)}" for k, each in enumerate(inputs) if k)
+    kept = join([*rest, *"0" * (len(shape) - axis)])
+    x, all_axes, rows = f"x0[{join(every)}]", join(every), join(rest)
     return (
         f"u[{rows}] += {x}; v[{rows}] += {x} * u[{rows}]; "
         f"y0[{all_axes}] = {x} * u[{rows}] * v[{rows}]{scales}; "
@@ -63,9 +63,10 @@ def row_norm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -
 
 
 def norm_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Of dY, X, scale and statistics: sums over what has one statistic, then dX; sums for the rest.
+    """Of dY, X, scale and statistics.
 
-    Statistics of channels are of one axis, those of rows have all.
+    Sums over elements with one statistic, then dX; sums for the rest. Statistics of channels are of
+    one axis, those of rows have all.
     """
     shape, statistics = inputs[0], inputs[3:]
     letters = axis_letters(len(shape))
@@ -74,9 +75,9 @@ def norm_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attribut
         scales = f" * x2{own}"
     else:
         axis = next((k for k, size in enumerate(statistics[0]) if size == 1), len(shape))
-        own = f"[{joined([*letters[:axis], *'0' * (len(shape) - axis)])}]"
-        rest, scales = f"[{joined(letters[:axis])}]", f" * {aligned('x2', inputs[2], shape)}"
-    every = joined(letters)
+        own = f"[{join([*letters[:axis], *'0' * (len(shape) - axis)])}]"
+        rest, scales = f"[{join(letters[:axis])}]", f" * {align('x2', inputs[2], shape)}"
+    every = join(letters)
     read = f"x0[{every}] * x1[{every}]{scales}"
     read += "".join(f" * x{k}{own}" for k in range(3, len(inputs)))
     found = []
@@ -85,7 +86,7 @@ def norm_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attribut
             found.append(f"s{rest} += {read}; y{k}[{every}] = {read} * s{rest}")
         else:
             target = f"y{k}{own}" if len(each) == 1 < len(shape) and rest == own else None
-            found.append(f"{target or aligned(f'y{k}', each, shape)} += {read}")
+            found.append(f"{target or align(f'y{k}', each, shape)} += {read}")
     return "; ".join(found)
 
 
@@ -155,6 +156,6 @@ def mean_variance_computes(inputs: Shapes, outputs: Shapes, attributes: Attribut
 
 
 def _of_group(k: int, shapes: Shapes, name: str = "x", images: Shape | None = None) -> str:
-    """Index what is of each channel, or of each group."""
+    """Index tensors by channel, or by group."""
     channels = (shapes[0] if images is None else images)[1]
     return f"{name}{k}[{'g@c' if shapes[k] == (channels,) else 'g'}]"

@@ -18,7 +18,7 @@ from spmopt.graph.operators.attributes import (
     text,
 )
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, joined
+from spmopt.graph.operators.statements import axis_letters, join
 
 
 def concat_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -43,9 +43,9 @@ def concat_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attrib
     axis = position(integer(attributes, "axis", 0), len(inputs[0]))
     if sum(shape[axis] for shape in outputs) != inputs[0][axis]:
         every = axis_letters(len(inputs[0]))
-        there = joined([*every[:axis], ":", *every[axis + 1 :]])
+        there = join([*every[:axis], ":", *every[axis + 1 :]])
         return "; ".join(
-            f"y{k}[{joined(_apart(every, axis, k))}] = x0[{there}]" for k in range(len(outputs))
+            f"y{k}[{join(_apart(every, axis, k))}] = x0[{there}]" for k in range(len(outputs))
         )
     return "; ".join(
         f"y{k}[{here}] = x0[{there}]" for k, (here, there) in enumerate(_parts(outputs, attributes))
@@ -72,9 +72,9 @@ def split_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attribu
     if sum(shape[axis] for shape in inputs) == outputs[0][axis]:
         return concat_computes(inputs, outputs, attributes)
     every = axis_letters(len(outputs[0]))
-    there = joined([*every[:axis], ":", *every[axis + 1 :]])
+    there = join([*every[:axis], ":", *every[axis + 1 :]])
     return "; ".join(
-        f"y0[{there}] = x{k}[{joined(_apart(every, axis, k))}]" for k in range(len(inputs))
+        f"y0[{there}] = x{k}[{join(_apart(every, axis, k))}]" for k in range(len(inputs))
     )
 
 
@@ -95,18 +95,18 @@ def slices_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 def slices_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read every step-th element from the start of each axis."""
-    here, there = _sliced(inputs[0], attributes)
+    here, there = _slice(inputs[0], attributes)
     return f"y0[{here}] = x0[{there}]"
 
 
 def slices_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Write dY among zeros."""
-    here, there = _sliced(outputs[0], attributes)
+    here, there = _slice(outputs[0], attributes)
     return f"y0[{there}] = x0[{here}]"
 
 
 def pad_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Return input 0 and what ``pads`` adds at the begin and the end of each axis."""
+    """Return input 0 and the padding at the begin and the end of each axis."""
     shape = list(inputs[0])
     axes = positions(integers(attributes, "axes", tuple(range(len(shape)))), len(shape))
     pads = integers(attributes, "pads")
@@ -118,17 +118,17 @@ def pad_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def pad_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Read behind what is added at the begin of each axis; anywhere if it is no constant."""
-    every, there = axis_letters(len(inputs[0])), _padded(inputs[0], attributes, "-")
+    """Read behind the padding at the begin of each axis; anywhere if it is no constant."""
+    every, there = axis_letters(len(inputs[0])), _pad(inputs[0], attributes, "-")
     if text(attributes, "mode", "constant") != "constant":
         there = [own if own == letter else ":" for own, letter in zip(there, every, strict=True)]
-    return f"y0[{joined(every)}] = x0[{joined(there)}]"
+    return f"y0[{join(every)}] = x0[{join(there)}]"
 
 
 def pad_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Read behind what was added at the begin of each axis."""
-    there = _padded(outputs[0], attributes, "+")
-    return f"y0[{joined(axis_letters(len(outputs[0])))}] = x0[{joined(there)}]"
+    """Read behind the padding at the begin of each axis."""
+    there = _pad(outputs[0], attributes, "+")
+    return f"y0[{join(axis_letters(len(outputs[0])))}] = x0[{join(there)}]"
 
 
 def expand_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -150,7 +150,7 @@ def _parts(shapes: Shapes, attributes: Attributes) -> Iterator[tuple[str, str]]:
     begins = accumulate((shape[axis] for shape in shapes), initial=0)
     for k, begin in zip(range(len(shapes)), begins, strict=False):
         here = _apart(axis_letters(len(shapes[0])), axis, k)
-        yield joined(here), joined([*here[:axis], f"{here[axis]} + {begin}", *here[axis + 1 :]])
+        yield join(here), join([*here[:axis], f"{here[axis]} + {begin}", *here[axis + 1 :]])
 
 
 def _apart(letters: Sequence[str], axis: int, part: int) -> list[str]:
@@ -158,7 +158,7 @@ def _apart(letters: Sequence[str], axis: int, part: int) -> list[str]:
     return [*letters[:axis], f"{letters[axis]}{part}", *letters[axis + 1 :]]
 
 
-def _sliced(shape: Shape, attributes: Attributes) -> tuple[str, str]:
+def _slice(shape: Shape, attributes: Attributes) -> tuple[str, str]:
     every = axis_letters(len(shape))
     starts, ends = integers(attributes, "starts"), integers(attributes, "ends")
     axes = positions(integers(attributes, "axes", tuple(range(len(starts)))), len(shape))
@@ -167,11 +167,11 @@ def _sliced(shape: Shape, attributes: Attributes) -> tuple[str, str]:
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         taken = range(*slice(start, end, step).indices(shape[axis]))
         there[axis] = f"{taken.step} * {every[axis]} + {taken.start}"
-    return joined(every), joined(there)
+    return join(every), join(there)
 
 
-def _padded(shape: Shape, attributes: Attributes, sign: str) -> list[str]:
-    """Return the letters of all axes, plus or minus what is added at the begin of each."""
+def _pad(shape: Shape, attributes: Attributes, sign: str) -> list[str]:
+    """Return the letters of all axes, plus or minus the padding at the begin of each."""
     axes = positions(integers(attributes, "axes", tuple(range(len(shape)))), len(shape))
     pads = integers(attributes, "pads")
     every = axis_letters(len(shape))

@@ -12,7 +12,7 @@ from string import ascii_letters
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import broadcast_shape, first_two, integer, text
 from spmopt.graph.operators.spec import Attributes, Gemm, GemmRule, Shape, Shapes
-from spmopt.graph.operators.statements import aligned, completed
+from spmopt.graph.operators.statements import align, complete
 
 _MATRIX = str.maketrans("ab", "mn")
 
@@ -21,8 +21,8 @@ def gemm_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Multiply A (m, k) by B (k, n), either perhaps transposed; a bias broadcasts."""
     if len(inputs[0]) != 2 or len(inputs[1]) != 2:
         raise InputError(f"shapes {inputs[0]} and {inputs[1]} must both have 2 dimensions")
-    m, k = turned(inputs[0], attributes, "transA")
-    inner, n = turned(inputs[1], attributes, "transB")
+    m, k = turn(inputs[0], attributes, "transA")
+    inner, n = turn(inputs[1], attributes, "transB")
     if inner != k:
         raise InputError(f"inner dimensions {k} and {inner} differ")
     if len(inputs) == 3 and broadcast_shape(inputs[2], (m, n)) != (m, n):
@@ -35,7 +35,7 @@ def gemm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> st
     a = "k, m" if integer(attributes, "transA", 0) else "m, k"
     b = "n, k" if integer(attributes, "transB", 0) else "k, n"
     return f"y0[m, n] += x0[{a}] * x1[{b}]" + (
-        f"; y0[m, n] += {aligned('x2', inputs[2], outputs[0]).translate(_MATRIX)}"
+        f"; y0[m, n] += {align('x2', inputs[2], outputs[0]).translate(_MATRIX)}"
         if inputs[2:]
         else ""
     )
@@ -43,7 +43,7 @@ def gemm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> st
 
 def gemm_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return the product of A (m, k), perhaps given transposed, and B (k, n)."""
-    m, k = turned(inputs[0], attributes, "transA")
+    m, k = turn(inputs[0], attributes, "transA")
     return Gemm(m=m, k=k, n=outputs[0][1])
 
 
@@ -79,12 +79,12 @@ def matmul_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> 
 
 def rounded_matmul_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Multiply matrices, then scale and round complete sums."""
-    return completed(matmul_computes(inputs, outputs, attributes))
+    return complete(matmul_computes(inputs, outputs, attributes))
 
 
 def rounded_gemm_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Multiply two matrices, then scale and round complete sums."""
-    return completed(gemm_computes(inputs, outputs, attributes))
+    return complete(gemm_computes(inputs, outputs, attributes))
 
 
 def matmul_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
@@ -124,7 +124,7 @@ def einsum_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> 
 
 
 def einsum_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Return a batch for what both operands and the result have, k for what both operands have."""
+    """Return a batch for axes of both operands and the result, k for axes of both operands."""
     operands, _, result = text(attributes, "equation", "").partition("->")
     first, _, second = operands.partition(",")
     sizes = dict(zip(first + second, inputs[0] + inputs[1], strict=True))
@@ -205,7 +205,7 @@ def weight_gradient(forward: GemmRule) -> GemmRule:
     return backward
 
 
-def turned(shape: Shape, attributes: Attributes, name: str) -> Shape:
+def turn(shape: Shape, attributes: Attributes, name: str) -> Shape:
     """Return a matrix as the product takes it: transposed where attribute ``name`` says so."""
     return shape[::-1] if integer(attributes, name, 0) else shape
 
@@ -217,6 +217,6 @@ def matrices(a: Shape, b: Shape, attributes: Attributes) -> tuple[Shape, Shape]:
     """
     a, b = (a if len(a) > 1 else (1, *a)), (b if len(b) > 1 else (*b, 1))
     return (
-        (*a[:-2], *turned(a[-2:], attributes, "transA")),
-        (*b[:-2], *turned(b[-2:], attributes, "transB")),
+        (*a[:-2], *turn(a[-2:], attributes, "transA")),
+        (*b[:-2], *turn(b[-2:], attributes, "transB")),
     )

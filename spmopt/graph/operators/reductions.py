@@ -9,7 +9,7 @@ from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import integer, integers, position, positions, text
 from spmopt.graph.operators.elementwise import elementwise_computes
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, joined
+from spmopt.graph.operators.statements import axis_letters, join
 
 
 def softmax_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -87,30 +87,30 @@ def reduction_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def reduction_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Combine over ``axes``; without them, over what the result lacks."""
+    """Combine over ``axes``; without them, over axes that the result lacks."""
     if "axes" not in attributes and "keepdims" not in attributes and outputs[0] != ():
         return elementwise_computes(inputs, outputs, attributes)  # a gradient of what was broadcast
-    every, rest = _reduced(inputs[0], outputs[0], attributes)
+    every, rest = _reduce(inputs[0], outputs[0], attributes)
     return f"y0[{rest}] += x0[{every}]"
 
 
 def whole_reduction_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Take all elements along ``axes`` at once: results of some of them cannot be combined."""
-    every, rest = _reduced(inputs[0], outputs[0], attributes)
+    every, rest = _reduce(inputs[0], outputs[0], attributes)
     return f"s[{rest}] += x0[{every}]; y0[{rest}] = s[{rest}]"
 
 
 def others_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Take all elements of X along the axes that were reduced."""
-    every, rest = _reduced(outputs[0], inputs[0], attributes)
+    every, rest = _reduce(outputs[0], inputs[0], attributes)
     kept = rest.split(", ")
-    along = joined([letter if letter in kept else ":" for letter in every.split(", ")])
+    along = join([letter if letter in kept else ":" for letter in every.split(", ")])
     return f"y0[{along}] = x0[{rest}] * x1[{along}] * x2[{rest}]"
 
 
 def reduction_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Repeat dY along the axes that were reduced; X and Y are read as they are, too."""
-    every, rest = _reduced(outputs[0], inputs[0], attributes)
+    every, rest = _reduce(outputs[0], inputs[0], attributes)
     more = (
         f" * x{k}[{every if shape == outputs[0] else rest}]" for k, shape in enumerate(inputs) if k
     )
@@ -143,18 +143,18 @@ def _row(shape: Shape, attributes: Attributes) -> tuple[str, str]:
     """Return the letters of all axes, and of those beside ``axis``."""
     axis = position(integer(attributes, "axis", -1), len(shape))
     every = axis_letters(len(shape))
-    return joined(every), joined(every[:axis] + every[axis + 1 :])
+    return join(every), join(every[:axis] + every[axis + 1 :])
 
 
 def _softmax(shape: Shape, attributes: Attributes) -> tuple[str, str, str, str]:
-    """Return the letters of a row, its maximum and sum as statements, and what is made of them."""
+    """Return the letters of a row, its maximum and sum as statements, and derived values."""
     every, rest = _row(shape, attributes)
     sums = f"m[{rest}] max= x0[{every}]; l[{rest}] += x0[{every}] * m[{rest}]"
     return every, rest, sums, f"x0[{every}] * m[{rest}] * l[{rest}]"
 
 
-def _reduced(shape: Shape, result: Shape, attributes: Attributes) -> tuple[str, str]:
-    """Return the indices of what is reduced along ``axes``, and of the result."""
+def _reduce(shape: Shape, result: Shape, attributes: Attributes) -> tuple[str, str]:
+    """Return the indices of the operand reduced along ``axes``, and of the result."""
     every = axis_letters(len(shape))
     axes = integers(attributes, "axes", ())
     nothing = not axes and integer(attributes, "noop_with_empty_axes", 0)
@@ -165,4 +165,4 @@ def _reduced(shape: Shape, result: Shape, attributes: Attributes) -> tuple[str, 
         for axis, letter in enumerate(every)
         if kept or axis not in gone
     ]
-    return joined(every), joined(rest)
+    return join(every), join(rest)

@@ -3,7 +3,7 @@
 Along an axis of sizes ``n`` and ``m`` result ``y`` is at position ``y n / m`` of the source, moved
 as the coordinate transformation says. Of the two elements around it the nearest one is taken, or
 both. Other modes, and transformations that more than the two sizes decide, take the whole axis,
-of feature maps also where its size stays: what is cropped may be enlarged to the size of the whole.
+of feature maps also where its size stays: a crop may be enlarged to the size of the whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from string import ascii_letters
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import integer, integers, text
 from spmopt.graph.operators.spec import Attributes, Shapes
-from spmopt.graph.operators.statements import axis_letters, joined
+from spmopt.graph.operators.statements import axis_letters, join
 
 _LINEAR = ("linear", "bilinear", "trilinear")
 _AFTER: dict[str, tuple[int, int, int]] = {
@@ -37,12 +37,12 @@ def resize_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def resized_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Read what is around the position of each element; all of an axis where it is not told."""
+    """Read the neighborhood of each element's position; all of an axis where it is not told."""
     letters = ascii_letters[: len(outputs[0])]
     axes = [
         [letter]
         if size == wanted and (place < 2 or _position(size, wanted, attributes) is not None)
-        else _taken(letter, size, wanted, attributes) or [":"]
+        else _take(letter, size, wanted, attributes) or [":"]
         for place, (letter, size, wanted) in enumerate(
             zip(letters, inputs[0], outputs[0], strict=True)
         )
@@ -58,10 +58,10 @@ def resampled_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) 
     for letter, size, other in zip(axis_letters(len(large)), large, small, strict=True):
         ours.append(letter if size >= other else ":")
         theirs.append(letter if size == other else ":")
-    return f"y0[{joined(ours)}] = x0[{joined(theirs)}]"
+    return f"y0[{join(ours)}] = x0[{join(theirs)}]"
 
 
-def _taken(loop: str, size: int, wanted: int, attributes: Attributes) -> list[str]:
+def _take(loop: str, size: int, wanted: int, attributes: Attributes) -> list[str]:
     """Return the indices that a loop takes of an axis of ``size``; none if that is not known."""
     moved = _position(size, wanted, attributes)
     mode = text(attributes, "mode", "nearest")
@@ -84,7 +84,7 @@ def _taken(loop: str, size: int, wanted: int, attributes: Attributes) -> list[st
         return []
     lowest = (first + ends[0]) // divisor
     highest = (step * (wanted - 1) + first + ends[1]) // divisor
-    # What is outside by more than linear weights reach is taken from the border: no affine index.
+    # What is outside by more than linear weights reach is taken from the boundary: no affine index.
     if lowest < limits[0] or highest > limits[1]:
         return []
     common = gcd(step, divisor)
@@ -95,7 +95,7 @@ def _taken(loop: str, size: int, wanted: int, attributes: Attributes) -> list[st
 def _position(size: int, wanted: int, attributes: Attributes) -> tuple[int, int, int, bool] | None:
     """Return how the position of ``y`` is ``(step y + first) / divisor``, and if floats are exact.
 
-    Where they are not, what is computed is within one of the numerator: a float that is near a
+    Where they are not, the result is within one of the numerator: a float that is near a
     whole number may be on either side of it.
     """
     mode = text(attributes, "coordinate_transformation_mode", "half_pixel")

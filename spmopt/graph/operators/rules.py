@@ -1,7 +1,7 @@
 """Rules of operators by the names that tables of operators call them by.
 
-A rule is a public function of a module for a kind of operator. Its suffix says what it gives, the
-rest is its name: ``shapes = "softmax"`` in a table calls ``softmax_shapes`` of
+A rule is a public function of a module for a kind of operator. Its suffix names the kind of its
+result, the rest is its name: ``shapes = "softmax"`` in a table calls ``softmax_shapes`` of
 :mod:`.reductions`.
 
 ``..._shapes(inputs, attributes)``
@@ -40,7 +40,7 @@ KINDS = (
 
 
 def _rules(suffix: str) -> dict[str, Any]:
-    """Return the public functions with a suffix, by what stands before it."""
+    """Return the public functions with a suffix, by their prefix."""
     return {
         name.removesuffix(suffix): rule
         for kind in KINDS

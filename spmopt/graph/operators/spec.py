@@ -1,4 +1,4 @@
-"""What the program must know of an operator."""
+"""Specification of an operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Needed = frozenset[int]
 class Style(StrEnum):
     """How lowering treats an operator (PROBLEM.md, section 1)."""
 
-    GEMM = "gemm"  # Conv, Gemm, MatMul and their gradients: one operand stationary, or tiles
+    GEMM = "gemm"  # Conv, Gemm, MatMul and their gradients: one operand required-resident, or tiles
     POINTWISE = "pointwise"  # operands stream
     VIEW = "view"  # shape-only: the result is the operand, no data moves
 
@@ -33,7 +33,7 @@ class Gemm:
         make up C (m, n). Inputs and outputs named by none of them (a bias) are streamed.
     slices
         Independent slices of A, B and C that a batched product works through one after
-        another: of a stationary operand one slice is enough. 1: all of it is needed
+        another: of a required-resident operand one slice is enough. 1: all of it is needed
         (groups of a convolution too, whose rows hold all channels).
     """
 
@@ -60,7 +60,7 @@ class Gemm:
 ShapeRule = Callable[[Shapes, Attributes], Shapes]
 """Shapes of the results, from those of the inputs."""
 Computes = Callable[[Shapes, Shapes, Attributes], str]
-"""What is computed, as a text for :mod:`spmopt.graph.operators.loops`."""
+"""The computation, as a text for :mod:`spmopt.graph.operators.loops`."""
 GemmRule = Callable[[Shapes, Shapes, Attributes], Gemm]
 """The matrix product behind an operator."""
 
@@ -70,7 +70,7 @@ class GradientRule:
     """One gradient operation of a node.
 
     Its inputs are the gradients of the node's outputs (those that have one: a loss at the end
-    of the graph has none, its gradient is 1), then what ``reads`` names:
+    of the graph has none, its gradient is 1), then the tensors of ``reads``:
     ``("x", 0)`` is input 0 of the node, ``("y", 0)`` its output 0. Its outputs are the
     gradients of the node's inputs ``of``. It inherits the node's attributes.
     """
@@ -82,7 +82,7 @@ class GradientRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingForm:
-    """What replaces an operator in a training graph.
+    """Replacement of an operator in a training graph.
 
     ``operator`` takes the inputs at positions ``inputs``, and may write more (a mask, saved
     statistics) after the results of the operator that it replaces.
@@ -111,7 +111,7 @@ class OperatorSpec:
     accumulates
         A gradient operator that adds to its results in place when they exist already.
     computes
-        What it computes, as a text for :mod:`spmopt.graph.operators.loops`.
+        Its computation, as a text for :mod:`spmopt.graph.operators.loops`.
     result_types
         Element types of the results, from those of the inputs; the last is that of all further
         results. By default all are that of input 0.
@@ -122,7 +122,7 @@ class OperatorSpec:
     states
         Positions of inputs that are neither data nor trained (running statistics).
     training
-        What replaces the operator in a training graph, where that differs.
+        Replacement of the operator in a training graph, where it differs.
     loss
         A result of this operator that is an output of the graph begins the backward pass.
     stated
@@ -131,9 +131,9 @@ class OperatorSpec:
     scales
         Positions of inputs that are left out where they are single numbers known beforehand.
     refused
-        Why there is no rule, and what to do instead; nothing else holds then.
+        Why there is no rule, and the remedy; nothing else holds then.
     assumed
-        Class that a user gave it in place of a rule of its own: what it costs is an assumption.
+        Class that a user gave it in place of a rule of its own: its cost is an assumption.
     """
 
     name: str

@@ -1,7 +1,8 @@
-"""Statements of what operators compute, as text: shared by the rules, and those of gradients.
+"""Statements of the computations of operators, as text.
 
-A rule ``..._computes`` gets the shapes of inputs and results and the attributes, and returns a text
-that :mod:`spmopt.graph.operators.loops` reads. Each axis of a tensor has a letter of its own.
+Shared by the rules, and those of gradients. A rule ``..._computes`` gets the shapes of inputs and
+results and the attributes, and returns a text that :mod:`spmopt.graph.operators.loops` reads. Each
+axis of a tensor has a letter of its own.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ def gradient(source: Computes, wanted: Mapping[str, str], names: Mapping[str, st
         known = {old[name]: shape for name, shape in given.items() if name in old}
         shapes = tuple(known[f"x{k}"] for k in range(3) if f"x{k}" in known)
         text = source(shapes, (known["y0"],), attributes)
-        return "; ".join(_exchanged(part.strip(), wanted, names) for part in text.split(";")).strip(
+        return "; ".join(_exchange(part.strip(), wanted, names) for part in text.split(";")).strip(
             "; "
         )
 
     return computes
 
 
-def _exchanged(statement: str, wanted: Mapping[str, str], names: Mapping[str, str]) -> str:
+def _exchange(statement: str, wanted: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Write a statement for the operand that is wanted; nothing where there is none."""
     found = dict(_ACCESS.findall(statement))
     if not found:
@@ -50,14 +51,14 @@ def _exchanged(statement: str, wanted: Mapping[str, str], names: Mapping[str, st
     return "; ".join(f"{target} += {' * '.join(reads)}" for target in targets)
 
 
-def completed(source: str) -> str:
+def complete(source: str) -> str:
     """Return a text that makes result 0 of complete sums: partial sums do not fit its type."""
     found = _ACCESS.match(source)
     assert found is not None
     return f"{source.replace('y0[', 's[')}; y0{found[2]} = s{found[2]}"
 
 
-def joined(parts: Sequence[str]) -> str:
+def join(parts: Sequence[str]) -> str:
     """Write indices beside each other; those of a scalar are ``()``."""
     return ", ".join(parts) or "()"
 
@@ -69,10 +70,10 @@ def axis_letters(count: int) -> list[str]:
 
 def whole(name: str, shape: Shape) -> str:
     """Index all of a tensor."""
-    return f"{name}[{joined([':'] * len(shape))}]"
+    return f"{name}[{join([':'] * len(shape))}]"
 
 
-def aligned(name: str, shape: Shape, largest: Shape) -> str:
+def align(name: str, shape: Shape, largest: Shape) -> str:
     """Index a tensor that broadcasts to ``largest``, by its letters; all of one that does not."""
     shift = len(largest) - len(shape)
     letters = axis_letters(len(largest))[shift:]
@@ -84,4 +85,4 @@ def aligned(name: str, shape: Shape, largest: Shape) -> str:
         letter if size == other else "0"
         for letter, size, other in zip(letters, shape, largest[shift:], strict=True)
     ]
-    return f"{name}[{joined(parts)}]"
+    return f"{name}[{join(parts)}]"

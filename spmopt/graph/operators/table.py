@@ -9,11 +9,11 @@ from importlib.resources.abc import Traversable
 from math import prod
 from typing import Any, TypeVar
 
-from spmopt.core.border import read_toml
 from spmopt.core.elements import ELEMENT_TYPES, element_type, sum_type
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.validation import read_toml
 from spmopt.graph.operators.attributes import text
-from spmopt.graph.operators.classes import filled_in, product_of
+from spmopt.graph.operators.classes import fill_in, product_of
 from spmopt.graph.operators.gradients import (
     FACTORS,
     GRADIENTS,
@@ -100,15 +100,15 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
     where = f"operator {name}"
     assumed = str(table.get("class", "")) if isinstance(table, Mapping) else ""
     if isinstance(table, Mapping) and "class" in table:
-        table = filled_in(table, where)
-    rule = _checked(table, _KEYS, where)
+        table = fill_in(table, where)
+    rule = _check(table, _KEYS, where)
     if "refused" in rule:
         return (replace(_backward(name), refused=rule["refused"]),)
-    shapes = _named(rule.get("shapes", "same"), SHAPES, f"shapes of {where}")
+    shapes = _with_name(rule.get("shapes", "same"), SHAPES, f"shapes of {where}")
     spec = OperatorSpec(
         name=name,
-        style=_named(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
-        shapes=_counted(shapes, rule["inputs"]) if shapes and "inputs" in rule else shapes,
+        style=_with_name(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
+        shapes=_count(shapes, rule["inputs"]) if shapes and "inputs" in rule else shapes,
         operations=_work(rule, where),
         accumulates=rule.get("accumulates", False),
         computes=_computes(rule, where),
@@ -130,18 +130,18 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         return (product_of(spec, rule, where),)
     if "product" not in rule:
         return _with_gradients(spec, rule, where)
-    product = _named(rule["product"], PRODUCTS, f"product of {where}")
-    spec = _multiplied(spec, product)
+    product = _with_name(rule["product"], PRODUCTS, f"product of {where}")
+    spec = _multiply(spec, product)
     if shapes is None or "gradients" in rule:
         return _with_gradients(spec, rule, where)
     return (
         replace(spec, gradients=product_gradients(name)),
         replace(
-            _multiplied(_backward(f"{name}InputGradient"), input_gradient(product)),
+            _multiply(_backward(f"{name}InputGradient"), input_gradient(product)),
             computes=gradient(_computes(rule, where), {"x0": "y0"}, {"y0": "x0", "x1": "x1"}),
         ),
         replace(
-            _multiplied(_backward(f"{name}WeightGradient"), weight_gradient(product)),
+            _multiply(_backward(f"{name}WeightGradient"), weight_gradient(product)),
             computes=gradient(
                 _computes(rule, where), {"x1": "y0", "x2": "y1"}, {"y0": "x0", "x0": "x1"}
             ),
@@ -156,10 +156,10 @@ def _with_gradients(
     where = f"gradient of {where}"
     given = rule.get("gradients", [rule["gradient"]] if "gradient" in rule else [])
     if isinstance(given, str):
-        return (replace(spec, gradients=_named(given, GRADIENTS, where)),)
+        return (replace(spec, gradients=_with_name(given, GRADIENTS, where)),)
     if not given:
         return (spec,)
-    tables = [_checked(table, _OF_GRADIENT, where) for table in given]
+    tables = [_check(table, _OF_GRADIENT, where) for table in given]
     own = f"{spec.name}Gradient"
     backward = (
         replace(_backward(own), operations=_work(table, where), computes=_computes(table, where))
@@ -198,7 +198,7 @@ def _computes(rule: Mapping[str, Any], where: str) -> Computes:
     """Return a rule by its name, or the text that is there; by default that of broadcasting."""
     text: str = rule.get("computes", "elementwise")
     if "[" not in text:
-        return _named(text, COMPUTES, f"computes of {where}")
+        return _with_name(text, COMPUTES, f"computes of {where}")
     return lambda inputs, outputs, attributes: text
 
 
@@ -215,7 +215,7 @@ def _backward(name: str) -> OperatorSpec:
     return OperatorSpec(name=name, style=Style.POINTWISE, shapes=None, operations=lambda *shapes: 0)
 
 
-def _multiplied(spec: OperatorSpec, product: GemmRule) -> OperatorSpec:
+def _multiply(spec: OperatorSpec, product: GemmRule) -> OperatorSpec:
     """Return it as a matrix product: 2 operations a MAC; additions of a bias do not count."""
     return replace(
         spec,
@@ -232,7 +232,7 @@ def _work(rule: Mapping[str, Any], where: str) -> Factor:
     of_result: int = rule.get("operations", 0)
     of_input: int = rule.get("of_input", 0)
     of_results: int = rule.get("of_results", 0)
-    factor = _named(rule.get("times", "once"), FACTORS, f"times of {where}")
+    factor = _with_name(rule.get("times", "once"), FACTORS, f"times of {where}")
 
     def work(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
         count = of_result * prod(outputs[0])
@@ -245,7 +245,7 @@ def _work(rule: Mapping[str, Any], where: str) -> Factor:
     return work
 
 
-def _counted(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:
+def _count(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:
     """Return the rule for one of these numbers of inputs."""
 
     def counted(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -287,13 +287,13 @@ def _read(text: object, where: str) -> _Read:
     return (word[0], int(word[1:])), int(wanted) if wanted else None
 
 
-def _named(name: str, known: Mapping[str, T], what: str) -> T:
+def _with_name(name: str, known: Mapping[str, T], what: str) -> T:
     if name not in known:
         raise unknown(what, name, known)
     return known[name]
 
 
-def _checked(table: object, keys: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _check(table: object, keys: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise InputError(f"{where}: must be a table")
     for key, value in table.items():

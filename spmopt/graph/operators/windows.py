@@ -11,7 +11,7 @@ from math import prod
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_rank, first_two, integer, integers, text
 from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
-from spmopt.graph.operators.statements import completed
+from spmopt.graph.operators.statements import complete
 
 
 def convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -41,7 +41,7 @@ def convolution_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def quantized_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Slide filters; of what stands behind them a bias is of each filter."""
+    """Slide filters; of their addends a bias is of each filter."""
     bias = "; y0[n, g@o, *y] += x2[g@o]" if inputs[2:] and inputs[2] == inputs[1][:1] else ""
     return (
         "y0[n, g@o, *y] += x0[n, g@c, *(strides*y + dilations*r - pads)] * x1[g@o, c, *r]"
@@ -51,7 +51,7 @@ def quantized_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: 
 
 def rounded_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Slide filters, then scale and round complete sums."""
-    return completed(quantized_convolution_computes(inputs, outputs, attributes))
+    return complete(quantized_convolution_computes(inputs, outputs, attributes))
 
 
 def transposed_convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:

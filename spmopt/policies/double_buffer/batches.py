@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
@@ -18,7 +18,7 @@ from spmopt.policies.transfers.rows import WholeRows, whole_rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batches:
-    """Batches (g) of steps (n) and what each of their accesses (a) holds.
+    """Batches (g) of steps (n) and the pages that each of their accesses (a) holds.
 
     Attributes
     ----------
@@ -49,15 +49,16 @@ class Batches:
 
     @cached_property
     def last_chance(self) -> Ints:
-        """(g,) Last step in which what a batch uses may be loaded."""
+        """(g,) Last step in which operands of a batch may be loaded."""
         return np.where(self.beside, self.begin[:-1] - 1, self.begin[:-1])
 
 
-def batched(machine: Machine, timeline: Timeline, reuse: str) -> tuple[Batches, WholeRows]:
+def batch(machine: Machine, timeline: Timeline, reuse: str) -> tuple[Batches, WholeRows]:
     """Cut the steps into batches, and decide which rows tensors stay for, by the policy's option.
 
-    With ``sums``, what would return to be added to stays from its first to its last use instead,
-    first come first served, beside twice what the largest operation needs; batches share the rest.
+    With ``sums``, partial sums that would return stay from their first to their last use instead,
+    first come first served, beside twice the operands of the largest operation; batches share the
+    rest.
     """
     kept = np.zeros(timeline.size_bytes.size, bool)
     cut = batches(machine, timeline, kept)
@@ -74,7 +75,7 @@ def batched(machine: Machine, timeline: Timeline, reuse: str) -> tuple[Batches, 
 def _first_come(machine: Machine, timeline: Timeline, tensors: Ints) -> Bools:
     """(m,) Choose tensors that stay, of those given, by their first uses."""
     pages, scratch = machine.pages(timeline.size_bytes), machine.pages(timeline.scratch_bytes)
-    needs = summed(timeline.steps, timeline.step, pages[timeline.tensor]) + scratch
+    needs = sum_up(timeline.steps, timeline.step, pages[timeline.tensor]) + scratch
     room = machine.spm_pages - 2 * int(needs.max())
     begin, end = (
         timeline.step[accesses[tensors]]
@@ -107,18 +108,18 @@ def batches(machine: Machine, timeline: Timeline, kept: Bools) -> Batches:
 
     The half holds every tensor of the batch once, and the largest scratch of its operations. An
     operation that needs more is a batch of its own, in the whole of the scratchpad; those of its
-    operands that need not be there then stream. It is half of what is left beside the tensors that
+    operands that need not be there then stream. It is half of the room beside the tensors that
     are ``kept``, (m,), from their first to their last use.
     """
     half = (machine.spm_pages - _most_kept(machine, timeline, kept)) // 2
     own = np.where(kept, 0, machine.pages(timeline.size_bytes))
     pages = own[timeline.tensor]
     scratch = machine.pages(timeline.scratch_bytes)
-    needs = summed(timeline.steps, timeline.step, pages)
+    needs = sum_up(timeline.steps, timeline.step, pages)
     fits = needs + scratch <= half
     begin = np.array(_begins(timeline, pages, needs, scratch, half), np.int64)
     return Batches(
-        begin=begin, alone=~fits[begin[:-1]], held=timeline.stationary | fits[timeline.step]
+        begin=begin, alone=~fits[begin[:-1]], held=timeline.required_resident | fits[timeline.step]
     )
 
 
@@ -148,9 +149,9 @@ def rows_of_batches(
     """Rows from the first to the last use that a tensor stays for.
 
     Between two uses in one batch it stays; with ``shared`` also from one batch to the next, and
-    what is ``kept`` always. Else
-    it leaves, if there is a step for it to be away in: contents that are there cannot be loaded
-    (R2), so a tensor of two batches with one operation between them stays where it is.
+    ``kept`` tensors always. Else it leaves, if there is a step for it to be away in: contents that
+    are there cannot be loaded (R2), so a tensor of two batches with one operation between them
+    stays where it is.
     """
     held = np.flatnonzero(batches.held)
     held = held[np.argsort(timeline.tensor[held], kind="stable")]

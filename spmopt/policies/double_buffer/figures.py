@@ -1,4 +1,4 @@
-"""What a schedule of double buffering moves and how long it takes, without the schedule."""
+"""Traffic and time of double buffering, without the schedule."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cost import step_time, summed, transfer_cycles
+from spmopt.assemble.cost import step_time, sum_up, transfer_cycles
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.double_buffer.batches import batched
+from spmopt.policies.double_buffer.batches import batch
 from spmopt.policies.double_buffer.spread import Transfers, spread
 from spmopt.policies.transfers.rows import NEVER
 
@@ -32,7 +32,7 @@ class Figures:
 
 
 def figures(machine: Machine, timeline: Timeline, *, reuse: str = "shared") -> Figures:
-    """Totals of the schedule of ``double-buffer``; all operands must be stationary.
+    """Totals of the schedule of ``double-buffer``; all operands must be required-resident.
 
     ``reuse`` is the policy's option.
 
@@ -41,9 +41,11 @@ def figures(machine: Machine, timeline: Timeline, *, reuse: str = "shared") -> F
     InputError
         An operand may stream.
     """
-    if not timeline.stationary.all():
-        raise InputError("double buffering: every operand must be stationary; solve it instead")
-    cut, rows = batched(machine, timeline, reuse)
+    if not timeline.required_resident.all():
+        raise InputError(
+            "double buffering: every operand must be required-resident; solve it instead"
+        )
+    cut, rows = batch(machine, timeline, reuse)
     moved = spread(machine, timeline, cut, rows)
     size = rows.size_bytes
     return Figures(
@@ -61,9 +63,9 @@ def _step_cycles(machine: Machine, timeline: Timeline, moved: Transfers) -> Ints
     busy, serial = [], []
     for parts, own in ((moved.loads, timeline.step), (moved.stores, written)):
         cycles = transfer_cycles(machine, parts.size_bytes)
-        busy.append(summed(timeline.steps, parts.step, cycles))
+        busy.append(sum_up(timeline.steps, parts.step, cycles))
         waited = cycles * (parts.step == own[parts.access])
-        serial.append(summed(timeline.steps, parts.step, waited))
+        serial.append(sum_up(timeline.steps, parts.step, waited))
     return step_time(
         machine,
         compute=timeline.compute_cycles,

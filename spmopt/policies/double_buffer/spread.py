@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.assemble.cost import summed, transfer_cycles
+from spmopt.assemble.cost import sum_up, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
@@ -34,7 +34,7 @@ def spread(machine: Machine, timeline: Timeline, batches: Batches, rows: WholeRo
 
     While a batch computes, the other half first empties and then fills, evenly over the
     batch's compute time. Its last results must be out early where they would be in the way of
-    what comes: that much of them is stored at the end of their own batch.
+    loads: that much of them is stored at the end of their own batch.
     """
     return _Spread(machine, timeline, batches, rows).transfers()
 
@@ -65,7 +65,7 @@ class _Spread:
     def transfers(self) -> Transfers:
         rows, page = self._rows, self._machine.page_bytes
         loads, stores = self._beside()
-        stores = Pieces.together(self._made_room(loads, stores), self._stores_elsewhere())
+        stores = Pieces.together(self._make_room(loads, stores), self._stores_elsewhere())
         loads = Pieces.together(loads, self._loads_elsewhere())
         # One step is without the tensor: else it would be no load but a part kept.
         left = rows.last_use + 2
@@ -105,10 +105,10 @@ class _Spread:
         )
         return loads, replace(stores, step=np.minimum(stores.step, self._last_store[stores.item]))
 
-    def _made_room(self, loads: Pieces, stores: Pieces) -> Pieces:
+    def _make_room(self, loads: Pieces, stores: Pieces) -> Pieces:
         """Stores, of which as much as is in the way of loads is done before the batch begins.
 
-        What is stored last goes: it is in the way in every step in which anything is.
+        Tensors stored last go: it is in the way in every step in which anything is.
         """
         excess = self._excess(loads, stores)
         if not excess.any():
@@ -117,7 +117,7 @@ class _Spread:
         order = np.lexsort((self._rows.last_write[stores.item], -stores.step, batch))
         stores, batch = stores.take(order), batch[order]
         inside = np.where(stores.step >= begin[batch], stores.pages, 0)
-        total = summed(begin.size - 1, batch, inside)
+        total = sum_up(begin.size - 1, batch, inside)
         before = np.cumsum(inside) - inside - (np.cumsum(total) - total)[batch]
         early = np.clip(excess[batch] - before, 0, inside)
         some = np.flatnonzero(early)
@@ -139,7 +139,7 @@ class _Spread:
         return np.maximum(np.maximum.reduceat(over, begin[:-1]), 0)
 
     def _other_half(self) -> Ints:
-        """(g,) Pages beside those of a batch, and of what stays through it."""
+        """(g,) Pages beside those of a batch, and of tensors that stay through it."""
         rows, begin, page = self._rows, self._batches.begin, self._machine.page_bytes
         change = np.zeros(begin.size, np.int64)
         np.add.at(change, self._used_from, rows.pages)
@@ -178,7 +178,7 @@ class _Spread:
     def _cut(self, row: Ints, start: Times, stop: Times, first: Ints, last: Ints) -> Pieces:
         """Pages of each transfer by steps, in proportion to its time; the last step has the rest.
 
-        Of what lies before step ``first`` or after step ``last`` these two take the bytes. Rounded
+        These two take the bytes of steps before ``first`` or after ``last``. Rounded
         pages and computation that waits change when bytes move, never how many.
         """
         end = self._clock[1:]

@@ -13,7 +13,7 @@ the order of their memory benefit over the square root of their size, and each u
 A value that must leave with contents that DRAM lacks is evicted by a copy after its last use,
 or else from its last write on.
 
-Departures. Addresses: pages need not be contiguous, so nothing is repacked. Stationary
+Departures. Addresses: pages need not be contiguous, so nothing is repacked. Required-resident
 operands have their pages reserved first; without a prefetch they load in the step that uses
 them, and may stay from there on. An eviction without DMA time is made in the step of the last
 write, at the cost of streaming it (XLA takes the whole value back to DRAM). Copies take free DMA
@@ -26,41 +26,41 @@ first step on. There are no loops, no asynchronous slices and no cross-program p
 
 from __future__ import annotations
 
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.policies.msa.segments import Segments
-from spmopt.policies.outcome import in_first_modes
+from spmopt.policies.outcome import in_first_mappings
 
 __all__ = ["msa"]
 
 
 def msa(
-    instance: Instance, request: Request, *, copies: str = "elapsed", late: str = "stream"
+    problem: Problem, request: Request, *, copies: str = "elapsed", late: str = "stream"
 ) -> Outcome:
     """Place values by memory benefit, copying in windows of elapsed time.
 
-    The order is the instance's, the modes are the first that fit.
+    The order is the problem's, the mappings are the first that fit.
 
     Parameters
     ----------
-    instance, request
+    problem, request
         The objective is not heeded.
     copies
         DMA time that copies may use in a step: ``elapsed``, the duration of the step with all
-        operands in DRAM (as published), or ``idle``, what its streams leave of its compute.
+        operands in DRAM (as published), or ``idle``, the compute time that its streams leave.
     late
-        What happens to an operand without a prefetch: ``stream`` it (as published), or
+        Treatment of an operand without a prefetch: ``stream`` it (as published), or
         ``load`` it as it streams where it can stay until its next use.
 
     Raises
     ------
     InfeasibleError
-        An operation fits in none of its modes.
+        An operation fits in none of its mappings.
     """
     request.report("assigning values", None)
-    arrays = fitting_timeline(instance)
+    arrays = fitting_timeline(problem)
     idle_only, load_late = copies == "idle", late == "load"
-    segments = Segments(instance.machine, arrays, idle_only=idle_only, load_late=load_late)
-    return in_first_modes(instance, segments.plan())
+    segments = Segments(problem.machine, arrays, idle_only=idle_only, load_late=load_late)
+    return in_first_mappings(problem, segments.residency_plan())

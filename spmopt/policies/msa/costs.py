@@ -1,4 +1,4 @@
-"""What the assignment knows of time, and the order in which values are given room by that.
+"""Time estimates of the assignment, and the order in which values are placed by them.
 
 Everything here assumes that all operands come from DRAM, as XLA's cost analysis does when it
 sorts values and measures intervals. These figures guide choices only, so they are floats.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.assemble.cost import step_time, summed, transfer_cycles
+from spmopt.assemble.cost import step_time, sum_up, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
@@ -29,7 +29,7 @@ class Costs:
     elapsed : (n,)
         Duration of a step (R6) with everything in DRAM.
     incoming, outgoing : (n,)
-        DMA time of the operands that are not stationary, each way.
+        DMA time of the operands that are not required-resident, each way.
     own_in, own_out : (a,)
         DMA time of one operand, each way.
     saved : (a,)
@@ -37,7 +37,7 @@ class Costs:
     benefit : (a,)
         XLA's memory benefit: where transfers take longer than compute, the transfer time that
         the operand on chip saves; elsewhere minus the time by which compute is the longer.
-        A stationary operand delays its operation either way, so its own time counts.
+        A required-resident operand delays its operation either way, so its own time counts.
     copy : (m,)
         DMA time of a whole tensor.
     """
@@ -54,14 +54,14 @@ class Costs:
 
 def costs(machine: Machine, timeline: Timeline) -> Costs:
     """Costs of every step and access with all operands in DRAM."""
-    pinned, step, compute = timeline.stationary, timeline.step, timeline.compute_cycles
+    pinned, step, compute = timeline.required_resident, timeline.step, timeline.compute_cycles
     size = timeline.size_bytes[timeline.tensor]
     own_in, own_out = (
-        np.where(passes > 0, transfer_cycles(machine, size * passes), 0)
-        for passes in crossings(timeline)
+        np.where(fetches > 0, transfer_cycles(machine, size * fetches), 0)
+        for fetches in crossings(timeline)
     )
     own = (own_in, own_out, np.where(pinned, own_in, 0), np.where(pinned, own_out, 0))
-    dma = [summed(timeline.steps, step, cycles) for cycles in own]
+    dma = [sum_up(timeline.steps, step, cycles) for cycles in own]
     without = [total[step] - cycles for total, cycles in zip(dma, own, strict=True)]
 
     def duration(dma: list[Ints], compute: Ints) -> Ints:
@@ -89,7 +89,7 @@ def costs(machine: Machine, timeline: Timeline) -> Costs:
 class LiveRanges:
     """Contents of tensors, each from its definition to its last use.
 
-    A value is what one blind write defines, or what DRAM holds at the start; updates in place
+    A value is the result of one blind write, or initial contents of DRAM; updates in place
     belong to the value they change, as XLA colocates the buffers of such a chain.
 
     Attributes

@@ -14,7 +14,7 @@ import numpy as np
 from spmopt.policies.msa.costs import Floats
 
 LEAST_OVERLAP = 0.8
-"""A copy overlaps with at least this part of its own time (less what its use saves)."""
+"""A copy overlaps with at least this part of its own time (less the saving of its use)."""
 PREFERRED_OVERLAP = 1.5
 """The overlap, over the time of the copy, that a window is chosen for."""
 LONGEST_STAY = 10.0

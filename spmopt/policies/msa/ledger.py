@@ -1,4 +1,4 @@
-"""What has been given away so far: pages of every step, and time of the DMA channels."""
+"""Room given away so far: pages of every step, and time of the DMA channels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
@@ -31,13 +31,13 @@ class Ledger:
     def __init__(
         self, machine: Machine, timeline: Timeline, cost: Costs, *, idle_only: bool
     ) -> None:
-        """All room but that of scratch and stationary operands; all time, or the idle one."""
+        """All room but that of scratch and resident operands; all time, or the idle one."""
         self._setup = machine.dma_setup_cycles
         self._page_cycles = float(machine.page_bytes / machine.bytes_per_cycle)
-        pinned = np.flatnonzero(timeline.stationary)
+        pinned = np.flatnonzero(timeline.required_resident)
         pages = machine.pages(timeline.size_bytes[timeline.tensor[pinned]])
         scratch = machine.pages(timeline.scratch_bytes)
-        pinned_pages = summed(timeline.steps, timeline.step[pinned], pages)
+        pinned_pages = sum_up(timeline.steps, timeline.step[pinned], pages)
         self._free = machine.spm_pages - scratch - pinned_pages
         self._most_pages = 2.0**62 / (self._free.size + 1)  # so that sums fit 64 bits
         inward = outward = cost.elapsed

@@ -1,4 +1,4 @@
-"""One value after the other: what happens to it between its uses."""
+"""One value after the other: its treatment between its uses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.core.machine import Machine
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.msa.costs import by_boundedness, costs, live_ranges
 from spmopt.policies.msa.intervals import Intervals
 from spmopt.policies.msa.ledger import Ledger
-from spmopt.policies.transfers.rows import joined
+from spmopt.policies.transfers.rows import join
 
 _NEVER = -1
 
@@ -23,7 +23,7 @@ class _Value:
     """Where a value is while its segments are walked.
 
     ``since``: first step of its stay on chip, or -1. ``written``: last write that DRAM lacks,
-    or -1; ``pinned`` if that result was stationary. ``valid_from``: first step that may load
+    or -1; ``pinned`` if that result was required-resident. ``valid_from``: first step that may load
     the value from DRAM. ``last``: its last access.
     """
 
@@ -60,7 +60,7 @@ class Segments:
         self._step: list[int] = timeline.step.tolist()
         self._tensor: list[int] = timeline.tensor.tolist()
         self._kind: list[int] = timeline.kind.tolist()
-        self._stationary: list[bool] = timeline.stationary.tolist()
+        self._required_resident: list[bool] = timeline.required_resident.tolist()
         self._live: list[bool] = timeline.live_after.tolist()
         self._size: list[int] = timeline.size_bytes.tolist()
         self._pages: list[int] = machine.pages(timeline.size_bytes).tolist()
@@ -69,13 +69,13 @@ class Segments:
         self._own_in: list[int] = cost.own_in.tolist()
         self._own_out: list[int] = cost.own_out.tolist()
 
-    def plan(self) -> Plan:
+    def residency_plan(self) -> ResidencyPlan:
         """Plan that assigns every value its place, segment by segment."""
         for value in self._order:
             self._place(value)
-        return Plan(
+        return ResidencyPlan(
             steps=self._timeline.chosen,
-            residency=joined(Residency.of_rows(sorted(self._rows))),
+            residency=join(Residency.of_rows(sorted(self._rows))),
             stores=Stores.of_rows(sorted(self._stores)),
         )
 
@@ -85,7 +85,7 @@ class Segments:
         tensor = self._tensor[chain[0]]
         value = _Value(tensor=tensor, pages=self._pages[tensor])
         for access in chain:  # the walk takes this room again
-            if self._stationary[access]:
+            if self._required_resident[access]:
                 step = self._step[access]
                 self._ledger.take(step, step + 1, -value.pages)
         for access, following in zip(chain, [*chain[1:], None], strict=True):
@@ -117,10 +117,10 @@ class Segments:
             entered = self._prefetch(value, access)
             if not entered and self._load_late and self._begins(value, step, use):
                 entered = True
-                if self._idle_only and not self._stationary[access]:
+                if self._idle_only and not self._required_resident[access]:
                     ledger = self._ledger
                     ledger.free_time(ledger.inward, step, -self._copy[value.tensor])
-        if not entered and self._stationary[access]:
+        if not entered and self._required_resident[access]:
             self._ledger.take(step, step + 1, value.pages)
             entered = True
         if entered:
@@ -155,14 +155,14 @@ class Segments:
         return True
 
     def _use(self, value: _Value, access: int) -> None:
-        """Note what an access does to the value, and the DMA time that it does not need."""
+        """Note the effect of an access on the value, and the DMA time that it does not need."""
         step, ledger = self._step[access], self._ledger
         if value.on_chip:
-            if self._idle_only and not self._stationary[access]:
+            if self._idle_only and not self._required_resident[access]:
                 ledger.free_time(ledger.inward, step, self._own_in[access])
                 ledger.free_time(ledger.outward, step, self._own_out[access])
             if self._kind[access] != Access.READ:
-                value.written, value.pinned = step, self._stationary[access]
+                value.written, value.pinned = step, self._required_resident[access]
         elif self._kind[access] != Access.READ:
             value.valid_from = step + 1
         value.last = step

@@ -1,6 +1,6 @@
 """Belady's rule where sizes and write-backs differ: bytes lost per step of absence.
 
-What goes first is what costs the fewest bytes per page and step until its next use: nothing,
+Eviction order: fewest bytes per page and step until the next use: nothing,
 if that never comes; twice its size, if it is written back only because it goes; else its size.
 """
 
@@ -12,9 +12,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.residency.ranked import Ranking, Simulation
@@ -25,25 +25,25 @@ _FREE, _RELOAD, _WRITE_BACK = 0, 1, 2
 
 
 def keep_by_bytes(
-    instance: Instance,
+    problem: Problem,
     timeline: Timeline,
     ranking: Ranking,
     reserve_pages: int = 0,
     granularity: str = "whole",
-) -> Plan:
-    """Plan that keeps what saves the most bytes per page and step.
+) -> ResidencyPlan:
+    """Plan that keeps tensors that save the most bytes per page and step.
 
     Parameters
     ----------
-    instance, timeline, reserve_pages, granularity
+    problem, timeline, reserve_pages, granularity
         As for :func:`~spmopt.policies.residency.ranked.keep_by_rank`.
     ranking
         By the step of the next use, the number of steps where there is none.
     """
     spm = _Scratchpad(
-        instance.machine, timeline.size_bytes, ranking.ranks, partial=granularity == "page"
+        problem.machine, timeline.size_bytes, ranking.ranks, partial=granularity == "page"
     )
-    return _Simulation(instance, timeline, ranking, reserve_pages, spm).run()
+    return _Simulation(problem, timeline, ranking, reserve_pages, spm).run()
 
 
 class _Scratchpad(Scratchpad):
@@ -90,11 +90,11 @@ class _Scratchpad(Scratchpad):
             cost += self._size[tensor] * self.rate(tensor, step) if surplus < 0 else 0.0
         for tensor in taken:
             self._push(tensor, self._rank[tensor])
-        chosen = self.needed_of(taken, surplus)
+        chosen = self.bytes_needed_of(taken, surplus)
         cost = sum(self._size[tensor] * self.rate(tensor, step) for tensor in chosen)
         return None if cost >= limit else chosen
 
-    def needed_of(self, taken: list[int], surplus: int) -> list[int]:
+    def bytes_needed_of(self, taken: list[int], surplus: int) -> list[int]:
         """``taken``, last first, without those that ``surplus`` pages too many make needless."""
         chosen = []
         for tensor in reversed(taken):
@@ -104,12 +104,12 @@ class _Scratchpad(Scratchpad):
                 chosen.append(tensor)
         return chosen
 
-    def held_pages(self, tensor: int) -> int:
+    def pages_held(self, tensor: int) -> int:
         """Resident pages of ``tensor``."""
         return self._held[tensor]
 
     def trim_below(self, rate: float, pages: int, above: int, step: int) -> None:
-        """Trim what has a lower rate, the lowest first, until ``pages`` are free."""
+        """Trim tensors with a lower rate, the lowest first, until ``pages`` are free."""
         while self.free < pages:
             tensor = self._top(step)
             if tensor is None or self._rank[tensor] <= above or self.rate(tensor, step) >= rate:
@@ -149,18 +149,18 @@ class _Simulation(Simulation):
         return result
 
     def _giving_way(self, held: list[int], pages: int) -> list[int]:
-        """The smallest that suffice together: what gives way is streamed now."""
+        """The smallest that suffice together: evicted operands are streamed now."""
         if self._spm.partial:
             return held
         taken = []
-        for tensor in sorted(held, key=self._spm.held_pages):
+        for tensor in sorted(held, key=self._spm.pages_held):
             if pages > 0:
                 taken.append(tensor)
-                pages -= self._spm.held_pages(tensor)
-        return self._spm.needed_of(taken, -pages)
+                pages -= self._spm.pages_held(tensor)
+        return self._spm.bytes_needed_of(taken, -pages)
 
     def _admission_order(self, step: int, accesses: range) -> Sequence[int]:
-        """What saves the most first: what is used now does not give way to each other."""
+        """Largest saving first: operands of the step do not give way to each other."""
         return sorted(accesses, key=lambda access: -self._saving(step, access))
 
     def _make_room(self, step: int, access: int, missing: int) -> None:
@@ -176,7 +176,7 @@ class _Simulation(Simulation):
     def _saving(self, step: int, access: int) -> float:
         """Bytes saved per byte and step until the next use, if the operand is taken in."""
         above, after = self._above[access], self._after[access]
-        if above == step:  # it saves passes of this step already
+        if above == step:  # it saves fetches of this step already
             return float("inf")
         return self._crossings(access, dirty=self._written[access]) / (after - step)
 

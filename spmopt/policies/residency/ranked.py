@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.residency.scratchpad import Scratchpad
@@ -40,30 +40,30 @@ class Ranking:
 
 
 def keep_by_rank(
-    instance: Instance,
+    problem: Problem,
     timeline: Timeline,
     ranking: Ranking,
     reserve_pages: int = 0,
     granularity: str = "whole",
-) -> Plan:
+) -> ResidencyPlan:
     """Plan that keeps tensors by ``ranking``; each step transfers at its use.
 
-    In each step, in this order: room for the scratch and the stationary operands (by rank,
+    In each step, in this order: room for the scratch and the required-resident operands (by rank,
     then from the step's other operands, which are streamed instead); the other operands, as
     listed, are taken in whole where that fits, otherwise streamed; a result that nothing
     needs is not taken in. After the step a tensor whose contents are dead, or clean and of no
     further use, is dropped. A dirty victim is stored in the step before it goes. Admission leaves
-    ``reserve_pages`` free; for stationary operands only as far as unused tensors can go.
+    ``reserve_pages`` free; for required-resident operands only as far as unused tensors can go.
 
     With ``granularity`` ``page`` heads of tensors, by pages: a victim is trimmed from its tail by
-    the pages that are needed, and what is written back is what DRAM lacks of those. Of an operand
-    as much is taken in as there is room for, and the rest is streamed; what is there of it already
-    stays, and grows.
+    the pages that are needed, and those of them that DRAM lacks are written back. Of an operand
+    as much is taken in as there is room for, and the rest is streamed; its resident part stays, and
+    grows.
     """
     spm = Scratchpad(
-        instance.machine, timeline.size_bytes, ranking.ranks, partial=granularity == "page"
+        problem.machine, timeline.size_bytes, ranking.ranks, partial=granularity == "page"
     )
-    return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
+    return Simulation(problem, timeline, ranking, reserve_pages, spm).run()
 
 
 class Simulation:
@@ -71,7 +71,7 @@ class Simulation:
 
     def __init__(
         self,
-        instance: Instance,
+        problem: Problem,
         timeline: Timeline,
         ranking: Ranking,
         reserve_pages: int,
@@ -80,19 +80,19 @@ class Simulation:
         self._reserve = reserve_pages
         self._spm = spm
         self._timeline = timeline
-        self._scratch: list[int] = instance.machine.pages(timeline.scratch_bytes).tolist()
+        self._scratch: list[int] = problem.machine.pages(timeline.scratch_bytes).tolist()
         self._tensor: list[int] = timeline.tensor.tolist()
-        self._stationary: list[bool] = timeline.stationary.tolist()
+        self._required_resident: list[bool] = timeline.required_resident.tolist()
         self._written: list[bool] = (timeline.kind != Access.READ).tolist()
         self._live: list[bool] = timeline.live_after.tolist()
-        self._used_again: list[bool] = used_again(timeline).tolist()
+        self._used_again: list[bool] = is_used_again(timeline).tolist()
         self._wanted: list[bool] = ((timeline.kind != Access.WRITE) | timeline.live_after).tolist()
         self._now: list[int] = ranking.now.tolist()
         self._after: list[int] = ranking.after.tolist()
         self._above: list[int] = ranking.admit_above.tolist()
 
-    def run(self) -> Plan:
-        """The plan."""
+    def run(self) -> ResidencyPlan:
+        """The residency plan."""
         timeline, spm = self._timeline, self._spm
         first = timeline.first.tolist()
         for step in range(timeline.steps):
@@ -104,10 +104,10 @@ class Simulation:
             spm.free += self._scratch[step]
         spm.empty(timeline.steps)
         residency, stores = spm.tables()
-        return Plan(steps=timeline.chosen, residency=residency, stores=stores)
+        return ResidencyPlan(steps=timeline.chosen, residency=residency, stores=stores)
 
     def _pin(self, step: int, accesses: range) -> None:
-        """Protect what is resident; admit the stationary operands, whatever has to go."""
+        """Protect resident tensors; admit the required-resident operands, whatever has to go."""
         spm, now, lacking = self._spm, self._now[step], []
         needed = self._scratch[step]
         for access in accesses:
@@ -115,13 +115,13 @@ class Simulation:
             if spm.holds(tensor):
                 spm.rerank(tensor, now)
             missing = spm.missing(tensor)
-            if self._stationary[access] and missing:
+            if self._required_resident[access] and missing:
                 lacking.append((tensor, missing))
                 needed += missing
         if spm.free < needed + self._reserve:
             spm.make_room(needed + self._reserve, now, step)
         if spm.free < needed:
-            streamed = [self._tensor[a] for a in accesses if not self._stationary[a]]
+            streamed = [self._tensor[a] for a in accesses if not self._required_resident[a]]
             held = [tensor for tensor in streamed if spm.holds(tensor)]
             for tensor in self._giving_way(held, needed - spm.free):
                 if spm.free < needed:
@@ -155,14 +155,14 @@ class Simulation:
         return accesses
 
     def _make_room(self, step: int, access: int, missing: int) -> None:
-        """Make room for an operand, at the cost of what the policy values less."""
+        """Make room for an operand, at the cost of tensors that the policy values less."""
         spm, above = self._spm, self._above[access]
         needed = missing + self._reserve
         if spm.partial or needed <= spm.free + spm.pages_above(above):
             spm.make_room(needed, above, step)
 
     def _settle(self, step: int, accesses: range) -> None:
-        """Note what was written, drop what is of no use, rank the rest."""
+        """Note written tensors, drop dead ones, rank the rest."""
         spm = self._spm
         for access in accesses:
             tensor = self._tensor[access]
@@ -176,11 +176,11 @@ class Simulation:
                 spm.drop(tensor, step + 1)
 
     def _rank(self, tensor: int, access: int) -> None:
-        """Rank what stays after its use."""
+        """Rank tensors that stay after their use."""
         self._spm.rerank(tensor, self._after[access])
 
 
-def used_again(timeline: Timeline) -> Bools:
+def is_used_again(timeline: Timeline) -> Bools:
     """(a,) The contents after the access are read later."""
     again: Bools = timeline.live_after & (timeline.next >= 0)
     return again
@@ -188,7 +188,7 @@ def used_again(timeline: Timeline) -> Bools:
 
 def next_use(timeline: Timeline) -> Ints:
     """(a,) Step that next reads the contents after each access, or the number of steps."""
-    again = used_again(timeline)
+    again = is_used_again(timeline)
     step = np.full(timeline.tensor.size, timeline.steps, np.int64)
     step[again] = timeline.step[timeline.next[again]]
     return step

@@ -1,4 +1,4 @@
-"""What a greedy simulation holds in the scratchpad: tensors or heads of them, with ranks."""
+"""Contents of the scratchpad in a greedy simulation: tensors or heads of them, with ranks."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Scratchpad:
             self._enter(tensor, rank)
 
     def soil(self, tensor: int) -> None:
-        """Note that the step's operation wrote ``tensor``; what is not resident is streamed."""
+        """Note that the step's operation wrote ``tensor``; non-resident operands are streamed."""
         self._lacking[tensor] = self._bytes(self._held[tensor], tensor)
 
     def make_room(self, pages: int, above: int, step: int) -> None:
@@ -89,7 +89,7 @@ class Scratchpad:
     def release(self, tensor: int, pages: int, step: int) -> None:
         """Drop ``tensor`` at the start of ``step``, with ``partial`` only so many pages of it.
 
-        What DRAM lacks of that is written back in the step before.
+        Bytes of them that DRAM lacks are written back in the step before.
         """
         left = max(0, self._held[tensor] - pages) if self.partial else 0
         unsaved = self._lacking[tensor] - self._bytes(left, tensor)
@@ -129,7 +129,7 @@ class Scratchpad:
             self._rank[tensor] = _ABSENT
 
     def _close(self, tensor: int, step: int) -> None:
-        """End the row that goes on, before what is resident of ``tensor`` changes."""
+        """End the row that goes on, before the resident part of ``tensor`` changes."""
         if self._since[tensor] < step:
             size = self._bytes(self._held[tensor], tensor)
             self._rows.append((tensor, self._since[tensor], step, size))

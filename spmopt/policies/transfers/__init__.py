@@ -1,1 +1,1 @@
-"""When the bytes of a plan move: transfers spread over steps."""
+"""When the bytes of a residency plan move: transfers spread over steps."""

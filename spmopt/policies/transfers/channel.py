@@ -4,14 +4,14 @@ Loads and stores of residency rows are *asked for* at a step each, and then move
 gets to them:
 
 * A load asked for at step ``i`` takes the room of the whole tensor from then on. While that is
-  not free until its use, or the tensor is not yet in DRAM, it is put off to the next step. At
-  its use, what is still to come is loaded on demand, before everything that waits.
-* A store asked for at the end of its row's last use moves from the next step on and holds the
-  room of what is still to go. What finds no room in the next step, or is needed in DRAM there,
-  is stored at once.
+  not free until its use, or the tensor is not yet in DRAM, it is put off to the next step. At its
+  use, missing bytes are loaded on demand, before everything that waits.
+* A store asked for at the end of its row's last use moves from the next step on and holds the room
+  of bytes still to go. Bytes that find no room in the next step, or are needed in DRAM there, are
+  stored at once.
 
-In each step the channel serves what cannot wait (streams, loads on demand, stores at once) and
-then, as long as that costs no time (R6), what waits.
+In each step the channel serves urgent transfers (streams, loads on demand, stores at once) and
+then, as long as that costs no time (R6), waiting ones.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RequestedTimes:
     store
         Step at the end of which its store is asked for.
     needed
-        Last step in which the store may move, from ``store`` on: what comes after needs it.
+        Last step in which the store may move, from ``store`` on: later steps need it.
     gone
         First step from which the row holds no room, but for its store.
     """
@@ -73,7 +73,7 @@ def run_channel(
 
 
 class _ChannelWalk:
-    """The state of the channel; what waits stands in a queue, one a direction if duplex."""
+    """The state of the channel; waiting transfers stand in a queue, one a direction if duplex."""
 
     def __init__(
         self,
@@ -124,7 +124,10 @@ class _ChannelWalk:
                 self._asked_loads[later].append(row)
 
     def serve_at_once(self, step: int) -> None:
-        """Load on demand what is used now, and store what is needed next, as far as still to do."""
+        """Load operands of the step on demand, and store those needed next.
+
+        As far as still to do.
+        """
         for row in self._due_loads[step]:
             pages = self._left[row] if self._loading[row] else self._pages[row]
             self._loading[row], self._left[row] = True, pages
@@ -151,7 +154,7 @@ class _ChannelWalk:
         return waiting
 
     def move(self, step: int) -> None:
-        """Move what waits in idle time."""
+        """Move waiting transfers in idle time."""
         for lane in self._lanes:
             queue, idle = self._queue[lane], self._idle[lane]
             while queue and idle[step] > self._setup:
@@ -168,7 +171,10 @@ class _ChannelWalk:
                     queue.popleft()
 
     def end(self, step: int, waiting: list[int]) -> None:
-        """Let ``waiting`` stand in the queue; store at once what finds no room in the next step."""
+        """Let ``waiting`` stand in the queue.
+
+        Store at once the bytes that find no room in the next step.
+        """
         self._queue[_OUT].extend((row, False) for row in waiting)
         self._storing.extend(waiting)
         while self._storing and self._pending > self._room[step + 1]:

@@ -1,7 +1,8 @@
-"""The gaps between the uses of a tensor: what moves in them, and the plan that moves it there.
+"""The gaps between the uses of a tensor: transfers in them, and the plan with these transfers.
 
-Between two uses a plan may trim a tensor to a base, write back what DRAM lacks of the rest, and let
-it grow for the second use. A tensor that stays whole or not at all has a base of all or nothing.
+Between two uses a residency plan may trim a tensor to a base, write back the dirty part of the
+rest, and let it grow for the second use. A tensor that stays whole or not at all has a base of all
+or nothing.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cost import summed
+from spmopt.assemble.cost import sum_up
 from spmopt.assemble.index import resident_bytes
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints, Table
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.transfers.idle import Pieces
@@ -36,8 +37,8 @@ class Gaps:
     grown : (a,)
         Bytes loaded at the access, beyond the base of the gap before it.
     apart
-        Steps at least between the last store of a gap and the first load: 1 of whole tensors, for
-        a load onto what is still there would be no load but a part kept, which they do not know.
+        Steps at least between the last store of a gap and the first load: 1 of whole tensors, for a
+        load onto a resident rest would be no load but a part kept, which they do not know.
     """
 
     timeline: Timeline
@@ -59,13 +60,13 @@ class Parts(Table):
     size_bytes: Ints
 
 
-def page_gaps(timeline: Timeline, plan: Plan) -> Gaps:
-    """Gaps of a plan that keeps heads of tensors."""
-    owner = _latest(timeline, plan.stores.step, plan.stores.tensor)
+def page_gaps(timeline: Timeline, residency_plan: ResidencyPlan) -> Gaps:
+    """Gaps of a residency plan that keeps heads of tensors."""
+    owner = _latest(timeline, residency_plan.stores.step, residency_plan.stores.tensor)
     saved, trimmed = np.zeros((2, timeline.tensor.size), np.int64)
-    np.add.at(saved, owner, plan.stores.size_bytes)
-    np.maximum.at(trimmed, owner, plan.stores.step + 1)
-    return _gaps(timeline, plan.residency, saved, trimmed, apart=0)
+    np.add.at(saved, owner, residency_plan.stores.size_bytes)
+    np.maximum.at(trimmed, owner, residency_plan.stores.step + 1)
+    return _gaps(timeline, residency_plan.residency, saved, trimmed, apart=0)
 
 
 def whole_gaps(timeline: Timeline, rows: WholeRows) -> Gaps:
@@ -104,14 +105,14 @@ def _gaps(
 def parts_of(
     page_bytes: int, access: Ints, size_bytes: Ints, pieces: Pieces, *, short_first: bool
 ) -> Parts:
-    """Bytes of ``pieces`` of the transfers ``access``, one row for each step.
+    """Bytes of ``fusion`` of the transfers ``access``, one row for each step.
 
     Of a transfer that ends within a page the first piece is short, or else the last one.
     """
     span = int(pieces.step.max(initial=0)) + 1
     keys, slot = np.unique(pieces.item * span + pieces.step, return_inverse=True)
     item, step = np.divmod(keys, span)
-    moved = summed(keys.size, slot, pieces.pages) * page_bytes
+    moved = sum_up(keys.size, slot, pieces.pages) * page_bytes
     heads = np.append(True, item[1:] != item[:-1])[: keys.size]
     tails = np.append(item[1:] != item[:-1], True)[: keys.size]
     missing = -(-size_bytes // page_bytes) * page_bytes - size_bytes
@@ -139,7 +140,7 @@ def latest_stores(timeline: Timeline) -> Ints:
 
 
 def residency_of(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = None) -> Residency:
-    """What is resident as a sum of changes: at each use, after it, and as parts move.
+    """Residency as a sum of changes: at each use, after it, and as parts move.
 
     ``left`` (a,) is the first step after each access with the base alone, the next one by default.
     """
@@ -148,8 +149,8 @@ def residency_of(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = No
     left = step + 1 if left is None else left
     late = stores.take(stores.step >= left[stores.access])
     early = loads.take(loads.step < step[loads.access])
-    tail = summed(step.size, late.access, late.size_bytes)
-    head = summed(step.size, early.access, early.size_bytes)
+    tail = sum_up(step.size, late.access, late.size_bytes)
+    head = sum_up(step.size, early.access, early.size_bytes)
     found = gaps.held - np.where(previous >= 0, gaps.base[previous], 0) - head
     access = np.arange(step.size)
     owner = np.concatenate((access, access, late.access, early.access))
@@ -160,7 +161,7 @@ def residency_of(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = No
     span = timeline.steps + 2
     keys, slot = np.unique(timeline.tensor[owner] * span + when, return_inverse=True)
     # The changes of a tensor add up to nothing, so that the sums need no restart.
-    level = np.cumsum(summed(keys.size, slot, change))
+    level = np.cumsum(sum_up(keys.size, slot, change))
     changed = np.flatnonzero(np.diff(level, prepend=0))
     tensor, begin = np.divmod(keys[changed], span)
     size = level[changed]
@@ -169,7 +170,9 @@ def residency_of(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = No
     return Residency(tensor=tensor[rows], begin=begin[rows], end=end[rows], size_bytes=size[rows])
 
 
-def moved_plan(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = None) -> Plan:
+def move_residency_plan(
+    gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = None
+) -> ResidencyPlan:
     """Plan of the gaps with these transfers; ``left`` as in :func:`residency_of`."""
     timeline, tensors = gaps.timeline, gaps.timeline.size_bytes.size
     # One row for each step and tensor.
@@ -177,11 +180,11 @@ def moved_plan(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = None
         stores.step * tensors + timeline.tensor[stores.access], return_inverse=True
     )
     step, tensor = np.divmod(keys, tensors)
-    return Plan(
+    return ResidencyPlan(
         steps=timeline.chosen,
         residency=residency_of(gaps, stores, loads, left),
         stores=Stores(
-            step=step, tensor=tensor, size_bytes=summed(keys.size, slot, stores.size_bytes)
+            step=step, tensor=tensor, size_bytes=sum_up(keys.size, slot, stores.size_bytes)
         ),
     )
 

@@ -1,36 +1,37 @@
 """Hide transfers under compute: store and load in steps whose DMA time is idle.
 
 Latency-aware prefetch (load in earlier steps whose compute covers the transfer, the nearest
-first) and early write-back, as one pass over a plan that transfers at its uses. Of each gap between
-two uses of a tensor:
+first) and early write-back, as one pass over a residency plan that transfers at its uses. Of each
+gap between two uses of a tensor:
 
-1. The tensor is trimmed to what stays through the gap right after the first use, which frees room
+1. The tensor is trimmed to the part that stays through the gap right after the first use, which
+  frees room
    for the rest.
 2. Write-back moves where DMA time is idle, from the last write on: first up to the first use,
-   then beyond it, shrinking, until the step where the policy evicted. What finds no idle time is
+   then beyond it, shrinking, until the step where the policy evicted. Bytes without idle time are
    stored at the last use.
-3. Growth moves where DMA time is idle: in the step of the second use, then backwards. What finds no
-   idle time is loaded at its use.
+3. Growth moves where DMA time is idle: in the step of the second use, then backwards. Bytes without
+  idle time are loaded at their use.
 
 No more bytes move, and the result is taken only if it is faster. DMA time is idle in a step while
 ordinary transfers take less than its compute (R6). Look-back is not limited, as each step costs
-only what it moves; the room limits it.
+only its transfers; the room limits it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.cost import plan_cost, summed, transfer_cycles
+from spmopt.assemble.cost import residency_plan_cost, sum_up, transfer_cycles
 from spmopt.core.machine import Machine
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.transfers.gaps import (
     Gaps,
     Parts,
     earliest_loads,
-    moved_plan,
+    move_residency_plan,
     page_gaps,
     parts_of,
     residency_of,
@@ -47,33 +48,36 @@ from spmopt.policies.transfers.rows import whole_rows
 
 
 def hide_transfers(
-    machine: Machine, timeline: Timeline, plan: Plan, granularity: str = "whole"
-) -> Plan:
-    """Faster plan with the same residency at every use, or ``plan`` itself.
+    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "whole"
+) -> ResidencyPlan:
+    """Faster plan with the same residency at every use, or ``residency_plan`` itself.
 
     Parameters
     ----------
     machine, timeline
-        The machine, and the instance in the plan's order and modes.
-    plan
+        The machine, and the problem in the residency plan's order and mappings.
+    residency_plan
         Loads in the step of a use.
     granularity
         Whether it keeps tensors ``whole``, or heads of them (``page``).
     """
-    moved = spread_transfers(machine, timeline, plan, granularity)
-    before, after = (plan_cost(machine, timeline, one).step_time.sum() for one in (plan, moved))
-    return moved if after < before else plan
+    moved = spread_transfers(machine, timeline, residency_plan, granularity)
+    before, after = (
+        residency_plan_cost(machine, timeline, one).step_time.sum()
+        for one in (residency_plan, moved)
+    )
+    return moved if after < before else residency_plan
 
 
 def spread_transfers(
-    machine: Machine, timeline: Timeline, plan: Plan, granularity: str = "whole"
-) -> Plan:
+    machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "whole"
+) -> ResidencyPlan:
     """Plan that moves the same bytes in idle time."""
     if granularity == "whole":
-        gaps = whole_gaps(timeline, whole_rows(machine, timeline, plan.residency))
+        gaps = whole_gaps(timeline, whole_rows(machine, timeline, residency_plan.residency))
         order = np.lexsort((timeline.step, timeline.tensor))
     else:
-        gaps, order = page_gaps(timeline, plan), np.arange(timeline.tensor.size)
+        gaps, order = page_gaps(timeline, residency_plan), np.arange(timeline.tensor.size)
     none = Parts.empty()
     idle, outward = idle_beside_streams(machine, timeline, gaps.held)
     room = free_pages(machine, timeline, residency_of(gaps, none, none))
@@ -82,7 +86,7 @@ def spread_transfers(
         idle = np.maximum(idle - _ordinary_cycles(machine, gaps, stores), 0)
     room = free_pages(machine, timeline, residency_of(gaps, stores, none))
     loads = _spread_loads(machine, gaps, order[gaps.grown[order] > 0], stores, idle=idle, room=room)
-    return moved_plan(gaps, stores, loads)
+    return move_residency_plan(gaps, stores, loads)
 
 
 def _spread_stores(machine: Machine, gaps: Gaps, access: Ints, *, idle: Ints, room: Ints) -> Parts:
@@ -94,7 +98,7 @@ def _spread_stores(machine: Machine, gaps: Gaps, access: Ints, *, idle: Ints, ro
         last=use,
         pages=machine.pages(size),
         size_bytes=size,
-        at_home=~timeline.stationary[write],
+        at_home=~timeline.required_resident[write],
     )
     until = np.maximum(gaps.trimmed[access] - 1, use)
     pieces = stores_in_windows(machine, within, until, idle, room)
@@ -111,15 +115,15 @@ def _spread_loads(
         last=earliest_loads(gaps, stores)[access],
         pages=machine.pages(size),
         size_bytes=size,
-        at_home=~timeline.stationary[access],
+        at_home=~timeline.required_resident[access],
     )
     pieces = loads_in_windows(machine, waiting, idle, room)
     return parts_of(machine.page_bytes, access, size, pieces, short_first=False)
 
 
 def _ordinary_cycles(machine: Machine, gaps: Gaps, stores: Parts) -> Ints:
-    """(n,) DMA cycles of the stores, less those of stationary results in their own step."""
+    """(n,) DMA cycles of the stores, less those of required-resident results in their own step."""
     timeline, write = gaps.timeline, gaps.last_write[stores.access]
-    serial: Bools = timeline.stationary[write] & (stores.step == timeline.step[write])
+    serial: Bools = timeline.required_resident[write] & (stores.step == timeline.step[write])
     chosen = stores.take(~serial)
-    return summed(timeline.steps, chosen.step, transfer_cycles(machine, chosen.size_bytes))
+    return sum_up(timeline.steps, chosen.step, transfer_cycles(machine, chosen.size_bytes))

@@ -1,7 +1,7 @@
 """Fill idle DMA time with transfers that may wait, page by page, the most urgent first.
 
-They wait in windows around the uses of a tensor; what finds no idle time in its window moves at its
-use.
+They wait in windows around the uses of a tensor; bytes without idle time in their window move at
+their use.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from spmopt.assemble.commands import stream_passes
-from spmopt.assemble.cost import summed, transfer_cycles
+from spmopt.assemble.commands import stream_fetches
+from spmopt.assemble.cost import sum_up, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints, Table
@@ -45,7 +45,7 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Filled:
-    """What moves when, (k,) the pages given back, and (n,) the idle cycles that are left."""
+    """Transfers by step, (k,) the pages given back, and (n,) the idle cycles that are left."""
 
     pieces: Pieces
     returned: Ints
@@ -59,8 +59,8 @@ def idle_beside_streams(machine: Machine, timeline: Timeline, held: Ints) -> tup
     """
     missing = timeline.size_bytes[timeline.tensor] - held
     into, out = (
-        summed(timeline.steps, timeline.step, np.where(size, transfer_cycles(machine, size), 0))
-        for size in (missing * passes for passes in stream_passes(timeline))
+        sum_up(timeline.steps, timeline.step, np.where(size, transfer_cycles(machine, size), 0))
+        for size in (missing * fetches for fetches in stream_fetches(timeline))
     )
     if not machine.duplex:
         into = out = into + out
@@ -69,7 +69,7 @@ def idle_beside_streams(machine: Machine, timeline: Timeline, held: Ints) -> tup
 
 
 def free_pages(machine: Machine, timeline: Timeline, residency: Residency) -> Ints:
-    """(n,) Free pages of every step, beside its scratch and what is resident."""
+    """(n,) Free pages of every step, beside its scratch and resident pages."""
     pages = machine.pages(residency.size_bytes)
     change = np.zeros(timeline.steps + 1, np.int64)
     np.add.at(change, residency.begin, pages)
@@ -87,7 +87,7 @@ def stores_in_windows(
     within
         (k,) From the last write to the last use, where the whole tensor has its room anyway.
     until : (k,)
-        Last step of the window beyond, in which what is still to go holds room.
+        Last step of the window beyond, in which pages still to go hold room.
     idle_cycles, room_pages : (n,)
         DMA time that costs nothing, and pages that are free after the last uses.
     """
@@ -125,13 +125,13 @@ def loads_in_windows(
 
 
 def _at(step: Ints, pages: Ints) -> Pieces:
-    """Pieces that move what was given back, each in its ``step``."""
+    """Pieces that move pages given back, each in its ``step``."""
     item = np.flatnonzero(pages)
     return Pieces(item=item, step=step[item], pages=pages[item])
 
 
 def fill_idle(machine: Machine, waiting: Waiting, idle_cycles: Ints, room_pages: Ints) -> Filled:
-    """Move what fits, walking the steps once, earliest ``last`` first.
+    """Move transfers that fit, walking the steps once, earliest ``last`` first.
 
     In each step the most urgent transfers move as many pages as the idle DMA time takes. Then
     whatever may not wait for the next step, or finds no room there, is given back, the most
@@ -220,7 +220,7 @@ class _IdleWalk:
         self._idle[step] = idle
 
     def _give_back(self, step: int) -> None:
-        """Shrink what waits to what may go on to the next step and has room there."""
+        """Shrink waiting transfers to those that may go on to the next step and have room there."""
         room = self._room[step + 1]
         while self._heap:
             last, item = self._heap[0]

@@ -1,4 +1,4 @@
-"""The stretches of whole-tensor residency in a plan, and what each must move."""
+"""The stretches of whole-tensor residency in a plan, and the bytes that each must move."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WholeRows:
         The row begins with a load (its first use needs the old contents); it leaves contents
         that DRAM lacks and something needs.
     pinned_load, pinned_store : (k,) bool
-        The tensor is stationary at the first use; at the last write.
+        The tensor is required-resident at the first use; at the last write.
     """
 
     tensor: Ints
@@ -66,7 +66,7 @@ class WholeRows:
 
 
 def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> WholeRows:
-    """Rows of a plan that keeps whole tensors."""
+    """Rows of a residency plan that keeps whole tensors."""
     merged = merge_equal(residency)
     row = row_at(merged, timeline.step, timeline.tensor)
     held = np.flatnonzero(row >= 0)
@@ -98,8 +98,8 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
         previous_row=np.where(repeated, rank[row[previous]], NEVER),
         loads=timeline.kind[first] != Access.WRITE,
         stores=written & timeline.live_after[last],
-        pinned_load=timeline.stationary[first],
-        pinned_store=written & timeline.stationary[last_write],
+        pinned_load=timeline.required_resident[first],
+        pinned_store=written & timeline.required_resident[last_write],
     )
 
 
@@ -122,7 +122,7 @@ def merge_equal(residency: Residency) -> Residency:
     )
 
 
-def joined(*parts: Residency) -> Residency:
+def join(*parts: Residency) -> Residency:
     """One table of all rows, sorted, in the fewest rows; empty stretches are left out."""
     rows = Residency.together(*parts)
     rows = rows.take(rows.begin < rows.end)

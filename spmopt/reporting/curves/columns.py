@@ -47,7 +47,7 @@ MEASURED = (
     Quantity(key="gap", label="gap to bound", unit=PART),
 )
 """What schedules come to."""
-_NAMED = ("network", "training", "batch", "optimizer", "parameters", "lowering", "machine")
+_NAMED = ("network", "training", "batch", "optimizer", "parameters", "mapper", "machine")
 """What tells rows apart beside numbers and other settings, in this order in titles."""
 _FOLLOWING = (
     *("parameters", "optimizer", "batch"),
@@ -57,7 +57,7 @@ _FOLLOWING = (
 hold back."""
 
 
-def swept(rows: Sequence[Row]) -> tuple[Quantity, ...]:
+def sweep(rows: Sequence[Row]) -> tuple[Quantity, ...]:
     """Return :data:`SWEPT`; sizes of memories in the system that the rows are written in."""
     return tuple(
         replace(each, unit=capacity_unit(number(row, each.key) for row in rows))
@@ -67,10 +67,10 @@ def swept(rows: Sequence[Row]) -> tuple[Quantity, ...]:
     )
 
 
-def numbered(rows: Sequence[Row], extra: Iterable[str]) -> tuple[Quantity, ...]:
+def number_of(rows: Sequence[Row], extra: Iterable[str]) -> tuple[Quantity, ...]:
     """Return numbers that rows may range over; other settings swept where all are numbers."""
     settings = (key for key in extra if all(_number(row[key]) is not None for row in rows))
-    return (*swept(rows), *(Quantity(key=key, label=key) for key in settings))
+    return (*sweep(rows), *(Quantity(key=key, label=key) for key in settings))
 
 
 def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _number(value: Value) -> float | None:
         return None
 
 
-def shown(key: str, value: Value) -> str:
+def show(key: str, value: Value) -> str:
     """Return a value of a column as people read it: ``SPM 24 MB``; empty if there is none."""
     if value is None or value == "":
         return ""
@@ -122,10 +122,10 @@ def shown(key: str, value: Value) -> str:
 
 def title(row: Row, keys: Iterable[str]) -> str:
     """Return a row by some of its columns, for a heading."""
-    return ", ".join(text for key in keys if (text := shown(key, row[key])))
+    return ", ".join(text for key in keys if (text := show(key, row[key])))
 
 
-def fixed(rows: Sequence[Row], extra: Sequence[str]) -> str:
+def fix(rows: Sequence[Row], extra: Sequence[str]) -> str:
     """Say what all rows have in common, for a heading."""
     keys = dict.fromkeys((*_NAMED, *(each.key for each in SWEPT), *extra, "objective"))
     alike = [key for key in keys if len({row[key] for row in rows}) == 1]

@@ -14,10 +14,10 @@ from spmopt.reporting.curves.columns import (
     SWEPT,
     Quantity,
     Row,
-    fixed,
+    fix,
     number,
-    numbered,
-    swept,
+    number_of,
+    sweep,
     title,
     varying,
 )
@@ -95,7 +95,7 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     named = f"{len(networks)} networks" if many else ", ".join(networks)
     return Curves(
         subject=named,
-        conditions=fixed(rows, extra),
+        conditions=fix(rows, extra),
         rows=rows,
         names=tuple(names),
         views=views,
@@ -149,7 +149,7 @@ def _rows(curves: Curves) -> Json:
     """Return all rows; columns that are alike in all of them come last."""
     alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
     names = sorted(curves.names, key=lambda name: alike[name])
-    units = {each.key: each.unit for each in (*swept(curves.rows), *MEASURED)}
+    units = {each.key: each.unit for each in (*sweep(curves.rows), *MEASURED)}
     units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
     titles = {each.key: each.label for each in (*SWEPT, *MEASURED)}
     columns = [
@@ -176,7 +176,7 @@ def _ranks(rows: Sequence[Row]) -> dict[str, int]:
 def _views(
     rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str], ranks: dict[str, int]
 ) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
-    """Lay out what can be, the objective over the longest range first; and say what is left out."""
+    """Lay out what can be, the objective over the longest range first; and say the rest out."""
     found: list[Chart] = []
     crowded: list[str] = []
     for x in _ranges(rows, keys, extra):
@@ -199,13 +199,13 @@ def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> l
     def values(each: Quantity) -> int:
         return len({row[each.key] for row in rows})
 
-    found = [each for each in numbered(rows, extra) if each.key in keys]
+    found = [each for each in number_of(rows, extra) if each.key in keys]
     if found:
         return sorted(found, key=values, reverse=True)
     for key in ("machine", *extra, "network", *keys):
         if key in keys and all(isinstance(row[key], str) for row in rows):
             return [Quantity(key=key, label=key)]
-    return [numbered(rows, extra)[0]]
+    return [number_of(rows, extra)[0]]
 
 
 def _measures(rows: Sequence[Row]) -> list[Quantity]:
@@ -248,7 +248,8 @@ def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
         (others, "in another order, whose optimum is another; gaps are to its own bound."),
         (
             {COVER},
-            "in pieces, on the cover that was chosen; gaps are to the bound over all covers.",
+            "in fusion tiles, on the cover that was chosen; gaps are to the bound over the "
+            "fusion space.",
         ),
     ):
         names = sorted({str(row["scheduler"]) for row in made if row["order"] in own})

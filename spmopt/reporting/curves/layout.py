@@ -13,7 +13,7 @@ from spmopt.core.table import Ints
 from spmopt.reporting.curves.columns import PART, Quantity, Row, number, title
 
 LISTED, COVER = "listed", "cover"
-"""The order of operations that an instance has, and that of the pieces of a cover."""
+"""The order of operations that a problem has, and that of the fusion tiles of a cover."""
 _WIDE = 8
 """An axis whose ends are further apart than so many times is logarithmic."""
 

@@ -1,4 +1,4 @@
-"""The page of one schedule, or of two of one instance."""
+"""The page of one schedule, or of two of one problem."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
         raise InputError(f"page of {len(records)} schedules: give one, or two and their contrast")
     blocks: dict[str, Json] = {"look": look()}
     for place, record in enumerate(records):
-        blocks[f"view-{place}"], blocks[f"tables-{place}"] = parted(record)
+        blocks[f"view-{place}"], blocks[f"tables-{place}"] = part(record)
     if contrast is not None:
         blocks["contrast"] = contrast
     return html(
@@ -56,25 +56,25 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
 
 
 def page_of(pictures: Sequence[ScheduleView]) -> str:
-    """Return the page of one schedule, or of two of one instance.
+    """Return the page of one schedule, or of two of one problem.
 
     Raises
     ------
     InputError
-        Not one or two, or of different instances or times.
+        Not one or two, or of different problems or times.
     """
     records = [schedule_record(picture) for picture in pictures]
     if len(pictures) != 2:
         return page(", ".join(str(record["title"]) for record in records), records)
     first, second = pictures
     contrast = contrast_record(first, second) | {"reasons": reasons(first, second)}
-    return page(f"{first.instance.name}, {'; '.join(headings(pictures))}", records, contrast)
+    return page(f"{first.problem.name}, {'; '.join(headings(pictures))}", records, contrast)
 
 
-def parted(record: Json) -> tuple[Json, Json]:
+def part(record: Json) -> tuple[Json, Json]:
     """Return a record in two: what pictures show, and what is read when they are drawn."""
-    at_once = {name: value for name, value in record.items() if name not in _LATER}
-    return at_once, {name: record[name] for name in _LATER}
+    run_parallel = {name: value for name, value in record.items() if name not in _LATER}
+    return run_parallel, {name: record[name] for name in _LATER}
 
 
 def look() -> dict[str, object]:

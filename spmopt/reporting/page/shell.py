@@ -23,7 +23,7 @@ from spmopt.reporting.tables import visible
 
 Json = Mapping[str, object]
 _SHELL = "shell.html"
-_STYLES = ("theme", "layout", "parts", "table", "chart", "story")
+_STYLES = ("theme", "layout", "parts", "table", "chart", "ablation")
 _LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
 
 
@@ -56,7 +56,7 @@ def html(
     style = source("vendor/uplot.css") + "".join(source(f"styles/{n}.css") for n in _STYLES)
     joined = "".join(source(f"scripts/{name}.js") for name in scripts)
     script = f'(() => {{\n"use strict";\n{_VENDORED}{joined}}})();\n'
-    return _filled(
+    return _fill(
         source(_SHELL),
         {
             "policy": _policy(style, script),
@@ -111,6 +111,6 @@ def _block(name: str, value: Json) -> str:
     return f'<script type="application/gzip" id="data-{escape(name)}">{packed}</script>'
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill(template: str, values: Mapping[str, str]) -> str:
     """Put values for ``{{names}}``, at once: what a value has of those stays."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)

@@ -7,12 +7,12 @@ from spmopt.reporting.page.shell import Json, html
 from spmopt.reporting.palette import COLORS
 
 
-def story_page(record: Json) -> str:
-    """Return a self-contained page of :func:`spmopt.reporting.story.page_record`."""
+def ablation_page(record: Json) -> str:
+    """Return a self-contained page of :func:`spmopt.reporting.ablation.page_record`."""
     return html(
         title=str(record["title"]),
         subtitle=str(record["subtitle"]),
-        body="story.html",
-        scripts=(*SHARED, "roofline", "story"),
-        blocks={"story": record, "look": {"series": COLORS}},
+        body="ablation.html",
+        scripts=(*SHARED, "roofline", "ablation"),
+        blocks={"ablation": record, "look": {"series": COLORS}},
     )

@@ -10,7 +10,7 @@ import numpy as np
 from spmopt.analysis import Analysis, Cause
 from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.obstacles import obstacles
-from spmopt.analysis.stalls import moved_bytes
+from spmopt.analysis.stalls import bytes_moved
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, unit_of
 from spmopt.reporting.explanation import stall_rows
@@ -20,7 +20,7 @@ from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.quantities import capacity_unit
 from spmopt.reporting.roofline import roofline_record
-from spmopt.reporting.schedule_view.segments import SegmentSpan
+from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan
 from spmopt.reporting.schedule_view.view import (
     GB,
     LANES_SAID,
@@ -39,7 +39,7 @@ def _tables(analysis: Analysis, stall_by_cause: list[int]) -> Json:
 
 
 def _causes(analysis: Analysis, stall: list[int]) -> Columns:
-    clock, total = analysis.instance.machine.clock_hz, max(1, sum(stall))
+    clock, total = analysis.problem.machine.clock_hz, max(1, sum(stall))
     causes = [cause for cause in Cause if cause is not Cause.NONE or stall[cause]]
     return {
         "cause": [cause.words for cause in causes],
@@ -57,26 +57,27 @@ def _table(columns: Columns) -> Json:
     return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
 
-_MAIN = ["makespan", "traffic", "energy", "gap", "cover_gap", "status", "compute_busy", "spm_peak"]
+_MAIN = ["makespan", "traffic", "energy", "gap", "fusion_gap", "status", "compute_busy", "spm_peak"]
 MOST_EXPLAINED = 500
 """Steps whose stalls are explained, the longest; a page is to be small, and soon there."""
 _EXPLAINED = ("stall", "transfer", "tensor", "size", "blocked by", "detail")
 _UNPRICED = (
-    "no lane of prices: with several banks a page has a price in each of them, none of the whole"
+    "no lane of shadow prices: with several banks a page has a shadow price in each of "
+    "them, none of the whole"
 )
 
 
 def schedule_record(picture: ScheduleView) -> Json:
     """Return all of ``picture`` in plain JSON types; times are cycles, sizes bytes.
 
-    ``price`` (per step and MB) and ``shadow_prices`` are in ``shadow_prices.unit``. Numbers of
+    ``dual`` (per step and MB) and ``shadow_prices`` are in ``shadow_prices.unit``. Numbers of
     kinds, causes and commands are indices of ``kinds`` and ``causes``, and a
     :class:`spmopt.core.schedule.Command`;
     ``stall_by_cause`` has a row for each cause.
     """
-    instance, machine, result = picture.instance, picture.instance.machine, picture.result
+    problem, machine, result = picture.problem, picture.problem.machine, picture.result
     return {
-        "title": f"{instance.name}, {result.scheduler}",
+        "title": f"{problem.name}, {result.scheduler}",
         "subtitle": conditions([picture]),
         "clock_hz": machine.clock_hz,
         "spm_bytes": machine.spm_bytes,
@@ -97,14 +98,14 @@ def schedule_record(picture: ScheduleView) -> Json:
         "causes": [cause.words for cause in Cause],
         "phases": list(PHASES),
         "steps": _steps(picture),
-        "segments": [_segment(picture, each) for each in picture.segments],
+        "fused_groups": [_fused_group(picture, each) for each in picture.fused_groups],
         "tensors": _tensors(picture),
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
         "roofline": roofline_record(picture.analysis.by_layer()),
-        "explained": _explained(picture),
-        "shadow_prices": _prices(picture),
+        "explained": _explain(picture),
+        "shadow_prices": _duals(picture),
     }
 
 
@@ -116,13 +117,13 @@ def _figures(picture: ScheduleView) -> list[Json]:
 
 def _remarks(picture: ScheduleView) -> list[str]:
     notes = barrier_notes(picture.result) if picture.times.timing == "steps" else []
-    lines = [*remarks(picture.result), *order_notes(picture.instance, [picture.result]), *notes]
-    return [*lines, _UNPRICED] if picture.instance.machine.banks else lines
+    lines = [*remarks(picture.result), *order_notes(picture.problem, [picture.result]), *notes]
+    return [*lines, _UNPRICED] if picture.problem.machine.banks else lines
 
 
 def _steps(picture: ScheduleView) -> Json:
-    times, line, price = picture.times, picture.view.timeline, picture.price
-    operations = [picture.instance.operations[index] for index in line.order.tolist()]
+    times, line, dual = picture.times, picture.view.timeline, picture.dual
+    operations = [picture.problem.operations[index] for index in line.order.tolist()]
     of = picture.analysis.layers
     return {
         "name": [op.name for op in operations],
@@ -138,20 +139,20 @@ def _steps(picture: ScheduleView) -> Json:
         "stall_cycles": picture.stall.tolist(),
         "cause": times.cause.tolist(),
         "stall_by_cause": times.stall_by_cause.tolist(),
-        "price": None if price is None else plain(price),
+        "dual": None if dual is None else plain(dual),
     }
 
 
-def _segment(picture: ScheduleView, segment: SegmentSpan) -> Json:
-    """Return a segment, and the steps and times at which its blocks begin."""
-    start, blocks = picture.times.start, list(segment.blocks)
-    last = segment.end - 1
+def _fused_group(picture: ScheduleView, fused_group: FusedGroupSpan) -> Json:
+    """Return a fused group, and the steps and times at which its blocks begin."""
+    start, blocks = picture.times.start, list(fused_group.blocks)
+    last = fused_group.end - 1
     return {
-        "labels": list(segment.labels),
-        "pieces": segment.pieces,
-        "begin": segment.begin,
-        "end": segment.end,
-        "start": int(start[segment.begin]),
+        "labels": list(fused_group.labels),
+        "micro_batches": fused_group.micro_batches,
+        "begin": fused_group.begin,
+        "end": fused_group.end,
+        "start": int(start[fused_group.begin]),
         "stop": int(start[last] + picture.times.duration[last]),
         "blocks": [int(start[step]) for step in blocks],
     }
@@ -159,8 +160,8 @@ def _segment(picture: ScheduleView, segment: SegmentSpan) -> Json:
 
 def _tensors(picture: ScheduleView) -> Json:
     view = picture.view
-    line, commands, tensors = view.timeline, view.schedule.commands, picture.instance.tensors
-    names, moved = ("loaded", "stored", "streamed_in", "streamed_out"), moved_bytes(view)
+    line, commands, tensors = view.timeline, view.schedule.commands, picture.problem.tensors
+    names, moved = ("loaded", "stored", "streamed_in", "streamed_out"), bytes_moved(view)
     by_kind = {
         name: per_step(moved * (commands.kind == kind), commands.tensor, len(tensors)).tolist()
         for name, kind in zip(names, Command, strict=True)
@@ -169,7 +170,7 @@ def _tensors(picture: ScheduleView) -> Json:
     first = np.searchsorted(line.tensor[order], np.arange(len(tensors) + 1))
     return {
         "name": [tensor.name for tensor in tensors],
-        "kind": kind_numbers(picture.instance).tolist(),
+        "kind": kind_numbers(picture.problem).tolist(),
         "bytes": line.size_bytes.tolist(),
         "in_dram": line.in_dram.astype(int).tolist(),
         "keep": line.keep.astype(int).tolist(),
@@ -186,7 +187,7 @@ def _commands(picture: ScheduleView) -> Json:
         "step": commands.step.tolist(),
         "kind": commands.kind.tolist(),
         "tensor": commands.tensor.tolist(),
-        "bytes": moved_bytes(picture.view).tolist(),
+        "bytes": bytes_moved(picture.view).tolist(),
         "start": times.command_start.tolist(),
         "cycles": picture.analysis.steps.stalls.cycles.tolist(),
         "cause": picture.analysis.steps.stalls.cause.tolist(),
@@ -194,7 +195,7 @@ def _commands(picture: ScheduleView) -> Json:
     }
 
 
-def _explained(picture: ScheduleView) -> Json:
+def _explain(picture: ScheduleView) -> Json:
     """Return by step what it waits for and what is in the way, as ``spmopt explain`` says it.
 
     Of the steps that stall most; of others there is none.
@@ -212,10 +213,10 @@ def _explained(picture: ScheduleView) -> Json:
     }
 
 
-def _prices(picture: ScheduleView) -> Json:
-    prices, (_, unit) = picture.prices, picture.in_unit(Fraction(0))
+def _duals(picture: ScheduleView) -> Json:
+    duals, (_, unit) = picture.duals, picture.in_unit(Fraction(0))
     slopes = {
-        "per_mb": None if prices is None else picture.in_unit(prices.spm.per_byte * MB)[0],
-        "per_gbps": None if prices is None else picture.in_unit(prices.per_byte_per_s * GB)[0],
+        "per_mb": None if duals is None else picture.in_unit(duals.spm.per_byte * MB)[0],
+        "per_gbps": None if duals is None else picture.in_unit(duals.per_byte_per_s * GB)[0],
     }
     return {**slopes, "unit": unit, "little": picture.little_bytes}

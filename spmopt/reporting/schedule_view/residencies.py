@@ -65,7 +65,7 @@ def residencies(view: ScheduleArrays, times: Times) -> Residencies:
     In the replay a rectangle begins with the load that fills it or the operation that writes it,
     and ends with the last operation or command that uses it: then another load may fill the pages.
     """
-    table = _joined(view.schedule.placements)
+    table = _join(view.schedule.placements)
     row, command = _touching(view, table)
     begins = view.schedule.commands.step[command] == table.begin[row]
     load = begins & (view.schedule.commands.kind[command] == Command.LOAD)
@@ -91,7 +91,7 @@ def residencies(view: ScheduleArrays, times: Times) -> Residencies:
     )
 
 
-def _joined(table: Placements) -> Placements:
+def _join(table: Placements) -> Placements:
     """Join rows that follow each other in time, of the same pages at the same place."""
     keys = (table.spm_page, table.pages, table.tensor_page, table.tensor)
     order = np.lexsort((table.begin, *keys))
@@ -129,7 +129,7 @@ def _meeting(
 
 def _came(view: ScheduleArrays, table: Placements, loaded: Ints) -> Ints:
     """Return (r,) :class:`Came`; ``loaded`` are the rectangles that a load fills."""
-    came = np.where(_moved(view, table, table.begin), Came.MOVED, Came.WRITTEN)
+    came = np.where(_move(view, table, table.begin), Came.MOVED, Came.WRITTEN)
     came[loaded] = Came.LOADED
     came[table.tensor < 0] = Came.SCRATCH
     return came
@@ -141,13 +141,13 @@ def _left(view: ScheduleArrays, table: Placements) -> Ints:
     needed = view.live(tensor, table.end) & (table.tensor >= 0)
     again = next_use(view, table.tensor, after) >= 0
     return np.select(
-        [table.end == view.timeline.steps, _moved(view, table, table.end), needed & again, needed],
+        [table.end == view.timeline.steps, _move(view, table, table.end), needed & again, needed],
         [Left.END, Left.MOVED, Left.EVICTED, Left.OUT],
         Left.DEAD,
     )
 
 
-def _moved(view: ScheduleArrays, table: Placements, step: Ints) -> Bools:
+def _move(view: ScheduleArrays, table: Placements, step: Ints) -> Bools:
     """Find (r,) whether some bytes of a rectangle get another address as ``step`` opens."""
     row, _ = _meeting(view, table, view.schedule.moves, (step, step + 1))
     return np.isin(np.arange(len(table)), row)

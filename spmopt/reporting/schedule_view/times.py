@@ -1,10 +1,11 @@
 """When everything of a schedule happens: step after step, or as the replay ran it.
 
 *Steps.* A step begins when the one before it has ended, after ``d`` cycles (rule R6 of the problem
-statement). In it the loads of stationary operands (``L`` cycles) come first, then the computation
-begins; the other commands of the channel follow in queue order at once, those of an outward channel
-of its own when the computation begins; the stores of stationary results (``S``) end the step. With
-``d = max(X, L + c + S)``, duplex ``max(in + S, L + out, L + c + S)``, all of it fits.
+statement). In it the loads of required-resident operands (``L`` cycles) come first, then the
+computation begins; the other commands of the channel follow in queue order at once, those of an
+outward channel of its own when the computation begins; the stores of required-resident results
+(``S``) end the step. With ``d = max(X, L + c + S)``, duplex ``max(in + S, L + out, L + c + S)``,
+all of it fits.
 
 *Replay.* The times of :func:`spmopt.verifier.replay`. A step begins when the operation before it
 has ended, and ends with its own; the last one lasts until the last store has ended.
@@ -75,14 +76,14 @@ def step_times(figures: StepFigures) -> Times:
     before = per_step(cycles[is_before], step[is_before], steps)
     after = per_step(cycles[is_after], step[is_after], steps)
     start = np.cumsum(duration) - duration
-    is_outward = ~inward(view) & ~is_after & view.instance.machine.duplex
+    is_outward = ~inward(view) & ~is_after & view.problem.machine.duplex
     offset = np.select(
         [is_after, is_outward],
         [
-            (duration - after)[step] + _queued(cycles, step, is_after, steps),
-            before[step] + _queued(cycles, step, is_outward, steps),
+            (duration - after)[step] + _queue(cycles, step, is_after, steps),
+            before[step] + _queue(cycles, step, is_outward, steps),
         ],
-        _queued(cycles, step, ~is_after & ~is_outward, steps),
+        _queue(cycles, step, ~is_after & ~is_outward, steps),
     )
     return Times(
         timing="steps",
@@ -140,7 +141,7 @@ def expand(first: Ints, last: Ints) -> tuple[Ints, Ints]:
     return row, place
 
 
-def _queued(cycles: Ints, step: Ints, queue: Bools, steps: int) -> Ints:
+def _queue(cycles: Ints, step: Ints, queue: Bools, steps: int) -> Ints:
     """Return (k,) cycles of the commands of the ``queue`` that are ahead of each in its step."""
     upto = np.concatenate(([0], np.cumsum(np.where(queue, cycles, 0))))
     first = np.searchsorted(step, np.arange(steps))

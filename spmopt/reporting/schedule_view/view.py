@@ -11,21 +11,21 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis import Analysis
-from spmopt.analysis.shadow_prices import ShadowPrices, SpacePrices
+from spmopt.analysis.shadow_prices import ShadowPrices, SpaceDuals
 from spmopt.analysis.steps import Reals
 from spmopt.audit import Audit, audit
 from spmopt.core.errors import InputError, ScheduleError, unknown
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Totals
 from spmopt.core.table import Ints
 from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
-from spmopt.reporting.headings import describe, spoken
-from spmopt.reporting.occupancy import occupied_bytes
+from spmopt.reporting.headings import describe, speak
+from spmopt.reporting.occupancy import bytes_occupied
 from spmopt.reporting.quantities import si
 from spmopt.reporting.results import Figure, figures
+from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan, fused_group_spans
 from spmopt.reporting.schedule_view.residencies import Residencies, residencies
-from spmopt.reporting.schedule_view.segments import SegmentSpan, segment_spans
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
 from spmopt.verifier import Replay, ScheduleArrays
 
@@ -49,25 +49,25 @@ class ScheduleView:
         Rectangles of address and time.
     occupied : (kinds, n)
         Bytes on chip by :data:`~spmopt.reporting.occupancy.KINDS`, in every step.
-    prices
+    duals
         By how much more scratchpad and bandwidth lower the bound; None without a certificate for
         this order.
     source
         What the schedule's file is called, to tell it from another; empty if there is none.
-    segments
-        Those of its cover, where it is in pieces.
+    fused_groups
+        Those of its fusion plan, where it is fused.
     """
 
-    instance: Instance
+    problem: Problem
     result: Result
     totals: Totals
     analysis: Analysis
     times: Times
     residencies: Residencies
     occupied: Ints
-    prices: ShadowPrices | None
+    duals: ShadowPrices | None
     source: str = ""
-    segments: tuple[SegmentSpan, ...] = ()
+    fused_groups: tuple[FusedGroupSpan, ...] = ()
 
     @classmethod
     def of(cls, stored: StoredResult, *, timing: str = "steps", source: str = "") -> Self:
@@ -81,35 +81,35 @@ class ScheduleView:
         ScheduleError
             The schedule is not legal, or something is claimed of it that is not true.
         """
-        instance, result = stored.instance, stored.result
+        problem, result = stored.problem, stored.result
         if timing not in TIMINGS:
             raise unknown("choice for timing", timing, TIMINGS)
         if result.schedule is None:
             raise InputError(
-                f"{instance.name}, {result.scheduler}: holds no schedule ({result.status}); "
+                f"{problem.name}, {result.scheduler}: holds no schedule ({result.status}); "
                 "name a result that has one"
             )
-        checked, totals, run = _verified(instance, result)
-        analysis = Analysis.of(instance, result.schedule)
+        checked, totals, run = _verify(problem, result)
+        analysis = Analysis.of(problem, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
         times = replay_times(figures, run) if timing == "replay" else step_times(figures)
-        prices = ShadowPrices.of_result(instance, result, checked.bound)
+        duals = ShadowPrices.of_result(problem, result, checked.bound)
         return cls(
-            instance=instance,
+            problem=problem,
             result=replace(result, verified=True),
             totals=totals,
             analysis=analysis,
             times=times,
             residencies=residencies(view, times),
-            occupied=occupied_bytes(view),
-            prices=prices,
+            occupied=bytes_occupied(view),
+            duals=duals,
             source=source,
-            segments=segment_spans(result),
+            fused_groups=fused_group_spans(result),
         )
 
     @property
     def view(self) -> ScheduleArrays:
-        """Schedule and instance as arrays."""
+        """Schedule and problem as arrays."""
         return self.analysis.steps.view
 
     @property
@@ -118,75 +118,78 @@ class ScheduleView:
         return self.times.duration - self.analysis.steps.compute_cycles
 
     @property
-    def price(self) -> Reals | None:
+    def dual(self) -> Reals | None:
         """(n,) What a megabyte more in each step saves at first, in units of :meth:`in_unit`.
 
-        Nothing with banks, which have prices of their own.
+        Nothing with banks, which have shadow prices of their own.
         """
-        if self.prices is None or self.prices.banks:
+        if self.duals is None or self.duals.banks:
             return None
-        return self.per_megabyte(self.prices.spm)
+        return self.per_megabyte(self.duals.spm)
 
-    def per_megabyte(self, space: SpacePrices) -> Reals:
+    def per_megabyte(self, space: SpaceDuals) -> Reals:
         """Return (n,) what a megabyte more of a memory saves in each step."""
         scale, _ = self.in_unit(Fraction(MB))
-        found: Reals = np.where(space.counted, space.price, 0.0) * scale
+        found: Reals = np.where(space.counted, space.dual, 0.0) * scale
         return found
 
     @property
-    def spaces(self) -> dict[str, SpacePrices]:
-        """Prices by memory: those of the scratchpad, or of each of its banks."""
-        if self.prices is None:
+    def spaces(self) -> dict[str, SpaceDuals]:
+        """Dual values by memory: those of the scratchpad, or of each of its banks."""
+        if self.duals is None:
             return {}
-        if not self.prices.banks:
-            return {"SPM": self.prices.spm}
-        return {f"bank {index}": bank.space for index, bank in enumerate(self.prices.banks)}
+        if not self.duals.banks:
+            return {"SPM": self.duals.spm}
+        return {f"bank {index}": bank.space for index, bank in enumerate(self.duals.banks)}
 
     @property
     def little_bytes(self) -> int:
-        """An amount that is little beside the scratchpad, to tell prices of: 1 MB, 1 kB or 1 B."""
-        size = self.instance.machine.spm_bytes
+        """An amount that is little beside the scratchpad, to tell shadow prices of.
+
+        1 MB, 1 kB or 1 B.
+        """
+        size = self.problem.machine.spm_bytes
         return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= size)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
         """Costs, quality and use of the schedule, and shadow prices."""
-        found = figures(self.instance, self.result, self.totals)
-        if self.prices is None:
+        found = figures(self.problem, self.result, self.totals)
+        if self.duals is None:
             return found
-        rate = self.instance.machine.dram_bytes_per_s
+        rate = self.problem.machine.dram_bytes_per_s
         more = next(one for one in (GB, MB, 1000, 1) if one == 1 or 10 * one <= rate)
-        dram = self.in_unit(self.prices.per_byte_per_s * more)
+        dram = self.in_unit(self.duals.per_byte_per_s * more)
         return (
             *found,
             *(
-                _price(
-                    f"{name[:1].upper()}{name[1:]} price",
+                _dual(
+                    f"{name[:1].upper()}{name[1:]} shadow price",
                     *self.in_unit(space.per_byte * self.little_bytes),
                     si(self.little_bytes, "B"),
                 )
                 for name, space in self.spaces.items()
             ),
-            _price("DRAM price", *dram, si(more, "B/s")),
+            _dual("DRAM shadow price", *dram, si(more, "B/s")),
         )
 
     def in_unit(self, value: Fraction) -> tuple[float, str]:
         """Return a value of the objective as people read it: cycles become seconds."""
-        return in_unit(self.result.objective, self.instance.machine, value)
+        return in_unit(self.result.objective, self.problem.machine, value)
 
 
-def _price(label: str, value: float, unit: str, amount: str) -> Figure:
+def _dual(label: str, value: float, unit: str, amount: str) -> Figure:
     key, per = label.lower().replace(" ", "_"), amount.removeprefix("1 ")
     text = f"{si(value, unit)} per {per}"
     return Figure(key, label, value, text, unit, f"how much the bound falls per extra {amount}")
 
 
-def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:
+def _verify(problem: Problem, result: Result) -> tuple[Audit, Totals, Replay]:
     """Recompute schedule, figures and bound."""
-    found = audit(instance, result)
+    found = audit(problem, result)
     if found.violations or found.totals is None or found.replay is None:
         shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
-        raise ScheduleError(f"{instance.name}, {result.scheduler}: not verified: {shown}")
+        raise ScheduleError(f"{problem.name}, {result.scheduler}: not verified: {shown}")
     return found, found.totals, found.replay
 
 
@@ -208,11 +211,11 @@ def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
     """Return schedulers; the file, else the objective follows where it tells two of one apart."""
     schedulers = [picture.result.scheduler for picture in pictures]
     columns = [schedulers]
-    if _differ(instances := [picture.instance.name for picture in pictures]):
-        columns.insert(0, instances)
+    if _differ(problems := [picture.problem.name for picture in pictures]):
+        columns.insert(0, problems)
     if len(pictures) > 1 and not _differ(schedulers):
         sources = [picture.source for picture in pictures]
-        goals = [f"objective {spoken(picture.result.objective)}" for picture in pictures]
+        goals = [f"objective {speak(picture.result.objective)}" for picture in pictures]
         columns += [each for each in (sources, goals) if _differ(each) and all(each)][:1]
     return tuple(", ".join(parts) for parts in zip(*columns, strict=True))
 
@@ -226,13 +229,13 @@ def headings(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
 
 
 def conditions(pictures: Sequence[ScheduleView]) -> str:
-    """Return machine, lowering, objectives and times of pictures of one instance, in a line."""
-    first, goals = pictures[0], [spoken(picture.result.objective) for picture in pictures]
+    """Return machine, lowering, objectives and times of pictures of one problem, in a line."""
+    first, goals = pictures[0], [speak(picture.result.objective) for picture in pictures]
     goal = f"objective {goals[0]}"
     if _differ(goals):
         each = (f"{name} of {mark}" for mark, name in zip(MARKS, goals, strict=True))
         goal = f"objectives {' and '.join(each)}"
-    parts = [describe(first.instance.machine), f"lowering {first.instance.lowering}", goal]
+    parts = [describe(first.problem.machine), f"lowering {first.problem.mapper}", goal]
     if first.times.timing != "steps":
         parts.append(TIMINGS_SAID[first.times.timing])
     return "; ".join(parts)

@@ -10,7 +10,7 @@ from spmopt.core.errors import unknown
 from spmopt.reporting.plain import HEADS, Json, column, plain, table
 
 if TYPE_CHECKING:  # a page of schedules loads nothing of searches
-    from spmopt.search.records import ResourcePrices
+    from spmopt.search.records import ResourceDuals
 
 TRIAL = "trial"
 """The axis of the trials themselves, in the order in which they were proposed."""
@@ -140,7 +140,7 @@ class Front:
     members: tuple[int, ...]
     top: int | None = None
     shares: tuple[Share, ...] = ()
-    shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()
+    shadow_prices: tuple[tuple[int, str, ResourceDuals], ...] = ()
     bounds_only: bool = False
     hints: tuple[str, ...] = ()
 
@@ -193,7 +193,7 @@ def front_record(front: Front) -> Json:
         "trials": plain(front.trials),
         "shares": _shares(front),
         "table": _trials(front),
-        "prices": _prices(front),
+        "duals": _duals(front),
     }
 
 
@@ -251,7 +251,7 @@ def _shares(front: Front) -> Json:
     return table("Importance of settings", "importance.csv", columns, rows)
 
 
-def _prices(front: Front) -> Json:
+def _duals(front: Front) -> Json:
     """Say by how much a little more of each resource lowers the bound."""
     unit = front.shadow_prices[0][2].unit if front.shadow_prices else ""
     titles = {
@@ -263,7 +263,7 @@ def _prices(front: Front) -> Json:
     columns = [column("trial"), column("network", None)]
     columns += [column(name, unit, title) for name, title in titles.items()]
     rows = [
-        (trial, network, *(getattr(prices, name) for name in titles))
-        for trial, network, prices in front.shadow_prices
+        (trial, network, *(getattr(duals, name) for name in titles))
+        for trial, network, duals in front.shadow_prices
     ]
-    return table("Shadow prices at the bound of each trial", "prices.csv", columns, rows)
+    return table("Shadow prices at the bound of each trial", "duals.csv", columns, rows)

@@ -8,22 +8,22 @@ from spmopt.core.units import si
 from spmopt.reporting.quantities import percent
 from spmopt.reporting.search.words import (
     counts_text,
+    fields_to_show,
     figure_text,
     header_lines,
     importance_lines,
     remark,
-    shown_fields,
 )
 from spmopt.reporting.tables import Grid, Part
 from spmopt.search.figures import FIGURES
-from spmopt.search.records import Findings, ResourcePrices, TrialRecord
+from spmopt.search.records import Findings, ResourceDuals, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.trials import candidate_of
 
 _HEADS = ("trial", "network", "bound", "1 MB more SPM", "1 GB/s more DRAM", "1 PE more")
 _SLOPES = (
     "Worth: how much the certified bound falls at first, for each MB, GB/s and PE (multiply-"
-    "accumulate unit) more, by the prices that prove it."
+    "accumulate unit) more, by the shadow prices that prove it."
 )
 _ALIKE = "Worth of SPM: speed of its banks, energies and leakage stay as they are."
 
@@ -55,7 +55,7 @@ def _trials(findings: Findings) -> Grid:
     for trial, said in zip(findings.members, remarks, strict=True):
         own = built[trial.number]
         bandwidth = {} if own is None else {"bandwidth": own.dram_bytes_per_s}
-        shown = shown_fields({**bandwidth, **trial.parameters}, own)
+        shown = fields_to_show({**bandwidth, **trial.parameters}, own)
         cells = (shown.get(key, "-") for key in fields)
         row = (str(trial.number), *cells, *_came_to(trial, setup))
         rows.append((*row, said) if any(remarks) else row)
@@ -91,7 +91,7 @@ def _shadow_prices(findings: Findings) -> Iterator[Part]:
         yield _ALIKE
 
 
-def _slopes(prices: ResourcePrices) -> tuple[str, ...]:
-    per_pe = "-" if prices.per_pe is None else si(prices.per_pe, prices.unit)
-    slopes = (si(value, prices.unit) for value in (prices.bound, prices.per_mb, prices.per_gbps))
+def _slopes(duals: ResourceDuals) -> tuple[str, ...]:
+    per_pe = "-" if duals.per_pe is None else si(duals.per_pe, duals.unit)
+    slopes = (si(value, duals.unit) for value in (duals.bound, duals.per_mb, duals.per_gbps))
     return (*slopes, per_pe)

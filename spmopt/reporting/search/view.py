@@ -6,26 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from spmopt.core.errors import InputError
-from spmopt.hardware.settings import shown_setting
+from spmopt.hardware.settings import show_setting
 from spmopt.reporting.search import words
 from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Share, Trial
 from spmopt.reporting.search.words import (
     LABELS,
     STATES,
     counts_text,
+    fields_to_show,
     header_lines,
     missing_lines,
     network_text,
     proof_text,
     remark,
-    shown_fields,
     state_text,
 )
 from spmopt.search.figures import COST, FIGURES, STATIC, figure_text, static_figures
 from spmopt.search.findings import has_bounds, least_of
 from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
-from spmopt.search.trials import built_of
+from spmopt.search.trials import build_from
 
 _IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")
 """Fields that static figures say."""
@@ -69,7 +69,7 @@ def front_view(findings: Findings) -> Front:
 def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     """Return figures of a trial by the keys of axes: measured, of the machine, of its fields."""
     found: dict[str, float] = {TRIAL: trial.number}
-    candidate = built_of(setup, trial)
+    candidate = build_from(setup, trial)
     if candidate is None:
         return found
     for name in (name for name in STATIC if name != COST or setup.space.cost):
@@ -118,13 +118,13 @@ def _trial(trial: TrialRecord, findings: Findings, keys: Sequence[str], figures:
         number=trial.number,
         state=STATES[trial.state],
         is_feasible=trial.is_feasible,
-        fields=shown_fields(trial.parameters, findings.built.get(trial.number)),
+        fields=fields_to_show(trial.parameters, findings.built.get(trial.number)),
         figures={key: figures[key] for key in keys if key in figures},
         least=least,
         texts=_texts(trial, setup, figures, least),
         gap=trial.gap,
-        said=tuple(_said(trial, findings)),
-        machine={key: shown_setting(key, value) for key, value in machine if value is not None}
+        said=tuple(_say(trial, findings)),
+        machine={key: show_setting(key, value) for key, value in machine if value is not None}
         if in_full
         else None,
         networks=tuple(
@@ -152,7 +152,7 @@ def _texts(trial: TrialRecord, setup: Setup, figures: Figures, least: Figures) -
     return found
 
 
-def _said(trial: TrialRecord, findings: Findings) -> Iterator[str]:
+def _say(trial: TrialRecord, findings: Findings) -> Iterator[str]:
     if trial.proof is not None:
         yield proof_text(trial.proof)
     elif trial.values is None:

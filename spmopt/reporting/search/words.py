@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
-from spmopt.hardware.settings import Setting, shown_setting
-from spmopt.reporting.quantities import duration, percent, share, shown_bandwidth
+from spmopt.hardware.settings import Setting, show_setting
+from spmopt.reporting.quantities import duration, percent, share, show_bandwidth
 from spmopt.search import figures, records
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import STATIC
@@ -39,12 +39,12 @@ LABELS: Mapping[str, str] = {
 """Figures without a decimal prefix, as axes and columns call them."""
 
 
-def shown_fields(values: Mapping[str, Setting], built: Candidate | None) -> dict[str, str]:
+def fields_to_show(values: Mapping[str, Setting], built: Candidate | None) -> dict[str, str]:
     """Write the fields of a machine; where banks hold its channel back, the bandwidth says it."""
-    found = {key: shown_setting(key, value) for key, value in values.items()}
+    found = {key: show_setting(key, value) for key, value in values.items()}
     if built is not None and (built.is_held_back or "bandwidth" in found):
         rates = (built.dram_bytes_per_s, built.machine.dram_bytes_per_s)
-        found["bandwidth"] = shown_bandwidth(*rates)
+        found["bandwidth"] = show_bandwidth(*rates)
     return found
 
 
@@ -53,19 +53,19 @@ def header_lines(setup: Setup) -> Iterator[str]:
     space = setup.space
     networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
     yield f"networks: {networks}"
-    fixed = "".join(f"; {key} = {shown_setting(key, value)}" for key, value in space.fixed.items())
+    fixed = "".join(f"; {key} = {show_setting(key, value)}" for key, value in space.fixed.items())
     rate = _rate_of_array(space)
     yield f"machine: {space.machine.name or 'without a name'}{fixed}{rate}"
     made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
     yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
-    parts = (_weighted(setup), "for one sample" * space.has_batch)
+    parts = (_weight(setup), "for one sample" * space.has_batch)
     if any(parts):
         yield f"times, energies and bytes are {', '.join(filter(None, parts))}"
     if text := _caution(setup):
         yield text
 
 
-def _weighted(setup: Setup) -> str:
+def _weight(setup: Setup) -> str:
     """Say which sums figures are, with which weights; empty where nothing is weighed or summed."""
     weights = {each.label: setup.space.weights.get(each.label, 1.0) for each in setup.networks}
     if set(weights.values()) != {1.0}:
@@ -85,7 +85,7 @@ def _rate_of_array(space: Space) -> str:
     own = {"array.rows": array.rows, "array.columns": array.columns, "clock": machine.clock_hz}
     factors = [list(map(int, ends.get(key, (value,)))) for key, value in own.items()]
     rates = dict.fromkeys(2 * prod(map(which, factors)) for which in (min, max))
-    shown = " to ".join(shown_setting("throughput", rate) for rate in rates)
+    shown = " to ".join(show_setting("throughput", rate) for rate in rates)
     return f"; throughput = {shown}{' a core' * ('cores' in ends)}, that of the array"
 
 

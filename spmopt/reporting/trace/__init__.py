@@ -34,7 +34,7 @@ def trace_events(pictures: Sequence[ScheduleView]) -> list[Event]:
 def _groups(pictures: Sequence[ScheduleView]) -> Iterator[Group]:
     marks = MARKS if len(pictures) > 1 else ("",)
     for place, (picture, mark) in enumerate(zip(pictures, marks, strict=True)):
-        own = f"{picture.instance.name}, {picture.result.scheduler}"
+        own = f"{picture.problem.name}, {picture.result.scheduler}"
         title = f"{mark}: {names(pictures)[place]}" if mark else own
         yield Group(picture=picture, place=place, title=title)
 
@@ -58,10 +58,10 @@ def trace_text(pictures: Sequence[ScheduleView], events: Sequence[Event]) -> str
 
 def _about(picture: ScheduleView) -> dict[str, object]:
     return {
-        "instance": picture.instance.name,
+        "problem": picture.problem.name,
         "scheduler": picture.result.scheduler,
-        "machine": describe(picture.instance.machine),
+        "machine": describe(picture.problem.machine),
         "timing": picture.times.timing,
         "cycles": picture.times.cycles,
-        "clock_hz": picture.instance.machine.clock_hz,
+        "clock_hz": picture.problem.machine.clock_hz,
     }

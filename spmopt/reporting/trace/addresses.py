@@ -26,7 +26,7 @@ ON_CHIP = "bytes on chip"
 
 def address_events(group: Group) -> Iterator[Event]:
     """Yield a process for the scratchpad, or for each of its banks, each lane in order of time."""
-    machine, low = group.picture.instance.machine, 0
+    machine, low = group.picture.problem.machine, 0
     names = bank_names(machine) or (capacity(machine.spm_bytes),)
     for bank, (name, pages) in enumerate(zip(names, machine.bank_pages, strict=True)):
         place = f"bank {bank}, {name}" if machine.banks else f"scratchpad, {name}"
@@ -43,13 +43,13 @@ class _Bank:
         self._process = group.process(BANKS + bank)
         rows = group.picture.residencies
         self._rows = rows = _within(rows, low, high)
-        self._low, self._page = low, group.picture.instance.machine.page_bytes
+        self._low, self._page = low, group.picture.problem.machine.page_bytes
         lane = lanes(rows)
         self._order = np.lexsort((rows.start, lane))
         self._lane = lane
 
     def events(self, title: str) -> Iterator[Event]:
-        yield from self._process.named(title, self._process.pid)
+        yield from self._process.with_name(title, self._process.pid)
         yield from self._names()
         yield from self._slices()
         yield from self._counter()
@@ -69,7 +69,7 @@ class _Bank:
         rows, picture, page = self._rows.take(self._order), self._group.picture, self._page
         spans = zip(self._group.ns(rows.start), self._group.ns(rows.stop), strict=True)
         lanes = self._lane[self._order].tolist()
-        kinds = [*(KINDS[kind] for kind in kind_numbers(picture.instance).tolist()), SCRATCH]
+        kinds = [*(KINDS[kind] for kind in kind_numbers(picture.problem).tolist()), SCRATCH]
         why = reasons(self._group, rows.tensor, rows.begin, rows.end, (rows.came, rows.left))
         for lane, span, row, said in zip(lanes, spans, rows.rows(), why, strict=True):
             tensor, first, pages, tensor_page, begin, end = row[:6]

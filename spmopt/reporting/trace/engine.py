@@ -3,9 +3,9 @@
 Threads: the operations, each until the next may begin; what the engine computes; the commands of
 the DMA channel by direction; the stalls, named by their cause; and, with banks, what moves between
 addresses, an instant each. A flow goes from every load to the operation that first uses what it
-brings. Of a schedule in pieces two more threads have its segments and their pieces, and pieces of
-an operation bear its name, so that viewers add them up. Counters have the scratchpad by kinds of
-tensors, and the rate of DRAM in each step.
+brings. Of a fused schedule two more threads have its fused groups and their fusion tiles, and
+fusion tiles of an operation bear its name, so that viewers add them up. Counters have the
+scratchpad by kinds of tensors, and the rate of DRAM in each step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from spmopt.analysis import Cause
-from spmopt.analysis.stalls import inward, moved_bytes
+from spmopt.analysis.stalls import bytes_moved, inward
 from spmopt.analysis.steps import Reals
 from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
@@ -25,9 +25,9 @@ from spmopt.reporting.schedule_view.residencies import next_use
 from spmopt.reporting.trace.events import ENGINE, Event, Group
 
 OPERATIONS, COMPUTE, DMA_IN, DMA_OUT, STALLS = THREADS = range(1, 6)
-SEGMENTS, PIECES, MOVES = 6, 7, 8
+FUSED_GROUPS, FUSION, MOVES = 6, 7, 8
 _NAMES = ("operations", "compute", "DMA in", "DMA out", "stalls")
-_OF_COVERS = {SEGMENTS: "segments", PIECES: "pieces"}
+_OF_FUSION_PLANS = {FUSED_GROUPS: "fused_groups", FUSION: "micro_batches"}
 _KINDS = [kind.name.lower().replace("_", " ") for kind in Command]
 _CAUSES = [cause.words for cause in Cause]
 RATE = "DRAM bytes per second"
@@ -37,7 +37,7 @@ def engine_events(group: Group) -> Iterator[Event]:
     """Yield the process of what runs, each thread in the order of time."""
     made = _Engine(group)
     yield from made.metadata()
-    yield from made.segments()
+    yield from made.fused_groups()
     yield from made.operations()
     yield from made.engine()
     yield from made.transfers()
@@ -54,34 +54,34 @@ class _Engine:
         self._group, self._process = group, group.process(ENGINE)
         self._picture = picture = group.picture
         self._view, self._operation = picture.view, group.operations
-        of = picture.instance.piece_of
+        of = picture.problem.tile_of
         self._whole = [of.get(name, name) for name in group.operations]
         self._start, self._end = group.edges[:-1], group.edges[1:]
         self._command_start = group.ns(picture.times.command_start)
 
     def metadata(self) -> Iterator[Event]:
         picture, process = self._picture, self._process
-        yield from process.named(self._group.title, process.pid)
+        yield from process.with_name(self._group.title, process.pid)
         for thread, name in zip(THREADS, _NAMES, strict=True):
             yield from process.thread(thread, name, thread)
-        for thread, name in _OF_COVERS.items() if picture.segments else ():
-            yield from process.thread(thread, name, thread - PIECES)  # above the operations
-        if picture.instance.machine.banks:
+        for thread, name in _OF_FUSION_PLANS.items() if picture.fused_groups else ():
+            yield from process.thread(thread, name, thread - FUSION)  # above the operations
+        if picture.problem.machine.banks:
             yield from process.thread(MOVES, "moves between banks", MOVES)
 
-    def segments(self) -> Iterator[Event]:
-        """Yield segments, and below them their pieces."""
+    def fused_groups(self) -> Iterator[Event]:
+        """Yield fused groups, and below them their fusion tiles."""
         add = self._process.slice
-        for number, segment in enumerate(self._picture.segments):
-            args: Event = {"segment": number, "pieces": segment.pieces}
-            span = self._start[segment.begin], self._end[segment.end - 1]
-            yield add(SEGMENTS, "segment", segment.labels[0], span, args)
-        for number, segment in enumerate(self._picture.segments):
-            blocks = [*segment.blocks, segment.end]
+        for number, fused_group in enumerate(self._picture.fused_groups):
+            args: Event = {"fused_group": number, "micro_batches": fused_group.micro_batches}
+            span = self._start[fused_group.begin], self._end[fused_group.end - 1]
+            yield add(FUSED_GROUPS, "fused_group", fused_group.labels[0], span, args)
+        for number, fused_group in enumerate(self._picture.fused_groups):
+            blocks = [*fused_group.blocks, fused_group.end]
             for block, (begin, end) in enumerate(pairwise(blocks)):
                 span = self._start[begin], self._end[end - 1]
-                more: Event = {"segment": number, "block": segment.block_name(block)}
-                yield add(PIECES, "piece", f"segment {number}", span, more)
+                more: Event = {"fused_group": number, "block": fused_group.block_name(block)}
+                yield add(FUSION, "piece", f"fused group {number}", span, more)
 
     def operations(self) -> Iterator[Event]:
         of = self._picture.analysis.layers
@@ -116,7 +116,7 @@ class _Engine:
             table.step.tolist(),
             [_KINDS[kind] for kind in table.kind.tolist()],
             [view.name(tensor) for tensor in table.tensor.tolist()],
-            moved_bytes(view).tolist(),
+            bytes_moved(view).tolist(),
             self._picture.analysis.steps.stalls.cause.tolist(),
             self._command_start,
             self._group.ns(times.command_end),
@@ -129,7 +129,7 @@ class _Engine:
 
     def moves(self) -> Iterator[Event]:
         """Yield what changes its address on chip as a step opens, and from which bank to which."""
-        rows, ends = self._picture.residencies, np.cumsum(self._picture.instance.machine.bank_pages)
+        rows, ends = self._picture.residencies, np.cumsum(self._picture.problem.machine.bank_pages)
         bank = np.searchsorted(ends, rows.page, "right")
         left: dict[tuple[int, int], int] = {}
         came: dict[tuple[int, int], int] = {}
@@ -172,8 +172,8 @@ class _Engine:
         """Yield the mean rate of DRAM in each step that takes time, by direction."""
         lasts = self._picture.times.duration
         some = np.flatnonzero(lasts)
-        clock = self._picture.instance.machine.clock_hz
-        moved = np.stack([self._moved(inside=True), self._moved(inside=False)])[:, some]
+        clock = self._picture.problem.machine.clock_hz
+        moved = np.stack([self._move(inside=True), self._move(inside=False)])[:, some]
         rates = np.rint(moved * clock / lasts[some]).astype(np.int64)
         chosen = np.flatnonzero(changes(rates))
         for at, step in zip(chosen.tolist(), some[chosen].tolist(), strict=True):
@@ -181,7 +181,7 @@ class _Engine:
             yield self._process.counter(RATE, self._start[step], each)
         yield self._process.counter(RATE, self._end[-1], {"in": 0, "out": 0})
 
-    def _moved(self, *, inside: bool) -> Reals:
+    def _move(self, *, inside: bool) -> Reals:
         """Return (n,) bytes that cross one way while each step lasts, whosever commands they are.
 
         Commands of one direction follow each other, each at a steady rate.
@@ -190,7 +190,7 @@ class _Engine:
         start, end = times.command_start[into], times.command_end[into]
         order = np.lexsort((end, start))
         begins, ends = start[order], end[order]
-        size = moved_bytes(self._view)[into][order]
+        size = bytes_moved(self._view)[into][order]
         upto = np.cumsum(size)
         knots = np.stack([begins, ends], axis=1).ravel()
         sofar = np.stack([upto - size, upto], axis=1).ravel()

@@ -41,7 +41,7 @@ class Group:
 
     def ns(self, cycles: Ints) -> list[int]:
         """Round to nanoseconds, in Python's integers: 64 bits could overflow."""
-        clock = self.picture.instance.machine.clock_hz
+        clock = self.picture.problem.machine.clock_hz
         return [(2 * one * _NS_PER_S + clock) // (2 * clock) for one in cycles.tolist()]
 
     @cached_property
@@ -54,7 +54,7 @@ class Group:
     def operations(self) -> list[str]:
         """Operation of each step."""
         order = self.picture.view.timeline.order.tolist()
-        return [self.picture.instance.operations[index].name for index in order]
+        return [self.picture.problem.operations[index].name for index in order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Process:
 
     pid: int
 
-    def named(self, name: str, order: int) -> Iterator[Event]:
+    def with_name(self, name: str, order: int) -> Iterator[Event]:
         """Yield its name, and its place among all processes."""
         about: Event = {"ph": "M", "pid": self.pid}
         yield {**about, "name": "process_name", "args": {"name": name}}

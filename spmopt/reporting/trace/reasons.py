@@ -1,4 +1,4 @@
-"""Why what is on chip came there, and why it went, in words."""
+"""Why the resident bytes came there, and why it went, in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEFT: dict[int, str] = {
     Left.MOVED: "moved to another address",
 }
 _LOADED = {
-    Cause.STATIONARY: " before {} computes",
+    Cause.REQUIRED_RESIDENT: " before {} computes",
     Cause.PREFETCH: " ahead of its use",
     Cause.LOAD: " while {} computes",
 }
@@ -39,7 +39,7 @@ _LOADED = {
 def reasons(
     group: Group, tensor: Ints, begin: Ints, end: Ints, ends: tuple[Ints, Ints]
 ) -> list[Event]:
-    """Return, for what is on chip in steps [begin, end), why and what uses it next.
+    """Return, for the resident bytes in steps [begin, end), why and what uses it next.
 
     ``ends`` are its :class:`Came` and :class:`Left`, or :data:`KEPT`. ``used next``: after the
     step in which it came; ``needed again``: after it went.

@@ -44,7 +44,7 @@ class _Tensors:
         self._table = table = self._view.schedule.residency
         edges = np.append(group.picture.times.start, group.picture.times.cycles)
         lasts = (edges[table.end] - edges[table.begin]).astype(float)
-        held = sums(lasts * table.size_bytes, table.tensor, len(group.picture.instance.tensors))
+        held = sums(lasts * table.size_bytes, table.tensor, len(group.picture.problem.tensors))
         self._known = np.unique(table.tensor)
         most = self._known[np.argsort(-held[self._known], kind="stable")][:MOST]
         first = table.begin[np.searchsorted(table.tensor, most)]
@@ -54,7 +54,7 @@ class _Tensors:
         left = self._known.size - len(self.chosen)
         count = f"{len(self.chosen)} of {self._known.size} tensors" if left else "tensors"
         title = f"{self._group.title}: {count}, by when they are on chip"
-        yield from self._process.named(title, self._process.pid)
+        yield from self._process.with_name(title, self._process.pid)
         for place, tensor in enumerate(self.chosen):
             yield from self._process.thread(place + 1, self._view.name(tensor), place)
 
@@ -71,10 +71,10 @@ class _Tensors:
 
     def _residencies(self) -> dict[int, list[_Slice]]:
         table, page = self._table, self._view.page_bytes
-        loaded, stored = self._moved(Command.LOAD), self._moved(Command.STORE)
+        loaded, stored = self._move(Command.LOAD), self._move(Command.STORE)
         why = reasons(self._group, table.tensor, table.begin, table.end, self._ends(loaded))
         ranges = _Ranges(self._group.picture.residencies)
-        kinds = kind_numbers(self._group.picture.instance).tolist()
+        kinds = kind_numbers(self._group.picture.problem).tolist()
         found: dict[int, list[_Slice]] = {}
         columns = zip(table.rows(), loaded.tolist(), stored.tolist(), why, strict=True)
         for (tensor, begin, end, size), read, written, said in columns:
@@ -104,7 +104,7 @@ class _Tensors:
             found.setdefault(tensor, []).append((name, (step, step + 1), args, True))
         return found
 
-    def _moved(self, kind: Command) -> Ints:
+    def _move(self, kind: Command) -> Ints:
         """Return (r,) bytes of commands of a kind while a row holds."""
         table, commands, stride = self._table, self._view.schedule.commands, len(self._group.edges)
         chosen = commands.take(commands.kind == kind)

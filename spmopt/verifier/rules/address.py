@@ -7,20 +7,20 @@ from bisect import bisect_left
 import numpy as np
 
 from spmopt.verifier.arrays import ScheduleArrays
-from spmopt.verifier.lookup import unbalanced
-from spmopt.verifier.violation import MAX_PER_CHECK, Violation, found
+from spmopt.verifier.lookup import find_unbalanced
+from spmopt.verifier.violation import MAX_PER_CHECK, Violation, find
 
 
 def rule_r8(view: ScheduleArrays) -> list[Violation]:
     """R8, address: of resident pages and of scratch, in every step."""
-    stays = _moved if view.instance.machine.banks else _stays
+    stays = _move if view.problem.machine.banks else _stays
     return _outside(view) + _coverage(view) + stays(view) + _overlaps(view)
 
 
 def _outside(view: ScheduleArrays) -> list[Violation]:
-    table, available = view.schedule.placements, view.instance.machine.spm_pages
+    table, available = view.schedule.placements, view.problem.machine.spm_pages
     low, pages = table.spm_page, table.pages
-    return found(
+    return find(
         "R8",
         (low < 0) | (low > available - pages),
         table.begin,
@@ -52,7 +52,9 @@ def _coverage(view: ScheduleArrays) -> list[Violation]:
     sign[len(placed) :] = -1
     tensors, steps = np.tile(tensor, 4), np.concatenate((begin, begin, end, end))
     pages = np.concatenate((low, high, low, high))
-    rows, left = unbalanced((tensors, steps, pages), np.concatenate((sign, -sign, -sign, sign)))
+    rows, left = find_unbalanced(
+        (tensors, steps, pages), np.concatenate((sign, -sign, -sign, sign))
+    )
     # Further corners of one tensor may follow from its first.
     first = np.flatnonzero(np.diff(tensors[rows], prepend=-2))[:MAX_PER_CHECK]
     violations = []
@@ -85,9 +87,9 @@ def _stays(view: ScheduleArrays) -> list[Violation]:
     distance = (table.spm_page - table.tensor_page)[row][stays]
     tensors, times, distances = (np.tile(column, 2) for column in (tensor, time, distance))
     pages = np.concatenate((low, high))
-    rows, _ = unbalanced((tensors, times, distances, pages), np.concatenate((sign, -sign)))
+    rows, _ = find_unbalanced((tensors, times, distances, pages), np.concatenate((sign, -sign)))
     first = rows[np.diff(tensors[rows], prepend=-2) != 0]
-    return found(
+    return find(
         "R8",
         np.ones(first.size, bool),
         times[first],
@@ -96,7 +98,7 @@ def _stays(view: ScheduleArrays) -> list[Violation]:
     )
 
 
-def _moved(view: ScheduleArrays) -> list[Violation]:
+def _move(view: ScheduleArrays) -> list[Violation]:
     """With banks, pages whose address changes between two steps are those that the later moves.
 
     A page is moved if it is resident in both steps. Range by range, and so for tables that other
@@ -173,9 +175,9 @@ def _overlaps(view: ScheduleArrays) -> list[Violation]:
         first = low[row]
         at = bisect_left(used, first)
         if at and high[owner[used[at - 1]]] > first:
-            violations.append(_shared(view, row, owner[used[at - 1]]))
+            violations.append(_share(view, row, owner[used[at - 1]]))
         elif at < len(used) and used[at] < high[row]:
-            violations.append(_shared(view, row, owner[used[at]]))
+            violations.append(_share(view, row, owner[used[at]]))
         else:
             used.insert(at, first)
             owner[first] = row
@@ -184,7 +186,7 @@ def _overlaps(view: ScheduleArrays) -> list[Violation]:
     return violations
 
 
-def _shared(view: ScheduleArrays, row: int, other: int) -> Violation:
+def _share(view: ScheduleArrays, row: int, other: int) -> Violation:
     table = view.schedule.placements
     tensor, against = int(table.tensor[row]), int(table.tensor[other])
     begin, pages = int(table.spm_page[row]), int(table.pages[row])

@@ -1,4 +1,4 @@
-"""R1, R11: what is resident fits into the scratchpad, and may be in it."""
+"""R1, R11: resident tensors fit into the scratchpad, and may be in it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from spmopt.core.table import Ints
 from spmopt.verifier.arrays import ScheduleArrays
-from spmopt.verifier.violation import Violation, found
+from spmopt.verifier.violation import Violation, find
 
 
-def occupied_pages(view: ScheduleArrays) -> Ints:
+def pages_occupied(view: ScheduleArrays) -> Ints:
     """Return (n,) pages in use per step: ``sum_t ceil(r_t(i) / g) + ceil(b_m / g)``."""
     table = view.schedule.residency
     pages = view.pages(table.size_bytes)
@@ -21,9 +21,9 @@ def occupied_pages(view: ScheduleArrays) -> Ints:
 
 def rule_r1(view: ScheduleArrays) -> list[Violation]:
     """R1, capacity: occupied pages <= ``floor(C / g)`` in every step."""
-    used, available = occupied_pages(view), view.instance.machine.spm_pages
+    used, available = pages_occupied(view), view.problem.machine.spm_pages
     steps = np.arange(used.size)
-    return found(
+    return find(
         "R1",
         used > available,
         steps,
@@ -34,10 +34,10 @@ def rule_r1(view: ScheduleArrays) -> list[Violation]:
 
 def rule_r11(view: ScheduleArrays) -> list[Violation]:
     """R11, bypass: no byte of a tensor that bypasses the scratchpad is ever resident."""
-    table, instance = view.schedule.residency, view.instance
-    kinds = [tensor.kind in instance.machine.bypass for tensor in instance.tensors]
+    table, problem = view.schedule.residency, view.problem
+    kinds = [tensor.kind in problem.machine.bypass for tensor in problem.tensors]
     barred = np.array(kinds, bool)[table.tensor]
-    return found(
+    return find(
         "R11",
         barred,
         table.begin,

@@ -1,4 +1,4 @@
-"""R5, R7: what is needed exists somewhere at any time, and in DRAM at the end."""
+"""R5, R7: needed contents exist somewhere at any time, and in DRAM at the end."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from spmopt.core.table import Bools, Ints
 from spmopt.verifier.arrays import ScheduleArrays
-from spmopt.verifier.violation import Violation, found
+from spmopt.verifier.violation import Violation, find
 
 
 def rule_r5(view: ScheduleArrays) -> list[Violation]:
     """R5, no lost write: ``r_t(i) + Z_t(i) >= s_t`` while ``t`` is live; stores extend ``Z``."""
-    return _lost(view) + _stores(view)
+    return _lose(view) + _stores(view)
 
 
-def _lost(view: ScheduleArrays) -> list[Violation]:
+def _lose(view: ScheduleArrays) -> list[Violation]:
     """``r_t + Z_t`` can only fall below ``s_t`` where ``r_t`` changes or after an access."""
     line, table = view.timeline, view.schedule.residency
     tensor = np.concatenate(
@@ -29,7 +29,7 @@ def _lost(view: ScheduleArrays) -> list[Violation]:
     tensor, step = tensor[needed], step[needed]
     resident, valid = view.resident(tensor, step), view.suffix.valid(tensor, step)
     size = line.size_bytes[tensor]
-    return found(
+    return find(
         "R5",
         _first_of_each(resident + valid < size, tensor, step),
         step,
@@ -61,7 +61,7 @@ def _stores(view: ScheduleArrays) -> list[Violation]:
     again = np.zeros(rows.size, bool)
     again[order[1:]] = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
     return (
-        found(
+        find(
             "R5",
             end != limit,
             step,
@@ -71,7 +71,7 @@ def _stores(view: ScheduleArrays) -> list[Violation]:
                 f"valid bytes downwards it must end at {limit[row]}"
             ),
         )
-        + found(
+        + find(
             "R5",
             end > resident,
             step,
@@ -80,7 +80,7 @@ def _stores(view: ScheduleArrays) -> list[Violation]:
                 f"store of {name[row]} up to byte {end[row]}, but {resident[row]} are resident"
             ),
         )
-        + found("R5", again, step, tensor, lambda row: f"second store of {name[row]} in the step")
+        + find("R5", again, step, tensor, lambda row: f"second store of {name[row]} in the step")
     )
 
 
@@ -90,7 +90,7 @@ def rule_r7(view: ScheduleArrays) -> list[Violation]:
     tensor = np.flatnonzero(line.keep)
     end = np.full(tensor.size, line.steps)
     valid, size = view.suffix.valid(tensor, end), line.size_bytes[tensor]
-    return found(
+    return find(
         "R7",
         valid != size,
         None,

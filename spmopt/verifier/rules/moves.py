@@ -8,8 +8,8 @@ from spmopt.core.schedule import Command, Commands
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 from spmopt.verifier.arrays import ScheduleArrays
-from spmopt.verifier.lookup import pick, unbalanced
-from spmopt.verifier.violation import MAX_PER_CHECK, Violation, found
+from spmopt.verifier.lookup import find_unbalanced, pick
+from spmopt.verifier.violation import MAX_PER_CHECK, Violation, find
 
 
 def rule_r2(view: ScheduleArrays) -> list[Violation]:
@@ -27,11 +27,11 @@ def rule_r2(view: ScheduleArrays) -> list[Violation]:
         tensor=table.tensor,
         begin=before,
         end=table.size_bytes,
-        passes=np.ones_like(before),
+        fetches=np.ones_like(before),
     ).take(grows)
     loads = view.schedule.commands.take(view.schedule.commands.kind == Command.LOAD)
     invalid = line.size_bytes[loads.tensor] - view.suffix.valid(loads.tensor, loads.step)
-    return _compare("R2", view, needed, loads) + found(
+    return _compare("R2", view, needed, loads) + find(
         "R2",
         loads.begin < invalid,
         loads.step,
@@ -46,12 +46,12 @@ def rule_r2(view: ScheduleArrays) -> list[Violation]:
 def rule_r3(view: ScheduleArrays) -> list[Violation]:
     """R3, read: ``s_t - r_t(i)`` bytes are streamed in ``p`` times, valid in DRAM.
 
-    A stationary operand is resident in full.
+    A required-resident operand is resident in full.
     """
     line = view.timeline
     reads = line.kind != Access.WRITE
     rest = _rest(view)
-    needed = _streams(view, Command.STREAM_IN, reads & ~line.stationary, line.passes)
+    needed = _streams(view, Command.STREAM_IN, reads & ~line.required_resident, line.fetches)
     commands = view.schedule.commands
     blind = pick(line.kind, view.command_access, -1) == Access.WRITE
     streams = commands.take((commands.kind == Command.STREAM_IN) & ~blind)
@@ -59,7 +59,7 @@ def rule_r3(view: ScheduleArrays) -> list[Violation]:
     return (
         _compare("R3", view, needed, streams)
         + _not_resident("R3", view, reads)
-        + found(
+        + find(
             "R3",
             reads & (rest > valid),
             line.step,
@@ -76,19 +76,21 @@ def rule_r4(view: ScheduleArrays) -> list[Violation]:
     """R4, write: ``s_t - r_t(i)`` bytes are streamed out ``p`` times.
 
     A blind write with ``p`` passes streams its partial sums in ``p - 1`` times. Nothing is
-    streamed out, nor partial sums in, when the result is dead afterwards. A stationary result
-    is resident in full.
+    streamed out, nor partial sums in, when the result is dead afterwards. A required-resident
+    result is resident in full.
     """
     line, commands = view.timeline, view.schedule.commands
     writes = line.kind != Access.READ
-    streamed = writes & line.live_after & ~line.stationary
-    sums = streamed & (line.kind == Access.WRITE) & (line.passes > 1)
+    streamed = writes & line.live_after & ~line.required_resident
+    partial_sums = streamed & (line.kind == Access.WRITE) & (line.fetches > 1)
     blind = pick(line.kind, view.command_access, -1) == Access.WRITE
     outs = commands.take(commands.kind == Command.STREAM_OUT)
     ins = commands.take((commands.kind == Command.STREAM_IN) & blind)
     return (
-        _compare("R4", view, _streams(view, Command.STREAM_OUT, streamed, line.passes), outs)
-        + _compare("R4", view, _streams(view, Command.STREAM_IN, sums, line.passes - 1), ins)
+        _compare("R4", view, _streams(view, Command.STREAM_OUT, streamed, line.fetches), outs)
+        + _compare(
+            "R4", view, _streams(view, Command.STREAM_IN, partial_sums, line.fetches - 1), ins
+        )
         + _not_resident("R4", view, writes)
     )
 
@@ -98,7 +100,7 @@ def _rest(view: ScheduleArrays) -> Ints:
     return view.timeline.size_bytes[view.timeline.tensor] - view.resident_bytes
 
 
-def _streams(view: ScheduleArrays, kind: Command, rows: Bools, passes: Ints) -> Commands:
+def _streams(view: ScheduleArrays, kind: Command, rows: Bools, fetches: Ints) -> Commands:
     """Streams of ``[r_t(i), s_t)`` for these accesses, where that is not empty."""
     line = view.timeline
     streams = Commands(
@@ -107,21 +109,22 @@ def _streams(view: ScheduleArrays, kind: Command, rows: Bools, passes: Ints) -> 
         tensor=line.tensor,
         begin=view.resident_bytes,
         end=line.size_bytes[line.tensor],
-        passes=passes,
+        fetches=fetches,
     )
     return streams.take(rows & (_rest(view) > 0))
 
 
 def _not_resident(rule: str, view: ScheduleArrays, rows: Bools) -> list[Violation]:
-    """Return the stationary operands that are not resident in full."""
+    """Return the required-resident operands that are not resident in full."""
     line, rest = view.timeline, _rest(view)
-    return found(
+    return find(
         rule,
-        rows & line.stationary & (rest > 0),
+        rows & line.required_resident & (rest > 0),
         line.step,
         line.tensor,
         lambda row: (
-            f"stationary {view.name(int(line.tensor[row]))} has {view.resident_bytes[row]} of "
+            f"required-resident {view.name(int(line.tensor[row]))} has "
+            f"{view.resident_bytes[row]} of "
             f"{view.resident_bytes[row] + rest[row]} bytes resident"
         ),
     )
@@ -133,18 +136,18 @@ def _compare(
     """Return the commands that are needed and missing, or present and not needed."""
     both = [
         np.concatenate((getattr(needed, name), getattr(present, name)))
-        for name in ("step", "tensor", "kind", "begin", "end", "passes")
+        for name in ("step", "tensor", "kind", "begin", "end", "fetches")
     ]
     weight = np.ones(len(needed) + len(present), np.int64)
     weight[len(needed) :] = -1
-    rows, left = unbalanced(both, weight)
+    rows, left = find_unbalanced(both, weight)
     violations = []
     for row, sign in zip(rows[:MAX_PER_CHECK].tolist(), left.tolist(), strict=False):
-        step, tensor, kind, begin, end, passes = (int(column[row]) for column in both)
+        step, tensor, kind, begin, end, fetches = (int(column[row]) for column in both)
         what = "missing" if sign > 0 else "not called for"
         text = (
             f"{Command(kind).name.lower()} of {view.name(tensor)} bytes [{begin}, {end}) "
-            f"x {passes} is {what}"
+            f"x {fetches} is {what}"
         )
         violations.append(Violation(rule=rule, step=step, tensor=tensor, message=text))
     return violations

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.verifier.arrays import BEFORE, ScheduleArrays
-from spmopt.verifier.violation import Violation, found
+from spmopt.verifier.violation import Violation, find
 
 
 def rule_r9(view: ScheduleArrays) -> list[Violation]:
     """R9, order: predecessors run in earlier steps."""
-    operations = view.instance.operations
+    operations = view.problem.operations
     order = view.timeline.order
     position = np.empty_like(order)
     position[order] = np.arange(order.size)
     counts = [len(operation.predecessors) for operation in operations]
     before = np.array([p for operation in operations for p in operation.predecessors], np.int64)
     after = np.repeat(np.arange(len(operations)), counts)
-    return found(
+    return find(
         "R9",
         position[before] >= position[after],
         position[after],
@@ -30,13 +30,13 @@ def rule_r9(view: ScheduleArrays) -> list[Violation]:
 
 
 def rule_r10(view: ScheduleArrays) -> list[Violation]:
-    """R10, queue: first the loads of stationary operands, last the stores of stationary results."""
+    """R10, queue: first the loads of resident operands, last the stores of resident results."""
     commands, phase = view.schedule.commands, view.command_phase
     late = np.zeros(len(commands), bool)
     late[1:] = (phase[1:] < phase[:-1]) & (commands.step[1:] == commands.step[:-1])
-    first = "a load of a stationary operand must come first"
-    last = "a store of a stationary result must come last"
-    return found(
+    first = "a load of a required-resident operand must come first"
+    last = "a store of a required-resident result must come last"
+    return find(
         "R10",
         late,
         commands.step,

@@ -1,4 +1,4 @@
-"""R12: what lies in a bank that forgets was written there not too long ago.
+"""R12: contents of a bank with retention were written there recently enough.
 
 Page by page, for each tensor and each step, from the addresses, moves and accesses alone.
 """
@@ -26,7 +26,7 @@ def rule_r12(view: ScheduleArrays, step_cycles: Ints) -> list[Violation]:
     step_cycles : (n,)
         ``d_i``, recomputed (R6).
     """
-    limits = view.instance.machine.retention_cycles
+    limits = view.problem.machine.retention_cycles
     if all(limit is None for limit in limits):
         return []
     ends = [0, *accumulate(step_cycles.tolist())]
@@ -65,7 +65,7 @@ def _stays(view: ScheduleArrays, tensor: int) -> Iterator[tuple[int, list[tuple[
 
     Rows of one address that follow each other are one stay.
     """
-    machine, table = view.instance.machine, view.schedule.placements
+    machine, table = view.problem.machine, view.schedule.placements
     edges = [0, *accumulate(machine.bank_pages)]
     rows = sorted(
         (int(table.begin[k]), int(table.end[k]), int(table.tensor_page[k]), int(table.pages[k]),
@@ -96,7 +96,7 @@ def _stays(view: ScheduleArrays, tensor: int) -> Iterator[tuple[int, list[tuple[
 def _between_writes(
     view: ScheduleArrays, tensor: int, begin: int, end: int
 ) -> list[tuple[int, int]]:
-    """Cut a stay where an operation writes the tensor; what it updates lasts through its step."""
+    """Cut a stay where an operation writes the tensor; updated tensors last through its step."""
     line = view.timeline
     lives, since = [], begin
     for row in np.flatnonzero((line.tensor == tensor) & (line.kind != Access.READ)).tolist():

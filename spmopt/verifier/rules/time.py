@@ -10,14 +10,14 @@ from spmopt.core.table import Ints
 from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.descriptors import descriptors
 from spmopt.verifier.durations import Durations
-from spmopt.verifier.rules.capacity import occupied_pages
+from spmopt.verifier.rules.capacity import pages_occupied
 from spmopt.verifier.violation import Violation
 
 
 def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
-    """Return what the schedule spends, exactly; ``replay_cycles`` comes from the replay."""
+    """Return the exact totals of the schedule; ``replay_cycles`` comes from the replay."""
     commands, line = view.schedule.commands, view.timeline
-    size_bytes = (commands.end - commands.begin) * commands.passes
+    size_bytes = (commands.end - commands.begin) * commands.fetches
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
     moves = view.schedule.moves
     read, write = ((), ()) if time.banks is None else time.banks.totals()
@@ -32,7 +32,7 @@ def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
         own_picojoules=_sum(line.own_picojoules),
         compute_cycles=_sum(line.compute_cycles),
         dma_cycles=_sum(time.command),
-        peak_spm_bytes=int(occupied_pages(view).max()) * view.page_bytes,
+        peak_spm_bytes=int(pages_occupied(view).max()) * view.page_bytes,
         dma_commands=len(commands),
         dma_descriptors=_sum(descriptors(view.page_bytes, commands, view.schedule.placements)),
         moved_bytes=_sum(moves.end - moves.begin),

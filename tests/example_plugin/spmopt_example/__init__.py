@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 
 
-def hottest(instance: Instance) -> list[tuple[str, int, int]]:
+def hottest(problem: Problem) -> list[tuple[str, int, int]]:
     """Keep the one tensor that most operations use, from its first use to its last."""
     uses: dict[int, list[int]] = {}
-    for step, operation in enumerate(instance.operations):
+    for step, operation in enumerate(problem.operations):
         for tensor in operation.tensors:
             uses.setdefault(tensor, []).append(step)
-    machine, needed = instance.machine, 0
-    for operation in instance.operations:  # room that any operation may need for itself
-        sizes = [instance.tensors[tensor].size_bytes for tensor in operation.tensors]
-        scratch = max(mode.scratch_bytes for mode in operation.modes)
+    machine, needed = problem.machine, 0
+    for operation in problem.operations:  # room that any operation may need for itself
+        sizes = [problem.tensors[tensor].size_bytes for tensor in operation.tensors]
+        scratch = max(mapping.scratch_bytes for mapping in operation.mappings)
         needed = max(needed, sum(-(-size // machine.page_bytes) for size in (*sizes, scratch)))
     free = machine.spm_pages - needed
     kept = [
         (len(steps), tensor)
         for tensor, steps in uses.items()
-        if -(-instance.tensors[tensor].size_bytes // machine.page_bytes) <= free
+        if -(-problem.tensors[tensor].size_bytes // machine.page_bytes) <= free
     ]
     if not kept:
         return []
     _, tensor = max(kept)
     steps = uses[tensor]
-    return [(instance.tensors[tensor].name, steps[0], steps[-1] + 1)]
+    return [(problem.tensors[tensor].name, steps[0], steps[-1] + 1)]
 
 
 SNAKE = {"operations": 4, "gradient": {"reads": ["x0"], "operations": 6}}

@@ -10,7 +10,7 @@ import numpy as np
 
 import spmopt
 from spmopt.core.graph import Graph
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.execution.commands import machine_program
 from spmopt.execution.executor import execute
@@ -20,7 +20,7 @@ from tests.banked import banked
 from tests.verifier.random_banks import random_banked
 from tests.verifier.random_plans import rich_schedule
 
-Case = Callable[[], tuple[Instance, Schedule]]
+Case = Callable[[], tuple[Problem, Schedule]]
 
 
 def lenet() -> Graph:
@@ -46,22 +46,22 @@ def _network(
     training: bool = False,
     duplex: bool = False,
     parameters: Mapping[str, int] | None = None,
-) -> tuple[Instance, Schedule]:
+) -> tuple[Problem, Schedule]:
     if network == "lenet":
         workload = spmopt.load(lenet(), training=training)
     else:
         workload = spmopt.load(network, training=training, batch=1, parameters=parameters or {})
     on = spmopt.machine(spm=spm, page="256B", duplex=duplex)
     solution = spmopt.solve(spmopt.lower(workload, on), scheduler, time_limit=0.5)
-    return solution.instance, solution.schedule
+    return solution.problem, solution.schedule
 
 
-def _moved() -> tuple[Instance, Schedule]:
+def _moved() -> tuple[Problem, Schedule]:
     for seed in range(100):
-        instance = banked(seed, max_operations=8, max_tensors=6)
-        schedule = random_banked(instance, np.random.default_rng(seed))
+        problem = banked(seed, max_operations=8, max_tensors=6)
+        schedule = random_banked(problem, np.random.default_rng(seed))
         if len(schedule.moves) > 4:
-            return instance, schedule
+            return problem, schedule
     raise AssertionError("no schedule moves anything")
 
 
@@ -83,13 +83,13 @@ CASES: dict[str, Case] = {
 
 
 @cache
-def solved(name: str) -> tuple[Instance, Schedule]:
-    """An instance and its schedule, by the name of the case."""
+def solved(name: str) -> tuple[Problem, Schedule]:
+    """A problem and its schedule, by the name of the case."""
     return CASES[name]()
 
 
-def digests(instance: Instance, schedule: Schedule, seed: int = 0) -> list[str]:
+def digests(problem: Problem, schedule: Schedule, seed: int = 0) -> list[str]:
     """Of each tensor in DRAM at the end of an execution with hash kernels."""
-    contents = random_contents(instance, seed)
-    trace = execute(machine_program(instance, schedule), contents, hash_kernel(instance))
+    contents = random_contents(problem, seed)
+    trace = execute(machine_program(problem, schedule), contents, hash_kernel(problem))
     return [blake2b(each.data, digest_size=8).hexdigest() for each in trace.contents]

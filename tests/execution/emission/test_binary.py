@@ -101,7 +101,7 @@ def _command(
     waits: list[int],
     operations: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    kind, engine, step, operation, tensor, passes, offset, size, dram, buffer = row[:10]
+    kind, engine, step, operation, tensor, fetches, offset, size, dram, buffer = row[:10]
     first, count, first_wait, wait_count, first_waiter, waiters = row[10:]
     own = descriptors[first : first + count]
     found: dict[str, Any] = {
@@ -127,7 +127,7 @@ def _command(
         return found
     found |= {"tensor": tensor, "tensor_offset": offset, "bytes": size}
     if kind < Kind.COMPUTE:
-        found |= {"dram_address": dram, "passes": passes}
+        found |= {"dram_address": dram, "fetches": fetches}
     if kind not in (Kind.LOAD, Kind.STORE):
         found["buffer_address"] = buffer
     if kind not in (Kind.STREAM_IN, Kind.STREAM_OUT):
@@ -147,7 +147,7 @@ def test_the_binary_file_says_the_same(name: str) -> None:
     assert others == commands
     assert found == {key: header[key] for key in found}
     assert set(header) - set(found) == {
-        *("format", "version", "instance", "machine", "alignment_bytes")
+        *("format", "version", "problem", "machine", "alignment_bytes")
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import spmopt
 from spmopt.api.emitting import FILES
-from spmopt.io.files import StoredResult, read_instance
+from spmopt.io.files import StoredResult, read_problem
 from tests.cli.run import Run, runner
 
 LSTM = Path(__file__).parents[3] / "instances" / "lstm.json"
@@ -21,7 +21,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def solution() -> spmopt.Solution:
-    return spmopt.solve(read_instance(LSTM), "belady")
+    return spmopt.solve(read_problem(LSTM), "belady")
 
 
 def test_the_command_writes_a_folder(run: Run, solution: spmopt.Solution, tmp_path: Path) -> None:
@@ -29,10 +29,10 @@ def test_the_command_writes_a_folder(run: Run, solution: spmopt.Solution, tmp_pa
     solution.save(file)
     ran = run(f"emit {file} -o {folder}")
     assert (ran.code, ran.out.count("\n")) == (0, 1)
-    assert ran.out.startswith(f"{folder}: {solution.instance.name}: ")
+    assert ran.out.startswith(f"{folder}: {solution.problem.name}: ")
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     header = json.loads((folder / "commands.jsonl").read_text().splitlines()[0])
-    assert header["instance"] == solution.instance.name
+    assert header["problem"] == solution.problem.name
     (folder / "commands.jsonl").write_text("old")
     again = run(f"emit {file} -o {folder} --json").record
     assert again["folder"] == str(folder)
@@ -49,7 +49,7 @@ def test_an_illegal_schedule_is_refused(
     broken = replace(solution.schedule, commands=solution.schedule.commands.take(slice(1, None)))
     result = replace(solution.result, schedule=broken)
     file, folder = tmp_path / "broken.json", tmp_path / "folder"
-    spmopt.Solution(StoredResult(instance=solution.instance, result=result)).save(file)
+    spmopt.Solution(StoredResult(problem=solution.problem, result=result)).save(file)
     ran = run(f"emit {file} -o {folder}")
     assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
     assert "is not legal: " in ran.err
@@ -60,7 +60,7 @@ def test_an_illegal_schedule_is_refused(
     ("line", "said"),
     [
         ("none.json -o {folder}", "error: none.json: cannot be read"),
-        (f"{LSTM} -o {{folder}}", "format is 'spmopt-instance', not 'spmopt-result'"),
+        (f"{LSTM} -o {{folder}}", "format is 'spmopt-problem', not 'spmopt-result'"),
         ("{file} -o -", "error: --output -: several files are written; name a folder"),
         ("{file} -o {file}", "is a file, but a folder is needed"),
         ("{own} -o {folder}", "would replace the file that is read"),

@@ -1,9 +1,9 @@
-"""The optimum over all legal schedules of a tiny instance with banks, in its own order.
+"""The optimum over all legal schedules of a tiny problem with banks, in its own order.
 
 A dynamic program over the joint state of all tensors: resident prefix and valid suffix, as in
 :mod:`tests.brute_force_moves` (rules R2 to R5 and R7), and the bank of every resident page. What a
 step costs is written from the rules of the README of ``formulations/residency/banks``, with
-fractions. For instances of one mode whose sizes are whole pages. Where banks forget, no page is
+fractions. For problems of one mapping whose sizes are whole pages. Where banks forget, no page is
 moved within its bank to write it anew.
 """
 
@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.operation import Mode, Operand
-from spmopt.core.schedule import BankRows, Plan, Residency, Steps, Stores
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import BankRows, Residency, ResidencyPlan, Steps, Stores
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State
 
@@ -47,40 +47,40 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Optimum:
-    """The least objective, and a plan that reaches it."""
+    """The least objective, and a residency plan that reaches it."""
 
     value: Fraction
-    plan: Plan
+    residency_plan: ResidencyPlan
 
 
 Joint = tuple[Own, ...]
 Way = tuple[Fraction, tuple[tuple[Choice, ...], ...]]
 
 
-def optimum(instance: Instance, objective: Objective) -> Optimum | None:
+def optimum(problem: Problem, objective: Objective) -> Optimum | None:
     """The optimum in pages; stores by pages where time costs nothing, else by bytes."""
-    store = instance.machine.page_bytes if objective.cycle == 0 else 1
-    rules = Rules(instance, "page", store)
-    start = tuple(Own(one.start(instance, tensor), ()) for tensor in range(len(instance.tensors)))
+    store = problem.machine.page_bytes if objective.cycle == 0 else 1
+    rules = Rules(problem, "page", store)
+    start = tuple(Own(one.start(problem, tensor), ()) for tensor in range(len(problem.tensors)))
     ways: dict[Joint, Way] = {start: (Fraction(0), ())}
-    for step in range(len(instance.operations)):
+    for step in range(len(problem.operations)):
         ways = _advance(rules, objective, step, ways)
     ended = [
         way
         for joint, way in ways.items()
-        if all(one.finished(instance, t, own.state) for t, own in enumerate(joint))
+        if all(one.finished(problem, t, own.state) for t, own in enumerate(joint))
     ]
     if not ended:
         return None
     value, taken = min(ended, key=lambda way: way[0])
-    return Optimum(value=value, plan=plan_of(instance, taken))
+    return Optimum(value=value, residency_plan=residency_plan_of(problem, taken))
 
 
 def _advance(
     rules: Rules, objective: Objective, step: int, ways: dict[Joint, Way]
 ) -> dict[Joint, Way]:
     best: dict[Joint, Way] = {}
-    mode = rules.instance.operations[step].modes[0]
+    mapping = rules.problem.operations[step].mappings[0]
     known: dict[tuple[int, Own], list[Choice]] = {}
     costs: dict[tuple[Choice, ...], tuple[Fraction, int] | None] = {}
     for joint, (value, taken) in ways.items():
@@ -92,12 +92,12 @@ def _advance(
             options.append(known[key])
         for choices in product(*options):
             if choices not in costs:
-                costs[choices] = _cost(rules.instance, objective, step, mode, choices)
+                costs[choices] = _cost(rules.problem, objective, step, mapping, choices)
             known_cost = costs[choices]
             if known_cost is None:
                 continue
             cost, cycles = known_cost
-            new = _renewed(rules.instance, step, joint, choices, cycles)
+            new = _renewed(rules.problem, step, joint, choices, cycles)
             if new is None:
                 continue
             if new not in best or value + cost < best[new][0]:
@@ -105,35 +105,39 @@ def _advance(
     return best
 
 
-def _operand(instance: Instance, step: int, tensor: int) -> Operand | None:
-    operation = instance.operations[step]
+def _operand(problem: Problem, step: int, tensor: int) -> Operand | None:
+    operation = problem.operations[step]
     if tensor not in operation.tensors:
         return None
-    return operation.modes[0].operands[operation.tensors.index(tensor)]
+    return operation.mappings[0].operands[operation.tensors.index(tensor)]
 
 
 def _choices(rules: Rules, step: int, tensor: int, own: Own) -> Iterator[Choice]:
     """Every move, with every choice of banks for the pages resident in the step."""
-    banks = range(len(rules.instance.machine.banks))
-    page = rules.instance.machine.page_bytes
-    operand = _operand(rules.instance, step, tensor)
+    banks = range(len(rules.problem.machine.banks))
+    page = rules.problem.machine.page_bytes
+    operand = _operand(rules.problem, step, tensor)
     for move in one.moves(rules, step, operand, tensor, own.state):
         for chosen in product(banks, repeat=-(-move.resident // page)):
             yield Choice(move=move, banks=chosen, old=own.banks)
 
 
 def _cost(
-    instance: Instance, objective: Objective, step: int, mode: Mode, choices: tuple[Choice, ...]
+    problem: Problem,
+    objective: Objective,
+    step: int,
+    mapping: OpMapping,
+    choices: tuple[Choice, ...],
 ) -> tuple[Fraction, int] | None:
     """What a step adds to the objective, and its cycles; None where a bank is too full (R1)."""
-    machine = instance.machine
+    machine = problem.machine
     capacity = list(machine.bank_pages)
     for choice in choices:
         for bank in choice.banks:
             capacity[bank] -= 1
-    if min(capacity) < 0 or sum(capacity) < -(-mode.scratch_bytes // machine.page_bytes):
+    if min(capacity) < 0 or sum(capacity) < -(-mapping.scratch_bytes // machine.page_bytes):
         return None
-    read, write = _touched(instance, step, mode, choices)
+    read, write = _touched(problem, step, mapping, choices)
     value = Fraction(0)
     if objective.bank_read_byte:
         value += sum(w * b for w, b in zip(objective.bank_read_byte, read, strict=True))
@@ -141,16 +145,16 @@ def _cost(
     moves = [choice.move for choice in choices]
     value += objective.dram_in_byte * sum(m.load + m.stream_in for m in moves)
     value += objective.dram_out_byte * sum(m.store + m.stream_out for m in moves)
-    value += objective.mac * mode.macs
-    cycles = _cycles(instance, step, mode, moves, (read, write))
+    value += objective.mac * mapping.macs
+    cycles = _cycles(problem, step, mapping, moves, (read, write))
     return value + objective.cycle * cycles, cycles
 
 
 def _renewed(
-    instance: Instance, step: int, joint: Joint, choices: tuple[Choice, ...], cycles: int
+    problem: Problem, step: int, joint: Joint, choices: tuple[Choice, ...], cycles: int
 ) -> Joint | None:
     """State after a step of so many cycles; None where a page is older than it lasts (R12)."""
-    limits, operation = instance.machine.retention_cycles, instance.operations[step]
+    limits, operation = problem.machine.retention_cycles, problem.operations[step]
     new = []
     for tensor, (own, choice) in enumerate(zip(joint, choices, strict=True)):
         writes, reads = tensor in operation.writes, tensor in operation.reads
@@ -167,18 +171,18 @@ def _renewed(
 
 
 def _touched(
-    instance: Instance, step: int, mode: Mode, choices: tuple[Choice, ...]
+    problem: Problem, step: int, mapping: OpMapping, choices: tuple[Choice, ...]
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Bytes that each bank reads and writes."""
-    banks, page = len(instance.machine.banks), instance.machine.page_bytes
+    banks, page = len(problem.machine.banks), problem.machine.page_bytes
     read, write = ([Fraction(0)] * banks for _ in range(2))
-    operation = instance.operations[step]
-    passes = dict(zip(operation.tensors, mode.operands, strict=True))
-    sizes = [tensor.size_bytes for tensor in instance.tensors]
-    reads = sum(sizes[t] * passes[t].passes for t in operation.reads)
+    operation = problem.operations[step]
+    fetches = dict(zip(operation.tensors, mapping.operands, strict=True))
+    sizes = [tensor.size_bytes for tensor in problem.tensors]
+    reads = sum(sizes[t] * fetches[t].fetches for t in operation.reads)
     writes = sum(sizes[t] for t in operation.writes)
-    read[0] += 0 if reads else mode.spm_read_bytes
-    write[0] += 0 if writes else mode.spm_write_bytes
+    read[0] += 0 if reads else mapping.spm_read_bytes
+    write[0] += 0 if writes else mapping.spm_write_bytes
     for tensor, (move, now, before) in enumerate(choices):
         for here, there in zip(now, before, strict=False):
             if here != there:
@@ -188,41 +192,41 @@ def _touched(
         for number, bank in enumerate(now):
             low, high = number * page, (number + 1) * page
             write[bank] += max(0, min(high, held + move.load) - max(low, held))
-            top = _stored_up_to(instance, step, tensor, move)
+            top = _stored_up_to(problem, step, tensor, move)
             read[bank] += max(0, min(high, top) - max(low, top - move.store))
         write[0] += move.stream_in
         read[0] += move.stream_out
         for bank, size in [*((bank, page) for bank in now), (0, sizes[tensor] - move.resident)]:
             if tensor in operation.reads:
-                share = Fraction(mode.spm_read_bytes * passes[tensor].passes, reads)
+                share = Fraction(mapping.spm_read_bytes * fetches[tensor].fetches, reads)
                 read[bank] += size * share
             if tensor in operation.writes:
-                write[bank] += size * Fraction(mode.spm_write_bytes, writes)
+                write[bank] += size * Fraction(mapping.spm_write_bytes, writes)
     return read, write
 
 
-def _stored_up_to(instance: Instance, step: int, tensor: int, move: Move) -> int:
+def _stored_up_to(problem: Problem, step: int, tensor: int, move: Move) -> int:
     """Where the bytes of a store end: where those valid in DRAM begin."""
-    if tensor in instance.operations[step].writes:
+    if tensor in problem.operations[step].writes:
         return move.resident
-    return instance.tensors[tensor].size_bytes - move.old.valid
+    return problem.tensors[tensor].size_bytes - move.old.valid
 
 
 def _cycles(
-    instance: Instance,
+    problem: Problem,
     step: int,
-    mode: Mode,
+    mapping: OpMapping,
     moves: list[Move],
     touched: tuple[list[Fraction], list[Fraction]],
 ) -> int:
     """Duration of the step (R6)."""
-    machine = instance.machine
+    machine = problem.machine
 
     def dma(size: int) -> int:
         busy = Fraction(size * machine.clock_hz, machine.dram_bytes_per_s)
         return machine.dma_setup_cycles + ceil(busy) if size else 0
 
-    operation = mode.compute_cycles
+    operation = mapping.compute_cycles
     for bank, read, write in zip(machine.banks, *touched, strict=True):
         seconds = read / bank.read_bytes_per_s if bank.read_bytes_per_s else Fraction(0)
         seconds += write / bank.write_bytes_per_s if bank.write_bytes_per_s else Fraction(0)
@@ -231,24 +235,24 @@ def _cycles(
     outward = sum(dma(m.store) + dma(m.stream_out) for m in moves)
     first = last = 0
     for tensor, move in enumerate(moves):
-        operand = _operand(instance, step, tensor)
-        if operand is not None and operand.stationary:
+        operand = _operand(problem, step, tensor)
+        if operand is not None and operand.required_resident:
             first += dma(move.load)
-            last += dma(move.store) if tensor in instance.operations[step].writes else 0
+            last += dma(move.store) if tensor in problem.operations[step].writes else 0
     alone = first + operation + last
     if machine.duplex:
         return max(inward + last, first + outward, alone)
     return max(inward + outward, alone)
 
 
-def plan_of(
-    instance: Instance, taken: tuple[tuple[Choice, ...], ...], modes: list[int] | None = None
-) -> Plan:
-    """The choices as a plan; a page that keeps its bank is in one row."""
+def residency_plan_of(
+    problem: Problem, taken: tuple[tuple[Choice, ...], ...], mappings: list[int] | None = None
+) -> ResidencyPlan:
+    """The choices as a residency plan; a page that keeps its bank is in one row."""
     steps = len(taken)
-    modes = modes or [0] * steps
+    mappings = mappings or [0] * steps
     held, stored, banked = [], [], []
-    for tensor in range(len(instance.tensors)):
+    for tensor in range(len(problem.tensors)):
         line = [choices[tensor] for choices in taken]
         held += [(tensor, i, i + 1, c.move.resident) for i, c in enumerate(line) if c.move.resident]
         stored += [(i, tensor, c.move.store) for i, c in enumerate(line) if c.move.store]
@@ -260,12 +264,12 @@ def plan_of(
                     if where[begin] is not None:
                         banked.append((tensor, page, 1, where[begin], begin, i))
                     begin = i
-    banked += _scratch_rows(instance, taken, modes)
+    banked += _scratch_rows(problem, taken, mappings)
     rows = np.array(held, np.int64).reshape(-1, 4).T
     stores = np.array(sorted(stored), np.int64).reshape(-1, 3).T
     places = np.array(banked, np.int64).reshape(-1, 6).T
-    return Plan(
-        steps=Steps.listed(np.array(modes, np.int64)),
+    return ResidencyPlan(
+        steps=Steps.listed(np.array(mappings, np.int64)),
         residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
         stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
         banks=BankRows(
@@ -280,12 +284,12 @@ def plan_of(
 
 
 def _scratch_rows(
-    instance: Instance, taken: tuple[tuple[Choice, ...], ...], modes: list[int]
+    problem: Problem, taken: tuple[tuple[Choice, ...], ...], mappings: list[int]
 ) -> list[tuple[int, int, int, int, int, int]]:
     """Scratch wherever there is room."""
-    machine, rows = instance.machine, []
+    machine, rows = problem.machine, []
     for step, choices in enumerate(taken):
-        scratch = instance.operations[step].modes[modes[step]].scratch_bytes
+        scratch = problem.operations[step].mappings[mappings[step]].scratch_bytes
         left = -(-scratch // machine.page_bytes)
         first = 0
         for bank, capacity in enumerate(machine.bank_pages):

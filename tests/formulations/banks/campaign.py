@@ -1,4 +1,4 @@
-"""Scheduler ``banks`` against the optimum, and against blind random schedules, of 1,000 instances.
+"""Scheduler ``banks`` against the optimum, and against blind random schedules, of 1,000 problems.
 
     python -m tests.formulations.banks.campaign --references
     python -m tests.formulations.banks.campaign [first last]
@@ -39,15 +39,15 @@ class Reference(NamedTuple):
 
 def reference(seed: int) -> Reference:
     """Compute both values of a seed."""
-    instance, objective = campaign_case(seed)
+    problem, objective = campaign_case(seed)
     generator = np.random.default_rng(seed)
     values = []
     for _ in range(RANDOM):
-        totals = require_legal(instance, random_banked(instance, generator)).totals
+        totals = require_legal(problem, random_banked(problem, generator)).totals
         assert totals is not None
         values.append(totals.value(objective))
     try:
-        best = exact(instance, objective, at_most=min(values))
+        best = exact(problem, objective, at_most=min(values))
     except TooLargeError:
         return Reference(min(values), None)
     assert best is not None
@@ -76,8 +76,8 @@ def write_references() -> None:
 
 def compare(seed: int, known: Reference) -> set[str]:
     """Solve a seed; return what is so of its schedule."""
-    instance, objective = campaign_case(seed)
-    found = solve(instance, "banks", Request(objective=objective, threads=1))
+    problem, objective = campaign_case(seed)
+    found = solve(problem, "banks", Request(objective=objective, threads=1))
     assert found.value is not None
     assert found.bound is not None
     best = known.optimum
@@ -108,7 +108,7 @@ def main(arguments: list[str]) -> None:
             print(f"seed {seed}: beaten by a random schedule", flush=True)
         elif "optimum known" in found and "within 1e-3 of the optimum" not in found:
             print(f"seed {seed}: not within 1e-3 of the optimum", flush=True)
-    print(f"{len(seeds)} instances")
+    print(f"{len(seeds)} problems")
     for name, count in sorted(counts.items()):
         print(f"{count:5d} {name}")
 

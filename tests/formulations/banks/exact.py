@@ -1,8 +1,8 @@
-"""The optimum over all legal schedules of a small instance with banks, in its own order, fast.
+"""The optimum over all legal schedules of a small problem with banks, in its own order, fast.
 
 As :mod:`tests.formulations.banks.brute_force`, but for tensors of any size and operations of
-several modes, with one array for all choices of a step in place of fractions and dictionaries. What
-a byte costs in a bank is written anew from the rules of the README of
+several mappings, with one array for all choices of a step in place of fractions and dictionaries.
+What a byte costs in a bank is written anew from the rules of the README of
 ``formulations/residency/banks``, so that each of the two computations tests the other. Banks that
 forget are left to the other one.
 """
@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.operation import Mode, Operand
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Rules, State
-from tests.formulations.banks.brute_force import Choice, Optimum, plan_of
+from tests.formulations.banks.brute_force import Choice, Optimum, residency_plan_of
 
 _AT_ONCE = 400_000
 _IN_ALL = 12_000_000
@@ -59,13 +59,13 @@ class _Options:
 
 @dataclass(frozen=True, kw_only=True)
 class _Layer:
-    """Joint places after a step (k, t), their values, and whence: joint place, mode, choices."""
+    """Joint places after a step (k, t), their values, and whence: joint place, mapping, choices."""
 
     places: list[list[Place]]
     joint: Ints
     value: Ints
     old: Ints
-    mode: Ints
+    mapping: Ints
     choice: Ints
     options: list[list[_Options]]
 
@@ -73,18 +73,18 @@ class _Layer:
 class _Search:
     """What stays the same from step to step; ``scale`` and ``ticks`` make costs and times whole."""
 
-    def __init__(self, instance: Instance, objective: Objective, most: Fraction | None) -> None:
-        self.instance, self.objective = instance, objective
-        machine = instance.machine
+    def __init__(self, problem: Problem, objective: Objective, most: Fraction | None) -> None:
+        self.problem, self.objective = problem, objective
+        machine = problem.machine
         self.banks = len(machine.banks)
         store = machine.page_bytes if objective.cycle == 0 else 1
-        self.rules = Rules(instance, "page", store)
+        self.rules = Rules(problem, "page", store)
         self.read_weight = objective.bank_read_byte or (Fraction(0),) * self.banks
         self.write_weight = objective.bank_write_byte or (Fraction(0),) * self.banks
         shares = [
-            _shares(instance, step, mode)
-            for step, operation in enumerate(instance.operations)
-            for mode in operation.modes
+            _shares(problem, step, mapping)
+            for step, operation in enumerate(problem.operations)
+            for mapping in operation.mappings
         ]
         parts = lcm(*(share.denominator for row in shares for pair in row for share in pair))
         weights = lcm(
@@ -104,23 +104,23 @@ class _Search:
 
     def dma(self, size: int) -> int:
         """Cycles of one command."""
-        machine = self.instance.machine
+        machine = self.problem.machine
         busy = -(-size * machine.clock_hz // machine.dram_bytes_per_s)
         return machine.dma_setup_cycles + busy if size else 0
 
 
 @dataclass(frozen=True)
 class _Here:
-    """A step in one of its modes."""
+    """A step in one of its mappings."""
 
     search: _Search
     step: int
     number: int
-    mode: Mode
+    mapping: OpMapping
 
 
 def exact(
-    instance: Instance, objective: Objective, *, at_most: Fraction | None = None
+    problem: Problem, objective: Objective, *, at_most: Fraction | None = None
 ) -> Optimum | None:
     """Return the optimum in pages; stores by pages where time costs nothing, else by bytes.
 
@@ -129,42 +129,47 @@ def exact(
     Raises
     ------
     TooLargeError
-        The instance has too many choices.
+        The problem has too many choices.
     """
-    search = _Search(instance, objective, at_most)
-    count = len(instance.tensors)
-    places = [[Place(one.start(instance, tensor), ())] for tensor in range(count)]
+    search = _Search(problem, objective, at_most)
+    count = len(problem.tensors)
+    places = [[Place(one.start(problem, tensor), ())] for tensor in range(count)]
     joint, value = np.zeros((1, count), np.int64), np.zeros(1, np.int64)
     layers: list[_Layer] = []
-    for step in range(len(instance.operations)):
+    for step in range(len(problem.operations)):
         layer = _advance(search, step, places, joint, value)
         layers.append(layer)
         places, joint, value = layer.places, layer.joint, layer.value
     good = np.ones(value.size, bool)
     for tensor in range(count):
-        ended = [one.finished(instance, tensor, place.state) for place in places[tensor]]
+        ended = [one.finished(problem, tensor, place.state) for place in places[tensor]]
         good &= np.array(ended, bool)[joint[:, tensor]]
     if not good.any():
         return None
     at = int(np.flatnonzero(good)[np.argmin(value[good])])
     best = Fraction(int(value[at]), search.scale)
     steps: list[tuple[Choice, ...]] = []
-    modes: list[int] = []
+    mappings: list[int] = []
     for layer in reversed(layers):
-        mode = int(layer.mode[at])
-        chosen = zip(layer.options[mode], layer.choice[at].tolist(), strict=True)
+        mapping = int(layer.mapping[at])
+        chosen = zip(layer.options[mapping], layer.choice[at].tolist(), strict=True)
         steps.append(tuple(options.taken[choice] for options, choice in chosen))
-        modes.append(mode)
+        mappings.append(mapping)
         at = int(layer.old[at])
-    return Optimum(value=best, plan=plan_of(instance, tuple(steps[::-1]), modes[::-1]))
+    return Optimum(
+        value=best, residency_plan=residency_plan_of(problem, tuple(steps[::-1]), mappings[::-1])
+    )
 
 
 def _advance(
     search: _Search, step: int, places: list[list[Place]], joint: Ints, value: Ints
 ) -> _Layer:
-    """Try every choice of every joint place in every mode; keep the cheapest into each new one."""
-    modes = search.instance.operations[step].modes
-    ways = [_Here(search, step, number, mode) for number, mode in enumerate(modes)]
+    """Try every choice of every joint place in every mapping.
+
+    Keep the cheapest into each new one.
+    """
+    mappings = search.problem.operations[step].mappings
+    ways = [_Here(search, step, number, mapping) for number, mapping in enumerate(mappings)]
     options = _numbered(
         [[_options(here, tensor, own) for tensor, own in enumerate(places)] for here in ways]
     )
@@ -186,14 +191,14 @@ def _advance(
         joint=new,
         value=table[1],
         old=table[2],
-        mode=table[3],
+        mapping=table[3],
         choice=table[4:].T,
         options=options,
     )
 
 
 def _numbered(options: list[list[_Options]]) -> list[list[_Options]]:
-    """Give the places after a step the same numbers in all modes."""
+    """Give the places after a step the same numbers in all mappings."""
     count = len(options[0])
     after = [sorted({p for each in options for p in each[t].places}) for t in range(count)]
     number = [{place: k for k, place in enumerate(own)} for own in after]
@@ -221,10 +226,10 @@ def _chunks(options: list[_Options], joint: Ints) -> Iterator[Ints]:
 
 
 def _tried(here: _Here, options: list[_Options], joint: Ints, value: Ints, rows: Ints) -> Ints:
-    """Return (4 + t, k): key of the new joint place, value, old joint place, mode, choices."""
-    search, machine, banks = here.search, here.search.instance.machine, here.search.banks
+    """Return (4 + t, k): key of the new joint place, value, old joint place, mapping, choices."""
+    search, machine, banks = here.search, here.search.problem.machine, here.search.banks
     room = np.array(machine.bank_pages)
-    left = sum(machine.bank_pages) + (-here.mode.scratch_bytes // machine.page_bytes)
+    left = sum(machine.bank_pages) + (-here.mapping.scratch_bytes // machine.page_bytes)
     at, total = rows, np.zeros((rows.size, 2 * banks + 5), np.int64)
     key, picked = np.zeros(rows.size, np.int64), np.zeros((0, rows.size), np.int64)
     for tensor, own in enumerate(options):
@@ -260,26 +265,26 @@ def _cheapest(columns: Ints) -> Ints:
 
 def _cost(here: _Here, total: Ints) -> Ints:
     """What a step adds to the objective (R6, energy), times ``scale``."""
-    search, mode = here.search, here.mode
+    search, mapping = here.search, here.mapping
     objective, banks = search.objective, search.banks
-    operation = search.instance.operations[here.step]
-    loose_read = 0 if operation.reads else mode.spm_read_bytes
-    loose_write = 0 if operation.writes else mode.spm_write_bytes
+    operation = search.problem.operations[here.step]
+    loose_read = 0 if operation.reads else mapping.spm_read_bytes
+    loose_write = 0 if operation.writes else mapping.spm_write_bytes
     busy = total[:, banks : 2 * banks].copy()
     busy[:, 0] += int(
         search.ticks * (search.read_time[0] * loose_read + search.write_time[0] * loose_write)
     )
     busiest = (-(-busy // search.ticks)).max(axis=1, initial=0)
     cost, inward, outward, before, after = total[:, 2 * banks :].T
-    alone = before + np.maximum(mode.compute_cycles, busiest) + after
-    if search.instance.machine.duplex:
+    alone = before + np.maximum(mapping.compute_cycles, busiest) + after
+    if search.problem.machine.duplex:
         channels = np.maximum(inward + after, before + outward)
     else:
         channels = inward + outward
     fixed = search.read_weight[0] * loose_read + search.write_weight[0] * loose_write
-    fixed += objective.mac * mode.macs
-    fixed += objective.spm_read_byte * mode.spm_read_bytes
-    fixed += objective.spm_write_byte * mode.spm_write_bytes
+    fixed += objective.mac * mapping.macs
+    fixed += objective.spm_read_byte * mapping.spm_read_bytes
+    fixed += objective.spm_write_byte * mapping.spm_write_bytes
     cycle = int(objective.cycle * search.scale)
     result: Ints = cost + int(fixed * search.scale) + cycle * np.maximum(channels, alone)
     return result
@@ -287,13 +292,13 @@ def _cost(here: _Here, total: Ints) -> Ints:
 
 def _options(here: _Here, tensor: int, places: list[Place]) -> _Options:
     """All choices of a tensor, from each of its places."""
-    search, step, mode = here.search, here.step, here.mode
-    operation = search.instance.operations[step]
+    search, step, mapping = here.search, here.step, here.mapping
+    operation = search.problem.operations[step]
     operand = None
     if tensor in operation.tensors:
-        operand = mode.operands[operation.tensors.index(tensor)]
-    share = _shares(search.instance, step, mode)[tensor]
-    page = search.instance.machine.page_bytes
+        operand = mapping.operands[operation.tensors.index(tensor)]
+    share = _shares(search.problem, step, mapping)[tensor]
+    page = search.problem.machine.page_bytes
     taken: list[Choice] = []
     counts, after, columns = [], [], []
     for place in places:
@@ -336,8 +341,8 @@ def _columns(
             read, write, search.read_time, search.write_time, strict=True
         )
     ]
-    firm = operand is not None and operand.stationary
-    result = tensor in search.instance.operations[here.step].writes
+    firm = operand is not None and operand.required_resident
+    result = tensor in search.problem.operations[here.step].writes
     load, store = search.dma(move.load), search.dma(move.store)
     whole = [*busy, cost * search.scale]
     assert all(number == int(number) for number in whole)
@@ -355,10 +360,10 @@ def _bank_bytes(
     here: _Here, tensor: int, choice: Choice, share: tuple[Fraction, Fraction]
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Bytes that each bank reads and writes for a tensor: byte by byte, each touch of each."""
-    search, move, page = here.search, choice.move, here.search.instance.machine.page_bytes
-    size = search.instance.tensors[tensor].size_bytes
+    search, move, page = here.search, choice.move, here.search.problem.machine.page_bytes
+    size = search.problem.tensors[tensor].size_bytes
     read, write = ([Fraction(0)] * search.banks for _ in range(2))
-    written = tensor in search.instance.operations[here.step].writes
+    written = tensor in search.problem.operations[here.step].writes
     top = move.resident if written else size - move.old.valid
     loaded = range(move.resident - move.load, move.resident)
     for byte in range(size):
@@ -378,19 +383,19 @@ def _bank_bytes(
     return read, write
 
 
-def _shares(instance: Instance, step: int, mode: Mode) -> list[tuple[Fraction, Fraction]]:
+def _shares(problem: Problem, step: int, mapping: OpMapping) -> list[tuple[Fraction, Fraction]]:
     """Bytes read and written per byte of each tensor by an operation."""
-    operation = instance.operations[step]
-    sizes = [tensor.size_bytes for tensor in instance.tensors]
-    passes = {t: o.passes for t, o in zip(operation.tensors, mode.operands, strict=True)}
-    reads = sum(sizes[t] * passes[t] for t in operation.reads)
+    operation = problem.operations[step]
+    sizes = [tensor.size_bytes for tensor in problem.tensors]
+    fetches = {t: o.fetches for t, o in zip(operation.tensors, mapping.operands, strict=True)}
+    reads = sum(sizes[t] * fetches[t] for t in operation.reads)
     writes = sum(sizes[t] for t in operation.writes)
     return [
         (
-            Fraction(mode.spm_read_bytes * passes[t], reads)
+            Fraction(mapping.spm_read_bytes * fetches[t], reads)
             if t in operation.reads
             else Fraction(0),
-            Fraction(mode.spm_write_bytes, writes) if t in operation.writes else Fraction(0),
+            Fraction(mapping.spm_write_bytes, writes) if t in operation.writes else Fraction(0),
         )
         for t in range(len(sizes))
     ]

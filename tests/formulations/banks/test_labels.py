@@ -8,13 +8,13 @@ import pytest
 
 from formulations.residency.banks import labels
 from formulations.residency.banks.choices import Layouts
-from formulations.residency.banks.labels import cheapest, few
+from formulations.residency.banks.labels import cheapest, is_small
 from formulations.residency.banks.relaxation import Relaxation
-from formulations.residency.banks.schedule import merged
-from formulations.residency.banks.value import plan_value
+from formulations.residency.banks.schedule import merge
+from formulations.residency.banks.value import residency_plan_value
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.solving import solve
@@ -27,26 +27,28 @@ from tests.thorough import share, some
 SEEDS = [seed for seed, known in enumerate(references()[:60]) if known.optimum is not None]
 
 
-def searched(instance: Instance, objective: Objective, below: float) -> Relaxation:
+def searched(problem: Problem, objective: Objective, below: float) -> Relaxation:
     request = Request(objective=objective, threads=1)
-    relaxation = Relaxation(instance, request, fitting_timeline(instance))
+    relaxation = Relaxation(problem, request, fitting_timeline(problem))
     relaxation.run(request)
     return relaxation
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_it_finds_the_optimum_and_nothing_below(seed: int) -> None:
-    instance, objective = campaign_case(seed)
+    problem, objective = campaign_case(seed)
     best = references()[seed].optimum
     assert best is not None
     request = Request(objective=objective, threads=1)
-    prices = searched(instance, objective, 0.0).prices
-    plan = cheapest(instance, request, prices, 2 * float(best) + 1e-15)
-    assert plan is not None
-    totals = require_legal(instance, assemble(instance, plan)).totals
+    duals = searched(problem, objective, 0.0).duals
+    residency_plan = cheapest(problem, request, duals, 2 * float(best) + 1e-15)
+    assert residency_plan is not None
+    totals = require_legal(problem, assemble(problem, residency_plan)).totals
     assert totals is not None
-    assert totals.value(objective) == plan_value(instance, plan, objective) == best
-    assert cheapest(instance, request, prices, float(best)) is None
+    assert (
+        totals.value(objective) == residency_plan_value(problem, residency_plan, objective) == best
+    )
+    assert cheapest(problem, request, duals, float(best)) is None
 
 
 def test_few_labels_give_a_legal_schedule_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,15 +56,15 @@ def test_few_labels_give_a_legal_schedule_too(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(labels, "_ROWS", 10)
     found = missed = 0
     for seed in SEEDS[:30]:
-        instance, objective = campaign_case(seed)
+        problem, objective = campaign_case(seed)
         known = references()[seed]
         assert known.optimum is not None
         request = Request(objective=objective, threads=1)
-        prices = searched(instance, objective, 0.0).prices
-        plan = cheapest(instance, request, prices, 2 * float(known.random) + 1e-15)
-        if plan is None:
+        duals = searched(problem, objective, 0.0).duals
+        residency_plan = cheapest(problem, request, duals, 2 * float(known.random) + 1e-15)
+        if residency_plan is None:
             continue
-        totals = require_legal(instance, assemble(instance, plan)).totals
+        totals = require_legal(problem, assemble(problem, residency_plan)).totals
         assert totals is not None
         assert totals.value(objective) >= known.optimum
         found, missed = found + 1, missed + (totals.value(objective) > known.optimum)
@@ -89,32 +91,32 @@ def test_many_pages_lie_in_two_runs_at_most(banks: int) -> None:
 
 
 def test_it_is_for_few_tensors_of_few_pages_and_ends_in_time() -> None:
-    instance, objective = campaign_case(0)
-    assert few(instance)
-    tensor = replace(instance.tensors[0], size_bytes=9 * instance.machine.page_bytes)
-    assert not few(replace(instance, tensors=(tensor, *instance.tensors[1:])))
-    prices = searched(instance, objective, 0.0).prices
+    problem, objective = campaign_case(0)
+    assert is_small(problem)
+    tensor = replace(problem.tensors[0], size_bytes=9 * problem.machine.page_bytes)
+    assert not is_small(replace(problem, tensors=(tensor, *problem.tensors[1:])))
+    duals = searched(problem, objective, 0.0).duals
     late = Request(objective=objective, time_limit_s=0.0, started=time.monotonic() - 1)
-    assert cheapest(instance, late, prices, 1.0) is None
+    assert cheapest(problem, late, duals, 1.0) is None
 
 
 def test_no_plan_of_one_bank_is_better() -> None:
     tried = better = 0
     for seed in some(range(16)):
-        instance, objective = campaign_case(seed)
-        edges = [0, *accumulate(instance.machine.bank_pages)]
-        found = solve(instance, "banks", Request(objective=objective, threads=1))
+        problem, objective = campaign_case(seed)
+        edges = [0, *accumulate(problem.machine.bank_pages)]
+        found = solve(problem, "banks", Request(objective=objective, threads=1))
         assert found.value is not None
-        for bank, pages in enumerate(instance.machine.bank_pages):
-            size = pages * instance.machine.page_bytes
-            uniform = replace(instance.machine, spm_bytes=size, banks=())
-            weights = merged(objective, instance.machine.banks)
-            alone = replace(instance, machine=uniform)
-            own = solve(alone, "page", Request(objective=weights, threads=1)).schedule
+        for bank, pages in enumerate(problem.machine.bank_pages):
+            size = pages * problem.machine.page_bytes
+            uniform = replace(problem.machine, spm_bytes=size, banks=())
+            weights = merge(objective, problem.machine.banks)
+            alone = replace(problem, machine=uniform)
+            own = solve(alone, "residency", Request(objective=weights, threads=1)).schedule
             if own is None:
                 continue
             places = replace(own.placements, spm_page=own.placements.spm_page + edges[bank])
-            totals = require_legal(instance, replace(own, placements=places)).totals
+            totals = require_legal(problem, replace(own, placements=places)).totals
             assert totals is not None
             assert found.value <= totals.value(objective), (seed, bank)
             tried, better = tried + 1, better + (found.value < totals.value(objective))

@@ -6,28 +6,28 @@ import numpy as np
 import pytest
 
 from formulations.residency.banks.cells import ChosenCells, Field
+from formulations.residency.banks.duals import BankMultipliers, certificate
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.network import BankNetwork
 from formulations.residency.banks.paths import Paths, promising
-from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.program import BankProgram
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverResult
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.table import Bools
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.timeline import relax_timeline
 from spmopt.verifier import bound
 from tests.banked import alone, banked
 from tests.formulations.plain.model import solve_plain
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 OBJECTIVES = ("time", "traffic", "energy")
 NEAR = 1e-6
 
 
-def facts_of(instance: Instance, objective: Objective) -> BankCoefficients:
-    return BankCoefficients(instance, relaxed_timeline(instance), objective, relaxed=True)
+def facts_of(problem: Problem, objective: Objective) -> BankCoefficients:
+    return BankCoefficients(problem, relax_timeline(problem), objective, relaxed=True)
 
 
 def solved(
@@ -40,15 +40,15 @@ def solved(
 
 
 def proved(
-    instance: Instance, objective: Objective, facts: BankCoefficients, prices: BankMultipliers
+    problem: Problem, objective: Objective, facts: BankCoefficients, duals: BankMultipliers
 ) -> float:
-    return float(bound(instance, certificate(instance, objective, facts, prices)))
+    return float(bound(problem, certificate(problem, objective, facts, duals)))
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_one_bank_is_a_uniform_scratchpad(name: str) -> None:
     for seed in range(25):
-        uniform, one = alone(random_instance(seed, duplex=True))
+        uniform, one = alone(random_problem(seed, duplex=True))
         objective = objective_named(name, one.machine)
         facts = facts_of(one, objective)
         built, answer = solved(facts, Field(facts.line))
@@ -58,46 +58,46 @@ def test_one_bank_is_a_uniform_scratchpad(name: str) -> None:
 
 @pytest.mark.parametrize("ports", [False, True])
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_its_prices_prove_its_value(name: str, ports: bool) -> None:
+def test_its_duals_prove_its_value(name: str, ports: bool) -> None:
     """By strong duality, though the verifier's bound knows no program and no cells."""
     for seed in range(25):
-        instance = banked(seed, banks=2 + seed % 2, ports=ports, duplex=True)
-        objective = objective_named(name, instance.machine)
-        facts = facts_of(instance, objective)
+        problem = banked(seed, banks=2 + seed % 2, ports=ports, duplex=True)
+        objective = objective_named(name, problem.machine)
+        facts = facts_of(problem, objective)
         built, answer = solved(facts, Field(facts.line))
-        prices = built.multipliers(answer)
+        duals = built.multipliers(answer)
         value = built.value(answer)
-        assert proved(instance, objective, facts, prices) == pytest.approx(value, rel=NEAR), seed
+        assert proved(problem, objective, facts, duals) == pytest.approx(value, rel=NEAR), seed
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_any_prices_prove_the_same_here_and_there(seed: int) -> None:
+def test_any_duals_prove_the_same_here_and_there(seed: int) -> None:
     """Paths in floating point, and in the verifier's integers, which are no larger."""
-    instance = banked(seed, ports=seed % 2 == 0, duplex=True, max_passes=2)
-    objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
-    facts = facts_of(instance, objective)
+    problem = banked(seed, ports=seed % 2 == 0, duplex=True, max_fetches=2)
+    objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
+    facts = facts_of(problem, objective)
     generator = np.random.default_rng(seed)
-    unit = facts.byte_price
+    unit = facts.byte_dual
     shape = (facts.bank_count, facts.line.steps)
-    prices = BankMultipliers.legal(
+    duals = BankMultipliers.legal(
         facts,
         hold=unit * generator.random(shape),
         load=unit * generator.random(shape[1]),
         store=unit * generator.random(shape[1]),
         port=unit * generator.random(shape) * facts.ported[:, None],
     )
-    exact = proved(instance, objective, facts, prices)
-    found = Paths(facts, prices).bound
-    size = abs(found) + float(prices.hold.sum(axis=1) @ facts.capacity_bytes)
+    exact = proved(problem, objective, facts, duals)
+    found = Paths(facts, duals).bound
+    size = abs(found) + float(duals.hold.sum(axis=1) @ facts.capacity_bytes)
     assert exact <= found + 1e-9 * size
     assert exact == pytest.approx(found, abs=1e-9 * size)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -> None:
-    instance = banked(seed, max_operations=7, max_tensors=5)
-    objective = objective_named("time", instance.machine)
-    facts = facts_of(instance, objective)
+    problem = banked(seed, max_operations=7, max_tensors=5)
+    objective = objective_named("time", problem.machine)
+    facts = facts_of(problem, objective)
     field = Field(facts.line)
     built, answer = solved(facts, field)
     least = built.value(answer)
@@ -108,7 +108,7 @@ def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -
         values.append(built.value(answer))
         priced = Paths(facts, built.multipliers(answer))
         assert priced.bound <= least * (1 + NEAR)
-        chosen = chosen | promising(field, priced, chosen, facts.byte_price)
+        chosen = chosen | promising(field, priced, chosen, facts.byte_dual)
     assert min(values) >= least * (1 - NEAR)
     assert values == sorted(values, reverse=True) or max(np.diff(values)) <= NEAR * least
     assert values[-1] == pytest.approx(least, rel=NEAR)
@@ -116,16 +116,16 @@ def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -
 
 def test_larger_banks_cost_no_more() -> None:
     for seed in range(10):
-        instance = banked(seed)
-        objective = objective_named("traffic", instance.machine)
-        machine = instance.machine
+        problem = banked(seed)
+        objective = objective_named("traffic", problem.machine)
+        machine = problem.machine
         banks = tuple(
             replace(bank, spm_bytes=bank.spm_bytes + machine.page_bytes) for bank in machine.banks
         )
         size = sum(bank.spm_bytes for bank in banks)
-        larger = replace(instance, machine=replace(machine, spm_bytes=size, banks=banks))
+        larger = replace(problem, machine=replace(machine, spm_bytes=size, banks=banks))
         values = []
-        for case in (instance, larger):
+        for case in (problem, larger):
             facts = facts_of(case, objective)
             built, answer = solved(facts, Field(facts.line))
             values.append(built.value(answer))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from tests.banked import banked
@@ -19,7 +19,7 @@ from tests.thorough import share, some
 from tests.verifier.test_retention import forgetting
 
 
-def case(seed: int, objective: str, *, ports: bool) -> tuple[Instance, Instance]:
+def case(seed: int, objective: str, *, ports: bool) -> tuple[Problem, Problem]:
     """Banks of which the cheapest forgets within the time of the whole schedule; and as before."""
     plain = banked(seed, ports=ports, **TINY)
     goal = objective_named(objective, plain.machine)
@@ -27,23 +27,23 @@ def case(seed: int, objective: str, *, ports: bool) -> tuple[Instance, Instance]
     assert totals is not None
     limit = int(np.random.default_rng(seed).integers(1, max(2, totals.makespan_cycles)))
     banks = plain.machine.banks
-    prices = [bank.read_pj_per_byte + bank.write_pj_per_byte for bank in banks]
-    cheapest = int(np.argmin(prices))
+    duals = [bank.read_pj_per_byte + bank.write_pj_per_byte for bank in banks]
+    cheapest = int(np.argmin(duals))
     limits = [limit if bank == cheapest else None for bank in range(len(banks))]
     return forgetting(plain, *limits), plain
 
 
 @pytest.mark.parametrize(("name", "ports"), [("energy", False), ("time", True)])
 def test_bound_optimum_and_schedule_are_in_this_order(name: str, ports: bool) -> None:
-    """``unknown`` is honest: what is stationary may need a bank that forgets."""
+    """``unknown`` is honest: what is required-resident may need a bank that forgets."""
     hit = tried = dearer = 0
     for seed in some(range(24)):
-        instance, plain = case(seed, name, ports=ports)
-        if len(instance.machine.banks) < 2:
+        problem, plain = case(seed, name, ports=ports)
+        if len(problem.machine.banks) < 2:
             continue
-        objective = objective_named(name, instance.machine)
-        best, free = optimum(instance, objective), optimum(plain, objective)
-        found = solve(instance, "banks", Request(objective=objective, threads=1))
+        objective = objective_named(name, problem.machine)
+        best, free = optimum(problem, objective), optimum(plain, objective)
+        found = solve(problem, "banks", Request(objective=objective, threads=1))
         assert free is not None
         assert found.bound is not None
         if best is None:
@@ -62,10 +62,10 @@ def test_bound_optimum_and_schedule_are_in_this_order(name: str, ports: bool) ->
 
 
 def test_policies_do_not_know_it() -> None:
-    instance, _ = case(1, "energy", ports=False)
-    objective = objective_named("energy", instance.machine)
+    problem, _ = case(1, "energy", ports=False)
+    objective = objective_named("energy", problem.machine)
     with pytest.raises(InputError, match=r"belady: knows no retention; use banks, fluid$"):
-        solve(instance, "belady", Request(objective=objective))
+        solve(problem, "belady", Request(objective=objective))
 
 
 def test_what_lasts_for_ever_changes_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Scheduler ``banks`` as a whole: moves that pay, choices of plans, limits, errors."""
+"""Scheduler ``banks`` as a whole: moves that pay, choices of residency plans, limits, errors."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +16,7 @@ from formulations.residency.banks.segments import PageSegments
 from formulations.solver.highs import solve_within
 from formulations.solver.program import Program, SolverResult
 from spmopt.assemble import assemble
-from spmopt.assemble.cost import plan_cost
+from spmopt.assemble.cost import residency_plan_cost
 from spmopt.core.errors import InputError
 from spmopt.core.objective import energy_objective, objective_named
 from spmopt.core.result import Status
@@ -25,14 +25,14 @@ from spmopt.core.timeline import timeline
 from spmopt.solving import compare, solve
 from spmopt.verifier import require_legal
 from tests.banked import banked
-from tests.banks_by_hand import ENERGY_PJ, instance
+from tests.banks_by_hand import ENERGY_PJ, problem
 from tests.formulations.banks.brute_force import optimum
 from tests.tiny import Op, tiny
-from tests.verifier.random_plans import random_plan
+from tests.verifier.random_plans import random_residency_plan
 
 
 def test_a_tensor_moves_where_that_is_the_optimum() -> None:
-    case = instance()
+    case = problem()
     objective = energy_objective(case.machine)
     best = optimum(case, objective)
     assert best is not None
@@ -48,13 +48,15 @@ def test_a_tensor_moves_where_that_is_the_optimum() -> None:
 def test_a_plan_with_its_banks_costs_what_the_program_says(seed: int) -> None:
     case = banked(seed, banks=3, ports=seed % 2 == 0, duplex=True, aligned=seed % 3 == 0)
     objective = objective_named("energy", case.machine)
-    plan = random_plan(case, np.random.default_rng(seed), False)
-    line = timeline(case, plan.steps)
+    residency_plan = random_residency_plan(case, np.random.default_rng(seed), False)
+    line = timeline(case, residency_plan.steps)
     facts = BankCoefficients(case, line, objective, relaxed=False)
-    cost = plan_cost(case.machine, line, plan)
-    chosen = assign(facts, plan, cost, Request(objective=objective))
+    cost = residency_plan_cost(case.machine, line, residency_plan)
+    chosen = assign(facts, residency_plan, cost, Request(objective=objective))
     assert chosen is not None
-    totals = require_legal(case, assemble(case, replace(plan, banks=bank_rows(chosen)))).totals
+    totals = require_legal(
+        case, assemble(case, replace(residency_plan, banks=bank_rows(chosen)))
+    ).totals
     assert totals is not None
     value = chosen.value + facts.constant - _twice(facts)
     value += facts.in_byte * cost.dram_in_bytes + facts.out_byte * cost.dram_out_bytes
@@ -76,13 +78,13 @@ def _twice(facts: BankCoefficients) -> float:
 @pytest.mark.parametrize("seed", range(20))
 def test_stays_cover_the_residency(seed: int) -> None:
     case = banked(seed, max_operations=6)
-    plan = random_plan(case, np.random.default_rng(seed), False)
-    line = timeline(case, plan.steps)
+    residency_plan = random_residency_plan(case, np.random.default_rng(seed), False)
+    line = timeline(case, residency_plan.steps)
     objective = objective_named("energy", case.machine)
-    found = PageSegments(BankCoefficients(case, line, objective, relaxed=False), plan)
+    found = PageSegments(BankCoefficients(case, line, objective, relaxed=False), residency_plan)
     page = case.machine.page_bytes
     wanted = np.zeros((len(case.tensors), line.steps, 4), np.int64)
-    rows = plan.residency
+    rows = residency_plan.residency
     for tensor, begin, end, size in zip(
         rows.tensor, rows.begin, rows.end, rows.size_bytes, strict=True
     ):
@@ -107,17 +109,17 @@ def test_never_worse_than_its_starts_even_without_time() -> None:
 
 def test_banks_are_chosen_for_plans_of_all_banks_of_each_and_of_the_relaxation() -> None:
     told: list[str] = []
-    objective = energy_objective(instance().machine)
+    objective = energy_objective(problem().machine)
     request = Request(objective=objective, report=lambda message, _: told.append(message))
-    assert schedule(instance(), request).plan is not None
+    assert schedule(problem(), request).residency_plan is not None
     assert [line for line in told if "plan" in line] == [
-        f"banks of plan {number} of 4" for number in range(1, 5)
+        f"banks of residency plan {number} of 4" for number in range(1, 5)
     ]
 
 
 def test_several_modes_run_in_the_first_that_fits() -> None:
     for seed in range(4):
-        case = banked(seed, max_modes=3)
+        case = banked(seed, max_mappings=3)
         found = solve(case, "banks", Request(objective=objective_named("time", case.machine)))
         assert found.verified
         assert found.bound is not None
@@ -134,7 +136,7 @@ def test_the_bound_alone_is_that_of_the_schedule() -> None:
 
 def test_other_schedulers_say_who_knows_banks() -> None:
     case = banked(1)
-    for name in ("page", "whole", "contiguous"):
+    for name in ("residency", "whole", "contiguous"):
         with pytest.raises(InputError, match="knows no banks; use banks, fluid"):
             solve(case, name, Request())
     uniform = tiny({"a": (4, "in")}, [Op(reads="a")], spm=8)
@@ -143,8 +145,8 @@ def test_other_schedulers_say_who_knows_banks() -> None:
 
 
 def test_what_does_not_fit_is_infeasible() -> None:
-    case = tiny({"a": (40, "in")}, [Op(reads="a", stationary="a")], spm=8)
-    bank = instance().machine.banks
+    case = tiny({"a": (40, "in")}, [Op(reads="a", required_resident="a")], spm=8)
+    bank = problem().machine.banks
     small = replace(case, machine=replace(case.machine, banks=bank))
     found = solve(small, "banks", Request())
     assert found.status is Status.INFEASIBLE
@@ -157,13 +159,13 @@ def test_a_solution_that_breaks_rows_gives_no_banks(monkeypatch: pytest.MonkeyPa
         found = solve_within(program, request, **more)
         return replace(found, feasible=program.integer is None)
 
-    case = instance()
+    case = problem()
     objective = energy_objective(case.machine)
     request = Request(objective=objective)
-    plan = random_plan(case, np.random.default_rng(0), False)
-    line = timeline(case, plan.steps)
+    residency_plan = random_residency_plan(case, np.random.default_rng(0), False)
+    line = timeline(case, residency_plan.steps)
     facts = BankCoefficients(case, line, objective, relaxed=False)
-    cost = plan_cost(case.machine, line, plan)
-    assert assign(facts, plan, cost, request) is not None
+    cost = residency_plan_cost(case.machine, line, residency_plan)
+    assert assign(facts, residency_plan, cost, request) is not None
     monkeypatch.setattr(assigning, "solve_within", late)
-    assert assign(facts, plan, cost, request) is None
+    assert assign(facts, residency_plan, cost, request) is None

@@ -1,4 +1,4 @@
-"""Prices window by window: they prove what the verifier says, never less than before."""
+"""Dual values window by window: they prove the verdict of the verifier, never less than before."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 
 from formulations.residency.banks import relaxation as relaxing
 from formulations.residency.banks import windows as windowed
-from formulations.residency.banks.cells import Border
+from formulations.residency.banks.cells import Boundary
+from formulations.residency.banks.duals import BankMultipliers, certificate
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.first_fit import first_fit
 from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.paths import Paths, ends
-from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.relaxation import Relaxation
 from formulations.residency.banks.windows import Windows
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import fitting_timeline, relaxed_timeline
+from spmopt.core.timeline import fitting_timeline, relax_timeline
 from spmopt.solving import solve
 from spmopt.verifier import bound, verify
 from tests.banked import banked
@@ -43,8 +43,8 @@ def _all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relaxing, "_MOST_STATES", -1)
 
 
-def case(seed: int) -> tuple[Instance, Objective, BankCoefficients]:
-    instance = banked(
+def case(seed: int) -> tuple[Problem, Objective, BankCoefficients]:
+    problem = banked(
         seed,
         banks=2 + seed % 2,
         ports=seed % 2 == 0,
@@ -52,17 +52,17 @@ def case(seed: int) -> tuple[Instance, Objective, BankCoefficients]:
         max_operations=16,
         max_tensors=7,
     )
-    objective = objective_named(("time", "energy", "traffic")[seed % 3], instance.machine)
-    facts = BankCoefficients(instance, relaxed_timeline(instance), objective, relaxed=True)
-    return instance, objective, facts
+    objective = objective_named(("time", "energy", "traffic")[seed % 3], problem.machine)
+    facts = BankCoefficients(problem, relax_timeline(problem), objective, relaxed=True)
+    return problem, objective, facts
 
 
-def random_prices(facts: BankCoefficients, seed: int) -> BankMultipliers:
+def random_duals(facts: BankCoefficients, seed: int) -> BankMultipliers:
     generator = np.random.default_rng(seed)
     shape = (facts.bank_count, facts.line.steps)
     return BankMultipliers.legal(
         facts,
-        hold=generator.random(shape) * facts.byte_price / 4,
+        hold=generator.random(shape) * facts.byte_dual / 4,
         load=generator.random(shape[1]) * facts.byte_time,
         store=generator.random(shape[1]) * facts.byte_time,
         port=generator.random(shape) * facts.byte_time,
@@ -72,9 +72,9 @@ def random_prices(facts: BankCoefficients, seed: int) -> BankMultipliers:
 @pytest.mark.parametrize("seed", range(25))
 def test_a_walk_proves_what_the_table_of_all_states_does(seed: int) -> None:
     _, _, facts = case(seed)
-    prices, windows = random_prices(facts, seed), Windows(facts)
-    table = Paths(facts, prices)
-    walk = windows.walk(prices, list(range(1, facts.line.steps)))
+    duals, windows = random_duals(facts, seed), Windows(facts)
+    table = Paths(facts, duals)
+    walk = windows.walk(duals, list(range(1, facts.line.steps)))
     assert walk.bound == pytest.approx(table.bound, rel=1e-9, abs=1e-25)
     spans = windows.spans
     for step, back in walk.back.items():
@@ -83,37 +83,37 @@ def test_a_walk_proves_what_the_table_of_all_states_does(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_windows_add_up_to_what_all_prices_prove(seed: int) -> None:
+def test_windows_add_up_to_what_all_duals_prove(seed: int) -> None:
     """Each window says so of all steps, less what is fixed of the others."""
     _, _, facts = case(seed)
-    prices, windows = random_prices(facts, seed), Windows(facts)
-    whole, end = Paths(facts, prices), ends(facts)
-    borders = windows.borders(0.0)
-    back = windows.walk(prices, borders).back
-    for begin, stop in pairwise(borders):
-        border = Border(whole.ahead[begin], back.get(stop, end.back))
-        window = windowed._Window(facts, windows.spans, (begin, stop), border)
-        own = Paths(window._facts, prices.within(begin, stop), window._border)
+    duals, windows = random_duals(facts, seed), Windows(facts)
+    whole, end = Paths(facts, duals), ends(facts)
+    boundaries = windows.boundaries(0.0)
+    back = windows.walk(duals, boundaries).back
+    for begin, stop in pairwise(boundaries):
+        boundary = Boundary(whole.ahead[begin], back.get(stop, end.back))
+        window = windowed._Window(facts, windows.spans, (begin, stop), boundary)
+        own = Paths(window._facts, duals.within(begin, stop), window._boundary)
         assert np.allclose(own.ahead[-1], whole.ahead[stop][:, window.own], atol=1e-25)
         assert np.allclose(own.back[0], whole.back[begin][:, window.own], atol=1e-25)
 
 
 @pytest.mark.parametrize("seed", some(range(25)))
 def test_sweeps_never_lose_and_end_at_most_at_the_whole_program(seed: int) -> None:
-    instance, objective, facts = case(seed)
+    problem, objective, facts = case(seed)
     request = Request(objective=objective)
-    whole = Relaxation(instance, request, fitting_timeline(instance))
+    whole = Relaxation(problem, request, fitting_timeline(problem))
     whole.run(request)
-    windows, prices = Windows(facts), random_prices(facts, seed)
-    values = [windows.walk(prices, []).bound]
+    windows, duals = Windows(facts), random_duals(facts, seed)
+    values = [windows.walk(duals, []).bound]
     for number in some(range(4)):
-        prices, _ = windows.sweep(prices, request, facts.byte_price, number % 2 / 2)
-        values.append(windows.walk(prices, []).bound)
+        duals, _ = windows.sweep(duals, request, facts.byte_dual, number % 2 / 2)
+        values.append(windows.walk(duals, []).bound)
         assert values[-1] >= values[-2] - 1e-9 * abs(values[-2])
     assert values[-1] <= whole.bound * (1 + NEAR) + 1e-20
-    if len(windows.borders(0.0)) == 2:
+    if len(windows.boundaries(0.0)) == 2:
         assert values[-1] == pytest.approx(whole.bound, rel=1e-5, abs=1e-20)
-    proved = float(bound(instance, certificate(instance, objective, facts, prices)))
+    proved = float(bound(problem, certificate(problem, objective, facts, duals)))
     assert proved == pytest.approx(values[-1], rel=NEAR, abs=1e-20)
 
 
@@ -121,15 +121,17 @@ def test_sweeps_never_lose_and_end_at_most_at_the_whole_program(seed: int) -> No
 def test_windows_are_rounded_to_legal_plans() -> None:
     several = made = 0
     for seed in some(range(40)):
-        instance, objective, facts = case(seed)
-        request, line = Request(objective=objective), fitting_timeline(instance)
-        plan = Relaxation(instance, request, line).run(request)
-        if plan is None:
+        problem, objective, facts = case(seed)
+        request, line = Request(objective=objective), fitting_timeline(problem)
+        residency_plan = Relaxation(problem, request, line).run(request)
+        if residency_plan is None:
             continue
-        own = BankCoefficients(instance, line, objective, relaxed=False)
-        banked_plan = replace(plan, banks=bank_rows(first_fit(own, plan)))
-        assert verify(instance, assemble(instance, banked_plan)).legal, seed
-        made, several = made + 1, several + (len(Windows(facts).borders(0.0)) > 2)
+        own = BankCoefficients(problem, line, objective, relaxed=False)
+        banked_residency_plan = replace(
+            residency_plan, banks=bank_rows(first_fit(own, residency_plan))
+        )
+        assert verify(problem, assemble(problem, banked_residency_plan)).legal, seed
+        made, several = made + 1, several + (len(Windows(facts).boundaries(0.0)) > 2)
     assert made >= share(30)
     assert several >= share(10)
 
@@ -140,8 +142,8 @@ def test_their_bound_is_below_every_schedule() -> None:
     for seed, known in enumerate(some(references()[:24])):
         if known.optimum is None:
             continue
-        instance, objective = campaign_case(seed)
-        found = solve(instance, "banks", Request(objective=objective, threads=1))
+        problem, objective = campaign_case(seed)
+        found = solve(problem, "banks", Request(objective=objective, threads=1))
         assert found.bound is not None
         assert found.value is not None
         assert found.bound <= known.optimum <= found.value, seed
@@ -151,9 +153,9 @@ def test_their_bound_is_below_every_schedule() -> None:
 
 @pytest.mark.usefixtures("_all_large")
 def test_without_time_no_window_is_solved() -> None:
-    instance, objective, _ = case(3)
+    problem, objective, _ = case(3)
     request = Request(objective=objective, time_limit_s=0.0)
-    late = Relaxation(instance, request, fitting_timeline(instance))
+    late = Relaxation(problem, request, fitting_timeline(problem))
     before = late.bound
     assert late.run(request) is None
     assert late.cut_short

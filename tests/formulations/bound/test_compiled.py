@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from formulations.residency.bound import compiled, dual
-from formulations.residency.bound.dual import Dual
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.dual import DualFunction
+from formulations.residency.bound.duals import Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import near_best_paths
 from formulations.residency.program.paths import path_columns, path_use
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def random_prices(case: Case, generator: np.random.Generator) -> Multipliers:
-    """Many equal prices and many zeros, so that ties decide."""
+def random_duals(case: Case, generator: np.random.Generator) -> Multipliers:
+    """Many equal dual values and many zeros, so that ties decide."""
     steps, coefficients = case.intervals.steps, case.coefficients
 
     def some(scale: float) -> np.ndarray:
@@ -44,7 +44,7 @@ def random_prices(case: Case, generator: np.random.Generator) -> Multipliers:
 def some_absent(drawn: list[Case], generator: np.random.Generator) -> Iterator[Case]:
     """In every third case a fifth of the accesses may have nothing resident, and moves a set-up."""
     for number, case in enumerate(drawn):
-        absent = (generator.random(case.line.step.size) < 0.2) & ~case.line.stationary
+        absent = (generator.random(case.line.step.size) < 0.2) & ~case.line.required_resident
         early = (generator.random(absent.size) < 0.2) & (case.line.kind == Access.WRITE)
         early &= case.line.step > 0
         setup = float(generator.integers(0, 3) * 8)
@@ -53,10 +53,10 @@ def some_absent(drawn: list[Case], generator: np.random.Generator) -> Iterator[C
         yield case if number % 3 else replace(case, intervals=somewhere)
 
 
-def without_kernel(monkeypatch: pytest.MonkeyPatch, case: Case, prices: Multipliers) -> Dual:
+def without_kernel(monkeypatch: pytest.MonkeyPatch, case: Case, duals: Multipliers) -> DualFunction:
     with monkeypatch.context() as patch:
         patch.setattr(dual, "kernel_of", lambda intervals: None)
-        return case.priced(prices)
+        return case.priced(duals)
 
 
 def same(one: object, other: object) -> bool:
@@ -75,8 +75,8 @@ def test_every_figure_is_that_of_numpy(monkeypatch: pytest.MonkeyPatch, share: i
     for case in some_absent(cases(60, max_operations=30, max_tensors=12), generator):
         case.intervals.threads = 3
         for _ in range(3):
-            prices = random_prices(case, generator)
-            mine, plain = case.priced(prices), without_kernel(monkeypatch, case, prices)
+            duals = random_duals(case, generator)
+            mine, plain = case.priced(duals), without_kernel(monkeypatch, case, duals)
             assert mine.kernel is not None
             assert 1 <= len(mine.kernel.shares) <= compiled._SHARES
             several += len(mine.kernel.shares) > 1
@@ -102,20 +102,20 @@ def test_no_more_threads_than_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
         assert kernel.workers == 1
 
 
-def test_an_evaluation_is_not_taken_for_that_of_other_prices() -> None:
-    """The buffers of the accesses are shared by all prices."""
+def test_an_evaluation_is_not_taken_for_that_of_other_duals() -> None:
+    """The buffers of the accesses are shared by all dual values."""
     generator = np.random.default_rng(3)
     for case in cases(10):
-        first, second = (case.priced(random_prices(case, generator)) for _ in range(2))
+        first, second = (case.priced(random_duals(case, generator)) for _ in range(2))
         before = (first.value, path_columns(first))
-        assert second.value == case.priced(second.prices).value
+        assert second.value == case.priced(second.duals).value
         assert path_use(second)
         assert same(path_columns(first), before[1])
         assert replace(before[1]).access.size == path_columns(first).access.size
-        assert case.priced(first.prices).value == before[0]
+        assert case.priced(first.duals).value == before[0]
 
 
-def test_an_ascent_finds_the_same_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ascent_finds_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> None:
     for case in cases(12, max_operations=20):
         mine = ascend(case.intervals, case.coefficients, 40, 5, lambda: False)
         with monkeypatch.context() as patch:
@@ -149,13 +149,13 @@ def test_a_library_of_another_source_is_not_used(
     find = compiled.library.__wrapped__
     monkeypatch.setattr(compiled, "library", find)
     assert find() is not None
-    assert compiled.problem() is None
+    assert compiled.failure() is None
     with (tmp_path / "dual.c").open("a") as source:
         source.write("\n")
     assert find() is None
-    assert "of another version: NumPy does its work" in str(compiled.problem())
+    assert "of another version: NumPy does its work" in str(compiled.failure())
     for path in tmp_path.glob(f"{compiled.LIBRARY}.*"):
         path.unlink()
-    assert "is missing" in str(compiled.problem())
+    assert "is missing" in str(compiled.failure())
     monkeypatch.setenv("SPMOPT_KERNEL", "numpy")
-    assert compiled.problem() is None
+    assert compiled.failure() is None

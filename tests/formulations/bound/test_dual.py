@@ -7,35 +7,35 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.duals import Multipliers
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.timeline import Access
-from tests.formulations.plain.test_plain_duality import Prices, lagrangian
-from tests.formulations.priced import Case, cases, random_prices
-from tests.strategies import random_instance
+from tests.formulations.plain.test_plain_duality import Duals, lagrangian
+from tests.formulations.priced import Case, cases, random_duals
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 
-def exact(prices: Multipliers) -> Prices:
+def exact(duals: Multipliers) -> Duals:
     """The same numbers as fractions."""
     spm, load, store = (
-        [Fraction(price) for price in column.tolist()]
-        for column in (prices.spm, prices.load, prices.store)
+        [Fraction(dual) for dual in column.tolist()]
+        for column in (duals.spm, duals.load, duals.store)
     )
-    return Prices(spm=spm, dram_in=load, dram_out=store)
+    return Duals(spm=spm, dram_in=load, dram_out=store)
 
 
-def test_value_at_random_prices_is_that_of_the_table() -> None:
+def test_value_at_random_duals_is_that_of_the_table() -> None:
     for seed, case in enumerate(cases(150)):
-        prices = random_prices(case, seed)
-        expected = lagrangian(case.instance, case.objective, exact(prices))
-        assert case.close(float(expected), case.priced(prices).value, 1e-9), seed
+        duals = random_duals(case, seed)
+        expected = lagrangian(case.problem, case.objective, exact(duals))
+        assert case.close(float(expected), case.priced(duals).value, 1e-9), seed
 
 
 def test_forward_and_backward_meet_at_every_access() -> None:
     """Best = forward + backward over the states of an access, arriving and after it."""
     for seed, case in enumerate(cases(100)):
-        intervals, priced = case.intervals, case.priced(random_prices(case, seed))
+        intervals, priced = case.intervals, case.priced(random_duals(case, seed))
         ahead, back = priced.ahead, priced.back
         best_of = dict(
             zip(
@@ -76,8 +76,8 @@ def test_forward_and_backward_meet_at_every_access() -> None:
 def test_values_by_hand(objective: Objective, spm: float, dma: float, value: float) -> None:
     read = Op(reads="x", cycles=5)
     case = Case.of(tiny({"x": (8, "in")}, [read, Op(), read], spm=8), objective)
-    prices = Multipliers.legal(case.coefficients, *(np.full(3, price) for price in (spm, dma, dma)))
-    assert case.priced(prices).value == pytest.approx(value)
+    duals = Multipliers.legal(case.coefficients, *(np.full(3, dual) for dual in (spm, dma, dma)))
+    assert case.priced(duals).value == pytest.approx(value)
 
 
 def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
@@ -85,42 +85,42 @@ def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
     operations = [Op(writes="y"), Op(), Op(), Op(), Op(), Op(reads="y")]
     case = Case.of(tiny({"y": (1, "")}, operations, spm=4), TRAFFIC)
     nothing = np.zeros(6)
-    for price, best in ((1.0, 1.0), (3.0, 2.0)):
-        spm = np.array([0, 0, 0, price, 0, 0])
+    for dual, best in ((1.0, 1.0), (3.0, 2.0)):
+        spm = np.array([0, 0, 0, dual, 0, 0])
         priced = case.priced(Multipliers.legal(case.coefficients, spm, nothing, nothing))
         assert priced.ahead.best[1] == best
     assert priced.arc.drop_at[1] in (1, 2)  # before step 3
     assert priced.arc.load_at[1] == 4  # after it
 
 
-def test_dear_prices_are_made_legal() -> None:
+def test_dear_duals_are_made_legal() -> None:
     for case in cases(30):
         steps, limit = case.intervals.steps, case.coefficients.byte_time
         dear = np.full(steps, 3 * limit + 1)
-        prices = Multipliers.legal(case.coefficients, -dear, dear, 2 * dear)
-        assert (prices.spm == 0).all()
-        total = prices.load + prices.store if case.coefficients.duplex else prices.load
+        duals = Multipliers.legal(case.coefficients, -dear, dear, 2 * dear)
+        assert (duals.spm == 0).all()
+        total = duals.load + duals.store if case.coefficients.duplex else duals.load
         np.testing.assert_allclose(total, limit)
         np.testing.assert_allclose(
-            prices.slack_price(case.coefficients), 0, atol=1e-12 * case.coefficients.cycle
+            duals.slack_dual(case.coefficients), 0, atol=1e-12 * case.coefficients.cycle
         )
         if not case.coefficients.duplex:
-            assert prices.store is prices.load
+            assert duals.store is duals.load
 
 
-def test_prices_that_are_no_numbers_are_made_legal() -> None:
-    case = Case.of(random_instance(3), MAKESPAN)
+def test_duals_that_are_no_numbers_are_made_legal() -> None:
+    case = Case.of(random_problem(3), MAKESPAN)
     bad = np.full(case.intervals.steps, np.nan)
-    prices = Multipliers.legal(case.coefficients, bad, bad, bad)
-    assert not prices.spm.any()
-    assert not prices.load.any()
+    duals = Multipliers.legal(case.coefficients, bad, bad, bad)
+    assert not duals.spm.any()
+    assert not duals.load.any()
 
 
-def test_the_bound_is_concave_between_prices() -> None:
+def test_the_bound_is_concave_between_duals() -> None:
     for seed, case in enumerate(cases(40)):
-        one, other = random_prices(case, seed), random_prices(case, seed + 1000)
+        one, other = random_duals(case, seed), random_duals(case, seed + 1000)
         ends = case.priced(one).value, case.priced(other).value
         for weight in (0.25, 0.5):
-            middle = case.priced(one.mixed(other, weight)).value
+            middle = case.priced(one.mix(other, weight)).value
             chord = (1 - weight) * ends[0] + weight * ends[1]
             assert middle >= chord - 1e-9 * max(case.scale, abs(chord)), seed

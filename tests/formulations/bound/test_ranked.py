@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from formulations.residency.bound.ranked import RankedIntervals
-from spmopt.core.timeline import Access, Timeline, listed_timeline
+from spmopt.core.timeline import Access, Timeline, timeline_in_order
 from tests.formulations.priced import cases
 from tests.tiny import Op, tiny
 
@@ -66,8 +66,8 @@ def test_what_a_gap_is() -> None:
 
 def test_inner_and_final_steps() -> None:
     operations = [Op(writes="y"), Op(), Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(), Op()]
-    instance = tiny({"x": (4, "in keep"), "y": (4, "keep")}, operations, spm=8)
-    intervals = RankedIntervals(listed_timeline(instance))
+    problem = tiny({"x": (4, "in keep"), "y": (4, "keep")}, operations, spm=8)
+    intervals = RankedIntervals(timeline_in_order(problem))
     # The first accesses of x and y, then the second ones.
     assert intervals.step.tolist() == [2, 0, 4, 3]
     assert intervals.begin.tolist() == [0, 0, 3, 1]
@@ -79,6 +79,6 @@ def test_inner_and_final_steps() -> None:
 
 @pytest.mark.parametrize("operations", [[Op(cycles=3)], [Op(), Op()]])
 def test_operations_without_operands(operations: list[Op]) -> None:
-    intervals = RankedIntervals(listed_timeline(tiny({"x": (4, "in keep")}, operations, spm=4)))
+    intervals = RankedIntervals(timeline_in_order(tiny({"x": (4, "in keep")}, operations, spm=4)))
     assert intervals.slices == ()
     assert intervals.steps == len(operations)

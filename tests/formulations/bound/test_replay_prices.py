@@ -1,4 +1,4 @@
-"""The search for prices of the replay: near what a linear program finds, and no more than steps."""
+"""The search for duals of the replay: near what a linear program finds, and no more than steps."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ROUNDING = 1e-6
 )
 def test_close_to_the_optimum(name: str, part: int, optimum: int) -> None:
     """``optimum`` is that of the dual, found by a linear program over all paths."""
-    instance = golden.instance(name)
-    machine = instance.machine
+    problem = golden.problem(name)
+    machine = problem.machine
     pages = machine.spm_pages // part
-    instance = replace(instance, machine=replace(machine, spm_bytes=pages * machine.page_bytes))
+    problem = replace(problem, machine=replace(machine, spm_bytes=pages * machine.page_bytes))
     found = []
     for objective in (REPLAY, MAKESPAN):
         request = Request(objective=objective, tolerance=1e-6, threads=1)
-        certificate = fluid.schedule(instance, request).certificate
+        certificate = fluid.schedule(problem, request).certificate
         assert certificate is not None
-        found.append(float(bound(instance, certificate)))
+        found.append(float(bound(problem, certificate)))
     replayed, steps = found
     assert 0.99 * optimum <= replayed <= optimum * (1 + ROUNDING)
     # What steps allow the replay does too; of these three it gains nothing from what it allows.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, UseSteps, blocks_of, lengthened
+from formulations.contiguous.blocks import Block, UseSteps, blocks_of, lengthen
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.schedule import _gain
 from formulations.contiguous.stack import ContiguousCase, cells_of, settle
@@ -14,7 +14,7 @@ from formulations.contiguous.window import StepWindow, whole
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Residency
-from spmopt.core.timeline import Timeline, listed_timeline
+from spmopt.core.timeline import Timeline, timeline_in_order
 from tests.tiny import Op, tiny
 
 
@@ -26,9 +26,9 @@ def readers(names: Sequence[str], **machine: int) -> ContiguousCase:
     """Steps that read the tensors with these one-letter names, of two pages each, without "-"."""
     letters = sorted(set("".join(names)) - {"-"})
     operations = [Op(reads=" ".join(name.replace("-", "")), cycles=1) for name in names]
-    instance = tiny(dict.fromkeys(letters, (8, "in")), operations, spm=40, **machine)
-    line = listed_timeline(instance)
-    return ContiguousCase(instance, line, UseSteps(line), MAKESPAN)
+    problem = tiny(dict.fromkeys(letters, (8, "in")), operations, spm=40, **machine)
+    line = timeline_in_order(problem)
+    return ContiguousCase(problem, line, UseSteps(line), MAKESPAN)
 
 
 def test_what_is_taken_for_hundreds_of_steps_is_taken_in_each_of_them() -> None:
@@ -50,7 +50,7 @@ def test_rows_that_adjoin_make_one_block_for_each_tensor() -> None:
         end=np.array([1, 3, 5, 4]),
         size_bytes=np.array([8, 4, 5, 1]),
     )
-    found = blocks_of(rows, case.instance.machine)
+    found = blocks_of(rows, case.problem.machine)
     assert [(one.tensor, one.begin, one.heights.tolist()) for one in found] == [
         (0, 0, [2, 1, 1]),
         (0, 4, [2]),
@@ -63,10 +63,10 @@ def test_a_block_may_last_thirty_steps_beyond_the_uses_around_it() -> None:
     window = whole(case.line)
     memory = case.memory(window)
     alone = block(0, 60, [1, 1], base=1)
-    assert lengthened([alone], memory, window, case.uses).tolist() == [[30, 93]]
+    assert lengthen([alone], memory, window, case.uses).tolist() == [[30, 93]]
     memory.take(1, 0, 50, np.array([2]))
     other = block(1, 50, [2], base=0)
-    assert lengthened([alone, other], memory, window, case.uses)[0].tolist() == [51, 93]
+    assert lengthen([alone, other], memory, window, case.uses)[0].tolist() == [51, 93]
 
 
 def test_each_cell_knows_the_block_that_holds_it() -> None:
@@ -107,10 +107,10 @@ def test_blocks_are_let_down_but_for_those_that_are_fixed() -> None:
 
 
 def gains(line: Timeline, dram_in: Sequence[int]) -> list[float]:
-    free, prices = np.zeros(line.steps, np.int64), np.array(dram_in)
+    free, duals = np.zeros(line.steps, np.int64), np.array(dram_in)
     found: list[float] = _gain(
         line,
-        Certificate(objective=MAKESPAN, bits=0, spm=free, dram_in=prices, dram_out=free),
+        Certificate(objective=MAKESPAN, bits=0, spm=free, dram_in=duals, dram_out=free),
     ).tolist()
     return found
 

@@ -18,11 +18,11 @@ from formulations.contiguous.rounds import ContiguousPlan
 from formulations.contiguous.schedule import schedule
 from formulations.residency import page
 from spmopt.assemble import assemble
-from spmopt.assemble.cost import plan_value
+from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError, ScheduleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.core.schedule import Plan, Ranges, Schedule
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Ranges, ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
@@ -31,8 +31,8 @@ from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solving import compare
 from spmopt.verifier import bound, require_legal
-from tests.instances.golden import instance as golden
-from tests.strategies import random_instance
+from tests.instances.golden import problem as golden
+from tests.strategies import random_problem
 from tests.thorough import share
 
 
@@ -50,26 +50,26 @@ def ranges(found: Schedule) -> None:
 
 
 def scheduled(
-    instance: Instance, objective: Objective, limit_s: float = 20.0, tolerance: float = 1e-4
+    problem: Problem, objective: Objective, limit_s: float = 20.0, tolerance: float = 1e-4
 ) -> Schedule:
     request = Request(objective=objective, time_limit_s=limit_s, tolerance=tolerance)
-    outcome = schedule(instance, request)
-    assert outcome.plan is not None
+    outcome = schedule(problem, request)
+    assert outcome.residency_plan is not None
     assert outcome.certificate is not None
-    found = assemble(instance, outcome.plan)
-    report = require_legal(instance, found)
+    found = assemble(problem, outcome.residency_plan)
+    report = require_legal(problem, found)
     assert report.totals is not None
-    assert report.totals.value(objective) >= bound(instance, outcome.certificate)
+    assert report.totals.value(objective) >= bound(problem, outcome.certificate)
     ranges(found)
     return found
 
 
 @given(st.integers(0, 100_000), st.sampled_from([MAKESPAN, TRAFFIC]))
 @settings(max_examples=share(25), deadline=None)
-def test_random_instances(seed: int, objective: Objective) -> None:
-    instance = random_instance(seed)
+def test_random_problems(seed: int, objective: Objective) -> None:
+    problem = random_problem(seed)
     try:
-        scheduled(instance, objective, 2.0)
+        scheduled(problem, objective, 2.0)
     except InfeasibleError:
         return
 
@@ -77,18 +77,18 @@ def test_random_instances(seed: int, objective: Objective) -> None:
 @pytest.mark.parametrize(("name", "spm", "cost"), [("resnet50", "24MB", 5e-3)])
 def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
     machine = load_machine("rtx2080ti", {"spm": spm})
-    instance = lower(training_graph(zoo.network(name)), machine, lowering="panel")
-    found = require_legal(instance, scheduled(instance, MAKESPAN, tolerance=cost / 2)).totals
-    outcome = page.schedule(instance, Request())
+    problem = lower(training_graph(zoo.network(name)), machine, mapper="panel")
+    found = require_legal(problem, scheduled(problem, MAKESPAN, tolerance=cost / 2)).totals
+    outcome = page.schedule(problem, Request())
     assert found is not None
     assert outcome.certificate is not None
-    least = bound(instance, outcome.certificate)
+    least = bound(problem, outcome.certificate)
     assert found.makespan_cycles <= least * (1 + Fraction(cost))
 
 
 def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = random_instance(5)
-    start = find("stream").load()(instance, Request()).plan
+    problem = random_problem(5)
+    start = find("stream").load()(problem, Request()).residency_plan
     assert start is not None
     none = np.empty(0, np.int64)
     nothing = Holding(blocks=[], dirty=Dirty(none, none, 1))
@@ -96,30 +96,38 @@ def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatc
     class Placed:
         """The paged optimum is placed badly, a start as it is."""
 
-        def __init__(self, _: Instance, request: Request, plan: Plan, prices: object) -> None:
-            del request, prices
-            self._plan = plan
+        def __init__(
+            self, _: Problem, request: Request, residency_plan: ResidencyPlan, duals: object
+        ) -> None:
+            del request, duals
+            self._residency_plan = residency_plan
 
-        def plans(self) -> Iterator[ContiguousPlan]:
-            if self._plan is not start:
-                yield ContiguousPlan(plan=self._plan, value=Fraction(10**12), held=nothing)
+        def residency_plans(self) -> Iterator[ContiguousPlan]:
+            if self._residency_plan is not start:
+                yield ContiguousPlan(
+                    residency_plan=self._residency_plan, value=Fraction(10**12), held=nothing
+                )
                 return
             yield ContiguousPlan(
-                plan=start, value=plan_value(instance, start, MAKESPAN), held=nothing
+                residency_plan=start,
+                value=residency_plan_value(problem, start, MAKESPAN),
+                held=nothing,
             )
             pytest.fail("no time for a second plan")
 
     monkeypatch.setattr("formulations.contiguous.schedule.Repair", Placed)
-    assert schedule(instance, Request(time_limit_s=1e-9, others=(start,))).plan is start
+    assert schedule(problem, Request(time_limit_s=1e-9, others=(start,))).residency_plan is start
 
 
-def block(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Block:
+def block(
+    begin: int, heights: list[int], uses: list[int], required_resident: Sequence[int] = ()
+) -> Block:
     return Block(
         tensor=0,
         begin=begin,
         heights=np.array(heights),
         uses=np.array(uses),
-        stationary=np.array(stationary, np.int64),
+        required_resident=np.array(required_resident, np.int64),
     )
 
 
@@ -151,7 +159,7 @@ def test_a_stay_is_cut_where_least_is_lost() -> None:
     assert blocks[1].heights.tolist() == [2, 2]
 
 
-def test_a_stationary_operand_is_never_cut() -> None:
+def test_a_required_resident_operand_is_never_cut() -> None:
     blocks = [block(0, [6, 6, 6], [0, 2]), block(1, [4, 4], [1, 2], [1])]
     assert pack(blocks, SpmMap(8, np.zeros(3, np.int64)), ORDERS["area"])
     assert blocks[1].heights.tolist() == [4, 4]
@@ -166,15 +174,17 @@ def test_what_is_cut_comes_back_at_a_use() -> None:
 
 
 def test_plans_without_a_range_are_refused() -> None:
-    instance = random_instance(5)
-    outcome = schedule(instance, Request(time_limit_s=5.0))
-    assert outcome.plan is not None
-    assert outcome.plan.ranges is not None
+    problem = random_problem(5)
+    outcome = schedule(problem, Request(time_limit_s=5.0))
+    assert outcome.residency_plan is not None
+    assert outcome.residency_plan.ranges is not None
     none = np.empty(0, np.int64)
-    missing = replace(outcome.plan, ranges=Ranges(tensor=none, begin=none, end=none, spm_page=none))
+    missing = replace(
+        outcome.residency_plan, ranges=Ranges(tensor=none, begin=none, end=none, spm_page=none)
+    )
     assert len(missing.residency)
     with pytest.raises(ScheduleError, match="has no range of addresses there"):
-        assemble(instance, missing)
+        assemble(problem, missing)
 
 
 def test_scratch_lies_at_the_top() -> None:

@@ -1,4 +1,4 @@
-"""Small instances all of whose operands are stationary, and prices of bytes alone."""
+"""Small problems all of whose operands are required-resident, and dual values of bytes alone."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC, Objective
 from spmopt.core.operation import Operand
-from tests.strategies import instances, pages, random_instance
+from spmopt.core.problem import Problem
+from tests.strategies import pages, problems, random_problem
 
 DEAR_STORES = Objective(name="w", unit="x", dram_in_byte=Fraction(2, 3), dram_out_byte=Fraction(5))
 DEAR_LOADS = replace(DEAR_STORES, dram_in_byte=Fraction(7, 2), mac=Fraction(1, 3))
@@ -20,36 +20,36 @@ LOADS_ALONE = replace(DEAR_STORES, dram_out_byte=Fraction(0))
 OBJECTIVES = (TRAFFIC, DEAR_STORES, DEAR_LOADS, STORES_ALONE, LOADS_ALONE)
 
 
-def pinned(instance: Instance, spare_pages: int) -> Instance:
-    """Every operand stationary, one mode, and ``spare_pages`` beyond what the largest needs."""
+def pinned(problem: Problem, spare_pages: int) -> Problem:
+    """Every operand resident, one mapping, and ``spare_pages`` beyond what the largest needs."""
     operations = tuple(
         replace(
             operation,
-            modes=(
+            mappings=(
                 replace(
-                    operation.modes[0],
-                    operands=(Operand(stationary=True),) * len(operation.tensors),
+                    operation.mappings[0],
+                    operands=(Operand(required_resident=True),) * len(operation.tensors),
                 ),
             ),
         )
-        for operation in instance.operations
+        for operation in problem.operations
     )
-    page = instance.machine.page_bytes
+    page = problem.machine.page_bytes
     need = max(
-        pages(operation.modes[0].scratch_bytes, page)
-        + sum(pages(instance.tensors[t].size_bytes, page) for t in operation.tensors)
+        pages(operation.mappings[0].scratch_bytes, page)
+        + sum(pages(problem.tensors[t].size_bytes, page) for t in operation.tensors)
         for operation in operations
     )
-    rest = instance.machine.spm_bytes % page
-    machine = replace(instance.machine, spm_bytes=max(need + spare_pages, 1) * page + rest)
-    return replace(instance, operations=operations, machine=machine)
+    rest = problem.machine.spm_bytes % page
+    machine = replace(problem.machine, spm_bytes=max(need + spare_pages, 1) * page + rest)
+    return replace(problem, operations=operations, machine=machine)
 
 
-def pinned_instances(most_spare_pages: int, **features: Any) -> st.SearchStrategy[Instance]:
+def pinned_problems(most_spare_pages: int, **features: Any) -> st.SearchStrategy[Problem]:
     """Random ones, with few pages to spare."""
-    return st.builds(pinned, instances(**features), st.integers(0, most_spare_pages))
+    return st.builds(pinned, problems(**features), st.integers(0, most_spare_pages))
 
 
-def random_pinned(seed: int, spare_pages: int, **features: Any) -> Instance:
+def random_pinned(seed: int, spare_pages: int, **features: Any) -> Problem:
     """The one of ``seed``."""
-    return pinned(random_instance(seed, **features), spare_pages)
+    return pinned(random_problem(seed, **features), spare_pages)

@@ -25,16 +25,16 @@ def packed(case: Packing) -> Packed:
 
 
 def value(case: Packing, found: Packed) -> int:
-    """Of what is kept; an error unless it fits and the prices prove it, all in integers."""
+    """Of what is kept; an error unless it fits and the dual values prove it, all in integers."""
     covered = (case.begin <= np.arange(case.capacity.size)[:, None]) & (
         np.arange(case.capacity.size)[:, None] < case.end
     )
     assert (covered @ found.kept <= case.capacity).all()
     assert ((found.kept >= 0) & (found.kept <= case.most)).all()
-    assert (found.price >= 0).all()
-    gain = np.maximum(case.saving - found.price @ covered, 0)
+    assert (found.dual >= 0).all()
+    gain = np.maximum(case.saving - found.dual @ covered, 0)
     saving = int(case.saving @ found.kept)
-    assert saving == int(found.price @ case.capacity + gain @ case.most)
+    assert saving == int(found.dual @ case.capacity + gain @ case.most)
     return saving
 
 
@@ -57,7 +57,7 @@ def test_the_dearest_stays() -> None:
     found = packed(case)
     assert value(case, found) == 5
     assert found.kept.tolist() == [1, 0, 0]
-    assert found.price.tolist() == [0, 3, 0]
+    assert found.dual.tolist() == [0, 3, 0]
 
 
 def test_two_short_ones_make_a_long_one_leave() -> None:
@@ -75,16 +75,16 @@ def test_parts_stay() -> None:
 
 
 @pytest.mark.parametrize("capacity", [[4, 4], [1, 0]])
-def test_where_there_is_room_nothing_has_a_price(capacity: list[int]) -> None:
+def test_where_there_is_room_nothing_has_a_dual(capacity: list[int]) -> None:
     case = packing(capacity, (0, 1, 1, 7))
-    assert packed(case).price.tolist() == [0, 0]
+    assert packed(case).dual.tolist() == [0, 0]
     assert value(case, packed(case)) == 7
 
 
 def test_without_stays_there_is_nothing_to_do() -> None:
     found = packed(packing([2, 0]))
     assert found.kept.size == 0
-    assert found.price.tolist() == [0, 0]
+    assert found.dual.tolist() == [0, 0]
 
 
 def test_out_of_time() -> None:

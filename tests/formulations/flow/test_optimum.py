@@ -14,19 +14,19 @@ from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_opt
 from formulations.residency.flow.savings import SavingIntervals
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Status, relative_gap
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.passes import backward
 from spmopt.verifier import bound, require_legal
-from tests.formulations.flow.cases import OBJECTIVES, pinned_instances, random_pinned
+from tests.formulations.flow.cases import OBJECTIVES, pinned_problems, random_pinned
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import small_optimum
-from tests.strategies import instances
+from tests.strategies import problems
 from tests.thorough import share
 from tests.tiles.cases import grid, machine
 from tests.tiny import Op, tiny
@@ -35,66 +35,66 @@ SMALL = {"max_operations": 5, "max_tensors": 3, "page_bytes": 2, "duplex": True}
 LARGER = {"max_operations": 14, "max_tensors": 8, "scratch": True}
 
 
-def in_pages(instance: Instance, objective: Objective = TRAFFIC) -> Optimum | None:
-    return page_optimum(instance, Request(objective=objective))
+def in_pages(problem: Problem, objective: Objective = TRAFFIC) -> Optimum | None:
+    return page_optimum(problem, Request(objective=objective))
 
 
-def applies(instance: Instance, objective: Objective = TRAFFIC) -> bool:
-    return SavingIntervals.of(listed_timeline(instance), objective) is not None
+def applies(problem: Problem, objective: Objective = TRAFFIC) -> bool:
+    return SavingIntervals.of(timeline_in_order(problem), objective) is not None
 
 
-def checked(instance: Instance, objective: Objective = TRAFFIC) -> tuple[Fraction, Fraction]:
+def checked(problem: Problem, objective: Objective = TRAFFIC) -> tuple[Fraction, Fraction]:
     """Bound and value, both by the verifier."""
-    found = in_pages(instance, objective)
+    found = in_pages(problem, objective)
     assert found is not None
-    totals = require_legal(instance, assemble(instance, found.plan)).totals
+    totals = require_legal(problem, assemble(problem, found.residency_plan)).totals
     assert totals is not None
     value = totals.value(objective)
     assert value == found.value
-    least = bound(instance, found.certificate)
+    least = bound(problem, found.certificate)
     gap = relative_gap(value, least)
     wanted = pytest.approx(gap, rel=1e-9, abs=1e-9) if gap is not None else float("inf")
     assert found.gap == wanted
     return least, value
 
 
-def plain(instance: Instance, objective: Objective = TRAFFIC, *, pages: bool = False) -> float:
-    value = solve_plain(instance, objective, pages=pages).value
+def plain(problem: Problem, objective: Objective = TRAFFIC, *, pages: bool = False) -> float:
+    value = solve_plain(problem, objective, pages=pages).value
     assert value is not None
     return value
 
 
 @settings(max_examples=share(120), deadline=None)
-@given(pinned_instances(3, **SMALL), st.sampled_from(OBJECTIVES))
-def test_it_is_the_optimum(instance: Instance, objective: Objective) -> None:
-    assume(applies(instance, objective))
-    least, value = checked(instance, objective)
-    assert least <= value == small_optimum(instance, objective).value
+@given(pinned_problems(3, **SMALL), st.sampled_from(OBJECTIVES))
+def test_it_is_the_optimum(problem: Problem, objective: Objective) -> None:
+    assume(applies(problem, objective))
+    least, value = checked(problem, objective)
+    assert least <= value == small_optimum(problem, objective).value
 
 
 @settings(max_examples=share(120), deadline=None)
-@given(pinned_instances(5, aligned=True, **LARGER))
-def test_full_pages_leave_no_gap(instance: Instance) -> None:
-    assume(applies(instance))
-    least, value = checked(instance)
+@given(pinned_problems(5, aligned=True, **LARGER))
+def test_full_pages_leave_no_gap(problem: Problem) -> None:
+    assume(applies(problem))
+    least, value = checked(problem)
     assert least == value
 
 
 def test_larger_ones_have_the_plain_optimum() -> None:
     met = 0
     for seed in range(60):
-        instance = random_pinned(seed, seed % 5, **LARGER)
+        problem = random_pinned(seed, seed % 5, **LARGER)
         objective = OBJECTIVES[seed % 2]
-        if not applies(instance, objective):
+        if not applies(problem, objective):
             continue
         met += 1
-        _, value = checked(instance, objective)
-        assert float(value) == pytest.approx(plain(instance, objective, pages=True), rel=1e-6)
-        relaxed = fluid_optimum(instance, Request(objective=objective))
+        _, value = checked(problem, objective)
+        assert float(value) == pytest.approx(plain(problem, objective, pages=True), rel=1e-6)
+        relaxed = fluid_optimum(problem, Request(objective=objective))
         assert relaxed is not None
         assert relaxed.gap == 0
-        assert float(relaxed.value) == pytest.approx(plain(instance, objective), rel=1e-6)
-        assert float(bound(instance, relaxed.certificate)) == pytest.approx(float(relaxed.value))
+        assert float(relaxed.value) == pytest.approx(plain(problem, objective), rel=1e-6)
+        assert float(bound(problem, relaxed.certificate)) == pytest.approx(float(relaxed.value))
     assert met > 20
 
 
@@ -104,18 +104,18 @@ def test_larger_ones_have_the_plain_optimum() -> None:
 def test_tiles(order: str, sizes: tuple[int, int, int], spm_pages: int) -> None:
     # Tiles have 2 x 2 elements of 4 bytes, at ragged edges fewer; a page holds 16 bytes.
     cut = grid(sizes, (2, 2, 2))
-    instance = backward(cut, machine(16 * spm_pages, 16), ORDERS[order].through(cut))
-    least, value = checked(instance)
-    assert float(value) == pytest.approx(plain(instance, pages=True), rel=1e-6)
+    problem = backward(cut, machine(16 * spm_pages, 16), ORDERS[order].through(cut))
+    least, value = checked(problem)
+    assert float(value) == pytest.approx(plain(problem, pages=True), rel=1e-6)
     ragged = any(size % 2 for size in sizes)
     assert ragged or least == value
 
 
 def test_a_full_scratchpad_keeps_nothing_but_operands() -> None:
     cut = grid((4, 4, 4), (2, 2, 2))
-    instance = backward(cut, machine(48, 16), ORDERS["interleaved"].through(cut))
+    problem = backward(cut, machine(48, 16), ORDERS["interleaved"].through(cut))
     # Three tiles fit: one stays where the next product uses it too, and only there.
-    operations = instance.operations
+    operations = problem.operations
     steps = range(len(operations))
     into = [
         tensor
@@ -129,26 +129,26 @@ def test_a_full_scratchpad_keeps_nothing_but_operands() -> None:
         for tensor in operations[step].writes
         if step + 1 == len(steps) or tensor not in operations[step + 1].tensors
     ]
-    least, value = checked(instance)
+    least, value = checked(problem)
     assert least == value == 16 * len(into + out)
     with pytest.raises(InfeasibleError, match="missing are"):
-        in_pages(replace(instance, machine=replace(instance.machine, spm_bytes=47)))
+        in_pages(replace(problem, machine=replace(problem.machine, spm_bytes=47)))
 
 
 def test_the_last_page_is_the_first_to_go() -> None:
-    read = Op(reads="x", stationary="x")
-    operations = [read, Op(reads="y", stationary="y"), read]
+    read = Op(reads="x", required_resident="x")
+    operations = [read, Op(reads="y", required_resident="y"), read]
     tensors = {"x": (9, "in"), "y": (4, "in")}
     found = in_pages(tiny(tensors, operations, spm=12))
     assert found is not None
     assert found.value == 9 + 4 + 1
-    assert found.plan.residency.size_bytes.tolist() == [9, 8, 9, 4]
+    assert found.residency_plan.residency.size_bytes.tolist() == [9, 8, 9, 4]
 
 
 def test_what_it_applies_to() -> None:
-    between = Op(reads="x", stationary="x")
-    write, read = Op(writes="y", stationary="y"), Op(reads="y", stationary="y")
-    update = Op(reads="y", writes="y", stationary="y")
+    between = Op(reads="x", required_resident="x")
+    write, read = Op(writes="y", required_resident="y"), Op(reads="y", required_resident="y")
+    update = Op(reads="y", writes="y", required_resident="y")
     once = [write, between, update, between, read]
     tensors = {"x": (4, "in"), "y": (4, "keep")}
     dead = {"x": (4, "in"), "y": (4, "")}
@@ -167,46 +167,46 @@ def test_what_it_applies_to() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(max_modes=2, **SMALL))
-def test_elsewhere_it_keeps_out_of_the_way(instance: Instance) -> None:
-    single = all(len(operation.modes) == 1 for operation in instance.operations)
-    if in_pages(instance) is not None:
+@given(problems(max_mappings=2, **SMALL))
+def test_elsewhere_it_keeps_out_of_the_way(problem: Problem) -> None:
+    single = all(len(operation.mappings) == 1 for operation in problem.operations)
+    if in_pages(problem) is not None:
         assert single
-        assert applies(instance)
-    assert in_pages(instance, MAKESPAN) is None
+        assert applies(problem)
+    assert in_pages(problem, MAKESPAN) is None
 
 
 def test_the_schedulers_use_it() -> None:
     cut = grid((7, 4, 6), (2, 2, 2))
-    instance = backward(cut, machine(96, 16), ORDERS["dx-major"].through(cut))
-    found = in_pages(instance)
+    problem = backward(cut, machine(96, 16), ORDERS["dx-major"].through(cut))
+    found = in_pages(problem)
     assert found is not None
-    result = solve(instance, "page", Request(objective=TRAFFIC))
+    result = solve(problem, "residency", Request(objective=TRAFFIC))
     assert result.value == found.value
     assert result.class_bound is not None
     assert result.class_bound.value == float(found.value)
-    relaxed = solve(instance, "fluid", Request(objective=TRAFFIC))
+    relaxed = solve(problem, "fluid", Request(objective=TRAFFIC))
     assert result.bound is not None
     assert relaxed.bound is not None
     assert result.bound <= relaxed.bound <= found.value
-    certificate, value = fluid.enclosed(instance, Request(objective=TRAFFIC))
+    certificate, value = fluid.enclosed(problem, Request(objective=TRAFFIC))
     assert certificate is not None
-    assert float(bound(instance, certificate)) == pytest.approx(float(value or 0))
+    assert float(bound(problem, certificate)) == pytest.approx(float(value or 0))
 
 
 def test_a_start_as_good_is_returned_as_it_is() -> None:
     cut = grid((4, 4, 4), (2, 2, 2))
-    instance = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
-    found = in_pages(instance)
+    problem = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    found = in_pages(problem)
     assert found is not None
-    start = replace(found.plan)
-    outcome = page.schedule(instance, Request(objective=TRAFFIC, start=start))
-    assert outcome.plan is start
+    start = replace(found.residency_plan)
+    outcome = page.schedule(problem, Request(objective=TRAFFIC, start=start))
+    assert outcome.residency_plan is start
 
 
 def test_without_time_the_search_takes_over() -> None:
     cut = grid((4, 4, 4), (2, 2, 2))
-    instance = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
-    result = solve(instance, "page", Request(objective=TRAFFIC, time_limit_s=0))
+    problem = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    result = solve(problem, "residency", Request(objective=TRAFFIC, time_limit_s=0))
     assert result.status in (Status.FEASIBLE, Status.OPTIMAL)
     assert result.verified

@@ -1,4 +1,4 @@
-"""The first plan and prices where time counts: legal, true, and close where transfers last."""
+"""The first plan and duals where time counts: legal, true, and close where transfers last."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from formulations.residency import page
 from formulations.residency.column_generation import ColumnGeneration
-from formulations.residency.flow.timed import timed_start
+from formulations.residency.flow.timed import time_start
 from formulations.residency.program.columns import PathColumns
 from formulations.residency.program.master import Master
 from formulations.solver.program import SolverResult
 from spmopt.assemble import assemble
-from spmopt.assemble.cost import plan_value
-from spmopt.core.instance import Instance
+from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.passes import backward
 from spmopt.verifier import bound, require_legal
-from tests.formulations.flow.cases import pinned_instances
+from tests.formulations.flow.cases import pinned_problems
 from tests.thorough import share
 from tests.tiles.cases import grid, machine
 
@@ -28,32 +28,36 @@ FEATURES = {"max_operations": 9, "max_tensors": 6, "setup": True}
 
 
 @settings(max_examples=share(150), deadline=None)
-@given(pinned_instances(5, **FEATURES), st.sampled_from(["time", "energy"]))
-def test_its_plans_are_legal(instance: Instance, name: str) -> None:
-    objective = objective_named(name, instance.machine)
-    found = timed_start(instance, Request(objective=objective))
+@given(pinned_problems(5, **FEATURES), st.sampled_from(["time", "energy"]))
+def test_its_plans_are_legal(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    found = time_start(problem, Request(objective=objective))
     if found is None:
         return
-    totals = require_legal(instance, assemble(instance, found[0])).totals
+    totals = require_legal(problem, assemble(problem, found[0])).totals
     assert totals is not None
-    assert totals.value(objective) == plan_value(instance, found[0], objective)
+    assert totals.value(objective) == residency_plan_value(problem, found[0], objective)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("sizes", [(16, 8, 16), (15, 7, 13)])
 def test_tiles(order: str, sizes: tuple[int, int, int]) -> None:
     cut = grid(sizes, (2, 2, 2))
-    instance = backward(cut, machine(40 * 4, 4), ORDERS[order].through(cut))
+    problem = backward(cut, machine(40 * 4, 4), ORDERS[order].through(cut))
     request = Request(objective=MAKESPAN, tolerance=0.05)
-    found = timed_start(instance, request)
+    found = time_start(problem, request)
     assert found is not None
-    outcome = page.schedule(instance, request)
-    assert outcome.plan is not None
+    outcome = page.schedule(problem, request)
+    assert outcome.residency_plan is not None
     assert outcome.certificate is not None
-    value = plan_value(instance, outcome.plan, MAKESPAN)
-    assert bound(instance, outcome.certificate) <= value <= plan_value(instance, found[0], MAKESPAN)
+    value = residency_plan_value(problem, outcome.residency_plan, MAKESPAN)
+    assert (
+        bound(problem, outcome.certificate)
+        <= value
+        <= residency_plan_value(problem, found[0], MAKESPAN)
+    )
     # Transfers take longer than computing here: nearly all of it is hidden.
-    assert float(value / bound(instance, outcome.certificate)) < 1.1
+    assert float(value / bound(problem, outcome.certificate)) < 1.1
 
 
 @pytest.mark.parametrize(
@@ -68,7 +72,7 @@ def test_near_it_a_vain_program_is_the_last(
     vain: bool,
 ) -> None:
     cut = grid(sizes, (2, 2, 2))
-    instance = backward(cut, machine(40 * 4, 4), ORDERS["sequential"].through(cut))
+    problem = backward(cut, machine(40 * 4, 4), ORDERS["sequential"].through(cut))
     intervals = []
     solve = ColumnGeneration.solve
 
@@ -79,7 +83,7 @@ def test_near_it_a_vain_program_is_the_last(
         return solve(search, columns, accuracy)
 
     monkeypatch.setattr(ColumnGeneration, "solve", counted)
-    outcome = page.schedule(instance, Request(objective=MAKESPAN, tolerance=tolerance))
+    outcome = page.schedule(problem, Request(objective=MAKESPAN, tolerance=tolerance))
     # The smallest one is 1.5 % from its bound, the others 0.07 %.
     assert len(intervals[:2]) == programs
     assert not outcome.cut_short
@@ -89,5 +93,5 @@ def test_near_it_a_vain_program_is_the_last(
 
 def test_it_keeps_to_time() -> None:
     cut = grid((4, 4, 4), (2, 2, 2))
-    instance = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
-    assert timed_start(instance, Request(objective=TRAFFIC)) is None
+    problem = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    assert time_start(problem, Request(objective=TRAFFIC)) is None

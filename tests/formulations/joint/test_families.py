@@ -10,14 +10,14 @@ import pytest
 
 from formulations.joint.schedule import JointSettings
 from spmopt.core.errors import SpmoptError
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from tests.formulations.joint.solved import replayed, solved
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 
 SEEDS: dict[str, tuple[int, ...]] = {
     "positions": (0,),
     "order": (0,),
-    "modes": (0,),
+    "mappings": (0,),
     "computation": (0,),
     "membership": (84, 103),
     "coverage": (0, 8, 10),
@@ -35,18 +35,18 @@ SEEDS: dict[str, tuple[int, ...]] = {
     "claims": (24,),
     "reuse": (24,),
 }
-"""Instances of which one or more show it: which optimum the solver meets first may change."""
+"""Problems of which one or more show it: which optimum the solver meets first may change."""
 IMPLIED = ("capacity", "shares", "contiguity", "kept_through", "stored_or_together")
 ALL = ("makespan", *SEEDS, *IMPLIED)
 
 
-def _instance(seed: int) -> Instance:
-    return random_instance(
+def _problem(seed: int) -> Problem:
+    return random_problem(
         seed,
         max_operations=4,
         max_tensors=4,
         max_tensor_pages=2,
-        max_modes=1 + seed % 2,
+        max_mappings=1 + seed % 2,
         duplex=True,
         setup=True,
     )
@@ -54,18 +54,18 @@ def _instance(seed: int) -> Instance:
 
 @cache
 def _cycles(seed: int) -> int:
-    return solved(_instance(seed)).cycles
+    return solved(_problem(seed)).cycles
 
 
 def _is_wrong(seed: int, family: str) -> bool:
     """Whether the model without a family breaks down, errs about a replay, or promises more."""
-    instance = _instance(seed)
+    problem = _problem(seed)
     try:
-        best = solved(instance, JointSettings(threads=1, without=(family, *IMPLIED)))
+        best = solved(problem, JointSettings(threads=1, without=(family, *IMPLIED)))
     except (SpmoptError, ValueError):
         return True
     too_good = best.cycles < _cycles(seed)
-    return too_good or replayed(instance, best.schedule) != best.cycles
+    return too_good or replayed(problem, best.schedule) != best.cycles
 
 
 @pytest.mark.parametrize("family", SEEDS)
@@ -75,8 +75,8 @@ def test_without_it_the_model_is_wrong(family: str) -> None:
 
 @pytest.mark.parametrize("seed", [0, 5, 24, 33, 84])
 def test_without_implied_rows_the_optimum_is_the_same(seed: int) -> None:
-    best = solved(_instance(seed), JointSettings(threads=1, without=IMPLIED))
-    assert best.cycles == _cycles(seed) == replayed(_instance(seed), best.schedule)
+    best = solved(_problem(seed), JointSettings(threads=1, without=IMPLIED))
+    assert best.cycles == _cycles(seed) == replayed(_problem(seed), best.schedule)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_without_implied_rows_the_optimum_is_the_same(seed: int) -> None:
 def test_without_addresses_pages_are_counted_in_steps_and_in_time(
     seed: int, families: tuple[str, ...]
 ) -> None:
-    instance = _instance(seed)
-    paged = solved(instance, JointSettings(threads=1, paged=True)).cycles
-    loose = solved(instance, JointSettings(threads=1, paged=True, without=families)).cycles
+    problem = _problem(seed)
+    paged = solved(problem, JointSettings(threads=1, paged=True)).cycles
+    loose = solved(problem, JointSettings(threads=1, paged=True, without=families)).cycles
     assert loose < paged <= _cycles(seed)
 
 

@@ -6,40 +6,40 @@ import numpy as np
 import pytest
 
 from formulations.joint.schedule import JointSettings
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import replayed, small, solved
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_brute_force_finds_nothing_better_nor_worse(seed: int) -> None:
-    instance = small(seed)
-    best = solved(instance)
-    assert best.bound == best.cycles == least_replay(instance)
-    assert replayed(instance, best.schedule) == best.cycles
+    problem = small(seed)
+    best = solved(problem)
+    assert best.bound == best.cycles == least_replay(problem)
+    assert replayed(problem, best.schedule) == best.cycles
 
 
 @pytest.mark.parametrize("seed", range(25, 35))
 def test_in_the_listed_order(seed: int) -> None:
-    instance = small(seed)
-    count = len(instance.operations)
-    best = solved(instance, JointSettings(threads=1, order=np.arange(count)))
-    assert best.cycles == least_replay(instance, [tuple(range(count))])
+    problem = small(seed)
+    count = len(problem.operations)
+    best = solved(problem, JointSettings(threads=1, order=np.arange(count)))
+    assert best.cycles == least_replay(problem, [tuple(range(count))])
     assert best.schedule.steps.operation.tolist() == list(range(count))
 
 
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_replay_of_larger_ones_is_the_model_s(seed: int) -> None:
-    instance = random_instance(seed, max_operations=6, max_modes=2, duplex=True, setup=True)
-    best = solved(instance)
-    assert replayed(instance, best.schedule) == best.cycles == best.bound
+    problem = random_problem(seed, max_operations=6, max_mappings=2, duplex=True, setup=True)
+    best = solved(problem)
+    assert replayed(problem, best.schedule) == best.cycles == best.bound
 
 
 X = {"x": (8, "in"), "y": (8, "in")}
-TWO = [Op(reads=name, cycles=10, stationary=name) for name in ("x", "y")]
-BY_HAND: dict[str, tuple[Instance, int]] = {
+TWO = [Op(reads=name, cycles=10, required_resident=name) for name in ("x", "y")]
+BY_HAND: dict[str, tuple[Problem, int]] = {
     # x stays for both of its readers when these are neighbors: 8 + 8 bytes, not 24.
     "another order": (tiny(X, [Op(reads="x"), Op(reads="y"), Op(reads="x")], spm=8), 16),
     # The load of y hides behind the computation on x: 8 + 10 + 10, and y needs no time.
@@ -57,7 +57,7 @@ BY_HAND: dict[str, tuple[Instance, int]] = {
     "stored once": (
         tiny(
             {"z": (4, "keep"), "y": (8, "in")},
-            [Op(writes="z"), Op(reads="z y", stationary="y"), Op(reads="z")],
+            [Op(writes="z"), Op(reads="z y", required_resident="y"), Op(reads="z")],
             spm=8,
         ),
         4 + 8 + 4,
@@ -67,8 +67,8 @@ BY_HAND: dict[str, tuple[Instance, int]] = {
         tiny(
             {"a": (4, "in"), "w": (4, "in"), "b": (4, "in"), "c": (8, "in")},
             [
-                Op(reads="a w b", stationary="a w b"),
-                Op(reads="w c", stationary="w c"),
+                Op(reads="a w b", required_resident="a w b"),
+                Op(reads="w c", required_resident="w c"),
             ],
             spm=12,
         ),
@@ -79,7 +79,7 @@ BY_HAND: dict[str, tuple[Instance, int]] = {
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name: str) -> None:
-    instance, cycles = BY_HAND[name]
-    best = solved(instance)
+    problem, cycles = BY_HAND[name]
+    best = solved(problem)
     assert best.cycles == best.bound == cycles
-    assert replayed(instance, best.schedule) == cycles
+    assert replayed(problem, best.schedule) == cycles

@@ -6,27 +6,27 @@ import pytest
 
 from formulations.joint.schedule import JointSettings, ProvedBound, search
 from formulations.solver.apart import call
-from results.shared.small import small_instance
-from spmopt.core.instance import Instance
+from results.shared.small import small_problem
+from spmopt.core.problem import Problem
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import some
 from tests.tiny import Op, tiny
 
 ALONE = JointSettings(threads=1, without=("relaxation",))
 
 
-def relaxed(instance: Instance) -> int | None:
+def relaxed(problem: Problem) -> int | None:
     """Return the optimum of the relaxation."""
-    found: int | None = call("tests.formulations.joint.relaxation_worker:least", instance)
+    found: int | None = call("tests.formulations.joint.relaxation_worker:least", problem)
     return found
 
 
 @pytest.mark.parametrize("seed", some(range(600, 614)))
 def test_not_above_brute_force(seed: int) -> None:
-    instance = small(seed)
-    least, best = relaxed(instance), least_replay(instance)
+    problem = small(seed)
+    least, best = relaxed(problem), least_replay(problem)
     assert least is not None
     assert best is not None
     assert least <= best
@@ -34,25 +34,30 @@ def test_not_above_brute_force(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", some(range(640, 650)))
 def test_not_above_the_optimum_of_larger_ones(seed: int) -> None:
-    instance = random_instance(
-        seed, max_operations=5, max_tensor_pages=4, max_modes=1 + seed % 2, duplex=True, setup=True
+    problem = random_problem(
+        seed,
+        max_operations=5,
+        max_tensor_pages=4,
+        max_mappings=1 + seed % 2,
+        duplex=True,
+        setup=True,
     )
-    best, least = solved(instance, ALONE), relaxed(instance)
+    best, least = solved(problem, ALONE), relaxed(problem)
     assert best.bound == best.cycles
     assert least is not None
     assert least <= best.cycles
-    assert solved(instance).cycles == best.cycles
+    assert solved(problem).cycles == best.cycles
 
 
 W = {"w": (8, "in"), "v": (8, "in")}
-BY_HAND: dict[str, tuple[Instance, int]] = {
+BY_HAND: dict[str, tuple[Problem, int]] = {
     # All of w comes before the first, all of v before the last, and nothing while w is there.
     "no room for both": (
-        tiny(W, [Op(reads=name, cycles=10, stationary=name) for name in "wv"], spm=8),
+        tiny(W, [Op(reads=name, cycles=10, required_resident=name) for name in "wv"], spm=8),
         36,
     ),
     "room for both": (
-        tiny(W, [Op(reads=name, cycles=10, stationary=name) for name in "wv"], spm=16),
+        tiny(W, [Op(reads=name, cycles=10, required_resident=name) for name in "wv"], spm=16),
         28,
     ),
     # Nothing is left to be moved while the last computes, nor before the first has computed.
@@ -73,12 +78,12 @@ BY_HAND: dict[str, tuple[Instance, int]] = {
 
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name: str) -> None:
-    instance, cycles = BY_HAND[name]
-    assert relaxed(instance) == cycles == least_replay(instance)
+    problem, cycles = BY_HAND[name]
+    assert relaxed(problem) == cycles == least_replay(problem)
 
 
 def test_proves_what_lstms_need() -> None:
     # Of two cells three of four weights come again, and little else hides computation.
-    lstm = small_instance("lstm-2", 1024, training=False)
+    lstm = small_problem("lstm-2", 1024, training=False)
     first = next(a for a in search(lstm, JointSettings()) if a == ProvedBound(cycles=3984))
     assert first.cycles == 3984

@@ -15,12 +15,12 @@ from formulations.joint.facts import analyze, least_cycles
 from formulations.joint.schedule import FoundSchedule, JointSettings, schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.moved_whole import moved_whole
+from spmopt.core.moved_whole import move_whole
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.order import same_order
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, find
 from spmopt.solving import compare, solve
@@ -28,9 +28,9 @@ from spmopt.verifier import bound
 from spmopt.verifier.any_order import any_order_bound
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
-from tests.instances.golden import instance as golden
+from tests.instances.golden import problem as golden
 from tests.solving.fakes import exact
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import THOROUGH, some
 from tests.tiny import Op, tiny
 
@@ -40,20 +40,20 @@ READS = tiny({"x": (16, "in")}, [Op(reads="x"), Op(reads="x")], spm=8)
 
 @pytest.mark.parametrize("seed", range(400, 406))
 def test_optimum_and_bound(seed: int) -> None:
-    instance = small(seed)
-    *starts, result = compare(instance, [*find("joint").starts, "joint"], ASKED)
-    best, start = solved(instance).cycles, min(map(exact, starts))
-    assert best == least_replay(instance)
+    problem = small(seed)
+    *starts, result = compare(problem, [*find("joint").starts, "joint"], ASKED)
+    best, start = solved(problem).cycles, min(map(exact, starts))
+    assert best == least_replay(problem)
     assert result.totals is not None
     # Parts of tensors in another order may be better than all of the class, and all starts.
     assert exact(result) == result.totals.replay_cycles <= min(Fraction(best), start)
     assert (result.class_bound is not None) == (best <= exact(result))
     assert result.class_bound is None or result.class_bound.value == best
-    assert least_cycles(analyze(instance)) <= best
+    assert least_cycles(analyze(problem)) <= best
     assert result.certificate is not None  # of the order that its schedule has
-    assert bound(instance, result.certificate) == result.bound
+    assert bound(problem, result.certificate) == result.bound
     assert same_order(result.certificate.order, result.order)
-    assert any_order_bound(instance, REPLAY) <= exact(result)
+    assert any_order_bound(problem, REPLAY) <= exact(result)
 
 
 @pytest.mark.parametrize(
@@ -86,25 +86,25 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
     assert said.startswith(f"at least {of_class} cycles for the replay of whole tensors")
     assert origin.startswith(("nothing better found than ", "found by CP-SAT in windows"))
     assert joint.schedule is not None
-    assert not moved_whole(golden(name), joint.schedule)
+    assert not move_whole(golden(name), joint.schedule)
 
 
 @pytest.mark.parametrize("seed", some(range(500, 512)))
 def test_never_worse_than_what_it_starts_from(seed: int) -> None:
-    instance = random_instance(seed, max_operations=8, max_tensors=6, setup=True)
+    problem = random_problem(seed, max_operations=8, max_tensors=6, setup=True)
     request = replace(ASKED, time_limit_s=3)
-    *others, joint = compare(instance, [*find("joint").starts, "joint"], request)
+    *others, joint = compare(problem, [*find("joint").starts, "joint"], request)
     assert exact(joint) <= min(map(exact, others))
-    assert exact(solve(instance, "joint", request)) <= min(map(exact, others))  # runs them itself
+    assert exact(solve(problem, "joint", request)) <= min(map(exact, others))  # runs them itself
     assert joint.schedule is not None
     if joint.class_bound is not None:  # of the class that it is held against
-        assert moved_whole(instance, joint.schedule)
+        assert move_whole(problem, joint.schedule)
         assert joint.class_bound.value <= exact(joint)
 
 
 @pytest.mark.parametrize("seed", range(400, 406))
 def test_its_own_schedules_are_of_its_class(seed: int) -> None:
-    assert moved_whole(small(seed), solved(small(seed)).schedule)
+    assert move_whole(small(seed), solved(small(seed)).schedule)
 
 
 def test_bound_in_units_of_the_objective() -> None:
@@ -121,12 +121,12 @@ def _beside_all_policies(name: str, time_limit_s: float = 20) -> list[Result]:
 
 
 def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    hints: list[Plan | None] = []
+    hints: list[ResidencyPlan | None] = []
 
     def search(
-        instance: Instance,
+        problem: Problem,
         settings: JointSettings,
-        start: Plan | None,
+        start: ResidencyPlan | None,
         stop: Callable[[], bool],
         note: Callable[[str], None],
     ) -> Iterator[FoundSchedule]:
@@ -134,24 +134,24 @@ def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) 
         return iter(())
 
     monkeypatch.setattr(import_module("formulations.joint.schedule"), "search", search)
-    instance = golden("random-55")
-    best = solve(instance, "joint", ASKED)
+    problem = golden("random-55")
+    best = solve(problem, "joint", ASKED)
     (hint,) = hints
     assert hint is not None
-    sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
+    sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
     assert (hint.residency.size_bytes == sizes[hint.residency.tensor]).all()
     assert exact(best) == min(exact(other) for other in _beside_all_policies("random-55"))
 
 
 def test_no_time_leaves_the_policy() -> None:
-    instance = golden("residual")
-    (policy, joint) = compare(instance, ["belady-size", "joint"], _in(0.0))
+    problem = golden("residual")
+    (policy, joint) = compare(problem, ["belady-size", "joint"], _in(0.0))
     assert joint.value is not None
     assert policy.value is not None
     assert joint.value <= policy.value
     # That policy keeps parts: the bound of whole tensors is said, no gap to it.
     assert joint.class_bound is None
-    assert joint.notes[0].startswith(f"at least {least_cycles(analyze(instance)):,} cycles for ")
+    assert joint.notes[0].startswith(f"at least {least_cycles(analyze(problem)):,} cycles for ")
 
 
 def test_no_time_and_a_policy_of_the_class() -> None:
@@ -172,8 +172,8 @@ def test_more_scratch_than_there_is() -> None:
     assert result.status is Status.INFEASIBLE
 
 
-def _too_much() -> Instance:
-    return tiny({"x": (8, "in")}, [Op(reads="x", stationary="x")], spm=7)
+def _too_much() -> Problem:
+    return tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x")], spm=7)
 
 
 def _in(seconds: float) -> Request:
@@ -190,8 +190,8 @@ def test_several_threads_end_at_the_same_schedule() -> None:
 
 def test_more_uses_than_are_searched() -> None:
     uses = 301
-    instance = tiny({"x": (4, "in")}, [Op(reads="x")] * uses, spm=8)
-    (policy, joint) = compare(instance, ["stream", "joint"], replace(ASKED, time_limit_s=4))
+    problem = tiny({"x": (4, "in")}, [Op(reads="x")] * uses, spm=8)
+    (policy, joint) = compare(problem, ["stream", "joint"], replace(ASKED, time_limit_s=4))
     assert joint.value is not None
     assert policy.value is not None
     assert joint.value <= policy.value
@@ -207,13 +207,13 @@ def test_the_time_limit_counts_the_start_of_the_solver(monkeypatch: pytest.Monke
         sleep(1.0)
         return take(library)
 
-    instance = golden("mlp")
-    assert _proved(instance, 20.0) > least_cycles(analyze(instance))
+    problem = golden("mlp")
+    assert _proved(problem, 20.0) > least_cycles(analyze(problem))
     monkeypatch.setattr(apart, "_take", slowly)
-    assert _proved(instance, 1.0) == least_cycles(analyze(instance))
+    assert _proved(problem, 1.0) == least_cycles(analyze(problem))
 
 
-def _proved(instance: Instance, seconds: float) -> float:
-    bound = schedule(instance, _in(seconds)).class_bound
+def _proved(problem: Problem, seconds: float) -> float:
+    bound = schedule(problem, _in(seconds)).class_bound
     assert bound is not None
     return bound.value

@@ -10,45 +10,45 @@ import pytest
 from formulations.joint.facts import analyze, serial_cycles
 from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound, search
 from spmopt.assemble import assemble
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from tests.formulations.joint.solved import replayed, small, solved
-from tests.instances.golden import instance as golden
+from tests.instances.golden import problem as golden
 from tests.tiny import Op, tiny
 
 RESIDUAL = golden("residual")
 
 
-def _plan(seed: int | None = None) -> Plan:
-    plan = belady(RESIDUAL if seed is None else small(seed), Request()).plan
-    assert plan is not None
-    return plan
+def _residency_plan(seed: int | None = None) -> ResidencyPlan:
+    residency_plan = belady(RESIDUAL if seed is None else small(seed), Request()).residency_plan
+    assert residency_plan is not None
+    return residency_plan
 
 
 # Of a schedule that is not proved optimal the replay may end before the model says.
 
 
 def test_first_schedule_is_the_plan_s_or_better() -> None:
-    plan = _plan()
-    first = next(iter(search(RESIDUAL, JointSettings(threads=1, time_limit_s=10), plan)))
+    residency_plan = _residency_plan()
+    first = next(iter(search(RESIDUAL, JointSettings(threads=1, time_limit_s=10), residency_plan)))
     assert isinstance(first, FoundSchedule)
-    policy = replayed(RESIDUAL, assemble(RESIDUAL, plan))
+    policy = replayed(RESIDUAL, assemble(RESIDUAL, residency_plan))
     cycles = replayed(RESIDUAL, first.schedule)
     assert policy is not None
     assert cycles is not None
     assert cycles <= first.cycles <= policy
-    assert first.schedule.steps.operation.tolist() == plan.steps.operation.tolist()
+    assert first.schedule.steps.operation.tolist() == residency_plan.steps.operation.tolist()
 
 
 @pytest.mark.parametrize("seed", range(200, 210))
 def test_start_does_not_change_the_optimum(seed: int) -> None:
-    instance = small(seed)
-    assert solved(instance, start=_plan(seed)).cycles == solved(instance).cycles
+    problem = small(seed)
+    assert solved(problem, start=_residency_plan(seed)).cycles == solved(problem).cycles
 
 
 def test_what_was_found_in_time_stays() -> None:
-    answers = list(search(RESIDUAL, JointSettings(threads=1, time_limit_s=4), _plan()))
+    answers = list(search(RESIDUAL, JointSettings(threads=1, time_limit_s=4), _residency_plan()))
     found = [answer for answer in answers if isinstance(answer, FoundSchedule)]
     proved = [answer for answer in answers if isinstance(answer, ProvedBound)]
     cycles = replayed(RESIDUAL, found[-1].schedule)
@@ -61,21 +61,21 @@ def test_stops_when_told() -> None:
 
 
 def test_infeasible_is_proved() -> None:
-    instance = tiny({"x": (8, "in")}, [Op(reads="x", stationary="x")], spm=7)
-    answers = list(search(instance, JointSettings(threads=1)))
+    problem = tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x")], spm=7)
+    answers = list(search(problem, JointSettings(threads=1)))
     assert [a for a in answers if isinstance(a, ProvedBound)][-1].infeasible
     assert not any(isinstance(answer, FoundSchedule) for answer in answers)
 
 
 @pytest.mark.parametrize("seed", range(300, 306))
 def test_looser_models_bound_from_below(seed: int) -> None:
-    instance = small(seed)
-    order = np.arange(len(instance.operations))
-    free = solved(instance).cycles
-    fixed = solved(instance, JointSettings(threads=1, order=order)).cycles
-    paged = solved(instance, JointSettings(threads=1, paged=True)).cycles
-    plan = stream(instance, Request()).plan
-    assert plan is not None
-    policy = replayed(instance, assemble(instance, plan))
+    problem = small(seed)
+    order = np.arange(len(problem.operations))
+    free = solved(problem).cycles
+    fixed = solved(problem, JointSettings(threads=1, order=order)).cycles
+    paged = solved(problem, JointSettings(threads=1, paged=True)).cycles
+    residency_plan = stream(problem, Request()).residency_plan
+    assert residency_plan is not None
+    policy = replayed(problem, assemble(problem, residency_plan))
     assert policy is not None
-    assert paged <= free <= fixed <= policy <= serial_cycles(analyze(instance))
+    assert paged <= free <= fixed <= policy <= serial_cycles(analyze(problem))

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from formulations.joint.schedule import JointSettings
-from formulations.joint.symmetries import Interchange, interchanges, mirrored
-from results.shared.small import small_instance
+from formulations.joint.symmetries import Interchange, interchanges, mirror
+from results.shared.small import small_problem
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.operation import Operation
-from spmopt.core.order import dependences, reordered
-from spmopt.core.schedule import Plan
+from spmopt.core.order import dependences, reorder
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.policies import belady
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import replayed, solved
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.tiny import Op, tiny
 
 BRANCHES = tiny(
@@ -35,13 +35,13 @@ BRANCHES = tiny(
 )
 
 
-def _pairs(instance: Instance) -> list[tuple[int, int]]:
-    return [(pair.first, pair.other) for pair in interchanges(instance)]
+def _pairs(problem: Problem) -> list[tuple[int, int]]:
+    return [(pair.first, pair.other) for pair in interchanges(problem)]
 
 
 def test_equal_branches() -> None:
     assert _pairs(BRANCHES) == [(0, 2)]  # the other one takes longer
-    lstm = small_instance("lstm-2", 1024, training=False)
+    lstm = small_problem("lstm-2", 1024, training=False)
     assert _pairs(lstm) == [(0, 2), (0, 4), (2, 4)]  # gates with sigmoids, in both cells alike
     assert [lstm.operations[other].name for other in (0, 2, 4)] == [
         "lstmgate_0",
@@ -63,23 +63,23 @@ def test_all_pairs_of_many_equal_branches() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_all_pairs_are_found(seed: int) -> None:
-    instance = _twins(seed, operations=2)
-    pairs = _pairs(instance)
-    assert pairs == _pairs_by_trial(instance)
+    problem = _twins(seed, operations=2)
+    pairs = _pairs(problem)
+    assert pairs == _pairs_by_trial(problem)
     assert pairs
 
 
-def _pairs_by_trial(instance: Instance) -> list[tuple[int, int]]:
-    """All permutations of operations and tensors that leave the instance what it is."""
-    count, found = len(instance.operations), set()
-    for tensor in permutations(range(len(instance.tensors))):
+def _pairs_by_trial(problem: Problem) -> list[tuple[int, int]]:
+    """All permutations of operations and tensors that leave the problem what it is."""
+    count, found = len(problem.operations), set()
+    for tensor in permutations(range(len(problem.tensors))):
         kept = all(
-            _flags(instance, one) == _flags(instance, other) for one, other in enumerate(tensor)
+            _flags(problem, one) == _flags(problem, other) for one, other in enumerate(tensor)
         )
         for operation in permutations(range(count)) if kept else ():
             if all(
-                _renamed(instance.operations[one], tensor, operation)
-                == _renamed(instance.operations[other], range(len(tensor)), range(count))
+                _renamed(problem.operations[one], tensor, operation)
+                == _renamed(problem.operations[other], range(len(tensor)), range(count))
                 for one, other in enumerate(operation)
             ):
                 moved = next((one for one in range(count) if operation[one] != one), None)
@@ -88,8 +88,8 @@ def _pairs_by_trial(instance: Instance) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def _flags(instance: Instance, tensor: int) -> tuple[object, ...]:
-    record = instance.tensors[tensor]
+def _flags(problem: Problem, tensor: int) -> tuple[object, ...]:
+    record = problem.tensors[tensor]
     return record.size_bytes, record.in_dram, record.keep
 
 
@@ -103,19 +103,19 @@ def _renamed(
             each in operation.reads,
             each in operation.writes,
             [
-                (mode.operands[place].passes, mode.operands[place].stationary)
-                for mode in operation.modes
+                (mapping.operands[place].fetches, mapping.operands[place].required_resident)
+                for mapping in operation.mappings
             ],
         )
         for place, each in enumerate(operation.tensors)
     )
-    modes = [(mode.compute_cycles, mode.scratch_bytes) for mode in operation.modes]
-    return operands, modes, sorted(number[before] for before in operation.predecessors)
+    mappings = [(mapping.compute_cycles, mapping.scratch_bytes) for mapping in operation.mappings]
+    return operands, mappings, sorted(number[before] for before in operation.predecessors)
 
 
-def _twins(seed: int, operations: int) -> Instance:
-    """An instance twice over, with one weight in common."""
-    one = random_instance(seed, max_operations=operations, max_tensors=2, max_tensor_pages=2)
+def _twins(seed: int, operations: int) -> Problem:
+    """A problem twice over, with one weight in common."""
+    one = random_problem(seed, max_operations=operations, max_tensors=2, max_tensor_pages=2)
     count, many = len(one.tensors), len(one.operations)
     written = {tensor for operation in one.operations for tensor in operation.writes}
     shared = {t for t, tensor in enumerate(one.tensors) if tensor.in_dram and t not in written}
@@ -136,30 +136,32 @@ def _twins(seed: int, operations: int) -> Instance:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_optimum_is_the_same(seed: int) -> None:
-    instance = _twins(100 + seed, operations=2)
+    problem = _twins(100 + seed, operations=2)
     every = JointSettings(threads=1, without=("interchanges", "relaxation"))
-    best = solved(instance)
-    assert best.cycles == best.bound == solved(instance, every).cycles
-    if len(instance.operations) < 4:
-        assert best.cycles == least_replay(instance)
+    best = solved(problem)
+    assert best.cycles == best.bound == solved(problem, every).cycles
+    if len(problem.operations) < 4:
+        assert best.cycles == least_replay(problem)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_image_of_a_plan_takes_as_long(seed: int) -> None:
-    lstm = small_instance("lstm-1", 1024, training=False)
+    lstm = small_problem("lstm-1", 1024, training=False)
     order = _any_order(lstm, seed)
-    listed = belady(reordered(lstm, order), Request()).plan
+    listed = belady(reorder(lstm, order), Request()).residency_plan
     assert listed is not None
-    plan = replace(listed, steps=replace(listed.steps, operation=order[listed.steps.operation]))
+    residency_plan = replace(
+        listed, steps=replace(listed.steps, operation=order[listed.steps.operation])
+    )
     pairs = interchanges(lstm)
-    image = mirrored(plan, pairs)
+    image = mirror(residency_plan, pairs)
     place = np.argsort(image.steps.operation)
     assert all(place[pair.first] < place[pair.other] for pair in pairs)
-    assert _cycles(lstm, image) == _cycles(lstm, plan) is not None
+    assert _cycles(lstm, image) == _cycles(lstm, residency_plan) is not None
 
 
-def _any_order(instance: Instance, seed: int) -> Ints:
-    rng, needed = np.random.default_rng(seed), dependences(instance)
+def _any_order(problem: Problem, seed: int) -> Ints:
+    rng, needed = np.random.default_rng(seed), dependences(problem)
     order: list[int] = []
     while len(order) < len(needed):
         ready = [i for i, before in enumerate(needed) if i not in order and before <= {*order}]
@@ -167,13 +169,15 @@ def _any_order(instance: Instance, seed: int) -> Ints:
     return np.array(order, np.int64)
 
 
-def _cycles(instance: Instance, plan: Plan) -> int | None:
-    return replayed(instance, assemble(instance, plan))
+def _cycles(problem: Problem, residency_plan: ResidencyPlan) -> int | None:
+    return replayed(problem, assemble(problem, residency_plan))
 
 
 def test_a_start_in_any_order_is_found_again() -> None:
-    plan = belady(BRANCHES, Request()).plan
-    assert plan is not None
-    swapped = replace(plan, steps=replace(plan.steps, operation=np.array([2, 1, 0, 3])))
+    residency_plan = belady(BRANCHES, Request()).residency_plan
+    assert residency_plan is not None
+    swapped = replace(
+        residency_plan, steps=replace(residency_plan.steps, operation=np.array([2, 1, 0, 3]))
+    )
     pairs: tuple[Interchange, ...] = interchanges(BRANCHES)
-    assert mirrored(swapped, pairs).steps.operation.tolist() == [0, 1, 2, 3]
+    assert mirror(swapped, pairs).steps.operation.tolist() == [0, 1, 2, 3]

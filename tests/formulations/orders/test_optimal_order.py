@@ -11,9 +11,9 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
+from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.order_search import furthest_first
-from spmopt.tiles.passes import backward
 from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import grid
 from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
@@ -25,8 +25,8 @@ def moved_by_schedule(shape: Shape, spm_tiles: int, found: BestOrder) -> int:
     """Tiles that the best residency of the order moves, proved and verified."""
     i, k, j = shape
     cells = grid((4 * i, 4 * k, 4 * j), (4, 4, 4))
-    instance = backward(cells, tiles_machine(spm_tiles), found.order)
-    result = solve(instance, "page", Request(objective=TRAFFIC))
+    problem = backward(cells, tiles_machine(spm_tiles), found.order)
+    result = solve(problem, "residency", Request(objective=TRAFFIC))
     assert result.status is Status.OPTIMAL
     assert result.totals is not None
     assert result.totals.traffic_bytes % PAGE == 0

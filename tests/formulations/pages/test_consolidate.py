@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.pages.consolidate import consolidated
+from formulations.residency.pages.consolidate import consolidate
 from formulations.residency.program.columns import ColumnKind, PathColumns, existing, of_kind
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access, listed_timeline
-from tests.strategies import random_instance
+from spmopt.core.timeline import Access, timeline_in_order
+from tests.strategies import random_problem
 from tests.thorough import some
 
 
@@ -46,10 +46,10 @@ def _summed(
 
 @pytest.mark.parametrize("seed", some(range(40)))
 def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
-    line = listed_timeline(random_instance(seed, max_operations=14, max_tensors=9))
+    line = timeline_in_order(random_problem(seed, max_operations=14, max_tensors=9))
     intervals = RankedIntervals(line)
     columns, amounts = _random_transfers(intervals, seed)
-    after, sizes = consolidated(intervals, columns, amounts)
+    after, sizes = consolidate(intervals, columns, amounts)
     for kinds in ((ColumnKind.LOAD, ColumnKind.LOAD_HERE), (ColumnKind.DROP,), (ColumnKind.CLEAN,)):
         by_step = _summed(columns, _steps(intervals, columns), amounts, kinds)
         assert _summed(after, _steps(intervals, after), sizes, kinds) == pytest.approx(
@@ -67,7 +67,7 @@ def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
 
 
 def test_two_interleaved_loads_become_two_whole_ones() -> None:
-    line = listed_timeline(random_instance(3, max_operations=14, max_tensors=9))
+    line = timeline_in_order(random_problem(3, max_operations=14, max_tensors=9))
     intervals = RankedIntervals(line)
     long = (
         existing(intervals)[ColumnKind.LOAD]
@@ -77,14 +77,14 @@ def test_two_interleaved_loads_become_two_whole_ones() -> None:
     first, second = np.flatnonzero(long)[np.argsort(intervals.step[long])][:2].tolist()
     access = np.array([first, first, second, second])
     columns = of_kind(ColumnKind.LOAD, access, np.array([0, 1, 0, 1]))
-    after, sizes = consolidated(intervals, columns, np.full(4, 100.0))
+    after, sizes = consolidate(intervals, columns, np.full(4, 100.0))
     pieces = sorted(zip(after.access.tolist(), after.step.tolist(), sizes.tolist(), strict=True))
     assert pieces == sorted([(first, 0, 200.0), (second, 1, 200.0)])
 
 
 def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
     for seed in range(200):
-        intervals = RankedIntervals(listed_timeline(random_instance(seed, max_operations=14)))
+        intervals = RankedIntervals(timeline_in_order(random_problem(seed, max_operations=14)))
         both = np.flatnonzero(
             existing(intervals)[ColumnKind.DROP] & (intervals.step - intervals.begin >= 2)
         )
@@ -95,6 +95,6 @@ def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
     columns = PathColumns.together(
         of_kind(ColumnKind.LOAD, at, begin), of_kind(ColumnKind.DROP, at, begin + 1)
     )
-    after, sizes = consolidated(intervals, columns, np.array([50.0, 60.0]))
+    after, sizes = consolidate(intervals, columns, np.array([50.0, 60.0]))
     assert after == columns
     assert sizes.tolist() == [50.0, 60.0]

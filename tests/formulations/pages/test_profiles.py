@@ -55,7 +55,7 @@ def test_rows_are_marked() -> None:
             row = key.index((tensor, step))
             assert (tensor, step + 1) in key
             assert profile.access[row] == access
-            assert profile.fixed[row] == intervals.stationary[access]
+            assert profile.fixed[row] == intervals.required_resident[access]
             if tensor == profile.tensor[min(row + 1, len(key) - 1)]:
                 change = profile.version[row + 1] - profile.version[row]
                 assert change == (intervals.kind[access] != Access.READ)

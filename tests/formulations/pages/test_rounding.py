@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from formulations.residency.pages.consolidate import consolidated
+from formulations.residency.pages.consolidate import consolidate
 from formulations.residency.pages.profiles import Profiles, profiles
-from formulations.residency.pages.rounding import raised_rows, to_plan
+from formulations.residency.pages.rounding import raise_rows, to_residency_plan
 from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.schedule import Plan, Steps
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan, Steps
 from spmopt.core.table import Ints
 from spmopt.verifier import verify
 from tests.formulations.priced import Case, all_columns, cases
@@ -28,7 +28,7 @@ READ = Op(reads="x")
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """A fractional solution of a case of one mode."""
+    """A fractional solution of a case of one mapping."""
 
     case: Case
     columns: PathColumns
@@ -40,24 +40,26 @@ class Solution:
 
     @property
     def page_bytes(self) -> int:
-        return self.case.instance.machine.page_bytes
+        return self.case.problem.machine.page_bytes
 
     @property
     def capacity_pages(self) -> Ints:
         pages: Ints = (self.case.coefficients.capacity_bytes // self.page_bytes).astype(np.int64)
         return pages
 
-    def rounded(self, worth: Floats | float = 0.0, extra_pages: int = 0) -> Plan | None:
+    def rounded(self, worth: Floats | float = 0.0, extra_pages: int = 0) -> ResidencyPlan | None:
         case = self.case
-        plan = to_plan(
+        residency_plan = to_residency_plan(
             self.profile,
             np.broadcast_to(np.asarray(worth, np.float64), (case.intervals.steps,)),
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages + extra_pages,
         )
-        if plan is None:
+        if residency_plan is None:
             return None
-        return replace(plan, steps=Steps.listed(np.zeros(len(plan.steps), np.int64)))
+        return replace(
+            residency_plan, steps=Steps.listed(np.zeros(len(residency_plan.steps), np.int64))
+        )
 
 
 def solutions(count: int) -> list[Solution]:
@@ -67,9 +69,11 @@ def solutions(count: int) -> list[Solution]:
     """
     found = []
     for seed, case in enumerate(
-        cases(count, max_operations=12, max_tensors=7, max_tensor_pages=5, max_modes=1, setup=True)
+        cases(
+            count, max_operations=12, max_tensors=7, max_tensor_pages=5, max_mappings=1, setup=True
+        )
     ):
-        columns, page = all_columns(case.intervals), case.instance.machine.page_bytes
+        columns, page = all_columns(case.intervals), case.problem.machine.page_bytes
         built = Master(case.intervals, case.coefficients, columns, page_bytes=page, margin=1e-5)
         generator = np.random.default_rng(seed)
         cost = built.program.cost.copy()
@@ -79,15 +83,15 @@ def solutions(count: int) -> list[Solution]:
         if seed % 4 > 1:
             amounts = amounts * generator.normal(1, 1e-4, amounts.size)
         if seed % 3:
-            columns, amounts = consolidated(case.intervals, columns, amounts)
+            columns, amounts = consolidate(case.intervals, columns, amounts)
         found.append(Solution(case=case, columns=columns, amounts=amounts))
     return found
 
 
-def resident(instance: Instance, plan: Plan) -> Ints:
+def resident(problem: Problem, residency_plan: ResidencyPlan) -> Ints:
     """(tensors, steps)"""
-    table = np.zeros((len(instance.tensors), len(instance.operations)), np.int64)
-    rows = plan.residency
+    table = np.zeros((len(problem.tensors), len(problem.operations)), np.int64)
+    rows = residency_plan.residency
     for tensor, begin, end, size in zip(
         rows.tensor.tolist(),
         rows.begin.tolist(),
@@ -103,18 +107,18 @@ def test_plans_are_legal_whatever_is_worth_filling_up() -> None:
     for seed, solution in enumerate(solutions(150)):
         generator = np.random.default_rng(seed)
         worth = generator.random(solution.case.intervals.steps) * generator.integers(0, 2)
-        plan = solution.rounded(worth)
-        assert plan is not None, seed
-        report = verify(solution.case.instance, assemble(solution.case.instance, plan))
+        residency_plan = solution.rounded(worth)
+        assert residency_plan is not None, seed
+        report = verify(solution.case.problem, assemble(solution.case.problem, residency_plan))
         assert report.legal, (seed, report.violations)
 
 
 def test_residency_is_in_pages_and_fits() -> None:
     for seed, solution in enumerate(solutions(60)):
-        plan, page = solution.rounded(1.0), solution.page_bytes
-        assert plan is not None
+        residency_plan, page = solution.rounded(1.0), solution.page_bytes
+        assert residency_plan is not None
         size = solution.case.line.size_bytes[:, None]
-        held = resident(solution.case.instance, plan)
+        held = resident(solution.case.problem, residency_plan)
         assert ((held % page == 0) | (held == size)).all(), seed
         assert ((-(-held // page)).sum(axis=0) <= solution.capacity_pages).all(), seed
 
@@ -122,9 +126,9 @@ def test_residency_is_in_pages_and_fits() -> None:
 def test_without_worth_everything_is_rounded_down() -> None:
     """Rises stay rises and falls falls: each step's bytes are rounded by one monotone rule."""
     for seed, solution in enumerate(solutions(60)):
-        plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
-        assert plan is not None
-        held = resident(solution.case.instance, plan)
+        residency_plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
+        assert residency_plan is not None
+        held = resident(solution.case.problem, residency_plan)
         own = profile.step < solution.case.intervals.steps
         got = held[profile.tensor[own], profile.step[own]]
         size, amount, fixed = profile.size_bytes[own], profile.resident[own], profile.fixed[own]
@@ -154,9 +158,9 @@ def held_part(amount: float, spm: int = 8) -> Solution:
     return Solution(case=case, columns=columns, amounts=amounts)
 
 
-def rows(plan: Plan | None) -> list[tuple[int, ...]]:
-    assert plan is not None
-    table = plan.residency
+def rows(residency_plan: ResidencyPlan | None) -> list[tuple[int, ...]]:
+    assert residency_plan is not None
+    table = residency_plan.residency
     columns = (table.tensor, table.begin, table.end, table.size_bytes)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -180,8 +184,8 @@ def test_by_hand(amount: float, spm: int, worth: float, held: int) -> None:
 
 def test_nearly_all_of_a_large_tensor_is_all_of_it() -> None:
     """Two bytes in a million are the solver's noise, not a page to read again."""
-    instance = tiny({"x": (10**6, "in")}, [READ, Op(), READ], spm=10**6)
-    whole = replace(held_part(10**6 - 2), case=Case.of(instance, TRAFFIC))
+    problem = tiny({"x": (10**6, "in")}, [READ, Op(), READ], spm=10**6)
+    whole = replace(held_part(10**6 - 2), case=Case.of(problem, TRAFFIC))
     assert rows(whole.rounded()) == [(0, 0, 3, 10**6)]
     part = replace(whole, amounts=whole.amounts - np.array([50, 50, -50, -50]))
     assert rows(part.rounded()) == [(0, 0, 3, 10**6 - 52)]
@@ -193,8 +197,8 @@ def test_a_solution_slightly_over_the_capacity_shrinks() -> None:
     case = Case.of(tiny({"x": (16, "in")}, [READ, Op(), READ], spm=8), TRAFFIC)
     over = replace(held_part(8), case=case)
     for amount, held in ((12.0001, 8), (13.0, 8)):
-        plan = replace(over, amounts=np.array([amount, amount, 0, 0])).rounded()
-        assert rows(plan) == [(0, 0, 3, held)]
+        residency_plan = replace(over, amounts=np.array([amount, amount, 0, 0])).rounded()
+        assert rows(residency_plan) == [(0, 0, 3, held)]
 
 
 def test_what_cannot_be_made_to_fit_is_no_plan() -> None:
@@ -212,12 +216,14 @@ def test_dirty_bytes_are_stored_when_they_leave() -> None:
         of_kind(ColumnKind.FINAL, np.array([1]), 3),
     )
     solution = Solution(case=case, columns=columns, amounts=np.array([0.0, 4, 4, 4, 4]))
-    plan = solution.rounded()
-    assert plan is not None
-    assert rows(plan) == [(0, 0, 2, 8), (0, 2, 4, 4)]
-    stores = zip(plan.stores.step.tolist(), plan.stores.size_bytes.tolist(), strict=True)
+    residency_plan = solution.rounded()
+    assert residency_plan is not None
+    assert rows(residency_plan) == [(0, 0, 2, 8), (0, 2, 4, 4)]
+    stores = zip(
+        residency_plan.stores.step.tolist(), residency_plan.stores.size_bytes.tolist(), strict=True
+    )
     assert list(stores) == [(1, 4), (3, 4)]
-    assert verify(case.instance, assemble(case.instance, plan)).legal
+    assert verify(case.problem, assemble(case.problem, residency_plan)).legal
 
 
 def pages_of(profile: Profiles, page: int) -> tuple[Ints, Ints]:
@@ -235,7 +241,7 @@ def test_raised_stretches_use_up_free_pages_only() -> None:
         low, high = pages_of(profile, solution.page_bytes)
         free = generator.integers(0, 4, intervals.steps)
         left, worth = free.copy(), generator.random(intervals.steps)
-        raised = raised_rows(profile, (low, high), worth, left)
+        raised = raise_rows(profile, (low, high), worth, left)
         assert (left >= 0).all(), seed
         used = np.zeros(intervals.steps, np.int64)
         until = np.append(profile.step[1:], 0)
@@ -261,17 +267,17 @@ def test_raised_stretches_use_up_free_pages_only() -> None:
 
 
 def test_the_stretch_that_saves_most_per_page_is_raised() -> None:
-    """x and y both lack a page in step 1, and one is free; y is read with three passes."""
-    operations = [Op(reads="x"), Op(reads="y", passes={"y": 3}), Op(reads="x"), Op(reads="y")]
-    instance = tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8)
-    case = Case.of(instance, TRAFFIC)
+    """x and y both lack a page in step 1, and one is free; y is read with three fetches."""
+    operations = [Op(reads="x"), Op(reads="y", fetches={"y": 3}), Op(reads="x"), Op(reads="y")]
+    problem = tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8)
+    case = Case.of(problem, TRAFFIC)
     intervals = case.intervals
     held = of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(intervals.previous >= 0))
     here = of_kind(ColumnKind.LOAD_HERE, np.flatnonzero(intervals.previous < 0))
     profile = profiles(intervals, PathColumns.together(held, here), np.full(4, 2.0))
     low, high = pages_of(profile, 4)
     for free, expected in ((1, {1}), (2, {0, 1}), (0, set())):
-        raised = raised_rows(profile, (low, high), np.ones(4), np.full(4, free))
+        raised = raise_rows(profile, (low, high), np.ones(4), np.full(4, free))
         assert set(profile.tensor[raised & (high > low)].tolist()) == expected
     # Where DMA costs nothing, nothing is gained.
-    assert not raised_rows(profile, (low, high), np.zeros(4), np.full(4, 2))[high > low].any()
+    assert not raise_rows(profile, (low, high), np.zeros(4), np.full(4, 2))[high > low].any()

@@ -1,4 +1,4 @@
-"""Placements against brute force, in copies, on the published instances; and what is refused."""
+"""Placements against brute force, in copies, on the published problems; and what is refused."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["C", "G", "I", "J", "K"])
-def test_published_instances_and_mirrored_copies(name: str) -> None:
+def test_published_problems_and_mirrored_copies(name: str) -> None:
     for buffers in (published(name), mirrored(published(name), 1)):
         found = place(buffers, PUBLISHED, 60.0)
         assert found.placement is not None
@@ -122,7 +122,7 @@ def test_the_order_of_the_file_does_not_matter() -> None:
     assert rectangles(buffers, found.placement) == rectangles(shuffled, other.placement)
 
 
-def test_sections_and_load_of_a_published_instance() -> None:
+def test_sections_and_load_of_a_published_problem() -> None:
     units = in_units(published("F"))
     parts = split(units)
     assert units.unit_bytes == 1024
@@ -188,7 +188,7 @@ def test_alignment_leaves_what_is_common_to_sizes() -> None:
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     (part,) = split(in_units(published("J")))
-    scaled = ScaledPart.of(part).ordered("TWA")
+    scaled = ScaledPart.of(part).order("TWA")
     whole, halves = TreeSearch(scaled, 1024), TreeSearch(scaled, 1024)
     assert whole.run(10_000, bool) is Verdict.FOUND
     for limit in range(50, 10_000, 50):

@@ -98,7 +98,7 @@ def program(
     lower = np.zeros(cost.size)
     for column in (columns.resident, columns.load, columns.dirty, columns.store):
         upper[column[column >= 0]] = size[column >= 0]
-    lower[columns.resident] = np.where(c.stationary, size, 0.0)
+    lower[columns.resident] = np.where(c.required_resident, size, 0.0)
     if absent is not None:
         upper[columns.resident[absent]] = 0.0
     # A tensor to be kept has nothing dirty in the end (R7).

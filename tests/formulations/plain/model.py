@@ -1,9 +1,9 @@
 """The plain (tensor, step) model: the rules as they stand, a reference for the priced model.
 
-A fixed order; with several modes the least of each figure, so that the value bounds them all.
+A fixed order; with several mappings the least of each figure, so that the value bounds them all.
 ``lambda`` and the rounding of transfer times to cycles are left out. As a linear program the
 value is the ``fluid`` bound. With ``pages`` it is the ``page`` optimum wherever times are exact:
-one mode, no command set-up, a whole number of cycles a byte.
+one mapping, no command set-up, a whole number of cycles a byte.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from formulations.solver import highs
 from formulations.solver.program import Floats, Program, SolverResult
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.timeline import Timeline, relaxed_timeline
+from spmopt.core.problem import Problem
+from spmopt.core.timeline import Timeline, relax_timeline
 from tests.formulations.plain import rows
 from tests.formulations.plain.arrays import (
     byte_unit,
@@ -56,7 +56,7 @@ class PlainModel:
     byte_unit
         A power of two.
     byte_value
-        The dearest byte's price, objective units.
+        The dearest byte's dual value, objective units.
     constant
         Part of the objective that no schedule changes, objective units.
     capacity_rows, channel_rows
@@ -77,28 +77,28 @@ class PlainModel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PlainAnswer:
-    """The value in objective units, and the prices of PROBLEM.md, section 5.
+    """The value in objective units, and the dual values of PROBLEM.md, section 5.
 
-    Prices are the duals as the solver gave them: clamp before use in a bound.
+    Dual values are the duals as the solver gave them: clamp before use in a bound.
 
     Attributes
     ----------
     value
         None where the solver found nothing.
-    spm_price, dram_in_price, dram_out_price : (n,) or None
+    spm_dual, dram_in_dual, dram_out_dual : (n,) or None
         Objective units per byte held, and per byte of DMA time, in each step.
     """
 
     value: float | None
     answer: SolverResult
-    spm_price: Floats | None
-    dram_in_price: Floats | None
-    dram_out_price: Floats | None
+    spm_dual: Floats | None
+    dram_in_dual: Floats | None
+    dram_out_dual: Floats | None
 
 
-def plain_model(instance: Instance, objective: Objective, *, pages: bool = False) -> PlainModel:
+def plain_model(problem: Problem, objective: Objective, *, pages: bool = False) -> PlainModel:
     """Build the model, with ``r`` in whole pages and stores in whole bytes if ``pages``."""
-    machine, line = instance.machine, relaxed_timeline(instance)
+    machine, line = problem.machine, relax_timeline(problem)
     cells = plain_cells(line)
     timed = objective.cycle > 0
     columns = number_columns(line, cells, timed=timed, pages=pages)
@@ -132,7 +132,7 @@ def plain_model(instance: Instance, objective: Objective, *, pages: bool = False
 
 
 def solve_plain(
-    instance: Instance,
+    problem: Problem,
     objective: Objective,
     *,
     pages: bool = False,
@@ -150,7 +150,7 @@ def solve_plain(
     """
     if setting not in SETTINGS:
         raise InputError(f"setting {setting!r}: choose one of {', '.join(SETTINGS)}")
-    model = plain_model(instance, objective, pages=pages)
+    model = plain_model(problem, objective, pages=pages)
     chosen = {**(_EXACT if pages else SETTINGS[setting]), **(options or {})}
     answer = highs.solve(model.program, options=chosen, time_limit_s=time_limit_s, threads=threads)
     return read_answer(model, answer)
@@ -158,28 +158,28 @@ def solve_plain(
 
 def read_answer(model: PlainModel, answer: SolverResult) -> PlainAnswer:
     """Put a solver's answer into objective units."""
-    free, price = np.zeros(model.line.steps), float(model.byte_value)
+    free, dual = np.zeros(model.line.steps), float(model.byte_value)
     if not model.columns.count:  # nothing to decide: HiGHS has no solution of an empty program
         return PlainAnswer(
             value=float(model.constant),
             answer=answer,
-            spm_price=free,
-            dram_in_price=free,
-            dram_out_price=free,
+            spm_dual=free,
+            dram_in_dual=free,
+            dram_out_dual=free,
         )
     value = None
     if answer.objective is not None:
-        value = answer.objective * price * model.byte_unit + float(model.constant)
+        value = answer.objective * dual * model.byte_unit + float(model.constant)
     if answer.row_dual is None:
         return PlainAnswer(
-            value=value, answer=answer, spm_price=None, dram_in_price=None, dram_out_price=None
+            value=value, answer=answer, spm_dual=None, dram_in_dual=None, dram_out_dual=None
         )
-    dual, steps = answer.row_dual, model.line.steps
-    channels = [price * dual[first : first + steps] for first in model.channel_rows]
+    row_duals, steps = answer.row_dual, model.line.steps
+    channels = [dual * row_duals[first : first + steps] for first in model.channel_rows]
     return PlainAnswer(
         value=value,
         answer=answer,
-        spm_price=-price * dual[model.capacity_rows : model.capacity_rows + steps],
-        dram_in_price=channels[0] if channels else free,
-        dram_out_price=channels[-1] if channels else free,
+        spm_dual=-dual * row_duals[model.capacity_rows : model.capacity_rows + steps],
+        dram_in_dual=channels[0] if channels else free,
+        dram_out_dual=channels[-1] if channels else free,
     )

@@ -2,7 +2,7 @@
 
 Variables, in bytes: ``r`` resident prefix of a tensor in a step, ``D`` dirty bytes after it
 (``s - Z`` of the next step), ``load`` and ``store`` in it; ``e = beta d``, the bytes that the
-channel moves in the step's duration. What is streamed follows from ``r``, p (s - r). ``q`` pages
+channel moves in the step's duration. Streamed bytes follow from ``r``, p (s - r). ``q`` pages
 and ``z`` (all of the tensor is resident) are there with whole pages only.
 """
 
@@ -45,8 +45,8 @@ class Streams:
     def of(line: Timeline, cells: Cells) -> Streams:
         """R3 and R4: a reader ``p`` in; a live result ``p`` out, and ``p - 1`` partial sums in."""
         kind, live = line.kind, line.live_after
-        streamed = np.where(line.stationary, 0, line.passes)
-        partial = np.where(line.stationary | ~live, 0, line.passes - 1)
+        streamed = np.where(line.required_resident, 0, line.fetches)
+        partial = np.where(line.required_resident | ~live, 0, line.fetches - 1)
         into = np.where(kind == Access.WRITE, partial, streamed)
         out = np.where((kind != Access.READ) & live, streamed, 0)
         used = cells.access >= 0
@@ -57,7 +57,7 @@ class Streams:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Context:
-    """What every family reads."""
+    """Data that every family reads."""
 
     machine: Machine
     line: Timeline
@@ -71,9 +71,9 @@ class Context:
         return self.line.size_bytes[self.cells.tensor]
 
     @property
-    def stationary(self) -> Bools:
+    def required_resident(self) -> Bools:
         """(k,) The step keeps the tensor resident in full."""
-        result: Bools = (self.cells.access >= 0) & self.line.stationary[self.cells.access]
+        result: Bools = (self.cells.access >= 0) & self.line.required_resident[self.cells.access]
         return result
 
 
@@ -161,8 +161,8 @@ def capacity(c: Context) -> Rows:
 def channel(c: Context) -> list[Rows]:
     """(P5) ``e >= load + store + streams`` (R6: d >= X).
 
-    With ``duplex`` two rows: ``e >= in + stores of stationary results`` and
-    ``e >= loads of stationary operands + out``.
+    With ``duplex`` two rows: ``e >= in + stores of required_resident results`` and
+    ``e >= loads of required_resident operands + out``.
     """
     streams = c.streams
     if not c.machine.duplex:
@@ -175,7 +175,10 @@ def channel(c: Context) -> list[Rows]:
 
 
 def serial(c: Context) -> Rows:
-    """(P6) ``e >= loads of stationary operands + beta c + stores of stationary results`` (R6)."""
+    """(P6) ``e >= loads of required_resident operands + beta c + stores.
+
+    Of required_resident results`` (R6).
+    """
     first, last = _serial(c)
     compute: Floats = c.line.compute_cycles.astype(np.float64) * float(c.machine.bytes_per_cycle)
     return _busy(c, np.zeros_like(c.streams.into), first, last, compute)
@@ -183,24 +186,24 @@ def serial(c: Context) -> Rows:
 
 def _serial(c: Context) -> tuple[Ints, Ints]:
     """Columns of the loads before the computation and of the stores after it, else -1."""
-    stationary = c.stationary
+    required_resident = c.required_resident
     return (
-        np.where(stationary, c.columns.load, -1),
-        np.where(stationary & c.cells.written, c.columns.store, -1),
+        np.where(required_resident, c.columns.load, -1),
+        np.where(required_resident & c.cells.written, c.columns.store, -1),
     )
 
 
-def _busy(c: Context, passes: Ints, load: Ints, store: Ints, fixed: _Values = 0.0) -> Rows:
-    """``e - load - store + passes r >= passes s + fixed`` in every step."""
+def _busy(c: Context, fetches: Ints, load: Ints, store: Ints, fixed: _Values = 0.0) -> Rows:
+    """``e - load - store + fetches r >= fetches s + fixed`` in every step."""
     step, columns = c.cells.step, c.columns
-    streamed = np.flatnonzero(passes)
+    streamed = np.flatnonzero(fetches)
     terms: list[_Term] = [
         (np.arange(c.line.steps, dtype=np.int64), columns.duration, 1.0),
         (step, load, -1.0),
         (step, store, -1.0),
-        (step[streamed], columns.resident[streamed], passes[streamed]),
+        (step[streamed], columns.resident[streamed], fetches[streamed]),
     ]
-    weights = (passes * c.size).astype(np.float64)
+    weights = (fetches * c.size).astype(np.float64)
     streams = np.bincount(step, weights=weights, minlength=c.line.steps).astype(np.float64)
     return collect(terms, lower=streams + fixed, upper=np.inf, count=c.line.steps)
 

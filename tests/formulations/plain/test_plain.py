@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from formulations.solver.program import SolverStatus
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.problem import Problem
+from spmopt.core.timeline import timeline_in_order
 from tests.formulations.plain.cells import plain_cells
 from tests.formulations.plain.model import SETTINGS, plain_model, solve_plain
 from tests.formulations.small import small_optimum
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
 
@@ -26,8 +26,8 @@ OBJECTIVES = ("traffic", "time", "energy")
 SMALL = {"max_operations": 5, "max_tensors": 3, "page_bytes": 2, "duplex": True}
 
 
-def fluid(instance: Instance, objective: Objective = TRAFFIC) -> float:
-    answer = solve_plain(instance, objective)
+def fluid(problem: Problem, objective: Objective = TRAFFIC) -> float:
+    answer = solve_plain(problem, objective)
     assert answer.answer.status is SolverStatus.OPTIMAL
     assert answer.value is not None
     return answer.value
@@ -38,14 +38,14 @@ def scale_of(value: float, objective: Objective) -> float:
     return max(abs(value), 1e-12 if objective.unit == "joules" else 1.0)
 
 
-def brute(instance: Instance, objective: Objective, residency: str = "page") -> float:
-    return float(small_optimum(instance, objective, residency).value)
+def brute(problem: Problem, objective: Objective, residency: str = "page") -> float:
+    return float(small_optimum(problem, objective, residency).value)
 
 
 def test_cells_are_where_contents_are_needed() -> None:
     operations = [Op(reads="w"), Op(writes="y"), Op(reads="w"), Op(reads="y"), Op(writes="y"), Op()]
-    instance = tiny({"w": (4, "in keep"), "y": (4, "keep")}, operations, spm=4)
-    cells = plain_cells(listed_timeline(instance))
+    problem = tiny({"w": (4, "in keep"), "y": (4, "keep")}, operations, spm=4)
+    cells = plain_cells(timeline_in_order(problem))
     # w is unchanged after its last use; the first y is dead before step 4, the second is kept.
     assert list(zip(cells.tensor.tolist(), cells.step.tolist(), strict=True)) == [
         *[(0, step) for step in (0, 1, 2)],
@@ -58,10 +58,10 @@ def test_cells_are_where_contents_are_needed() -> None:
     assert cells.last.tolist() == [False] * 7 + [True]
 
 
-def test_an_instance_without_anything_to_decide() -> None:
-    instance = tiny({"x": (4, "in keep")}, [Op(cycles=3), Op(cycles=4)], spm=4)
-    assert fluid(instance, MAKESPAN) == pytest.approx(7)
-    assert fluid(instance) == 0
+def test_an_problem_without_anything_to_decide() -> None:
+    problem = tiny({"x": (4, "in keep")}, [Op(cycles=3), Op(cycles=4)], spm=4)
+    assert fluid(problem, MAKESPAN) == pytest.approx(7)
+    assert fluid(problem) == 0
 
 
 @pytest.mark.parametrize(("spm", "traffic"), [(4, 12), (8, 8), (12, 8)])
@@ -71,13 +71,13 @@ def test_growth_and_capacity(spm: int, traffic: float) -> None:
 
 
 def test_scratch_leaves_less_room() -> None:
-    instance = tiny({"x": (8, "in")}, [replace(READ, scratch=1), READ], spm=8)
-    assert fluid(instance) == pytest.approx(12)
+    problem = tiny({"x": (8, "in")}, [replace(READ, scratch=1), READ], spm=8)
+    assert fluid(problem) == pytest.approx(12)
 
 
 def test_dirty_bytes_stay_or_are_stored() -> None:
     # (P2, P3) y stays where there is room, else it goes out and comes back.
-    operations = [Op(writes="y"), Op(reads="x", stationary="x"), Op(reads="y")]
+    operations = [Op(writes="y"), Op(reads="x", required_resident="x"), Op(reads="y")]
     tensors = {"x": (8, "in"), "y": (8, "")}
     assert fluid(tiny(tensors, operations, spm=16)) == pytest.approx(8)
     assert fluid(tiny(tensors, operations, spm=12)) == pytest.approx(8 + 4 + 4)
@@ -98,23 +98,26 @@ def test_one_channel_and_two() -> None:
     assert fluid(tiny(tensors, [operation], spm=4, duplex=True), MAKESPAN) == pytest.approx(8)
 
 
-def test_stationary_operands_wait() -> None:
+def test_required_resident_operands_wait() -> None:
     # (P6) the load before the computation, the store after it.
-    operation = Op(reads="x", writes="x", cycles=5, stationary="x")
+    operation = Op(reads="x", writes="x", cycles=5, required_resident="x")
     for duplex in (False, True):
-        instance = tiny({"x": (8, "in keep")}, [operation], spm=8, duplex=duplex)
-        assert fluid(instance, MAKESPAN) == pytest.approx(8 + 5 + 8)
+        problem = tiny({"x": (8, "in keep")}, [operation], spm=8, duplex=duplex)
+        assert fluid(problem, MAKESPAN) == pytest.approx(8 + 5 + 8)
 
 
-def test_a_store_of_a_stationary_operand_that_is_only_read_does_not_wait() -> None:
-    operations = [Op(writes="y", stationary="y"), Op(reads="y", cycles=8, stationary="y")]
-    instance = tiny({"y": (8, "keep")}, operations, spm=8)
-    assert fluid(instance, MAKESPAN) == pytest.approx(8)
+def test_a_store_of_a_required_resident_operand_that_is_only_read_does_not_wait() -> None:
+    operations = [
+        Op(writes="y", required_resident="y"),
+        Op(reads="y", cycles=8, required_resident="y"),
+    ]
+    problem = tiny({"y": (8, "keep")}, operations, spm=8)
+    assert fluid(problem, MAKESPAN) == pytest.approx(8)
 
 
-def test_stationary_operands_that_do_not_fit() -> None:
-    instance = tiny({"x": (8, "in")}, [replace(READ, stationary="x")], spm=7)
-    answer = solve_plain(instance, TRAFFIC)
+def test_required_resident_operands_that_do_not_fit() -> None:
+    problem = tiny({"x": (8, "in")}, [replace(READ, required_resident="x")], spm=7)
+    answer = solve_plain(problem, TRAFFIC)
     assert answer.answer.status is SolverStatus.INFEASIBLE
     assert answer.answer.bound == -np.inf
 
@@ -124,10 +127,10 @@ def test_whole_pages(spm: int, traffic: int) -> None:
     # (P7 to P9) x has a page of 4 and one of 2 bytes, y one of 4 and one of 1. Two pages hold the
     # first of each, three all of x besides.
     operations = [Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(reads="y")]
-    instance = tiny({"x": (6, "in"), "y": (5, "in")}, operations, spm=spm)
-    answer = solve_plain(instance, TRAFFIC, pages=True)
+    problem = tiny({"x": (6, "in"), "y": (5, "in")}, operations, spm=spm)
+    answer = solve_plain(problem, TRAFFIC, pages=True)
     assert answer.value == pytest.approx(traffic)
-    assert brute(instance, TRAFFIC) == traffic
+    assert brute(problem, TRAFFIC) == traffic
 
 
 def test_an_unknown_setting_is_named() -> None:
@@ -138,7 +141,7 @@ def test_an_unknown_setting_is_named() -> None:
 def test_large_sizes_scale() -> None:
     factor = 3 * 2**20
     for seed in range(20):
-        small = random_instance(seed, aligned=True)
+        small = random_problem(seed, aligned=True)
         machine = small.machine
         large = replace(
             small,
@@ -152,8 +155,8 @@ def test_large_sizes_scale() -> None:
             operations=tuple(
                 replace(
                     op,
-                    modes=tuple(
-                        replace(m, scratch_bytes=m.scratch_bytes * factor) for m in op.modes
+                    mappings=tuple(
+                        replace(m, scratch_bytes=m.scratch_bytes * factor) for m in op.mappings
                     ),
                 )
                 for op in small.operations
@@ -167,11 +170,11 @@ def test_large_sizes_scale() -> None:
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_settings_agree(setting: str) -> None:
     for seed in range(25):
-        instance = random_instance(seed, max_operations=10, max_tensors=6, duplex=True)
+        problem = random_problem(seed, max_operations=10, max_tensors=6, duplex=True)
         for name in OBJECTIVES:
-            objective = objective_named(name, instance.machine)
-            expected = fluid(instance, objective)
-            answer = solve_plain(instance, objective, setting=setting)
+            objective = objective_named(name, problem.machine)
+            expected = fluid(problem, objective)
+            answer = solve_plain(problem, objective, setting=setting)
             assert answer.value is not None
             scale = scale_of(expected, objective)
             assert abs(answer.value - expected) <= 1e-5 * scale, (seed, name)
@@ -179,29 +182,29 @@ def test_settings_agree(setting: str) -> None:
 
 def test_more_memory_and_bandwidth_are_never_worse() -> None:
     for seed in range(40):
-        instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True)
-        machine = instance.machine
+        problem = random_problem(seed, max_operations=8, max_tensors=5, duplex=True)
+        machine = problem.machine
         roomier = replace(machine, spm_bytes=machine.spm_bytes + machine.page_bytes)
         faster = replace(machine, dram_bytes_per_s=2 * machine.dram_bytes_per_s)
         for better in (roomier, faster):
-            gain = fluid(instance, MAKESPAN) - fluid(replace(instance, machine=better), MAKESPAN)
+            gain = fluid(problem, MAKESPAN) - fluid(replace(problem, machine=better), MAKESPAN)
             assert gain >= -1e-7, seed
 
 
 @settings(max_examples=share(150), deadline=None)
-@given(instances(**SMALL, max_modes=2, setup=True), st.sampled_from(OBJECTIVES))
-def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
-    objective = objective_named(name, instance.machine)
-    page, whole = brute(instance, objective), brute(instance, objective, "whole")
-    assert fluid(instance, objective) <= page + 1e-7 * scale_of(page, objective)
+@given(problems(**SMALL, max_mappings=2, setup=True), st.sampled_from(OBJECTIVES))
+def test_fluid_bounds_page_bounds_whole(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    page, whole = brute(problem, objective), brute(problem, objective, "whole")
+    assert fluid(problem, objective) <= page + 1e-7 * scale_of(page, objective)
     assert page <= whole
 
 
 @settings(max_examples=share(150), deadline=None)
-@given(instances(**SMALL, whole_cycles=True), st.sampled_from(OBJECTIVES))
-def test_whole_pages_are_the_brute_force_optimum(instance: Instance, name: str) -> None:
-    objective = objective_named(name, instance.machine)
-    expected = brute(instance, objective)
-    answer = solve_plain(instance, objective, pages=True)
+@given(problems(**SMALL, whole_cycles=True), st.sampled_from(OBJECTIVES))
+def test_whole_pages_are_the_brute_force_optimum(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    expected = brute(problem, objective)
+    answer = solve_plain(problem, objective, pages=True)
     assert answer.value is not None
     assert abs(answer.value - expected) <= 1e-6 * scale_of(expected, objective)

@@ -16,13 +16,13 @@ import pytest
 
 from formulations.solver import highs
 from formulations.solver.program import Floats, Program
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
-from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.core.timeline import Access, Timeline, relax_timeline
 from spmopt.verifier.bound import bound
 from tests.formulations.plain.model import PlainModel, plain_model, solve_plain
-from tests.strategies import random_instance
+from tests.strategies import random_problem
 from tests.thorough import some
 
 OBJECTIVES = ("traffic", "time", "energy")
@@ -31,7 +31,7 @@ Arcs = dict[tuple[int, int], Fraction]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prices:
+class Duals:
     """Per step: a byte held, and a byte's DMA time in and out, in objective units."""
 
     spm: list[Fraction]
@@ -39,9 +39,9 @@ class Prices:
     dram_out: list[Fraction]
 
 
-def lagrangian(instance: Instance, objective: Objective, prices: Prices) -> Fraction:
+def lagrangian(problem: Problem, objective: Objective, duals: Duals) -> Fraction:
     """``LB`` of PROBLEM.md, section 5, with pages of scratch and of the SPM rounded."""
-    line, machine = relaxed_timeline(instance), instance.machine
+    line, machine = relax_timeline(problem), problem.machine
     total = (
         objective.spm_read_byte * int(line.spm_read_bytes.sum())
         + objective.spm_write_byte * int(line.spm_write_bytes.sum())
@@ -49,41 +49,41 @@ def lagrangian(instance: Instance, objective: Objective, prices: Prices) -> Frac
     )
     for step, compute in enumerate(line.compute_cycles.tolist()):
         pages = machine.spm_pages - -(-int(line.scratch_bytes[step]) // machine.page_bytes)
-        time_price = prices.dram_in[step]
+        time_dual = duals.dram_in[step]
         if machine.duplex:
-            time_price += prices.dram_out[step]
-        rho = objective.cycle - machine.bytes_per_cycle * time_price
+            time_dual += duals.dram_out[step]
+        rho = objective.cycle - machine.bytes_per_cycle * time_dual
         assert rho >= 0
-        total += rho * compute - prices.spm[step] * machine.page_bytes * pages
+        total += rho * compute - duals.spm[step] * machine.page_bytes * pages
     for tensor, size in enumerate(line.size_bytes.tolist()):
-        total += size * shortest_path(instance, line, objective, prices, tensor)
+        total += size * shortest_path(problem, line, objective, duals, tensor)
     return total
 
 
 def shortest_path(
-    instance: Instance, line: Timeline, objective: Objective, prices: Prices, tensor: int
+    problem: Problem, line: Timeline, objective: Objective, duals: Duals, tensor: int
 ) -> Fraction:
     """``DP_t``: cheapest path of one byte through the states N, R, D, U."""
     cost = {N if line.in_dram[tensor] else U: Fraction(0)}
     of_step = {int(line.step[a]): a for a in np.flatnonzero(line.tensor == tensor).tolist()}
     live = bool(line.live_before[tensor])
-    full = objective.cycle / instance.machine.bytes_per_cycle
+    full = objective.cycle / problem.machine.bytes_per_cycle
     for step in range(line.steps):
         access = of_step.get(step)
-        fixed = access is not None and bool(line.stationary[access])
+        fixed = access is not None and bool(line.required_resident[access])
         is_result = access is not None and line.kind[access] != Access.READ
-        k_in = objective.dram_in_byte + (full if fixed else prices.dram_in[step])
-        k_out = objective.dram_out_byte + (full if fixed and is_result else prices.dram_out[step])
-        hold = prices.spm[step]
+        k_in = objective.dram_in_byte + (full if fixed else duals.dram_in[step])
+        k_out = objective.dram_out_byte + (full if fixed and is_result else duals.dram_out[step])
+        hold = duals.spm[step]
         if access is None:
             arcs = untouched(hold, k_in, k_out) if live else {(s, U): Fraction(0) for s in range(4)}
         else:
             live = bool(line.live_after[access])
             arcs = touched(line, access, hold, k_in, k_out)
         after: dict[int, Fraction] = {}
-        for (source, target), price in arcs.items():
+        for (source, target), dual in arcs.items():
             if source in cost:
-                after[target] = min(after.get(target, cost[source] + price), cost[source] + price)
+                after[target] = min(after.get(target, cost[source] + dual), cost[source] + dual)
         cost = after
     ends = (N, R) if line.keep[tensor] else (N, R, D, U)
     return min(cost[state] for state in ends if state in cost)
@@ -104,27 +104,27 @@ def untouched(hold: Fraction, k_in: Fraction, k_out: Fraction) -> Arcs:
 
 def touched(line: Timeline, access: int, hold: Fraction, k_in: Fraction, k_out: Fraction) -> Arcs:
     """The other rows of the table."""
-    kind, passes = int(line.kind[access]), int(line.passes[access])
-    fixed, live = bool(line.stationary[access]), bool(line.live_after[access])
+    kind, fetches = int(line.kind[access]), int(line.fetches[access])
+    fixed, live = bool(line.required_resident[access]), bool(line.live_after[access])
     arcs: Arcs = {}
     if kind == Access.READ:
         arcs = {(N, R): k_in + hold, (R, R): hold, (D, D): hold, (D, R): hold + k_out}
         if not fixed:
-            arcs |= {(N, N): passes * k_in, (R, N): passes * k_in}
+            arcs |= {(N, N): fetches * k_in, (R, N): fetches * k_in}
     elif kind == Access.WRITE and live:
         for state in range(4):
             arcs |= {(state, D): hold, (state, R): hold + k_out}
             if not fixed:
-                arcs[state, N] = passes * k_out + (passes - 1) * k_in
+                arcs[state, N] = fetches * k_out + (fetches - 1) * k_in
     elif kind == Access.WRITE:
         arcs = {(state, U): hold if fixed else Fraction(0) for state in range(4)}
     elif live:
         arcs = {(N, D): k_in + hold, (N, R): k_in + k_out + hold}
         arcs |= {(R, D): hold, (D, D): hold, (R, R): hold + k_out, (D, R): hold + k_out}
         if not fixed:
-            arcs |= {(N, N): passes * (k_in + k_out), (R, N): passes * (k_in + k_out)}
+            arcs |= {(N, N): fetches * (k_in + k_out), (R, N): fetches * (k_in + k_out)}
     else:
-        streamed = passes * k_in
+        streamed = fetches * k_in
         arcs = {(N, U): k_in + hold, (R, U): hold, (D, U): hold}
         if not fixed:
             arcs |= {(N, U): min(k_in + hold, streamed), (R, U): min(hold, streamed)}
@@ -164,61 +164,61 @@ def exact_sides(values: Floats) -> list[Fraction | None]:
     return [Fraction(v).limit_denominator(5000) if np.isfinite(v) else None for v in values]
 
 
-def rational_prices(instance: Instance, objective: Objective, model: PlainModel) -> Prices:
+def rational_duals(problem: Problem, objective: Objective, model: PlainModel) -> Duals:
     """Rounded duals."""
-    answer = solve_plain(instance, objective)
+    answer = solve_plain(problem, objective)
     unit = model.byte_value
-    assert answer.spm_price is not None
-    assert answer.dram_in_price is not None
-    assert answer.dram_out_price is not None
+    assert answer.spm_dual is not None
+    assert answer.dram_in_dual is not None
+    assert answer.dram_out_dual is not None
     spm, dram_in, dram_out = (
-        [max(Fraction(0), price) * unit for price in rational(column / float(unit))]
-        for column in (answer.spm_price, answer.dram_in_price, answer.dram_out_price)
+        [max(Fraction(0), dual) * unit for dual in rational(column / float(unit))]
+        for column in (answer.spm_dual, answer.dram_in_dual, answer.dram_out_dual)
     )
-    return Prices(spm=spm, dram_in=dram_in, dram_out=dram_out)
+    return Duals(spm=spm, dram_in=dram_in, dram_out=dram_out)
 
 
 @pytest.mark.parametrize("objective_name", OBJECTIVES)
 @pytest.mark.parametrize("duplex", [False, True])
 def test_optimum_is_the_bound_at_its_duals_exactly(objective_name: str, duplex: bool) -> None:
     for seed in some(range(60)):
-        instance = random_instance(
-            seed, max_operations=7, max_tensors=5, max_modes=2, duplex=duplex
+        problem = random_problem(
+            seed, max_operations=7, max_tensors=5, max_mappings=2, duplex=duplex
         )
-        objective = objective_named(objective_name, instance.machine)
-        model = plain_model(instance, objective)
+        objective = objective_named(objective_name, problem.machine)
+        model = plain_model(problem, objective)
         primal = highs.solve(model.program, options={"solver": "simplex"}).primal
         assert primal is not None
         value = exact_value(model, rational(primal))
-        prices = rational_prices(instance, objective, model)
-        assert lagrangian(instance, objective, prices) == value, seed
+        duals = rational_duals(problem, objective, model)
+        assert lagrangian(problem, objective, duals) == value, seed
 
 
 @pytest.mark.parametrize("objective_name", OBJECTIVES)
 def test_the_verified_bound_is_this_one(objective_name: str) -> None:
-    """At any prices; rounding costs the integers at most one part in 2**40 of a price."""
+    """At any dual values; rounding costs the integers at most one part in 2**40 of a dual value."""
     for seed in range(100):
-        instance = random_instance(seed, max_operations=7, max_tensors=5, duplex=True)
-        objective = objective_named(objective_name, instance.machine)
+        problem = random_problem(seed, max_operations=7, max_tensors=5, duplex=True)
+        objective = objective_named(objective_name, problem.machine)
         bits = 80 if objective_name == "energy" else 40
-        prices = random_prices(seed, instance, objective, bits)
+        duals = random_duals(seed, problem, objective, bits)
         spm, dram_in, dram_out = (
-            np.array([int(price * 2**bits) for price in column], np.int64)
-            for column in (prices.spm, prices.dram_in, prices.dram_out)
+            np.array([int(dual * 2**bits) for dual in column], np.int64)
+            for column in (duals.spm, duals.dram_in, duals.dram_out)
         )
         certificate = Certificate(
             objective=objective, bits=bits, spm=spm, dram_in=dram_in, dram_out=dram_out
         )
-        exact = lagrangian(instance, objective, prices)
-        proved = bound(instance, certificate)
+        exact = lagrangian(problem, objective, duals)
+        proved = bound(problem, certificate)
         assert exact - Fraction(1000, 2**bits) <= proved <= exact, seed
 
 
-def random_prices(seed: int, instance: Instance, objective: Objective, bits: int) -> Prices:
-    """Legal prices, multiples of ``2**-bits``."""
+def random_duals(seed: int, problem: Problem, objective: Objective, bits: int) -> Duals:
+    """Legal dual values, multiples of ``2**-bits``."""
     generator = np.random.default_rng(seed)
-    machine, steps = instance.machine, len(instance.operations)
-    unit = plain_model(instance, objective).byte_value
+    machine, steps = problem.machine, len(problem.operations)
+    unit = plain_model(problem, objective).byte_value
     most = objective.cycle / machine.bytes_per_cycle / (2 if machine.duplex else 1)
 
     def column(largest: Fraction) -> list[Fraction]:
@@ -226,4 +226,4 @@ def random_prices(seed: int, instance: Instance, objective: Objective, bits: int
         return [Fraction(int(largest * part / 8 * 2**bits), 2**bits) for part in parts]
 
     spm, dram_in, dram_out = column(unit), column(most), column(most)
-    return Prices(spm=spm, dram_in=dram_in, dram_out=dram_out if machine.duplex else dram_in)
+    return Duals(spm=spm, dram_in=dram_in, dram_out=dram_out if machine.duplex else dram_in)

@@ -1,4 +1,4 @@
-"""Columns: those of a cheapest path cost what it costs, and pricing finds what is nearly on one."""
+"""Columns: those of a cheapest path cost its cost, and pricing finds what is nearly on one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from formulations.residency.program.columns import (
     Usage,
     existing,
     near_best_paths,
-    needed,
     of_kind,
+    require,
 )
 from formulations.residency.program.master import Master
 from formulations.residency.program.paths import path_columns
@@ -27,7 +27,7 @@ from tests.formulations.priced import (
     all_columns,
     cases,
     column_costs,
-    random_prices,
+    random_duals,
     solved,
     uncolumned_cost,
 )
@@ -44,19 +44,19 @@ def keys(case: Case, columns: PathColumns) -> set[int]:
 
 def test_a_path_costs_what_the_dual_says() -> None:
     for seed, case in enumerate(cases(200)):
-        intervals, prices = case.intervals, random_prices(case, seed)
-        priced = case.priced(prices)
+        intervals, duals = case.intervals, random_duals(case, seed)
+        priced = case.priced(duals)
         columns = path_columns(priced)
-        cost = intervals.size_bytes[columns.access] * column_costs(case, columns, prices)
+        cost = intervals.size_bytes[columns.access] * column_costs(case, columns, duals)
         ends = intervals.next < 0
         best = (intervals.size_bytes * priced.ahead.best)[ends].sum()
-        assert case.close(best, cost.sum() + uncolumned_cost(case, prices), 1e-9), seed
+        assert case.close(best, cost.sum() + uncolumned_cost(case, duals), 1e-9), seed
 
 
 def test_a_path_is_a_solution() -> None:
     """Without the capacity, whole tensors on one path each meet every row of the program."""
     for seed, case in enumerate(cases(100)):
-        priced = case.priced(random_prices(case, seed))
+        priced = case.priced(random_duals(case, seed))
         columns = path_columns(priced)
         assert keys(case, columns) <= keys(case, all_columns(case.intervals)), seed
         program = roomy(case, columns)
@@ -81,12 +81,12 @@ def roomy(case: Case, columns: PathColumns) -> Program:
 @pytest.mark.parametrize("threshold", [1e-9, 0.4])
 def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> None:
     for seed, case in enumerate(cases(48, max_operations=6, max_tensors=3)):
-        prices = random_prices(case, seed)
+        duals = random_duals(case, seed)
         limit = threshold * case.byte
-        found = keys(case, near_best_paths(case.priced(prices), limit, 20))
+        found = keys(case, near_best_paths(case.priced(duals), limit, 20))
         columns = all_columns(case.intervals)
         # In units of the dearest byte, which suit the solver's tolerances.
-        cost = column_costs(case, columns, prices) / case.byte
+        cost = column_costs(case, columns, duals) / case.byte
         marginal = marginals(case, columns, cost) * case.byte
         noise = 1e-6 * case.byte
         every = columns.key(case.intervals.steps)
@@ -113,18 +113,18 @@ def least(program: Program) -> float:
     return np.inf if answer.objective is None or not answer.feasible else answer.objective
 
 
-def test_columns_at_the_optimal_prices_are_enough() -> None:
+def test_columns_at_the_optimal_duals_are_enough() -> None:
     for seed, case in enumerate(cases(60)):
         built, answer, value = solved(case, all_columns(case.intervals))
         priced = case.priced(built.multipliers(answer))
         few = near_best_paths(priced, 1e-9 * case.byte, 20)
-        few = few.union(needed(case.intervals), case.intervals.steps)
+        few = few.union(require(case.intervals), case.intervals.steps)
         assert case.close(value, solved(case, few)[2]), seed
 
 
 def test_needed_columns_make_the_program_feasible() -> None:
     for seed, case in enumerate(cases(60)):
-        columns = needed(case.intervals)
+        columns = require(case.intervals)
         size = case.intervals.size_bytes[columns.access]
         use = Usage(case.intervals, columns)
         assert case.close(
@@ -155,11 +155,11 @@ def moved_cost(case: Case, columns: PathColumns, into: Floats, out: Floats) -> f
 
 
 def test_what_columns_use() -> None:
-    """x is read, held, updated with two passes; y is written, held dirty, and stored at last."""
+    """x is read, held, updated with two fetches; y is written, held dirty, and stored at last."""
     operations = [
         Op(reads="x", writes="y"),
         Op(),
-        Op(reads="x y", writes="x", passes={"x": 2}, stationary="y"),
+        Op(reads="x y", writes="x", fetches={"x": 2}, required_resident="y"),
         Op(),
     ]
     case = Case.of(tiny({"x": (4, "in keep"), "y": (4, "keep")}, operations, spm=8), TRAFFIC)
@@ -203,8 +203,8 @@ def test_sets_of_columns() -> None:
 
 def test_which_columns_exist() -> None:
     operations = [Op(writes="y"), Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(writes="z")]
-    instance = tiny({"x": (4, "in"), "y": (4, ""), "z": (4, "")}, operations, spm=8)
-    intervals = Case.of(instance, TRAFFIC).intervals
+    problem = tiny({"x": (4, "in"), "y": (4, ""), "z": (4, "")}, operations, spm=8)
+    intervals = Case.of(problem, TRAFFIC).intervals
 
     def where(kind: ColumnKind) -> list[tuple[int, int]]:
         at = existing(intervals)[kind]

@@ -1,4 +1,4 @@
-"""The compact program: each family where it binds, against the plain model, and its duals."""
+"""The compact program: each fusion space where it binds, against the plain model, and its duals."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.problem import Problem
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.tiny import Op, tiny
@@ -20,15 +20,15 @@ from tests.tiny import Op, tiny
 READ = Op(reads="x", cycles=5)
 
 
-def value(instance: Instance, objective: Objective = TRAFFIC) -> float:
-    case = Case.of(instance, objective)
+def value(problem: Problem, objective: Objective = TRAFFIC) -> float:
+    case = Case.of(problem, objective)
     return solved(case, all_columns(case.intervals))[2]
 
 
 def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None:
     for seed, case in enumerate(cases(150)):
         built, answer, least = solved(case, all_columns(case.intervals))
-        plain = solve_plain(case.instance, case.objective).value
+        plain = solve_plain(case.problem, case.objective).value
         assert plain is not None
         assert case.close(least, plain), seed
         assert case.close(least, case.priced(built.multipliers(answer)).value), seed
@@ -48,7 +48,7 @@ def test_whole_splits_an_access() -> None:
     # (C1) 8 bytes, 4 of them resident: the rest passes by, twice.
     assert value(tiny({"x": (8, "in")}, [READ, READ], spm=4)) == pytest.approx(12)
     # Where it must be resident in full, nothing passes by.
-    fixed = replace(READ, stationary="x")
+    fixed = replace(READ, required_resident="x")
     assert value(tiny({"x": (8, "in")}, [fixed, fixed], spm=8)) == pytest.approx(8)
 
 
@@ -58,9 +58,9 @@ def test_dirty_bytes_go_on() -> None:
     assert value(tiny({"y": (8, "in keep")}, operations, spm=8)) == pytest.approx(16)
     assert value(tiny({"y": (8, "in keep")}, operations, spm=4)) == pytest.approx(8 + 24)
     # Between two updates all of y must leave: out and in again.
-    between = [operations[0], Op(reads="x", stationary="x"), operations[0]]
-    instance = tiny({"y": (8, "in keep"), "x": (8, "in")}, between, spm=8)
-    assert value(instance) == pytest.approx(8 + 32)
+    between = [operations[0], Op(reads="x", required_resident="x"), operations[0]]
+    problem = tiny({"y": (8, "in keep"), "x": (8, "in")}, between, spm=8)
+    assert value(problem) == pytest.approx(8 + 32)
 
 
 def test_clean_bytes_need_no_store() -> None:
@@ -79,12 +79,12 @@ def test_what_is_held_occupies_every_step() -> None:
     assert value(tiny({"x": (8, "in")}, around, spm=16)) == pytest.approx(8)
 
 
-def test_too_much_that_is_stationary_is_infeasible() -> None:
-    two = Op(reads="x y", stationary="x y")
-    instance = tiny({"x": (8, "in"), "y": (8, "in")}, [two], spm=16)
-    case = Case.of(instance, TRAFFIC)
+def test_too_much_that_is_required_resident_is_infeasible() -> None:
+    two = Op(reads="x y", required_resident="x y")
+    problem = tiny({"x": (8, "in"), "y": (8, "in")}, [two], spm=16)
+    case = Case.of(problem, TRAFFIC)
     assert solved(case, all_columns(case.intervals))[2] == pytest.approx(16)
-    # The margin never takes from what is stationary, so the capacity itself is cut.
+    # The margin never takes from what is required-resident, so the capacity itself is cut.
     program = Master(
         case.intervals, case.coefficients, all_columns(case.intervals), page_bytes=1
     ).program
@@ -103,35 +103,35 @@ def test_a_step_lasts_as_long_as_its_channel() -> None:
 
 
 @pytest.mark.parametrize("duplex", [False, True])
-def test_stationary_operands_and_results_do_not_overlap(duplex: bool) -> None:
+def test_required_resident_operands_and_results_do_not_overlap(duplex: bool) -> None:
     # (C6) load, compute, store.
-    fixed = Op(reads="x", writes="y", cycles=5, stationary="x y")
-    instance = tiny({"x": (8, "in"), "y": (4, "keep")}, [fixed], spm=12, duplex=duplex)
-    assert value(instance, MAKESPAN) == pytest.approx(8 + 5 + 4)
+    fixed = Op(reads="x", writes="y", cycles=5, required_resident="x y")
+    problem = tiny({"x": (8, "in"), "y": (4, "keep")}, [fixed], spm=12, duplex=duplex)
+    assert value(problem, MAKESPAN) == pytest.approx(8 + 5 + 4)
     # A step earlier the load hides; the store waits for the computation all the same.
-    instance = replace(
-        instance,
-        operations=(replace(tiny({}, [Op(cycles=20)], spm=4).operations[0]), *instance.operations),
+    problem = replace(
+        problem,
+        operations=(replace(tiny({}, [Op(cycles=20)], spm=4).operations[0]), *problem.operations),
     )
-    assert value(instance, MAKESPAN) == pytest.approx(20 + 5 + 4)
+    assert value(problem, MAKESPAN) == pytest.approx(20 + 5 + 4)
 
 
 def test_a_store_of_what_is_only_read_overlaps() -> None:
-    # R6 lets only stores of stationary results wait for the computation.
-    operations = [Op(writes="y"), Op(reads="y", cycles=10, stationary="y")]
+    # R6 lets only stores of required-resident results wait for the computation.
+    operations = [Op(writes="y"), Op(reads="y", cycles=10, required_resident="y")]
     assert value(tiny({"y": (4, "keep")}, operations, spm=4), MAKESPAN) == pytest.approx(10)
 
 
-def test_a_stationary_result_that_nothing_needs_takes_room() -> None:
+def test_a_required_resident_result_that_nothing_needs_takes_room() -> None:
     # It has no column: the capacity is less, for x too.
-    operations = [READ, Op(writes="y", stationary="y"), READ]
-    instance = tiny({"x": (8, "in"), "y": (4, "")}, operations, spm=8)
-    assert value(instance) == pytest.approx(12)
-    assert value(replace(instance, machine=replace(instance.machine, spm_bytes=12))) == 8
+    operations = [READ, Op(writes="y", required_resident="y"), READ]
+    problem = tiny({"x": (8, "in"), "y": (4, "")}, operations, spm=8)
+    assert value(problem) == pytest.approx(12)
+    assert value(replace(problem, machine=replace(problem.machine, spm_bytes=12))) == 8
 
 
 def test_pages_and_margin_leave_room_for_rounding() -> None:
-    """Occupancy counts whole pages a byte; the margin is free but for what is stationary."""
+    """Occupancy counts whole pages a byte; the margin is free but for what is required-resident."""
     case = Case.of(tiny({"x": (6, "in")}, [READ, READ], spm=8), TRAFFIC)
     columns = all_columns(case.intervals)
 
@@ -141,7 +141,7 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
         )
         answer = solve(built.program, options={"solver": "simplex"})
         assert answer.objective is not None
-        return answer.objective * built.unit_bytes * built.price_unit
+        return answer.objective * built.unit_bytes * built.dual_unit
 
     assert least(1, 0) == pytest.approx(6)
     assert least(4, 0) == pytest.approx(6)
@@ -149,7 +149,7 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
     assert least(1, 0.5) == pytest.approx(4 + 2 * 2)
     # 6 bytes take 8, so that 3 take 4.
     assert least(4, 0.5) == pytest.approx(3 + 2 * 3)
-    fixed = Case.of(tiny({"x": (6, "in")}, [replace(READ, stationary="x")], spm=8), TRAFFIC)
+    fixed = Case.of(tiny({"x": (6, "in")}, [replace(READ, required_resident="x")], spm=8), TRAFFIC)
     built = Master(
         fixed.intervals, fixed.coefficients, all_columns(fixed.intervals), page_bytes=4, margin=0.5
     )

@@ -9,18 +9,18 @@ from typing import Any
 
 import pulp
 
-from formulations.pulp_model.model import WholeProblem
-from formulations.pulp_model.plans import plan_of
+from formulations.pulp_model.model import WholeTensorCase
+from formulations.pulp_model.plans import residency_plan_of
 from formulations.pulp_model.timed import TimedPulpModel
 from formulations.pulp_model.traffic import TrafficPulpModel
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.duals import Multipliers
 from formulations.residency.whole import schedule
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase
 from formulations.solver.highs import solve
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import Plan
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 
@@ -32,18 +32,18 @@ class Solved:
     """Of the second model, in the objective's units."""
 
     value: float
-    plan: Plan
+    residency_plan: ResidencyPlan
 
 
-def first(instance: Instance, objective: Objective, *, relaxed: bool = False) -> float:
+def first(problem: Problem, objective: Objective, *, relaxed: bool = False) -> float:
     """Optimum of the first model; where time counts, with every step of each gap as a column."""
     if objective.cycle == 0:
-        outcome = schedule(instance, Request(objective=objective, tolerance=0.0, threads=1))
+        outcome = schedule(problem, Request(objective=objective, tolerance=0.0, threads=1))
         assert outcome.class_bound is not None
         return outcome.class_bound.value
-    line = fitting_timeline(instance)
+    line = fitting_timeline(problem)
     request = Request(objective=objective, threads=1)
-    setting = WholeCase(instance, request, line)
+    setting = WholeCase(problem, request, line)
     free = Multipliers.zero(setting.coefficients)
     every = setting.nearby(free, line.steps + 1)
     model = TimedProgram(setting, every)
@@ -56,7 +56,7 @@ def first(instance: Instance, objective: Objective, *, relaxed: bool = False) ->
 
 
 def second(
-    instance: Instance,
+    problem: Problem,
     objective: Objective,
     *,
     solver: str = "HiGHS",
@@ -65,12 +65,15 @@ def second(
     families: Sequence[Any] | None = None,
 ) -> Solved:
     """Optimum of the second model, with rows of all families or of some."""
-    case = WholeProblem(instance, objective)
+    case = WholeTensorCase(problem, objective)
     model = TrafficPulpModel(case) if objective.cycle == 0 else TimedPulpModel(case, spread=spread)
-    problem = model.problem(families)
+    program = model.program(families)
     more = {} if solver != "HiGHS" else {"threads": 1, "mip_feasibility_tolerance": 1e-9}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what PuLP 4 will change
-        problem.solve(pulp.getSolver(solver, msg=False, mip=not relaxed, gapRel=0.0, **more))
-    assert problem.sol_status == pulp.LpSolutionOptimal
-    return Solved(value=pulp.value(problem.objective) * float(case.unit), plan=plan_of(model))
+        program.solve(pulp.getSolver(solver, msg=False, mip=not relaxed, gapRel=0.0, **more))
+    assert program.sol_status == pulp.LpSolutionOptimal
+    return Solved(
+        value=pulp.value(program.objective) * float(case.unit),
+        residency_plan=residency_plan_of(model),
+    )

@@ -1,4 +1,4 @@
-"""Solve every golden instance by both models: ``python -m tests.formulations.pulp_model.record``.
+"""Solve every golden problem by both models: ``python -m tests.formulations.pulp_model.record``.
 
 Writes ``results/pulp_model.md``. Fails where their optima differ by more than 1e-6.
 """
@@ -17,8 +17,8 @@ from typing import TypeVar
 import pulp
 
 from results.shared.page import environment, where
-from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.io.document import write_text
 from tests.formulations.pulp_model.models import first, second
 from tests.instances import golden
@@ -29,7 +29,7 @@ RELAXED = ("gnmt-small", "resnet50-small", "transformer-small")  # in the model 
 UNPROVED = ("gnmt-small",)  # by CBC, of traffic
 WITHIN = 1e-6
 _HEADS = (
-    "instance",
+    "problem",
     "objective",
     "program",
     "first: optimum",
@@ -43,25 +43,25 @@ _HEADS = (
 
 
 _ABOUT = (
-    "Optima of both programs on the golden instances: of traffic in bytes, of time in cycles, of "
+    "Optima of both programs on the golden problems: of traffic in bytes, of time in cycles, of "
     "energy in joules. The first program of time has every step of each gap as a column, and both "
     "spread a tensor's pages over its bytes. Relaxed: the linear relaxations, where the integer "
     "program takes minutes or more. Differences are relative; CPU seconds hold building and "
     "solving on one thread, to the optimum. Last column: by how much the optimum falls when a part "
     "takes no more pages than its bytes need (`formulations/README.md`). `-` is not solved: CBC, "
     "on relaxations and where it needs over a minute; the last column, on relaxations and where "
-    "time has no price, so that the program knows no parts of tensors."
+    "time has no dual value, so that the program knows no parts of tensors."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the table; of some instances only, print it."""
+    """Write the table; of some problems only, print it."""
     known = [name for name, entry in golden.read_index().items() if entry.objectives]
     parser = _parser(known)
-    chosen: list[str] = parser.parse_args(arguments).instance
+    chosen: list[str] = parser.parse_args(arguments).problem
     for name in chosen:
         if name not in known:
-            parser.error(f"no instance {name!r}; use one of {', '.join(known)}")
+            parser.error(f"no problem {name!r}; use one of {', '.join(known)}")
     text = page(_stamp(), list(_rows(chosen or known)))
     if chosen:
         print(text, end="")
@@ -72,11 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _parser(known: Sequence[str]) -> ArgumentParser:
     parser = ArgumentParser(
         prog="python -m tests.formulations.pulp_model.record",
-        description="Solve every golden instance by both models of whole tensors, which takes "
+        description="Solve every golden problem by both models of whole tensors, which takes "
         f"minutes, and write {FILE.parent.name}/{FILE.name}.",
     )
     parser.add_argument(
-        "instance",
+        "problem",
         nargs="*",
         metavar="INSTANCE",
         help="only these, in seconds for small ones: the table is printed, the file stays; one of "
@@ -109,30 +109,30 @@ def _rows(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for name, entry in golden.read_index().items():
         if name not in names:
             continue
-        instance = golden.instance(name)
+        problem = golden.problem(name)
         for objective_name in entry.objectives:
-            objective = objective_named(objective_name, instance.machine)
+            objective = objective_named(objective_name, problem.machine)
             relaxed = name in RELAXED and objective.cycle > 0
-            cells = _row(instance, objective, relaxed, name in UNPROVED)
+            cells = _row(problem, objective, relaxed, name in UNPROVED)
             yield name, objective_name, "relaxed" if relaxed else "integer", *cells
             print(name, objective_name, *cells, flush=True, file=sys.stderr)
 
 
 def _row(
-    instance: Instance, objective: Objective, relaxed: bool, without_cbc: bool
+    problem: Problem, objective: Objective, relaxed: bool, without_cbc: bool
 ) -> tuple[str, ...]:
-    optimum, seconds = _timed(partial(first, instance, objective, relaxed=relaxed))
+    optimum, seconds = _timed(partial(first, problem, objective, relaxed=relaxed))
     cells = [f"{optimum:.9g}", f"{seconds:.2f}"]
     for solver in ("HiGHS", "PULP_CBC_CMD"):
         if solver != "HiGHS" and (without_cbc or relaxed):
             cells += ["-", "-"]
             continue
-        work = partial(second, instance, objective, solver=solver, spread=True, relaxed=relaxed)
+        work = partial(second, problem, objective, solver=solver, spread=True, relaxed=relaxed)
         solved, seconds = _timed(work)
         cells += [_difference(solved.value, optimum), f"{seconds:.2f}"]
     if objective.cycle == 0 or relaxed:
         return *cells, "-"
-    fall = (optimum - second(instance, objective).value) / (optimum or 1)
+    fall = (optimum - second(problem, objective).value) / (optimum or 1)
     return *cells, f"{fall:.1e}" if fall > WITHIN else "0"
 
 

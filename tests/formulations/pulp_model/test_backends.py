@@ -14,7 +14,7 @@ import pulp
 import pytest
 
 from formulations.pulp_model import solver as solving
-from formulations.pulp_model.model import WholeProblem
+from formulations.pulp_model.model import WholeTensorCase
 from formulations.pulp_model.schedule import schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
@@ -77,15 +77,15 @@ def test_what_is_missing_is_said_with_what_is_there(monkeypatch: pytest.MonkeyPa
 
 @BOTH
 def test_solves_verifies_and_proves(solver: str) -> None:
-    instance = golden.instance("attention")
+    problem = golden.problem("attention")
     for objective in (TRAFFIC, MAKESPAN):
         request = Request(objective=objective, tolerance=0.0, threads=1)
-        result = solve(instance, f"whole@pulp:{solver}", request)
+        result = solve(problem, f"whole@pulp:{solver}", request)
         assert result.scheduler == f"whole@pulp:{solver}"
         assert result.verified
         assert result.value is not None
         assert result.class_bound is not None
-        optimum = second(instance, objective).value
+        optimum = second(problem, objective).value
         assert result.class_bound.value == pytest.approx(optimum, rel=1e-6)
         assert optimum <= float(result.value) * (1 + 1e-9)
         assert (objective is TRAFFIC) == (result.value == round(optimum))
@@ -94,27 +94,27 @@ def test_solves_verifies_and_proves(solver: str) -> None:
 
 @BOTH
 def test_at_the_time_limit_it_has_a_plan(solver: str) -> None:
-    instance = golden.instance("lstm")
-    start = belady(instance, Request()).plan
+    problem = golden.problem("lstm")
+    start = belady(problem, Request()).residency_plan
     began = monotonic()
     request = Request(start=start, time_limit_s=0.3, tolerance=0.0, threads=1)
-    outcome = schedule(instance, request, solver=solver)
+    outcome = schedule(problem, request, solver=solver)
     assert monotonic() - began < 10
-    assert verified_value(instance, MAKESPAN, outcome.plan) <= verified_value(
-        instance, MAKESPAN, start
+    assert verified_value(problem, MAKESPAN, outcome.residency_plan) <= verified_value(
+        problem, MAKESPAN, start
     )
     if outcome.class_bound is not None:
         assert outcome.class_bound.value <= 11670.01
 
 
 def test_told_to_stop_it_hands_over_what_there_is() -> None:
-    instance = golden.instance("lstm")
+    problem = golden.problem("lstm")
     began = monotonic()
     request = Request(tolerance=0.0, threads=1, stop=lambda: monotonic() > began + 1.5)
-    outcome = schedule(instance, request, solver="cbc")
+    outcome = schedule(problem, request, solver="cbc")
     assert monotonic() - began < 8
-    assert outcome.plan is not None
-    assert verified_value(instance, MAKESPAN, outcome.plan) < 20_000
+    assert outcome.residency_plan is not None
+    assert verified_value(problem, MAKESPAN, outcome.residency_plan) < 20_000
 
 
 def test_no_files_and_no_programs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_no_files_and_no_programs_stay(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(here)
     for name in ("mlp", "lstm"):
         limit = 0.2 if name == "lstm" else 60.0
-        schedule(golden.instance(name), Request(threads=1, time_limit_s=limit), solver="cbc")
+        schedule(golden.problem(name), Request(threads=1, time_limit_s=limit), solver="cbc")
         assert not list(files.iterdir())
         assert not list(here.iterdir())
 
@@ -147,20 +147,21 @@ def test_too_large_a_model_is_not_built(
     monkeypatch: pytest.MonkeyPatch, limit: str, objective: Objective
 ) -> None:
     monkeypatch.setattr(f"formulations.pulp_model.schedule.{limit}", 10)
-    instance = golden.instance("mlp")
-    assert WholeProblem(instance, objective).interval_steps() > 10
-    start = belady(instance, Request()).plan
-    outcome = schedule(instance, Request(objective=objective, start=start), solver="highs")
-    assert outcome.plan is start
+    problem = golden.problem("mlp")
+    assert WholeTensorCase(problem, objective).interval_steps() > 10
+    start = belady(problem, Request()).residency_plan
+    outcome = schedule(problem, Request(objective=objective, start=start), solver="highs")
+    assert outcome.residency_plan is start
     assert "too large" in " ".join(outcome.notes)
 
 
 def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
-    # The four bytes that fit beside the scratch might come back in step 1: in a plan they stay.
+    # The four bytes that fit beside the scratch might come back in step 1: in a residency plan they
+    # stay.
     operations = [Op(reads="x", cycles=8), Op(cycles=2, scratch=4), Op(reads="x", cycles=2)]
-    instance = tiny({"x": (8, "in")}, operations, spm=8)
-    start = second(instance, TRAFFIC).plan
-    assert verified_value(instance, TRAFFIC, start) == 16
+    problem = tiny({"x": (8, "in")}, operations, spm=8)
+    start = second(problem, TRAFFIC).residency_plan
+    assert verified_value(problem, TRAFFIC, start) == 16
     stays = replace(
         start,
         residency=Residency(
@@ -170,11 +171,11 @@ def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
             size_bytes=np.array([8, 4, 8]),
         ),
     )
-    assert verified_value(instance, TRAFFIC, stays) == 12
+    assert verified_value(problem, TRAFFIC, stays) == 12
     outcome = schedule(
-        instance, Request(objective=TRAFFIC, start=stays, tolerance=0.0), solver="highs"
+        problem, Request(objective=TRAFFIC, start=stays, tolerance=0.0), solver="highs"
     )
-    assert outcome.plan is stays
+    assert outcome.residency_plan is stays
     assert outcome.class_bound is None
     assert outcome.notes == ("parts of tensors stay between uses: cheaper than the class allows",)
 
@@ -182,7 +183,7 @@ def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("-s page --backend pulp:cbc", "scheduler page: has no backends; whole has"),
+        ("-s residency --backend pulp:cbc", "scheduler residency: has no backends; whole has"),
         ("-s belady --backend pulp:cbc", "scheduler belady: has no backends; whole has"),
         ("-s whole --backend cbc", "backend 'cbc': write pulp:NAME, as pulp:cbc"),
         ("-s whole --backend plup:cbc", "called 'plup'; did you mean pulp?"),
@@ -209,14 +210,14 @@ def test_a_result_is_written_and_verified(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def infeasible(problem: Any) -> None:
-        problem.assignStatus(pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible)
+    def infeasible(program: Any) -> None:
+        program.assignStatus(pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible)
 
     wrong = SimpleNamespace(actualSolve=infeasible)
     monkeypatch.setattr(solving, "solver", lambda name, limits, **more: wrong)
     limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=tmp_path)
-    found = solving.solved(golden.instance("mlp"), TRAFFIC, "CPLEX_CMD", limits)
-    assert found.plan is None
+    found = solving.solve(golden.problem("mlp"), TRAFFIC, "CPLEX_CMD", limits)
+    assert found.residency_plan is None
     assert found.bound == -float("inf")
     assert "calls the program infeasible, which it is not" in found.notes[0]
 
@@ -240,17 +241,17 @@ def test_a_solver_that_dies_is_run_again_and_said_to_have(
     monkeypatch.setattr(solving, "solver", solver)
     folder = tmp_path / "files"
     limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=folder)
-    found = solving.solved(golden.instance("mlp"), TRAFFIC, "PULP_CBC_CMD", limits)
+    found = solving.solve(golden.problem("mlp"), TRAFFIC, "PULP_CBC_CMD", limits)
     assert len(begun) == 2
     (note,) = found.notes
     assert not folder.exists()
     if deaths == 1:
         assert note == "PULP_CBC_CMD died, and was run again"
-        assert found.plan is not None
+        assert found.residency_plan is not None
         assert found.bound == pytest.approx(2396)
     else:
         assert "PULP_CBC_CMD failed, or died" in note
-        assert (found.plan, found.bound) == (None, -float("inf"))
+        assert (found.residency_plan, found.bound) == (None, -float("inf"))
 
 
 def test_what_a_solver_prints_goes_to_a_file_while_it_runs(

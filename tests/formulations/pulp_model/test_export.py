@@ -42,19 +42,19 @@ def read_back(path: Path) -> float:
 def test_read_back_it_has_the_same_optimum(
     tmp_path: Path, name: str, objective_name: str, unit: float, form: str
 ) -> None:
-    instance = golden.instance(name)
-    objective = objective_named(objective_name, instance.machine)
-    program = exported(instance, objective, form)
+    problem = golden.problem(name)
+    objective = objective_named(objective_name, problem.machine)
+    program = exported(problem, objective, form)
     path = tmp_path / f"program.{form}"
     path.write_text(program.text)
-    optimum = second(instance, objective).value
+    optimum = second(problem, objective).value
     assert read_back(path) * unit == pytest.approx(optimum, rel=1e-9, abs=1e-18)
     assert program.unit.endswith(objective.unit)
 
 
 def test_columns_and_rows_bear_names() -> None:
     text = exported(
-        golden.instance("mlp"), objective_named("time", golden.instance("mlp").machine), "lp"
+        golden.problem("mlp"), objective_named("time", golden.problem("mlp").machine), "lp"
     ).text
     for name in ("here_x_s0", "capacity_s3", "cycles_s8", "load_w1_s0"):
         assert re.search(rf"\b{name}\b", text), name
@@ -83,7 +83,7 @@ def test_export_by_command(run: Run, tmp_path: Path) -> None:
         "rows": 55,
         "file": str(path),
         "format": "lp",
-        "instance": "mlp",
+        "problem": "mlp",
         "objective": "traffic",
         "unit": "bytes",
     }
@@ -99,8 +99,8 @@ def test_the_ending_of_the_file_names_its_format(run: Run, tmp_path: Path) -> No
 
 def second_traffic() -> float:
     """Of the perceptron."""
-    instance = golden.instance("mlp")
-    return second(instance, objective_named("traffic", instance.machine)).value
+    problem = golden.problem("mlp")
+    return second(problem, objective_named("traffic", problem.machine)).value
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from formulations.pulp_model import model, timed, traffic
 from formulations.pulp_model.timed import TimedPulpModel
 from formulations.pulp_model.traffic import TrafficPulpModel
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
 from tests.formulations.pulp_model.models import second
 from tests.formulations.small import small_optimum as best
 from tests.formulations.whole.cases import all_or_nothing, byte_energy, verified_value
 from tests.instances import golden
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.tiny import Op, tiny
 
 SMALL = {"max_operations": 4, "max_tensors": 3, "duplex": True, "setup": True}
@@ -29,46 +29,47 @@ BYTES = {**EXACT, "max_operations": 5, "page_bytes": 1, "max_tensor_pages": 6}
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(**SMALL), st.booleans())
-def test_traffic_equals_brute_force(instance: Instance, energy: bool) -> None:
-    objective = byte_energy(instance) if energy else TRAFFIC
-    found = second(instance, objective)
-    optimum = best(instance, objective, "whole").value
+@given(problems(**SMALL), st.booleans())
+def test_traffic_equals_brute_force(problem: Problem, energy: bool) -> None:
+    objective = byte_energy(problem) if energy else TRAFFIC
+    found = second(problem, objective)
+    optimum = best(problem, objective, "whole").value
     assert found.value == pytest.approx(float(optimum), rel=1e-6, abs=1e-18)
-    assert verified_value(instance, objective, found.plan) == optimum
-    assert all_or_nothing(instance, found.plan)
+    assert verified_value(problem, objective, found.residency_plan) == optimum
+    assert all_or_nothing(problem, found.residency_plan)
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(**SMALL), st.booleans())
-def test_time_is_a_bound_with_a_legal_plan(instance: Instance, energy: bool) -> None:
-    objective = energy_objective(instance.machine) if energy else MAKESPAN
-    found = second(instance, objective)
-    assert found.value <= float(best(instance, objective, "whole").value) * (1 + 1e-6) + 1e-18
-    assert all_or_nothing(instance, found.plan)
-    value = verified_value(instance, objective, found.plan)
-    assert value >= best(instance, objective, "page").value
+@given(problems(**SMALL), st.booleans())
+def test_time_is_a_bound_with_a_legal_plan(problem: Problem, energy: bool) -> None:
+    objective = energy_objective(problem.machine) if energy else MAKESPAN
+    found = second(problem, objective)
+    assert found.value <= float(best(problem, objective, "whole").value) * (1 + 1e-6) + 1e-18
+    assert all_or_nothing(problem, found.residency_plan)
+    value = verified_value(problem, objective, found.residency_plan)
+    assert value >= best(problem, objective, "page").value
 
 
 def test_time_is_nearly_always_that_of_brute_force() -> None:
-    # Not always: pieces of a byte, and pieces that leave one by one, are not tried there.
+    # Not always: fusion tiles of a byte, and fusion tiles that leave one by one, are not tried
+    # there.
     same = reached = 0
     for seed in range(30):
-        case = random_instance(seed, **BYTES)
+        case = random_problem(seed, **BYTES)
         found, optimum = second(case, MAKESPAN), best(case, MAKESPAN, "whole").value
         same += found.value == pytest.approx(float(optimum))
-        reached += verified_value(case, MAKESPAN, found.plan) <= optimum
+        reached += verified_value(case, MAKESPAN, found.residency_plan) <= optimum
     assert same >= 20
     assert reached >= 28
 
 
 NEEDED = [
-    (TrafficPulpModel, model.linked, (6, EXACT), 35, 28),
-    (TrafficPulpModel, model.stationary, (44, EXACT), 32, 28),
+    (TrafficPulpModel, model.link, (6, EXACT), 35, 28),
+    (TrafficPulpModel, model.required_resident, (44, EXACT), 32, 28),
     (TrafficPulpModel, traffic.capacity, (19, BYTES), 9, 6),
-    (TrafficPulpModel, traffic.stored_once, (0, EXACT), 4, 0),
-    (TimedPulpModel, model.linked, (14, EXACT), 31, 21),
-    (TimedPulpModel, model.stationary, (13, EXACT), 35, 29),
+    (TrafficPulpModel, traffic.require_one_store, (0, EXACT), 4, 0),
+    (TimedPulpModel, model.link, (14, EXACT), 31, 21),
+    (TimedPulpModel, model.required_resident, (13, EXACT), 35, 29),
     (TimedPulpModel, timed.capacity, (19, BYTES), 27, 18),
     (TimedPulpModel, timed.part_pages, (28, EXACT), 44, 41),
     (TimedPulpModel, timed.growth, (5, EXACT), 45, 15),
@@ -77,7 +78,7 @@ NEEDED = [
     (TimedPulpModel, timed.channel, (0, EXACT), 12, 11),
     (TimedPulpModel, timed.serial, (0, BYTES), 11, 6),
 ]
-"""A model, a family of it, an instance, and the optimum with and without its rows."""
+"""A model, a family of it, a problem, and the optimum with and without its rows."""
 
 
 @pytest.mark.parametrize(("of", "family", "drawn", "with_it", "without"), NEEDED)
@@ -88,12 +89,12 @@ def test_each_family_is_needed(
     with_it: int,
     without: int,
 ) -> None:
-    instance = random_instance(drawn[0], **drawn[1])
+    problem = random_problem(drawn[0], **drawn[1])
     objective = TRAFFIC if of is TrafficPulpModel else MAKESPAN
     others = [other for other in of.families if other is not family]
-    assert best(instance, objective, "whole").value == with_it
-    assert second(instance, objective).value == pytest.approx(with_it)
-    assert second(instance, objective, families=others).value == pytest.approx(without)
+    assert best(problem, objective, "whole").value == with_it
+    assert second(problem, objective).value == pytest.approx(with_it)
+    assert second(problem, objective, families=others).value == pytest.approx(without)
 
 
 def test_a_piece_returns_after_it_left() -> None:
@@ -101,16 +102,16 @@ def test_a_piece_returns_after_it_left() -> None:
     # the first 4 can be back there, although 6 would fit step 3 beside its scratch, and 10 cross
     # the channel: 4 are left to load while nothing computes.
     operations = [
-        Op(writes="x", stationary="x"),
+        Op(writes="x", required_resident="x"),
         Op(cycles=4),
         Op(cycles=10),
         Op(scratch=4),
-        Op(reads="x", stationary="x"),
+        Op(reads="x", required_resident="x"),
     ]
-    instance = tiny({"x": (8, "")}, operations, spm=10, page_bytes=1)
+    problem = tiny({"x": (8, "")}, operations, spm=10, page_bytes=1)
     others = [family for family in TimedPulpModel.families if family is not timed.one_copy]
-    assert second(instance, MAKESPAN).value == pytest.approx(4 + 10 + 4)
-    assert second(instance, MAKESPAN, families=others).value == pytest.approx(4 + 10 + 2)
+    assert second(problem, MAKESPAN).value == pytest.approx(4 + 10 + 4)
+    assert second(problem, MAKESPAN, families=others).value == pytest.approx(4 + 10 + 2)
 
 
 def test_every_family_has_a_test() -> None:
@@ -121,26 +122,26 @@ def test_every_family_has_a_test() -> None:
 
 def test_a_part_takes_its_own_pages() -> None:
     # Five bytes of two pages: four of them take one page, not 1.6, and can be loaded ahead.
-    operations = [Op(cycles=4), Op(reads="x", stationary="x")]
+    operations = [Op(cycles=4), Op(reads="x", required_resident="x")]
     tensors = {"x": (5, "in"), "y": (4, "in")}
-    operations.insert(0, Op(reads="y", stationary="y"))
-    operations[1] = Op(reads="y", stationary="y", cycles=4)
-    instance = tiny(tensors, operations, spm=8)
-    assert second(instance, MAKESPAN).value == pytest.approx(4 + 4 + 1)
-    assert second(instance, MAKESPAN, spread=True).value == pytest.approx(4 + 4 + 2.5)
-    assert verified_value(instance, MAKESPAN, second(instance, MAKESPAN).plan) == 4 + 4 + 1
+    operations.insert(0, Op(reads="y", required_resident="y"))
+    operations[1] = Op(reads="y", required_resident="y", cycles=4)
+    problem = tiny(tensors, operations, spm=8)
+    assert second(problem, MAKESPAN).value == pytest.approx(4 + 4 + 1)
+    assert second(problem, MAKESPAN, spread=True).value == pytest.approx(4 + 4 + 2.5)
+    assert verified_value(problem, MAKESPAN, second(problem, MAKESPAN).residency_plan) == 4 + 4 + 1
 
 
 def test_what_cannot_fit_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="need 8 bytes of SPM in pages of 4"):
-        second(golden.instance("infeasible"), TRAFFIC)
+        second(golden.problem("infeasible"), TRAFFIC)
 
 
 def test_both_models_name_their_class_alike() -> None:
     names = ["whole", "whole@pulp:cbc"]
     known = [
         result.class_bound
-        for result in compare(golden.instance("lenet5"), names, Request(objective=TRAFFIC))
+        for result in compare(golden.problem("lenet5"), names, Request(objective=TRAFFIC))
     ]
     assert None not in known
     assert len({bound.holds_for for bound in known if bound is not None}) == 1

@@ -12,7 +12,7 @@ def test_the_page_is_made_of_its_rows() -> None:
     assert page(stamp, rows) == text
 
 
-def test_some_instances_are_printed_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_some_problems_are_printed_only(capsys: pytest.CaptureFixture[str]) -> None:
     before = FILE.read_bytes()
     main(["convolution"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| conv")]

@@ -1,4 +1,4 @@
-"""All states of residency: the optimum of small instances, as the brute force has it."""
+"""All states of residency: the optimum of small problems, as the brute force has it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.states import schedule, work
+from formulations.residency.states.duals import POINT, CostsToGo, StateDuals
 from formulations.residency.states.facts import facts
 from formulations.residency.states.layer import Layer
-from formulations.residency.states.prices import POINT, CostsToGo, StatePrices
-from formulations.residency.states.schedule import Enumerated, enumerated
+from formulations.residency.states.schedule import Enumerated, enumerate_all
 from formulations.residency.states.search import StateSearch
 from formulations.residency.states.work import Effort
-from results.shared.ragged import KINDS, ragged_instance
+from results.shared.ragged import KINDS, ragged_problem
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -33,45 +33,50 @@ from spmopt.verifier import require_legal
 from tests.brute_force import optimum
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 
-def found(instance: Instance, objective: Objective = MAKESPAN, **request: Any) -> Enumerated:
+def found(problem: Problem, objective: Objective = MAKESPAN, **request: Any) -> Enumerated:
     """What comes of it from the plan that keeps nothing; its plan is verified."""
     asked = Request(objective=objective, threads=1, tolerance=0.0, **request)
-    plan = stream(instance, asked).plan
-    assert plan is not None
-    best = enumerated(instance, asked, plan, None)
+    residency_plan = stream(problem, asked).residency_plan
+    assert residency_plan is not None
+    best = enumerate_all(problem, asked, residency_plan, None)
     assert best is not None
-    totals = require_legal(instance, assemble(instance, best.plan)).totals
+    totals = require_legal(problem, assemble(problem, best.residency_plan)).totals
     assert totals is not None
     assert totals.value(objective) == best.value
     return best
 
 
 @settings(max_examples=share(100), deadline=None)
-@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
-def test_the_optimum_is_that_of_the_brute_force(instance: Instance, name: str) -> None:
-    objective = objective_named(name, instance.machine)
-    best = found(instance, objective)
-    assert best.bound == best.value == small_optimum(instance, objective).value
+@given(problems(**SMALL), st.sampled_from(OBJECTIVES))
+def test_the_optimum_is_that_of_the_brute_force(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    best = found(problem, objective)
+    assert best.bound == best.value == small_optimum(problem, objective).value
 
 
-RAGGED: dict[str, Any] = {**SMALL, "page_bytes": 3, "max_compute_cycles": 20, "stationary": False}
+RAGGED: dict[str, Any] = {
+    **SMALL,
+    "page_bytes": 3,
+    "max_compute_cycles": 20,
+    "required_resident": False,
+}
 
 
 def compared(seeds: Sequence[int], **features: Any) -> Iterator[tuple[int, Enumerated, Fraction]]:
-    """Seeds, what comes of their instances, and the optimum where the brute force gets there."""
+    """Seeds, what comes of their problems, and the optimum where the brute force gets there."""
     for seed in seeds:
-        instance = random_instance(seed, **features)
+        problem = random_problem(seed, **features)
         try:
-            best = optimum(instance, MAKESPAN)
+            best = optimum(problem, MAKESPAN)
         except ValueError:
             continue
         assert best is not None
-        yield seed, found(instance), best.value
+        yield seed, found(problem), best.value
 
 
 def test_stores_of_single_bytes_and_whole_cycles_are_exact() -> None:
@@ -103,9 +108,9 @@ def test_moves_are_looked_at_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "AT_ONCE", 400)
     chunks, one = list[int](), StateSearch._from
 
-    def noted(own: StateSearch, step: int, layer: Layer, mode: int, rows: Ints) -> Layer:
+    def noted(own: StateSearch, step: int, layer: Layer, mapping: int, rows: Ints) -> Layer:
         chunks.append(rows.size)
-        return one(own, step, layer, mode, rows)
+        return one(own, step, layer, mapping, rows)
 
     monkeypatch.setattr(StateSearch, "_from", noted)
     for seed, mine, best in compared(range(240, 270), **RAGGED):
@@ -118,16 +123,16 @@ def test_no_schedule_is_below_the_bound_where_bytes_rarely_end_with_cycles() -> 
     """A page takes 6 to 14 cycles, whole bytes end with every 9th or 11th only."""
     exact = rounded = 0
     for seed in some(range(40)):
-        instance = random_instance(seed, **{**RAGGED, "max_operations": 3})
+        problem = random_problem(seed, **{**RAGGED, "max_operations": 3})
         rate, clock = ((5, 9), (9, 11), (7, 10), (2, 9), (3, 11))[seed % 5]
-        machine = replace(instance.machine, dram_bytes_per_s=rate, clock_hz=clock)
-        instance = replace(instance, machine=machine)
+        machine = replace(problem.machine, dram_bytes_per_s=rate, clock_hz=clock)
+        problem = replace(problem, machine=machine)
         try:
-            best = optimum(instance, MAKESPAN)
+            best = optimum(problem, MAKESPAN)
         except ValueError:
             continue
         assert best is not None
-        mine = found(instance)
+        mine = found(problem)
         if seed % 5 < 3:
             assert (mine.bound, mine.value) == (best.value, best.value), seed
             exact += 1
@@ -140,9 +145,9 @@ def test_no_schedule_is_below_the_bound_where_bytes_rarely_end_with_cycles() -> 
 @pytest.mark.parametrize("page_bytes", [4, 8])
 def test_a_store_ends_inside_a_page_to_round_better(page_bytes: int) -> None:
     """5 bytes take 9 cycles and leave 27; a page of 4 bytes takes 8, and leaves 29."""
-    operations = [Op(writes="y"), Op(reads="x", stationary="x"), Op(cycles=10)]
+    operations = [Op(writes="y"), Op(reads="x", required_resident="x"), Op(cycles=10)]
     size = 5 * page_bytes
-    instance = tiny(
+    problem = tiny(
         {"y": (size, "keep"), "x": (page_bytes, "in")},
         operations,
         spm=size,
@@ -150,55 +155,59 @@ def test_a_store_ends_inside_a_page_to_round_better(page_bytes: int) -> None:
         dram_bytes_per_s=5,
         clock_hz=9,
     )
-    best = optimum(instance, MAKESPAN)
+    best = optimum(problem, MAKESPAN)
     assert best is not None
-    mine = found(instance)
+    mine = found(problem)
     assert mine.bound <= best.value <= mine.value
     if page_bytes == 4:  # 9, then 8 for x, then 27
         assert mine.bound == mine.value == 44
 
 
-def test_steps_on_prices_end_where_they_lead_nowhere() -> None:
-    """One page is full in both steps at no price; large pages made a step without end of it."""
+def test_steps_on_duals_end_where_they_lead_nowhere() -> None:
+    """One page is full in both steps at no dual; large pages made a step without end of it."""
     twice = tiny({"x": (4096, "in")}, [Op(reads="x")] * 2, spm=4096, page_bytes=4096)
     best = found(twice, TRAFFIC)
     assert best.bound == best.value == 4096
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(**SMALL), st.sampled_from(OBJECTIVES), st.integers(0, 2**32))
-def test_any_prices_bound(instance: Instance, name: str, seed: int) -> None:
-    objective = objective_named(name, instance.machine)
-    layout = facts(instance, objective)
+@given(problems(**SMALL), st.sampled_from(OBJECTIVES), st.integers(0, 2**32))
+def test_any_duals_bound(problem: Problem, name: str, seed: int) -> None:
+    objective = objective_named(name, problem.machine)
+    layout = facts(problem, objective)
     if layout is None:
         return
-    prices = random_prices(np.random.default_rng(seed), layout.layout.cycle, instance)
-    least = Fraction(CostsToGo(layout, prices(layout)).bound, layout.layout.scale << POINT)
-    assert least <= small_optimum(instance, objective).value
+    duals = random_duals(np.random.default_rng(seed), layout.layout.cycle, problem)
+    least = Fraction(CostsToGo(layout, duals(layout)).bound, layout.layout.scale << POINT)
+    assert least <= small_optimum(problem, objective).value
 
 
-def random_prices(random: np.random.Generator, cycle: int, instance: Instance) -> Any:
-    """Draw prices: the time of both directions together costs a cycle at most."""
-    count, full = len(instance.operations), cycle << POINT
+def random_duals(random: np.random.Generator, cycle: int, problem: Problem) -> Any:
+    """Draw dual values: the time of both directions together costs a cycle at most."""
+    count, full = len(problem.operations), cycle << POINT
     into = random.integers(0, full + 1, count)
     out = into
-    if instance.machine.duplex:
+    if problem.machine.duplex:
         out = (random.random(count) * (full - into)).astype(np.int64)
     page = random.integers(0, 4 * full + 2, count)
 
-    def prices(layout: Any) -> StatePrices:
+    def duals(layout: Any) -> StateDuals:
         tolls = [
-            random.integers(-full - 1, full + 2, (len(step.modes), layout.layout.pages.size))
+            random.integers(-full - 1, full + 2, (len(step.mappings), layout.layout.pages.size))
             for step in layout.steps
         ]
-        return StatePrices(page=page, into=into, out=out, toll=tuple(tolls))
+        return StateDuals(page=page, into=into, out=out, toll=tuple(tolls))
 
-    return prices
+    return duals
 
 
 def test_a_store_fills_what_is_idle_in_single_bytes() -> None:
     # Two idle bytes of time in each of two steps take a page of y out, two bytes a step.
-    operations = [Op(writes="y", cycles=2), Op(reads="y", cycles=2), Op(reads="x", stationary="x")]
+    operations = [
+        Op(writes="y", cycles=2),
+        Op(reads="y", cycles=2),
+        Op(reads="x", required_resident="x"),
+    ]
     best = found(tiny({"y": (4, "keep"), "x": (4, "in")}, operations, spm=4))
     assert best.bound == best.value == 8
 
@@ -207,10 +216,10 @@ def test_two_stores_share_what_is_idle() -> None:
     # 12 idle cycles after both are written, then each has 4 of its own, and must be gone.
     tensors = {"y": (8, "keep"), "z": (8, "keep"), "x": (16, "in")}
     operations = [
-        Op(writes="y z", stationary="y z"),
+        Op(writes="y z", required_resident="y z"),
         Op(cycles=8),
         Op(cycles=8),
-        Op(reads="x", stationary="x"),
+        Op(reads="x", required_resident="x"),
     ]
     best = found(tiny(tensors, operations, spm=16))
     assert best.bound == best.value == 32
@@ -229,50 +238,50 @@ def test_two_stores_must_share_what_is_idle() -> None:
         **{name: (size, "in") for name, size in {"u": 8, "v": 16, "w": 24}.items()},
     }
     operations = [
-        Op(writes="y z", stationary="y z"),
+        Op(writes="y z", required_resident="y z"),
         Op(cycles=15),
-        Op(reads="y", stationary="y", cycles=6),
-        Op(reads="u z", stationary="u z", cycles=4),
-        Op(reads="v y", stationary="v", cycles=9 + 10),
-        Op(reads="w", stationary="w"),
+        Op(reads="y", required_resident="y", cycles=6),
+        Op(reads="u z", required_resident="u z", cycles=4),
+        Op(reads="v y", required_resident="v", cycles=9 + 10),
+        Op(reads="w", required_resident="w"),
     ]
-    instance = tiny(tensors, operations, spm=24, page_bytes=8, dma_setup_cycles=2)
-    best = found(instance)
+    problem = tiny(tensors, operations, spm=24, page_bytes=8, dma_setup_cycles=2)
+    best = found(problem)
     assert best.bound == best.value == 15 + 6 + (10 + 4) + (18 + 19) + 26
 
 
 def test_set_up_decides_against_parts() -> None:
     # To load a page of x and to keep it saves 4 cycles of a stream; the command costs 10.
     machine = {"dma_setup_cycles": 10}
-    operations = [Op(reads="x"), Op(reads="y", stationary="y"), Op(reads="x")]
+    operations = [Op(reads="x"), Op(reads="y", required_resident="y"), Op(reads="x")]
     best = found(tiny({"x": (12, "in"), "y": (4, "in")}, operations, spm=8, **machine))
     assert best.bound == best.value == 22 + 14 + 22
 
 
 def test_the_best_mode_runs() -> None:
-    modes = [Op(reads="x", cycles=20), Op(reads="x", cycles=1, stationary="x")]
-    best = found(tiny({"x": (8, "in")}, [modes], spm=8))
+    mappings = [Op(reads="x", cycles=20), Op(reads="x", cycles=1, required_resident="x")]
+    best = found(tiny({"x": (8, "in")}, [mappings], spm=8))
     assert best.value == 9
-    assert best.plan.steps.mode.tolist() == [1]
+    assert best.residency_plan.steps.mapping.tolist() == [1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_ragged_instances_are_proved(kind: str) -> None:
+def test_ragged_problems_are_proved(kind: str) -> None:
     for seed in some(range(3, 6)):
-        instance = ragged_instance(kind, seed)
-        result = solve(instance, "page", Request(threads=1))
+        problem = ragged_problem(kind, seed)
+        result = solve(problem, "residency", Request(threads=1))
         assert result.status is Status.OPTIMAL
         assert result.class_bound is not None
         assert result.class_bound.value == result.value
         assert result.notes == ()
-        whole = solve(instance, "whole", Request(threads=1, time_limit_s=5.0))
+        whole = solve(problem, "whole", Request(threads=1, time_limit_s=5.0))
         assert whole.value is not None
         assert result.value is not None
         assert result.value <= whole.value
         # More room never costs.
-        machine = instance.machine
+        machine = problem.machine
         more = replace(machine, spm_bytes=machine.spm_bytes + machine.page_bytes)
-        roomy = solve(replace(instance, machine=more), "page", Request(threads=1))
+        roomy = solve(replace(problem, machine=more), "residency", Request(threads=1))
         assert roomy.class_bound is not None
         assert roomy.class_bound.value <= result.value
 
@@ -289,11 +298,11 @@ def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_too_large_or_late_is_left_alone() -> None:
-    instance = random_instance(3, **SMALL)
-    plan = stream(instance, Request()).plan
-    assert plan is not None
-    assert enumerated(instance, Request(time_limit_s=0.0), plan, None) is None
+    problem = random_problem(3, **SMALL)
+    residency_plan = stream(problem, Request()).residency_plan
+    assert residency_plan is not None
+    assert enumerate_all(problem, Request(time_limit_s=0.0), residency_plan, None) is None
     long = tiny({"x": (4, "in")}, [Op(reads="x")] * 13, spm=4)
-    plan = stream(long, Request()).plan
-    assert plan is not None
-    assert enumerated(long, Request(), plan, None) is None
+    residency_plan = stream(long, Request()).residency_plan
+    assert residency_plan is not None
+    assert enumerate_all(long, Request(), residency_plan, None) is None

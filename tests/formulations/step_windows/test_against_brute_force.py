@@ -1,4 +1,4 @@
-"""One window over all of a tiny instance against every plan; decisions against their replay."""
+"""One window over all of a tiny problem against every plan; decisions against their replay."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import numpy as np
 import pytest
 
 from spmopt.assemble import assemble
-from spmopt.assemble.cost import plan_cost, plan_value
-from spmopt.core.instance import Instance
+from spmopt.assemble.cost import residency_plan_cost, residency_plan_value
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.operation import Mode, Operand
+from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.order import dependences
-from spmopt.core.schedule import Plan, Residency, Steps, Stores
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.timeline import timeline
 from spmopt.core.window import WindowDecision
-from spmopt.solving.window_cut import WindowCutter, scheduled
-from spmopt.solving.windows import decided
+from spmopt.solving.window_cut import WindowCutter, schedule_all
+from spmopt.solving.windows import decide_residency
 from spmopt.verifier import Report, require_legal
 from tests.brute_force import optimum
 from tests.formulations.joint.brute_force import orders
-from tests.strategies import random_instance
-from tests.verifier.random_plans import random_plan
+from tests.strategies import random_problem
+from tests.verifier.random_plans import random_residency_plan
 
 Row = tuple[int, int, int, int]
 Life = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 def planned(
-    instance: Instance,
+    problem: Problem,
     order: Sequence[int],
     rows: Sequence[Row],
     stores: Sequence[tuple[int, int, int]],
-    modes: Sequence[int] | None = None,
-) -> Plan:
-    return Plan(
+    mappings: Sequence[int] | None = None,
+) -> ResidencyPlan:
+    return ResidencyPlan(
         steps=Steps(
             operation=np.array(order, np.int64),
-            mode=np.array([0] * len(order) if modes is None else modes, np.int64),
+            mapping=np.array([0] * len(order) if mappings is None else mappings, np.int64),
         ),
         residency=Residency.of_rows(rows),
         stores=Stores.of_rows(stores),
@@ -47,15 +47,15 @@ def planned(
 
 
 def decide(
-    instance: Instance, plan: Plan, first: int = 0, steps: int = 99, tail: int = 9
+    problem: Problem, residency_plan: ResidencyPlan, first: int = 0, steps: int = 99, tail: int = 9
 ) -> tuple[WindowDecision, Report]:
     """Decide a window, put the decision in, and replay."""
-    start = scheduled(instance, plan)
-    cutter = WindowCutter(instance, plan, start, dependences(instance))
+    start = schedule_all(problem, residency_plan)
+    cutter = WindowCutter(problem, residency_plan, start, dependences(problem))
     cut = cutter.cut(first, steps, tail)
-    decision = decided(cut.window, 1.0)
+    decision = decide_residency(cut.window, 1.0)
     assert decision is not None
-    return decision, require_legal(instance, scheduled(instance, cutter.applied(cut, decision)))
+    return decision, require_legal(problem, schedule_all(problem, cutter.apply(cut, decision)))
 
 
 def cycles(report: Report) -> int:
@@ -67,12 +67,12 @@ def cycles(report: Report) -> int:
 
 
 def _lives(
-    instance: Instance, order: Sequence[int], running: Sequence[Mode], tensor: int
+    problem: Problem, order: Sequence[int], running: Sequence[OpMapping], tensor: int
 ) -> Iterator[Life]:
     """Pages resident, and pages stored, in each step; and pages moved in all."""
-    record, last = instance.tensors[tensor], len(order)
-    pages = record.size_bytes // instance.machine.page_bytes
-    operations = [instance.operations[index] for index in order]
+    record, last = problem.tensors[tensor], len(order)
+    pages = record.size_bytes // problem.machine.page_bytes
+    operations = [problem.operations[index] for index in order]
 
     def live(step: int) -> bool:
         for operation in operations[step:]:
@@ -90,8 +90,8 @@ def _lives(
         read, written = tensor in operation.reads, tensor in operation.writes
         used = tensor in operation.tensors
         use = running[step].operands[operation.tensors.index(tensor)] if used else Operand()
-        crossings = use.passes * (read + written * live(step + 1))
-        firm, useful = use.stationary, used or live(step)
+        crossings = use.fetches * (read + written * live(step + 1))
+        firm, useful = use.required_resident, used or live(step)
         for now in range(pages * firm, pages * useful + 1):
             loads = now > held and (read or not written)
             lost = live(step) and now + valid < pages
@@ -106,19 +106,21 @@ def _lives(
     yield from walk(0, 0, pages * record.in_dram, [])
 
 
-def plans(instance: Instance, below: int) -> Iterator[Plan]:
+def residency_plans(problem: Problem, below: int) -> Iterator[ResidencyPlan]:
     """Yield plans that may replay in less, by what they compute and move."""
-    machine = instance.machine
+    machine = problem.machine
     page, room = machine.page_bytes, machine.spm_pages
     cost = page * machine.clock_hz // machine.dram_bytes_per_s
     most = below * (1 + machine.duplex)
-    for order in orders(instance):
-        for modes in product(*(range(len(instance.operations[i].modes)) for i in order)):
-            running = [instance.operations[i].modes[m] for i, m in zip(order, modes, strict=True)]
-            if sum(mode.compute_cycles for mode in running) >= below:
+    for order in orders(problem):
+        for mappings in product(*(range(len(problem.operations[i].mappings)) for i in order)):
+            running = [
+                problem.operations[i].mappings[m] for i, m in zip(order, mappings, strict=True)
+            ]
+            if sum(mapping.compute_cycles for mapping in running) >= below:
                 continue
-            free = [room - mode.scratch_bytes // page for mode in running]
-            lives = [[*_lives(instance, order, running, t)] for t in range(len(instance.tensors))]
+            free = [room - mapping.scratch_bytes // page for mapping in running]
+            lives = [[*_lives(problem, order, running, t)] for t in range(len(problem.tensors))]
             for chosen in product(*lives):
                 held = zip(*(pages for pages, *_ in chosen), strict=True)
                 full = any(sum(now) > room for now, room in zip(held, free, strict=True))
@@ -136,7 +138,7 @@ def plans(instance: Instance, below: int) -> Iterator[Plan]:
                     for step, pages in enumerate(stored)
                     if pages
                 ]
-                yield planned(instance, order, joined(rows), sorted(stores), modes)
+                yield planned(problem, order, joined(rows), sorted(stores), mappings)
 
 
 def joined(rows: Sequence[Row]) -> list[Row]:
@@ -149,14 +151,14 @@ def joined(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def small(seed: int) -> tuple[Instance, Plan]:
+def small(seed: int) -> tuple[Problem, ResidencyPlan]:
     """Whole cycles and pages, so that nothing is rounded."""
-    instance = random_instance(
+    problem = random_problem(
         seed,
         max_operations=3,
         max_tensors=2,
         max_tensor_pages=2,
-        max_modes=1 + seed % 2,
+        max_mappings=1 + seed % 2,
         max_compute_cycles=6,
         page_bytes=1,
         aligned=True,
@@ -164,7 +166,7 @@ def small(seed: int) -> tuple[Instance, Plan]:
         duplex=True,
         setup=seed % 3 == 0,
     )
-    return instance, random_plan(instance, np.random.default_rng(seed), free_order=False)
+    return problem, random_residency_plan(problem, np.random.default_rng(seed), free_order=False)
 
 
 SMALL = (0, 2, 4, 5, 6, 8, 71)
@@ -174,77 +176,77 @@ SMALL = (0, 2, 4, 5, 6, 8, 71)
 @pytest.mark.parametrize("seed", SMALL)
 def test_no_plan_is_better(seed: int) -> None:
     """But for one that starts a load, for its own step, before the operation before has ended."""
-    instance, plan = small(seed)
-    decision, report = decide(instance, plan)
+    problem, residency_plan = small(seed)
+    decision, report = decide(problem, residency_plan)
     assert cycles(report) == decision.cycles
-    for other in plans(instance, cycles(report)):
-        assert cycles(require_legal(instance, scheduled(instance, other))) >= decision.cycles
+    for other in residency_plans(problem, cycles(report)):
+        assert cycles(require_legal(problem, schedule_all(problem, other))) >= decision.cycles
 
 
-def larger(seed: int) -> tuple[Instance, Plan, tuple[int, int, int]]:
-    """A random window of a random plan."""
+def larger(seed: int) -> tuple[Problem, ResidencyPlan, tuple[int, int, int]]:
+    """A random window of a random residency plan."""
     generator = np.random.default_rng(seed)
-    instance = random_instance(
+    problem = random_problem(
         seed,
         max_operations=6,
         max_tensors=5,
-        max_modes=2,
+        max_mappings=2,
         page_bytes=1,
         aligned=True,
         whole_cycles=True,
         duplex=True,
         setup=seed % 3 == 0,
     )
-    plan = random_plan(instance, generator, free_order=True)
-    count = len(plan.steps)
+    residency_plan = random_residency_plan(problem, generator, free_order=True)
+    count = len(residency_plan.steps)
     first = int(generator.integers(count))
-    return instance, plan, (first, int(generator.integers(1, count - first + 1)), 2)
+    return problem, residency_plan, (first, int(generator.integers(1, count - first + 1)), 2)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 7, 70, 85, 87, 150, 162, 174, 640, 795])
 def test_decisions_are_legal_and_never_late(seed: int) -> None:
     """All but the first were late once: what stores and loads of the window's start wait for."""
-    instance, plan, window = larger(seed)
-    check(instance, plan, window)
+    problem, residency_plan, window = larger(seed)
+    check(problem, residency_plan, window)
 
 
-def check(instance: Instance, plan: Plan, window: tuple[int, int, int]) -> None:
+def check(problem: Problem, residency_plan: ResidencyPlan, window: tuple[int, int, int]) -> None:
     first, steps, tail = window
-    decision, report = decide(instance, plan, *window)
-    last = min(len(plan.steps), first + steps + tail)
+    decision, report = decide(problem, residency_plan, *window)
+    last = min(len(residency_plan.steps), first + steps + tail)
     assert report.replay is not None
     ends = report.replay.operation_end
     since = int(ends[first - 1]) if first else 0
     assert int(ends[last - 1]) - since <= decision.cycles
-    if last == len(plan.steps):
+    if last == len(residency_plan.steps):
         assert cycles(report) - since <= decision.cycles
 
 
 def decide_kept(
-    instance: Instance,
-    plan: Plan,
+    problem: Problem,
+    residency_plan: ResidencyPlan,
     window: tuple[int, int, int] = (0, 99, 9),
     *,
     whole: bool = False,
-) -> tuple[WindowDecision, Plan]:
+) -> tuple[WindowDecision, ResidencyPlan]:
     """Decide a window of steps that keep their order, with barriers between them."""
-    cutter = WindowCutter(instance, plan, assemble(instance, plan), whole=whole)
+    cutter = WindowCutter(problem, residency_plan, assemble(problem, residency_plan), whole=whole)
     cut = cutter.cut(*window)
-    decision = decided(cut.window, 1.0)
+    decision = decide_residency(cut.window, 1.0)
     assert decision is not None
-    found = cutter.applied(cut, decision)
-    assert np.array_equal(found.steps.operation, plan.steps.operation)
-    require_legal(instance, assemble(instance, found))
+    found = cutter.apply(cut, decision)
+    assert np.array_equal(found.steps.operation, residency_plan.steps.operation)
+    require_legal(problem, assemble(problem, found))
     return decision, found
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_no_plan_of_steps_is_better(seed: int) -> None:
-    instance, plan = small(seed)
-    decision, found = decide_kept(instance, plan)
-    value = plan_value(instance, found, MAKESPAN)
+    problem, residency_plan = small(seed)
+    decision, found = decide_kept(problem, residency_plan)
+    value = residency_plan_value(problem, found, MAKESPAN)
     assert value == decision.cycles
-    best = optimum(instance, MAKESPAN, residency="page")
+    best = optimum(problem, MAKESPAN, residency="page")
     assert best is not None
     assert value == best.value
 
@@ -253,24 +255,24 @@ def test_hardly_a_plan_of_whole_tensors_is_better() -> None:
     """Only one in which a tensor comes in two steps, and is not used between them."""
     optimal = 0
     for seed in range(24):
-        instance, plan = small(seed)
-        decision, found = decide_kept(instance, plan, whole=True)
-        sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
+        problem, residency_plan = small(seed)
+        decision, found = decide_kept(problem, residency_plan, whole=True)
+        sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
         assert (found.residency.size_bytes == sizes[found.residency.tensor]).all()
-        best = optimum(instance, MAKESPAN, residency="whole")
+        best = optimum(problem, MAKESPAN, residency="whole")
         assert best is not None
-        assert best.value <= plan_value(instance, found, MAKESPAN) == decision.cycles
+        assert best.value <= residency_plan_value(problem, found, MAKESPAN) == decision.cycles
         optimal += best.value == decision.cycles
     assert optimal >= 23
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_steps_take_what_a_window_says(seed: int) -> None:
-    instance, plan, (first, steps, tail) = larger(seed)
-    decision, found = decide_kept(instance, plan, (first, steps, tail))
+    problem, residency_plan, (first, steps, tail) = larger(seed)
+    decision, found = decide_kept(problem, residency_plan, (first, steps, tail))
     now, then = (
-        plan_cost(instance.machine, timeline(instance, each.steps), each).step_time
-        for each in (plan, found)
+        residency_plan_cost(problem.machine, timeline(problem, each.steps), each).step_time
+        for each in (residency_plan, found)
     )
     inside = np.zeros(now.size, bool)
     inside[first : first + steps + tail] = True

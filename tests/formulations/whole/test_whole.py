@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from formulations.residency.whole import schedule
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound
 from spmopt.core.scheduler import Request
 from spmopt.frontends.zoo import network
@@ -27,7 +27,7 @@ from tests.formulations.whole.cases import (
     solved,
     verified_value,
 )
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
 
@@ -35,10 +35,10 @@ READ = Op(reads="x")
 SMALL = {"max_operations": 5, "max_tensors": 4, "page_bytes": 4, "duplex": True, "setup": True}
 
 
-def least(instance: Instance, objective: Objective = TRAFFIC) -> int:
+def least(problem: Problem, objective: Objective = TRAFFIC) -> int:
     """Return the least traffic found, having checked that the bound equals it."""
-    outcome = solved(instance, objective)
-    value = verified_value(instance, objective, outcome.plan)
+    outcome = solved(problem, objective)
+    value = verified_value(problem, objective, outcome.residency_plan)
     assert outcome.class_bound is not None
     assert outcome.class_bound.value == pytest.approx(float(value), rel=1e-9)
     return int(value)
@@ -52,21 +52,21 @@ def test_what_fits_is_read_once(spm: int, traffic: int) -> None:
 def test_pages_are_rounded_up() -> None:
     # Five bytes take two pages, and the other read takes one of two.
     tensors = {"x": (5, "in"), "y": (1, "in")}
-    operations = [READ, Op(reads="y", stationary="y"), READ]
+    operations = [READ, Op(reads="y", required_resident="y"), READ]
     assert least(tiny(tensors, operations, spm=11)) == 5 + 1 + 5
     assert least(tiny(tensors, operations, spm=12)) == 5 + 1
 
 
 @pytest.mark.parametrize(("spm", "traffic"), [(8, 8), (4, 24)])
 def test_passes_cross_each_time_unless_resident(spm: int, traffic: int) -> None:
-    instance = tiny({"x": (8, "in")}, [Op(reads="x", passes={"x": 3})], spm=spm)
-    assert least(instance) == traffic
+    problem = tiny({"x": (8, "in")}, [Op(reads="x", fetches={"x": 3})], spm=spm)
+    assert least(problem) == traffic
 
 
 @pytest.mark.parametrize(("spm", "traffic"), [(8, 8), (4, 8 * (3 + 2))])
 def test_partial_sums_of_a_streamed_result(spm: int, traffic: int) -> None:
-    instance = tiny({"x": (8, "keep")}, [Op(writes="x", passes={"x": 3})], spm=spm)
-    assert least(instance) == traffic
+    problem = tiny({"x": (8, "keep")}, [Op(writes="x", fetches={"x": 3})], spm=spm)
+    assert least(problem) == traffic
 
 
 def test_an_update_in_place_reads_and_writes() -> None:
@@ -78,7 +78,7 @@ def test_an_update_in_place_reads_and_writes() -> None:
 
 def test_a_version_is_stored_once() -> None:
     # x is written, given up for y and for z, and read after each: one store, two loads.
-    others = [Op(reads=name, stationary=name) for name in "yz"]
+    others = [Op(reads=name, required_resident=name) for name in "yz"]
     operations = [Op(writes="x"), others[0], READ, others[1], READ]
     tensors = {"x": (8, ""), "y": (12, "in"), "z": (12, "in")}
     assert least(tiny(tensors, operations, spm=12)) == 8 * 3 + 12 * 2
@@ -91,8 +91,8 @@ def test_dead_contents_cost_nothing() -> None:
 
 @pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC], ids=lambda one: one.name)
 def test_operations_without_operands(objective: Objective) -> None:
-    instance = tiny({"a": (4, "in")}, [Op(cycles=3), Op(cycles=2)], spm=8)
-    value = verified_value(instance, objective, solved(instance, objective).plan)
+    problem = tiny({"a": (4, "in")}, [Op(cycles=3), Op(cycles=2)], spm=8)
+    value = verified_value(problem, objective, solved(problem, objective).residency_plan)
     assert value == 5 * objective.cycle
 
 
@@ -103,92 +103,92 @@ def test_scratch_takes_room() -> None:
 
 
 def test_infeasible_names_the_bytes() -> None:
-    instance = tiny({"x": (9, "in")}, [Op(reads="x", stationary="x", scratch=3)], spm=12)
+    problem = tiny({"x": (9, "in")}, [Op(reads="x", required_resident="x", scratch=3)], spm=12)
     with pytest.raises(InfeasibleError, match=r"need 16 bytes.*available are 12.*missing are 4"):
-        solved(instance, TRAFFIC)
+        solved(problem, TRAFFIC)
 
 
 @settings(max_examples=share(150), deadline=None)
-@given(instances(**SMALL), st.booleans())
-def test_optimum_equals_brute_force(instance: Instance, energy: bool) -> None:
-    objective = byte_energy(instance) if energy else TRAFFIC
-    outcome = solved(instance, objective)
-    assert outcome.plan is not None
-    assert all_or_nothing(instance, outcome.plan)
-    value = verified_value(instance, objective, outcome.plan)
-    assert value == small_optimum(instance, objective, "whole").value
+@given(problems(**SMALL), st.booleans())
+def test_optimum_equals_brute_force(problem: Problem, energy: bool) -> None:
+    objective = byte_energy(problem) if energy else TRAFFIC
+    outcome = solved(problem, objective)
+    assert outcome.residency_plan is not None
+    assert all_or_nothing(problem, outcome.residency_plan)
+    value = verified_value(problem, objective, outcome.residency_plan)
+    assert value == small_optimum(problem, objective, "whole").value
     assert outcome.class_bound is not None
     assert outcome.class_bound.value == pytest.approx(float(value), rel=1e-9)
 
 
 @settings(max_examples=30, deadline=None)
-@given(instances(max_operations=4, max_modes=2))
-def test_of_several_modes_one_is_taken(instance: Instance) -> None:
-    outcome = solved(instance, TRAFFIC)
-    value = verified_value(instance, TRAFFIC, outcome.plan)
-    assert value >= small_optimum(instance, TRAFFIC, "whole").value
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    assert (SEVERAL_MODES in outcome.notes) == several
+@given(problems(max_operations=4, max_mappings=2))
+def test_of_several_modes_one_is_taken(problem: Problem) -> None:
+    outcome = solved(problem, TRAFFIC)
+    value = verified_value(problem, TRAFFIC, outcome.residency_plan)
+    assert value >= small_optimum(problem, TRAFFIC, "whole").value
+    several = any(len(operation.mappings) > 1 for operation in problem.operations)
+    assert (SEVERAL_MAPPINGS in outcome.notes) == several
     assert outcome.class_bound is not None
-    assert (SEVERAL_MODES in outcome.class_bound.holds_for) == several
+    assert (SEVERAL_MAPPINGS in outcome.class_bound.holds_for) == several
 
 
 @settings(max_examples=30, deadline=None)
-@given(instances(max_operations=4, setup=True))
-def test_never_worse_than_a_start_of_another_class(instance: Instance) -> None:
-    start = small_optimum(instance, TRAFFIC, "page")
-    outcome = solved(instance, TRAFFIC, start.plan)
-    assert verified_value(instance, TRAFFIC, outcome.plan) == start.value
+@given(problems(max_operations=4, setup=True))
+def test_never_worse_than_a_start_of_another_class(problem: Problem) -> None:
+    start = small_optimum(problem, TRAFFIC, "page")
+    outcome = solved(problem, TRAFFIC, start.residency_plan)
+    assert verified_value(problem, TRAFFIC, outcome.residency_plan) == start.value
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_more_room_is_never_worse(seed: int) -> None:
-    instance = random_instance(seed, max_operations=20, max_tensors=12, max_operands=4)
-    machine = instance.machine
+    problem = random_problem(seed, max_operations=20, max_tensors=12, max_operands=4)
+    machine = problem.machine
     values = [
-        least(replace(instance, machine=replace(machine, spm_bytes=machine.spm_bytes + more)))
+        least(replace(problem, machine=replace(machine, spm_bytes=machine.spm_bytes + more)))
         for more in range(0, 60, 12)
     ]
     assert values == sorted(values, reverse=True)
 
 
-def _mobilenet() -> Instance:
+def _mobilenet() -> Problem:
     machine = replace(load_machine("rtx2080ti"), spm_bytes=128 * 10**6)
     return lower(training_graph(network("mobilenetv2", batch=32)), machine)
 
 
 def test_time_limit_leaves_a_schedule_and_a_bound() -> None:
-    instance = _mobilenet()
+    problem = _mobilenet()
     request = Request(objective=TRAFFIC, tolerance=0.0, time_limit_s=0.6, threads=1)
-    start = belady(instance, request).plan
-    outcome = schedule(instance, replace(request, start=start))
-    value = verified_value(instance, TRAFFIC, outcome.plan)
-    assert value < verified_value(instance, TRAFFIC, start)
+    start = belady(problem, request).residency_plan
+    outcome = schedule(problem, replace(request, start=start))
+    value = verified_value(problem, TRAFFIC, outcome.residency_plan)
+    assert value < verified_value(problem, TRAFFIC, start)
     assert isinstance(outcome.class_bound, ClassBound)
     assert 0.8 * value < Fraction(outcome.class_bound.value) <= value
     assert outcome.class_bound.proved_by.startswith("HiGHS ")
 
 
 def test_once_stopped_what_there_is_comes_back() -> None:
-    instance = _mobilenet()
+    problem = _mobilenet()
     told: list[str] = []
     request = Request(
         objective=TRAFFIC,
         stop=lambda: len(told) > 0,
         report=lambda message, done: told.append(message),
     )
-    outcome = schedule(instance, request)
-    stream = sum(instance.tensors[t].size_bytes for op in instance.operations for t in op.tensors)
-    assert verified_value(instance, TRAFFIC, outcome.plan) < stream
+    outcome = schedule(problem, request)
+    stream = sum(problem.tensors[t].size_bytes for op in problem.operations for t in op.tensors)
+    assert verified_value(problem, TRAFFIC, outcome.residency_plan) < stream
     assert told
 
 
 @settings(max_examples=20, deadline=None)
-@given(instances(max_operations=4))
-def test_no_certificate_contradicts_it(instance: Instance) -> None:
+@given(problems(max_operations=4))
+def test_no_certificate_contradicts_it(problem: Problem) -> None:
     from formulations.residency.fluid import schedule as fluid
 
-    certificate = fluid(instance, Request(objective=TRAFFIC)).certificate
+    certificate = fluid(problem, Request(objective=TRAFFIC)).certificate
     assert certificate is not None
-    outcome = solved(instance, TRAFFIC)
-    assert bound(instance, certificate) <= verified_value(instance, TRAFFIC, outcome.plan)
+    outcome = solved(problem, TRAFFIC)
+    assert bound(problem, certificate) <= verified_value(problem, TRAFFIC, outcome.residency_plan)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.byte_prices import BytePrices
+from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.whole import traffic
 from formulations.residency.whole.decisions import (
     NO,
@@ -19,23 +19,23 @@ from formulations.residency.whole.decisions import (
     settle,
 )
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
+from formulations.residency.whole.retention import Retention, fill, repair, residency_plan_of
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.reuse_intervals import steps_of
-from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import timeline_in_order
 from tests.formulations.whole.cases import verified_value
-from tests.strategies import instances
+from tests.strategies import problems
 from tests.tiny import Op, tiny
 
-UNIT = BytePrices.of(TRAFFIC, 2**20)
+UNIT = ByteDuals.of(TRAFFIC, 2**20)
 
 
-def uses_of(instance: Instance) -> PagedIntervals:
-    return PagedIntervals(instance.machine, listed_timeline(instance))
+def uses_of(problem: Problem) -> PagedIntervals:
+    return PagedIntervals(problem.machine, timeline_in_order(problem))
 
 
 def test_gaps_and_versions() -> None:
@@ -63,7 +63,7 @@ def test_spans_list_every_step() -> None:
 
 
 def test_settled_where_nothing_fits_and_where_all_does() -> None:
-    operations = [Op(reads="x y"), Op(reads="b", stationary="b"), Op(reads="x y")]
+    operations = [Op(reads="x y"), Op(reads="b", required_resident="b"), Op(reads="x y")]
     tensors = {"x": (8, "in"), "y": (12, "in"), "b": (4, "in")}
     for spm, x, y in ((24, YES, YES), (20, 0, 1), (12, YES, NO), (8, NO, NO)):
         uses = uses_of(tiny(tensors, operations, spm=spm))
@@ -72,9 +72,9 @@ def test_settled_where_nothing_fits_and_where_all_does() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(max_operations=5, max_tensors=4))
-def test_rows_left_out_are_implied(instance: Instance) -> None:
-    uses = uses_of(instance)
+@given(problems(max_operations=5, max_tensors=4))
+def test_rows_left_out_are_implied(problem: Problem) -> None:
+    uses = uses_of(problem)
     columns = TrafficProgram(uses, UNIT).decisions
     rows = CapacityRows(uses, columns)
     if columns.count > 10:
@@ -110,14 +110,14 @@ def test_largest_sums_are_the_largest(rows: list[list[int]], room: int) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(max_operations=12, max_tensors=6, max_operands=4), st.integers(0, 2**32))
-def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
-    uses = uses_of(instance)
+@given(problems(max_operations=12, max_tensors=6, max_operands=4), st.integers(0, 2**32))
+def test_repair_and_filling_fit(problem: Problem, seed: int) -> None:
+    uses = uses_of(problem)
     saved = savings(uses, UNIT)
     wild = np.random.default_rng(seed).random((2, uses.step.size)) < 0.7
-    choices = repaired(uses, Retention.of(uses, wild[0] | wild[1], wild[1]), saved.keep)
+    choices = repair(uses, Retention.of(uses, wild[0] | wild[1], wild[1]), saved.keep)
     assert choices.fits(uses)
-    fuller = filled(uses, choices, saved.keep, saved.enter)
+    fuller = fill(uses, choices, saved.keep, saved.enter)
     assert fuller.fits(uses)
     assert (fuller.kept >= choices.kept).all()
     held = np.flatnonzero(fuller.kept)
@@ -138,27 +138,27 @@ def test_what_is_a_page_too_many_is_given_up_and_nothing_else(
     """x needs two pages until its second use, beside one of y first and then one of z."""
     uses = uses_of(tiny(THREE, THREE_READS, spm=spm))
     of_x = uses.tensor == 0
-    chosen = repaired(uses, Retention.of(uses, of_x, uses.crossed), np.ones(4))
+    chosen = repair(uses, Retention.of(uses, of_x, uses.crossed), np.ones(4))
     assert chosen.kept[uses.crossed].tolist() == [x]
     assert chosen.resident[of_x].tolist() == [x, x]
-    fuller = filled(uses, chosen, np.ones(4), np.ones(4))
+    fuller = fill(uses, chosen, np.ones(4), np.ones(4))
     assert fuller.kept[uses.crossed].tolist() == [x]
     assert fuller.resident[~of_x].tolist() == [others, others]
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(max_operations=8, max_tensors=5), st.integers(0, 2**32))
-def test_the_model_prices_plans_exactly(instance: Instance, seed: int) -> None:
-    uses = uses_of(instance)
+@given(problems(max_operations=8, max_tensors=5), st.integers(0, 2**32))
+def test_the_model_duals_plans_exactly(problem: Problem, seed: int) -> None:
+    uses = uses_of(problem)
     model = TrafficProgram(uses, UNIT)
     values = np.random.default_rng(seed).random(model.program().cost.size).round()
-    choices = repaired(uses, model.chosen(values), model.savings.keep)
+    choices = repair(uses, model.chosen(values), model.savings.keep)
     choices = model.chosen(model.values(choices))
-    plan = plan_of(uses, choices)
+    residency_plan = residency_plan_of(uses, choices)
     # Units of several bytes are not binary fractions: 89 bytes are 8.0909... units of 11.
     cost = float(model.cost(choices) * model.unit)
-    assert float(verified_value(instance, TRAFFIC, plan)) == pytest.approx(cost, rel=1e-12)
-    again = Retention.of_plan(uses, plan)
+    assert float(verified_value(problem, TRAFFIC, residency_plan)) == pytest.approx(cost, rel=1e-12)
+    again = Retention.of_residency_plan(uses, residency_plan)
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
 

@@ -12,25 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
-from formulations.residency.bound.prices import Multipliers
-from formulations.residency.byte_prices import BytePrices
+from formulations.residency.bound.duals import Multipliers
+from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
 from formulations.residency.whole.absent import never_resident
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.kept_bound import KeptBound
-from formulations.residency.whole.knapsacks import Knapsack, dearest_set, violated
-from formulations.residency.whole.retention import Retention, filled, is_kept_whole
+from formulations.residency.whole.knapsacks import Knapsack, dearest_set, violate
+from formulations.residency.whole.retention import Retention, fill, is_kept_whole
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase, best_transfers
 from formulations.solver.highs import solve
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import listed_timeline, relaxed_mode, relaxed_timeline
+from spmopt.core.timeline import relax_mapping, relax_timeline, timeline_in_order
 from spmopt.frontends.zoo import network
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
@@ -39,20 +39,20 @@ from spmopt.policies import belady
 from spmopt.verifier import absent, bound
 from tests.formulations.small import small_optimum
 from tests.formulations.whole.cases import all_or_nothing, solved, verified_value
-from tests.instances.golden import instance as golden
-from tests.strategies import instances, random_instance
+from tests.instances.golden import problem as golden
+from tests.strategies import problems, random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 SMALL = {"max_operations": 4, "max_tensors": 3, "duplex": True, "setup": True}
 
 
-def least(instance: Instance) -> int:
-    return int(verified_value(instance, MAKESPAN, solved(instance, MAKESPAN).plan))
+def least(problem: Problem) -> int:
+    return int(verified_value(problem, MAKESPAN, solved(problem, MAKESPAN).residency_plan))
 
 
 def test_a_load_hides_behind_earlier_computing() -> None:
-    operations = [Op(writes="y", cycles=9), Op(reads="x", stationary="x", cycles=5)]
+    operations = [Op(writes="y", cycles=9), Op(reads="x", required_resident="x", cycles=5)]
     tensors = {"x": (8, "in"), "y": (1, "")}
     assert least(tiny(tensors, operations, spm=12)) == 9 + 5
     # Scratch in the first step leaves one of two pages to load ahead.
@@ -68,12 +68,12 @@ def test_what_rounding_costs_is_said() -> None:
 
 
 def test_a_load_spreads_over_steps() -> None:
-    operations = [Op(cycles=4), Op(cycles=4), Op(reads="x", stationary="x", cycles=5)]
+    operations = [Op(cycles=4), Op(cycles=4), Op(reads="x", required_resident="x", cycles=5)]
     assert least(tiny({"x": (8, "in")}, operations, spm=8)) == 4 + 4 + 5
 
 
 def test_a_store_hides_behind_later_computing() -> None:
-    write = Op(writes="x", stationary="x", cycles=5)
+    write = Op(writes="x", required_resident="x", cycles=5)
     tensors = {"x": (8, "keep")}
     assert least(tiny(tensors, [write], spm=8)) == 5 + 8
     assert least(tiny(tensors, [write, Op(cycles=4), Op(cycles=5)], spm=8)) == 5 + 4 + 5
@@ -82,24 +82,24 @@ def test_a_store_hides_behind_later_computing() -> None:
 @pytest.mark.parametrize(("duplex", "cycles"), [(False, 16), (True, 8)])
 def test_a_duplex_machine_reads_while_it_writes(duplex: bool, cycles: int) -> None:
     tensors = {"x": (8, "in"), "y": (8, "keep")}
-    instance = tiny(tensors, [Op(reads="x", writes="y")], spm=4, duplex=duplex)
-    assert least(instance) == cycles
+    problem = tiny(tensors, [Op(reads="x", writes="y")], spm=4, duplex=duplex)
+    assert least(problem) == cycles
 
 
 @settings(max_examples=share(40), deadline=None)
-@given(instances(**SMALL), st.booleans())
-def test_legal_whole_and_between_its_bounds(instance: Instance, energy: bool) -> None:
-    objective = energy_objective(instance.machine) if energy else MAKESPAN
-    start = belady(instance, Request(objective=objective)).plan
+@given(problems(**SMALL), st.booleans())
+def test_legal_whole_and_between_its_bounds(problem: Problem, energy: bool) -> None:
+    objective = energy_objective(problem.machine) if energy else MAKESPAN
+    start = belady(problem, Request(objective=objective)).residency_plan
     assert start is not None
-    outcome = solved(instance, objective, start)
-    value = verified_value(instance, objective, outcome.plan)
-    assert small_optimum(instance, objective, "page").value <= value
-    assert value <= verified_value(instance, objective, start)
-    assert outcome.plan is not None
-    assert all_or_nothing(instance, outcome.plan)
+    outcome = solved(problem, objective, start)
+    value = verified_value(problem, objective, outcome.residency_plan)
+    assert small_optimum(problem, objective, "page").value <= value
+    assert value <= verified_value(problem, objective, start)
+    assert outcome.residency_plan is not None
+    assert all_or_nothing(problem, outcome.residency_plan)
     if outcome.certificate is not None:
-        assert bound(instance, outcome.certificate) <= value
+        assert bound(problem, outcome.certificate) <= value
 
 
 def test_nearly_always_as_good_as_brute_force() -> None:
@@ -107,9 +107,9 @@ def test_nearly_always_as_good_as_brute_force() -> None:
     # may leave in pieces here, which the brute force does not try. Pages of one byte leave
     # rounding out of it.
     single = {"page_bytes": 1, "max_tensor_pages": 6, "energy": False}
-    cases = [random_instance(seed, **SMALL, **single) for seed in some(range(30))]
+    cases = [random_problem(seed, **SMALL, **single) for seed in some(range(30))]
     reached = sum(
-        verified_value(case, MAKESPAN, solved(case, MAKESPAN).plan)
+        verified_value(case, MAKESPAN, solved(case, MAKESPAN).residency_plan)
         <= small_optimum(case, MAKESPAN, "whole").value
         for case in cases
     )
@@ -117,9 +117,9 @@ def test_nearly_always_as_good_as_brute_force() -> None:
 
 
 @settings(max_examples=share(25), deadline=None)
-@given(instances(max_operations=6, max_tensors=4, duplex=True), st.integers(0, 2**32))
-def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: int) -> None:
-    setting, choices = _filled(instance)
+@given(problems(max_operations=6, max_tensors=4, duplex=True), st.integers(0, 2**32))
+def test_the_program_holds_every_plan_of_its_choices(problem: Problem, seed: int) -> None:
+    setting, choices = _filled(problem)
     free = _free(setting)
     columns = setting.nearby(free, depth=2)
     timed = best_transfers(setting, choices, columns)
@@ -133,7 +133,7 @@ def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: i
     upper = np.where(integer, values, model.program.upper)
     answer = solve(replace(model.program, lower=lower, upper=upper), threads=1)
     assert answer.objective is not None
-    unit = model.built.price_unit * model.built.unit_bytes
+    unit = model.built.dual_unit * model.built.unit_bytes
     assert answer.objective * unit <= timed.relaxed_value * (1 + 1e-6) + 1e-9
     assert answer.primal is not None
     again = model.decisions.chosen(setting.uses, answer.primal)
@@ -141,13 +141,13 @@ def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: i
     assert (again.kept == choices.kept).all()
 
 
-def _filled(instance: Instance) -> tuple[WholeCase, Retention]:
-    line = listed_timeline(instance)
-    setting = WholeCase(instance, Request(objective=MAKESPAN, threads=1), line)
+def _filled(problem: Problem) -> tuple[WholeCase, Retention]:
+    line = timeline_in_order(problem)
+    setting = WholeCase(problem, Request(objective=MAKESPAN, threads=1), line)
     uses = setting.uses
-    saved = savings(uses, BytePrices.of(TRAFFIC, 2**20))
-    choices = filled(uses, Retention.nothing(uses), saved.keep, saved.enter)
-    useful = uses.live | uses.live_after | uses.stationary
+    saved = savings(uses, ByteDuals.of(TRAFFIC, 2**20))
+    choices = fill(uses, Retention.nothing(uses), saved.keep, saved.enter)
+    useful = uses.live | uses.live_after | uses.required_resident
     choices = Retention.of(uses, choices.resident & useful, choices.kept)
     return setting, choices
 
@@ -166,7 +166,7 @@ def test_columns_of_both_ends_of_a_gap() -> None:
     one = setting.nearby(_free(setting), depth=1)
     assert (one.kind == ColumnKind.LOAD).sum() == 1
     kept = Retention(resident=np.ones(2, bool), kept=np.array([False, True]))
-    kinds = set(every.kind[setting.allowed(every, kept)].tolist())
+    kinds = set(every.kind[setting.allow(every, kept)].tolist())
     assert kinds == {
         ColumnKind.HOLD_DIRTY,
         ColumnKind.HOLD_CLEAN,
@@ -174,85 +174,88 @@ def test_columns_of_both_ends_of_a_gap() -> None:
         ColumnKind.WRITE_THROUGH,
     }
     absent = Retention(resident=np.zeros(2, bool), kept=np.zeros(2, bool))
-    assert set(every.kind[setting.allowed(every, absent)].tolist()) == {ColumnKind.STREAM}
+    assert set(every.kind[setting.allow(every, absent)].tolist()) == {ColumnKind.STREAM}
 
 
-def _squeezenet() -> Instance:
+def _squeezenet() -> Problem:
     machine = replace(load_machine("rtx2080ti"), spm_bytes=32 * 10**6)
     return lower(training_graph(network("squeezenet", batch=32)), machine)
 
 
 def test_better_than_belady_within_a_time_limit() -> None:
-    instance = _squeezenet()
+    problem = _squeezenet()
     request = Request(objective=MAKESPAN, time_limit_s=3.0, threads=1)
-    start = belady(instance, request).plan
+    start = belady(problem, request).residency_plan
     before = monotonic()
-    outcome = schedule(instance, replace(request, start=start, started=before))
+    outcome = schedule(problem, replace(request, start=start, started=before))
     assert monotonic() - before < 8
-    value = verified_value(instance, MAKESPAN, outcome.plan)
-    assert value < verified_value(instance, MAKESPAN, start)
+    value = verified_value(problem, MAKESPAN, outcome.residency_plan)
+    assert value < verified_value(problem, MAKESPAN, start)
     assert outcome.certificate is not None
-    least = bound(instance, outcome.certificate)
+    least = bound(problem, outcome.certificate)
     assert 0.5 * value < least <= value
     known = outcome.class_bound
     assert known is not None
     assert known.certificate is not None
-    of_class = bound(instance, known.certificate, known.holds_for)
+    of_class = bound(problem, known.certificate, known.holds_for)
     assert known.value == pytest.approx(float(of_class), rel=1e-9)
     assert least < of_class <= value
 
 
 @settings(max_examples=share(40), deadline=None)
-@given(instances(**SMALL, max_modes=2), st.booleans())
-def test_its_class_bound_holds_for_whole_tensors(instance: Instance, energy: bool) -> None:
-    objective = energy_objective(instance.machine) if energy else MAKESPAN
-    outcome = solved(instance, objective)
+@given(problems(**SMALL, max_mappings=2), st.booleans())
+def test_its_class_bound_holds_for_whole_tensors(problem: Problem, energy: bool) -> None:
+    objective = energy_objective(problem.machine) if energy else MAKESPAN
+    outcome = solved(problem, objective)
     known = outcome.class_bound
     if known is None or known.certificate is None:
         assert objective.cycle == 0
         return
     kind = {WHOLE_TENSORS: "uses", KEPT_WHOLE: "kept"}[known.holds_for]
-    of_class = bound(instance, known.certificate, known.holds_for)
-    # Of several modes the search sees the least of each figure, in which more may fit; set-ups of
-    # commands it does not see. What the certificate proves is shown in place of its value.
+    of_class = bound(problem, known.certificate, known.holds_for)
+    # Of several mappings the search sees the least of each figure, in which more may fit; set-ups
+    # of commands it does not see. What the certificate proves is shown in place of its value.
     assert known.value <= float(of_class) + 1e-6 * abs(float(of_class))
-    if not (instance.several_modes or instance.machine.dma_setup_cycles):
+    if not (problem.several_mappings or problem.machine.dma_setup_cycles):
         assert known.value == pytest.approx(float(of_class), rel=1e-6)
-    assert of_class <= small_optimum(instance, objective, kind).value
+    assert of_class <= small_optimum(problem, objective, kind).value
     assert outcome.certificate is not None
     # Nearly: both are searched to a small gap only.
-    assert of_class >= bound(instance, outcome.certificate) * Fraction(995, 1000)
+    assert of_class >= bound(problem, outcome.certificate) * Fraction(995, 1000)
 
 
 def test_charges_close_the_gap_that_a_knapsack_leaves() -> None:
     """x, y and z, read in turn twice with room for two and a half: one of them comes again."""
     operations = [Op(reads="x y z"), Op(), Op(reads="x y z")]
-    instance = tiny(dict.fromkeys("xyz", (8, "in")), operations, spm=20)
-    outcome = solved(instance, MAKESPAN)
+    problem = tiny(dict.fromkeys("xyz", (8, "in")), operations, spm=20)
+    outcome = solved(problem, MAKESPAN)
     known = outcome.class_bound
     assert known is not None
     assert known.certificate is not None
     assert known.holds_for == KEPT_WHOLE
-    assert bound(instance, known.certificate, KEPT_WHOLE) == pytest.approx(32)
-    assert verified_value(instance, MAKESPAN, outcome.plan) == 32
+    assert bound(problem, known.certificate, KEPT_WHOLE) == pytest.approx(32)
+    assert verified_value(problem, MAKESPAN, outcome.residency_plan) == 32
 
 
 def test_charges_are_below_the_optimum_of_their_class() -> None:
-    """On instances of one mode, searched as far as it goes; most of them are made better by it."""
+    """On problems of one mapping, searched as far as it goes.
+
+    Most of them are made better by it.
+    """
     better = 0
     for seed in range(60):
-        instance = random_instance(seed, max_operations=5, max_tensors=3, duplex=True)
-        case = WholeCase(instance, Request(threads=1), listed_timeline(instance))
+        problem = random_problem(seed, max_operations=5, max_tensors=3, duplex=True)
+        case = WholeCase(problem, Request(threads=1), timeline_in_order(problem))
         columns = case.nearby(_free(case), depth=3)
         found = KeptBound(case, columns, case.request)
         found.search(np.inf)
         proof = found.certificate()
         if found.best is None or proof is None:
             continue
-        of_class = bound(instance, proof, KEPT_WHOLE)
+        of_class = bound(problem, proof, KEPT_WHOLE)
         assert float(of_class) == pytest.approx(found.best.bound, rel=1e-6, abs=1e-6), seed
         try:
-            best = small_optimum(instance, MAKESPAN, "kept").value
+            best = small_optimum(problem, MAKESPAN, "kept").value
         except UnsatisfiedAssumption:
             continue  # too large
         assert of_class <= best, seed
@@ -264,14 +267,14 @@ def test_a_row_of_a_knapsack_is_the_one_that_is_broken_most() -> None:
     """Of three items of 2 pages two fit 5 pages: each counts a half."""
     same = np.array([2, 2, 2])
     points = (np.full(3, 0.8), np.array([1.0, 1.0, 0.0]))
-    weights, none = violated([Knapsack(pages=same, room=5, point=each) for each in points], 1e-4)
+    weights, none = violate([Knapsack(pages=same, room=5, point=each) for each in points], 1e-4)
     assert weights is not None
     np.testing.assert_allclose(weights, 0.5, atol=1e-6)
     assert none is None
     generator = np.random.default_rng(3)
     for _ in range(50):
         pages, room = generator.integers(1, 9, 6), int(generator.integers(5, 20))
-        (row,) = violated([Knapsack(pages=pages, room=room, point=generator.random(6))], 1e-4)
+        (row,) = violate([Knapsack(pages=pages, room=room, point=generator.random(6))], 1e-4)
         sets = [np.array(chosen, bool) for chosen in product((0, 1), repeat=6)]
         fitting = [chosen for chosen in sets if pages[chosen].sum() <= room]
         if row is not None:
@@ -285,44 +288,45 @@ def test_a_row_of_a_knapsack_is_the_one_that_is_broken_most() -> None:
 
 def test_both_find_the_same_accesses_that_only_stream() -> None:
     for seed in range(300):
-        instance = random_instance(seed, max_operations=6, max_modes=2)
-        one = tuple(replace(op, modes=(relaxed_mode(op),)) for op in instance.operations)
-        line = relaxed_timeline(instance)
-        streamed = never_resident(instance.machine, line)
+        problem = random_problem(seed, max_operations=6, max_mappings=2)
+        one = tuple(replace(op, mappings=(relax_mapping(op),)) for op in problem.operations)
+        line = relax_timeline(problem)
+        streamed = never_resident(problem.machine, line)
         found = set(zip(line.step[streamed].tolist(), line.tensor[streamed].tolist(), strict=True))
-        assert found == absent.never_resident(replace(instance, operations=one)), seed
-        assert found <= absent.never_resident(instance), seed
+        assert found == absent.never_resident(replace(problem, operations=one)), seed
+        assert found <= absent.never_resident(problem), seed
 
 
 def test_it_stops_at_the_bound_of_its_class() -> None:
     """x fits in part only, so it is streamed twice: no integer program is needed to know that."""
-    instance = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=7)
-    outcome = solved(instance, MAKESPAN)
-    assert verified_value(instance, MAKESPAN, outcome.plan) == 16
+    problem = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=7)
+    outcome = solved(problem, MAKESPAN)
+    assert verified_value(problem, MAKESPAN, outcome.residency_plan) == 16
     assert outcome.class_bound is not None
     assert outcome.class_bound.value == pytest.approx(16)
 
 
 def test_once_stopped_what_there_is_comes_back() -> None:
-    instance = _squeezenet()
-    start = belady(instance, Request()).plan
-    outcome = schedule(instance, Request(start=start, stop=lambda: True))
-    assert verified_value(instance, MAKESPAN, outcome.plan) <= verified_value(
-        instance, MAKESPAN, start
+    problem = _squeezenet()
+    start = belady(problem, Request()).residency_plan
+    outcome = schedule(problem, Request(start=start, stop=lambda: True))
+    assert verified_value(problem, MAKESPAN, outcome.residency_plan) <= verified_value(
+        problem, MAKESPAN, start
     )
 
 
 @pytest.mark.parametrize("seed", [9, 914, 901, 1, 2, 3])
 def test_a_schedule_that_is_not_of_the_class_of_its_bound_says_so(seed: int) -> None:
     """A part that would leave and be back at once stays: so it is in the first two."""
-    instance = random_instance(seed, **_PARTS)
-    outcome = solved(instance, MAKESPAN)
-    known, plan = outcome.class_bound, outcome.plan
+    problem = random_problem(seed, **_PARTS)
+    outcome = solved(problem, MAKESPAN)
+    known, residency_plan = outcome.class_bound, outcome.residency_plan
     assert known is not None
-    assert plan is not None
-    member = _keeps_whole(instance, plan)
+    assert residency_plan is not None
+    member = _keeps_whole(problem, residency_plan)
     assert (
-        is_kept_whole(PagedIntervals(instance.machine, listed_timeline(instance)), plan) == member
+        is_kept_whole(PagedIntervals(problem.machine, timeline_in_order(problem)), residency_plan)
+        == member
     )
     parts = any("also keeps parts" in note for note in outcome.notes)
     assert parts == (not member and known.holds_for == KEPT_WHOLE)
@@ -340,16 +344,16 @@ _PARTS: dict[str, Any] = {
 }
 
 
-def _keeps_whole(instance: Instance, plan: Plan) -> bool:
+def _keeps_whole(problem: Problem, residency_plan: ResidencyPlan) -> bool:
     """The definition of the class, step by step."""
-    held = np.zeros((len(instance.tensors), len(instance.operations)), np.int64)
-    rows = plan.residency
+    held = np.zeros((len(problem.tensors), len(problem.operations)), np.int64)
+    rows = residency_plan.residency
     for tensor, begin, end, size in zip(
         rows.tensor, rows.begin, rows.end, rows.size_bytes, strict=True
     ):
         held[tensor, begin:end] = size
-    for index, tensor in enumerate(instance.tensors):
-        uses = [i for i, op in enumerate(instance.operations) if index in (*op.reads, *op.writes)]
+    for index, tensor in enumerate(problem.tensors):
+        uses = [i for i, op in enumerate(problem.operations) if index in (*op.reads, *op.writes)]
         if any(held[index, i] not in (0, tensor.size_bytes) for i in uses):
             return False
         for first, last in pairwise(uses):

@@ -1,4 +1,4 @@
-"""Schedulers that go by windows, as on instances of very many operations: legal, never below."""
+"""Schedulers that go by windows, as on problems of very many operations: legal, never below."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from formulations.residency import column_generation, fluid, page
 from formulations.residency.settings import Effort, Settings
 from spmopt.assemble import assemble
-from spmopt.assemble.cost import plan_value
-from spmopt.core.instance import Instance
+from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.objective import MAKESPAN, TRAFFIC, WEIGHTS, Objective, objective_named
+from spmopt.core.problem import Problem
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.policies import belady
 from spmopt.verifier import bound, require_legal
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
-from tests.strategies import instances, random_instance
+from tests.strategies import problems, random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
 
@@ -37,7 +37,7 @@ _STAGES = ((60, (0.3, 0.002)), (30, (0.1, 0.002)))
 
 
 def windows(**changes: Any) -> AbstractContextManager[object]:
-    """Go by windows on every instance; no program after them unless ``changes`` say so."""
+    """Go by windows on every problem; no program after them unless ``changes`` say so."""
     always = {"large": 0, "large_of_bytes": 0, "large_program": 0}
     return mock.patch.object(
         column_generation, "Settings", partial(Settings, **{**always, **changes})
@@ -54,7 +54,7 @@ def narrow_windows() -> Iterator[None]:
 
 @st.composite
 def spans(draw: st.DrawFn) -> dict[str, Any]:
-    """Settings of windows of 2 to 12 steps at first, at prices from none to good ones."""
+    """Settings of windows of 2 to 12 steps at first, at dual values from none to good ones."""
     rates = st.tuples(st.sampled_from((0.3, 0.1)), st.sampled_from((0.002, 0.0002)))
     stage = st.tuples(st.sampled_from((0, 1, 5, 40)), rates)
     effort = Effort(
@@ -75,38 +75,38 @@ def objectives() -> st.SearchStrategy[str | Objective]:
     return st.sampled_from(OBJECTIVES) | mixed
 
 
-def of_machine(objective: str | Objective, instance: Instance) -> Objective:
+def of_machine(objective: str | Objective, problem: Problem) -> Objective:
     if isinstance(objective, str):
-        return objective_named(objective, instance.machine)
+        return objective_named(objective, problem.machine)
     return objective
 
 
-def scheduled(instance: Instance, objective: Objective, **request: Any) -> Outcome:
-    return page.schedule(instance, Request(objective=objective, threads=1, **request))
+def scheduled(problem: Problem, objective: Objective, **request: Any) -> Outcome:
+    return page.schedule(problem, Request(objective=objective, threads=1, **request))
 
 
-def proved(instance: Instance, outcome: Outcome) -> Fraction:
+def proved(problem: Problem, outcome: Outcome) -> Fraction:
     assert outcome.certificate is not None
-    return bound(instance, outcome.certificate)
+    return bound(problem, outcome.certificate)
 
 
-def verified(instance: Instance, objective: Objective, outcome: Outcome) -> Fraction:
-    assert outcome.plan is not None
-    totals = require_legal(instance, assemble(instance, outcome.plan)).totals
+def verified(problem: Problem, objective: Objective, outcome: Outcome) -> Fraction:
+    assert outcome.residency_plan is not None
+    totals = require_legal(problem, assemble(problem, outcome.residency_plan)).totals
     assert totals is not None
     return totals.value(objective)
 
 
 @settings(max_examples=share(40), deadline=None)
-@given(instances(**SMALL), objectives(), spans())
+@given(problems(**SMALL), objectives(), spans())
 def test_between_its_bound_and_its_value_lies_the_optimum(
-    instance: Instance, weights: str | Objective, span: dict[str, Any]
+    problem: Problem, weights: str | Objective, span: dict[str, Any]
 ) -> None:
-    objective = of_machine(weights, instance)
-    best = small_optimum(instance, objective).value
+    objective = of_machine(weights, problem)
+    best = small_optimum(problem, objective).value
     with windows(**span):
-        outcome = scheduled(instance, objective)
-    assert proved(instance, outcome) <= best <= verified(instance, objective, outcome)
+        outcome = scheduled(problem, objective)
+    assert proved(problem, outcome) <= best <= verified(problem, objective, outcome)
 
 
 @settings(max_examples=share(40), deadline=None)
@@ -114,23 +114,23 @@ def test_between_its_bound_and_its_value_lies_the_optimum(
 def test_every_feature_is_legal_and_the_bound_below(
     seed: int, weights: str | Objective, span: dict[str, Any], large_program: int
 ) -> None:
-    instance = random_instance(seed, max_modes=2, **LARGER)
-    objective = of_machine(weights, instance)
+    problem = random_problem(seed, max_mappings=2, **LARGER)
+    objective = of_machine(weights, problem)
     with windows(**span, large_program=large_program):
-        outcome = scheduled(instance, objective)
-    assert proved(instance, outcome) <= verified(instance, objective, outcome)
+        outcome = scheduled(problem, objective)
+    assert proved(problem, outcome) <= verified(problem, objective, outcome)
 
 
 @settings(max_examples=share(25), deadline=None)
-@given(instances(**SMALL), objectives(), spans())
+@given(problems(**SMALL), objectives(), spans())
 def test_news_on_the_way_are_true(
-    instance: Instance, weights: str | Objective, span: dict[str, Any]
+    problem: Problem, weights: str | Objective, span: dict[str, Any]
 ) -> None:
-    objective = of_machine(weights, instance)
-    best, slack = float(small_optimum(instance, objective).value), Fraction(1, 10**9)
+    objective = of_machine(weights, problem)
+    best, slack = float(small_optimum(problem, objective).value), Fraction(1, 10**9)
     news: list[Incumbent] = []
     with windows(**span), mock.patch.object(column_generation, "_NEWS_S", -1.0):
-        scheduled(instance, objective, on_incumbent=news.append)
+        scheduled(problem, objective, on_incumbent=news.append)
     assert all(not each.of_class for each in news)
     for each in news:
         assert each.value is None or each.value >= best * (1 - slack)
@@ -138,30 +138,30 @@ def test_news_on_the_way_are_true(
 
 
 def test_close_to_the_optimum_where_pages_are_small() -> None:
-    """From prices of few steps, and without looking at more than four steps at a time."""
+    """From dual values of few steps, and without looking at more than four steps at a time."""
     gaps = []
     for seed in range(18):
-        instance = random_instance(
+        problem = random_problem(
             seed, page_bytes=1, max_tensor_pages=4000, max_compute_cycles=9000, **LARGER
         )
-        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
-        outcome = scheduled(instance, objective)
-        gaps.append(float(verified(instance, objective, outcome) / proved(instance, outcome)) - 1)
+        objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
+        outcome = scheduled(problem, objective)
+        gaps.append(float(verified(problem, objective, outcome) / proved(problem, outcome)) - 1)
     assert sorted(gaps)[len(gaps) // 2] < 0.02
     assert max(gaps) < 0.25
 
 
 def test_fluid_says_how_far_its_solution_is() -> None:
     for seed in range(12):
-        instance = random_instance(seed, max_modes=2, **LARGER)
-        machine = replace(instance.machine, dma_setup_cycles=0)  # which the relaxation leaves out
-        instance = replace(instance, machine=machine)
+        problem = random_problem(seed, max_mappings=2, **LARGER)
+        machine = replace(problem.machine, dma_setup_cycles=0)  # which the relaxation leaves out
+        problem = replace(problem, machine=machine)
         request = Request(objective=MAKESPAN, threads=1)
-        outcome = fluid.schedule(instance, request)
-        certificate, value = fluid.enclosed(instance, request)
+        outcome = fluid.schedule(problem, request)
+        certificate, value = fluid.enclosed(problem, request)
         assert certificate is not None
         assert value is not None
-        assert proved(instance, outcome) <= value
+        assert proved(problem, outcome) <= value
 
 
 @settings(max_examples=share(40), deadline=None)
@@ -169,15 +169,15 @@ def test_fluid_says_how_far_its_solution_is() -> None:
 def test_a_stop_at_any_time_leaves_a_legal_schedule(
     seed: int, weights: str | Objective, span: dict[str, Any], asked: int, started: bool
 ) -> None:
-    instance = random_instance(seed, max_modes=2, **LARGER)
-    objective = of_machine(weights, instance)
+    problem = random_problem(seed, max_mappings=2, **LARGER)
+    objective = of_machine(weights, problem)
     stop = chain(repeat(False, asked), repeat(True)).__next__
-    start = belady(instance, Request(objective=objective)).plan if started else None
+    start = belady(problem, Request(objective=objective)).residency_plan if started else None
     with windows(**span):
-        outcome = scheduled(instance, objective, stop=stop, start=start)
-    value = verified(instance, objective, outcome)
-    assert proved(instance, outcome) <= value
-    assert start is None or value <= plan_value(instance, start, objective)
+        outcome = scheduled(problem, objective, stop=stop, start=start)
+    value = verified(problem, objective, outcome)
+    assert proved(problem, outcome) <= value
+    assert start is None or value <= residency_plan_value(problem, start, objective)
 
 
 @pytest.mark.parametrize(
@@ -185,10 +185,10 @@ def test_a_stop_at_any_time_leaves_a_legal_schedule(
 )
 def test_optima_by_hand(spm: int, objective: Objective, value: int) -> None:
     read = Op(reads="x", cycles=5)
-    instance = tiny({"x": (8, "in")}, [read, read], spm=spm)
-    assert verified(instance, objective, scheduled(instance, objective)) == value
+    problem = tiny({"x": (8, "in")}, [read, read], spm=spm)
+    assert verified(problem, objective, scheduled(problem, objective)) == value
 
 
 def test_operations_without_operands() -> None:
-    instance = tiny({}, [Op(cycles=3), Op(cycles=4)], spm=4)
-    assert verified(instance, MAKESPAN, scheduled(instance, MAKESPAN)) == 7
+    problem = tiny({}, [Op(cycles=3), Op(cycles=4)], spm=4)
+    assert verified(problem, MAKESPAN, scheduled(problem, MAKESPAN)) == 7

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.duals import Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
     near_best_paths,
-    needed,
     of_keys,
     of_kind,
+    require,
 )
 from formulations.residency.program.master import Master
 from formulations.residency.windows.costs_to_go import CostsToGo
@@ -26,7 +26,7 @@ from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
-from tests.formulations.priced import Case, all_columns, cases, random_prices, solved
+from tests.formulations.priced import Case, all_columns, cases, random_duals, solved
 from tests.thorough import share
 from tests.tiny import Op, tiny
 
@@ -35,19 +35,19 @@ SLACK = 1e-5
 
 
 def sweeping(
-    case: Case, prices: Multipliers, columns: PathColumns, decided: int, *more: int
+    case: Case, duals: Multipliers, columns: PathColumns, decided: int, *more: int
 ) -> Sweep:
     """A sweep over windows that look as far as they decide, or the steps and parts ``more``."""
     overlap, part = more or (decided, 25)
     span = Span(decided=decided, overlap=overlap, part=part)
-    return Sweep(case.priced(prices), columns, page_bytes=1, margin=0.0, tie=0.0, span=span)
+    return Sweep(case.priced(duals), columns, page_bytes=1, margin=0.0, tie=0.0, span=span)
 
 
 def sweep(
-    case: Case, prices: Multipliers, columns: PathColumns, decided: int, *more: int
+    case: Case, duals: Multipliers, columns: PathColumns, decided: int, *more: int
 ) -> SweepPart:
     """The windows of such a sweep, one after the other."""
-    return SweepPart(sweeping(case, prices, columns, decided, *more), 0, case.intervals.steps)
+    return SweepPart(sweeping(case, duals, columns, decided, *more), 0, case.intervals.steps)
 
 
 def cost(case: Case, amounts: Amounts) -> float:
@@ -71,21 +71,21 @@ def test_one_window_over_all_steps_is_the_program() -> None:
     for seed, case in enumerate(cases(share(40), **LARGER)):
         columns = all_columns(case.intervals)
         least = solved(case, columns)[2]
-        found = sweep(case, random_prices(case, seed), columns, case.intervals.steps)
+        found = sweep(case, random_duals(case, seed), columns, case.intervals.steps)
         assert case.close(cost(case, found.run(Request(threads=1))), least, 1e-5), seed
 
 
 @pytest.mark.parametrize("span", [(1,), (2,), (4,), (1, 4, 1), (4, 1, 3)])
 def test_narrow_windows_keep_all_rows(span: tuple[int, ...]) -> None:
-    """From any prices and few columns the amounts are legal, and cost no less than the optimum."""
+    """From any duals and few columns the amounts are legal, and cost no less than the optimum."""
     for seed, case in enumerate(cases(share(40), **LARGER)):
         least = solved(case, all_columns(case.intervals))[2]
-        prices = random_prices(case, seed)
-        columns = needed(case.intervals)
+        duals = random_duals(case, seed)
+        columns = require(case.intervals)
         if seed % 2:
-            found = near_best_paths(case.priced(prices), 0.2 * case.byte, 2)
+            found = near_best_paths(case.priced(duals), 0.2 * case.byte, 2)
             columns = columns.union(found, case.intervals.steps)
-        run = sweep(case, prices, columns, *span)
+        run = sweep(case, duals, columns, *span)
         amounts = run.run(Request(threads=1))
         assert run.state.step == case.intervals.steps
         assert cost(case, amounts) >= least - 1e-5 * max(case.scale, least), seed
@@ -98,8 +98,8 @@ def test_windows_that_look_no_step_ahead_are_refused(span: tuple[int, int, int])
         Span(decided=span[0], overlap=span[1], part=span[2])
 
 
-def test_the_prices_of_the_optimum_lead_near_it() -> None:
-    """With such prices the loss of narrow windows is small on average."""
+def test_the_duals_of_the_optimum_lead_near_it() -> None:
+    """With such dual values the loss of narrow windows is small on average."""
     lost = []
     for case in cases(share(60), **LARGER):
         columns = all_columns(case.intervals)
@@ -133,7 +133,7 @@ def test_costs_to_go_are_those_of_the_dual() -> None:
     """At the first step of an interval, costs to go are those after the access before it."""
     compared = 0
     for seed, case in enumerate(cases(share(40), **LARGER)):
-        dual, intervals = case.priced(random_prices(case, seed)), case.intervals
+        dual, intervals = case.priced(random_duals(case, seed)), case.intervals
         to_go, back = CostsToGo(dual), dual.back
         for access in np.flatnonzero(intervals.crossed).tolist():
             dirty, clean = to_go.beyond(int(intervals.begin[access]), np.array([access]))
@@ -154,7 +154,7 @@ def test_bytes_that_no_path_holds_can_leave() -> None:
     """A window that holds what its end values finds out later, and has columns to store it."""
     operations = [Op(writes="y"), Op(cycles=9), Op(scratch=8), Op(cycles=9), Op(reads="y")]
     case = Case.of(tiny({"y": (8, "")}, operations, spm=8), MAKESPAN)
-    columns = needed(case.intervals).union(
+    columns = require(case.intervals).union(
         of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(case.intervals.dirty)), 5
     )
     run = sweep(case, Multipliers.zero(case.coefficients), columns, 1)
@@ -170,11 +170,11 @@ def test_nothing_is_resident_where_none_may_be() -> None:
     barred = 0
     for seed, case in enumerate(cases(share(40), **LARGER)):
         line, random = case.line, np.random.default_rng(seed)
-        absent = ~line.stationary & (random.random(line.step.size) < 0.4)
+        absent = ~line.required_resident & (random.random(line.step.size) < 0.4)
         narrowed = replace(case, intervals=RankedIntervals(line, absent))
-        intervals, prices = narrowed.intervals, random_prices(case, seed)
+        intervals, duals = narrowed.intervals, random_duals(case, seed)
         for half in (1, 3, intervals.steps):
-            run = sweep(narrowed, prices, needed(intervals), half)
+            run = sweep(narrowed, duals, require(intervals), half)
             amounts = run.run(Request(threads=1))
             assert run.state.step == intervals.steps
             here = amounts.columns.take(intervals.absent[amounts.columns.access])
@@ -182,7 +182,7 @@ def test_nothing_is_resident_where_none_may_be() -> None:
             assert np.isin(
                 here.kind, (ColumnKind.STREAM, ColumnKind.DROP, ColumnKind.FINAL)
             ).all(), seed
-            least = narrowed.priced(prices).value
+            least = narrowed.priced(duals).value
             assert cost(narrowed, amounts) >= least - 1e-5 * max(case.scale, abs(least))
     assert barred > 100
 
@@ -195,21 +195,21 @@ def in_two_parts(run: Sweep, cut: int) -> Amounts:
 
 
 def test_parts_keep_all_rows_and_joining_them_never_costs_more() -> None:
-    """At any cut, from any prices; a window over all but the last step leaves what was there."""
+    """At any cut, from any duals; a window over all but the last step leaves what was there."""
     joined_better = 0
     for seed, case in enumerate(cases(share(60), **LARGER)):
         steps = case.intervals.steps
         if steps < 3:
             continue
-        columns = near_best_paths(case.priced(random_prices(case, seed)), 0.2 * case.byte, 2)
-        columns = columns.union(needed(case.intervals), steps)
+        columns = near_best_paths(case.priced(random_duals(case, seed)), 0.2 * case.byte, 2)
+        columns = columns.union(require(case.intervals), steps)
         least = solved(case, all_columns(case.intervals))[2]
         slack = 2e-5 * max(case.scale, least)
         for cut in range(1, steps):
-            run = sweeping(case, random_prices(case, seed), columns, 1 + seed % 3)
+            run = sweeping(case, random_duals(case, seed), columns, 1 + seed % 3)
             parts = in_two_parts(run, cut)
             apart = cost(case, parts)
-            joined = cost(case, run.joined(cut, parts, Request(threads=1)))
+            joined = cost(case, run.join(cut, parts, Request(threads=1)))
             assert least - slack <= joined <= apart + slack, (seed, cut)
             joined_better += joined < apart - slack
     assert joined_better > share(50)
@@ -224,9 +224,9 @@ def test_joining_an_optimum_leaves_it() -> None:
         built, answer, least = solved(case, columns)
         best = Amounts(columns=built.columns, size_bytes=built.amounts(answer))
         best = best.take(best.size_bytes > 1e-6)
-        run = sweeping(case, random_prices(case, seed), columns, 1)
+        run = sweeping(case, random_duals(case, seed), columns, 1)
         for cut in range(1, steps):
-            joined = cost(case, run.joined(cut, best, Request(threads=1)))
+            joined = cost(case, run.join(cut, best, Request(threads=1)))
             assert case.close(joined, least, 2e-5), (seed, cut)
 
 
@@ -234,19 +234,19 @@ def test_what_is_on_chip_at_a_step_is_read_off_amounts() -> None:
     compared = 0
     for seed, case in enumerate(cases(share(40), **LARGER)):
         columns = all_columns(case.intervals)
-        run = sweep(case, random_prices(case, seed), columns, 2)
+        run = sweep(case, random_duals(case, seed), columns, 2)
         seen = []
         while run.state.step < run.end:
             assert run.advance(Request(threads=1))
             state = run.state
             seen.append((state.step, state.dirty.copy(), state.clean.copy(), state.final.copy()))
-        amounts = run.state.decided()
+        amounts = run.state.decide()
         for step, dirty, clean, final in seen:
             state, later = State.at(case.intervals, step, amounts)
             np.testing.assert_allclose(state.dirty, dirty, atol=1e-5)
             np.testing.assert_allclose(state.final, final, atol=1e-5)
             assert (state.clean <= clean + 1e-5).all()
-            parts = (state.decided(), state.parcels, later)
+            parts = (state.decide(), state.parcels, later)
             assert sum(part.size_bytes.size for part in parts) == amounts.size_bytes.size
             compared += int((dirty > 0).sum())
     assert compared > share(50)

@@ -6,7 +6,7 @@ from tests.fuzz import bases
 from tests.fuzz.case import Random, Recipe
 from tests.fuzz.recipes import schedules
 from tests.fuzz.recipes.causes import CAUSES, SELDOM
-from tests.fuzz.recipes.documents import graph, instance, result
+from tests.fuzz.recipes.documents import graph, problem, result
 from tests.fuzz.recipes.models import (
     constants,
     damaged_model,
@@ -18,14 +18,14 @@ from tests.fuzz.recipes.models import (
 from tests.fuzz.recipes.outputs import addresses, names, studies
 from tests.fuzz.recipes.places import locked, no_file
 from tests.fuzz.recipes.rows import buffers, costs, drawn_rows, sweep_rows, topology
-from tests.fuzz.recipes.schedules import changed_schedule, extreme, in_pieces
-from tests.fuzz.recipes.tables import cover, machine, operators, project, space, technology
+from tests.fuzz.recipes.schedules import changed_schedule, extreme, fused
+from tests.fuzz.recipes.tables import fusion_plan, machine, operators, project, space, technology
 from tests.fuzz.recipes.texts import json_nest, long_json, long_toml, toml_nest, yaml_machine
 from tests.fuzz.recipes.words import command_line, ranges, swept
 
 RECIPES: dict[Recipe, float] = {
-    **{instance: 60, result: 60, graph: 30, changed_schedule: 200, extreme: 50, in_pieces: 1},
-    **{machine: 100, technology: 60, space: 5, project: 1, operators: 20, cover: 2},
+    **{problem: 60, result: 60, graph: 30, changed_schedule: 200, extreme: 50, fused: 1},
+    **{machine: 100, technology: 60, space: 5, project: 1, operators: 20, fusion_plan: 2},
     **{json_nest: 20, toml_nest: 60, yaml_machine: 30, long_json: 0.2, long_toml: 0.3},
     **{sweep_rows: 60, drawn_rows: 0.3, buffers: 60, topology: 40, costs: 30},
     **{damaged_model: 60, strange_model: 50, functions: 10, constants: 15, expanding_model: 0.2},

@@ -98,7 +98,7 @@ def _offsets(folder: Path, rng: Random) -> Case:
     rows = ["id,lower,upper,size,offset", f"a,0,9,{rng.choice((1, 64, 2**40))},{most}"]
     rows += [f"b{k},{k},{k + 2},{rng.choice((1, 64, 2**40))}," for k in range(rng.choice((1, 4)))]
     (folder / "b.csv").write_text("\n".join(rows) + "\n")
-    return case("place", "b.csv", "--minimize", "--time-limit", "0.1", "-o", "o.csv")
+    return case("allocate", "b.csv", "--minimize", "--time-limit", "0.1", "-o", "o.csv")
 
 
 def _controls(folder: Path, rng: Random) -> Case:

@@ -1,4 +1,4 @@
-"""JSON: instances, results, and graphs in these."""
+"""JSON: problems, results, and graphs in these."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _COMMANDS = (
 """What is done with a result."""
 
 
-def instance(folder: Path, rng: Random) -> Case:
-    """An instance that is damaged, or says what cannot be."""
-    document = bases.instance(rng.choice(bases.NAMES))
+def problem(folder: Path, rng: Random) -> Case:
+    """A problem that is damaged, or says what cannot be."""
+    document = bases.problem(rng.choice(bases.NAMES))
     content = json_text(mutated(document, rng))
     if rng.random() < 0.2:
         content = damaged(json_text(document), rng)
@@ -51,10 +51,10 @@ def result(folder: Path, rng: Random) -> Case:
 
 
 def graph(folder: Path, rng: Random) -> Case:
-    """A result in pieces whose graph or cover says what cannot be: most of its file is prices."""
-    pieces = bases.result(True)["pieces"]
-    parts = [name for name in pieces if name != "certificate"]
+    """A fused result whose graph or cover says what cannot be: most of its file is dual values."""
+    micro_batches = bases.result(True)["fusion"]
+    parts = [name for name in micro_batches if name != "certificate"]
     part = rng.choice(["graph"] * 3 + parts)
-    changed = {**pieces, **mutated({part: pieces[part]}, rng)}
-    (folder / "r.json").write_bytes(json_text({**bases.result(True), "pieces": changed}))
+    changed = {**micro_batches, **mutated({part: micro_batches[part]}, rng)}
+    (folder / "r.json").write_bytes(json_text({**bases.result(True), "fusion": changed}))
     return case(*rng.choice(_COMMANDS))

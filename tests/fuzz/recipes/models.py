@@ -13,7 +13,7 @@ from tests.fuzz.odd import damaged
 
 def _solved(folder: Path, rng: Random, content: bytes) -> Case:
     (folder / "n.onnx").write_bytes(content)
-    words = (("solve", "n.onnx", "-s", "stream"), ("instance", "n.onnx", "-o", "i.json"))
+    words = (("solve", "n.onnx", "-s", "stream"), ("problem", "n.onnx", "-o", "i.json"))
     more = rng.choice(((), (), ("--training",), ("--batch", "3")))
     return case(*rng.choice(words), *more)
 

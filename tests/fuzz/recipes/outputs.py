@@ -37,8 +37,8 @@ def studies(folder: Path, rng: Random) -> Case:
 
 
 def named(folder: Path, name: str) -> None:
-    """Write an instance, all of whose names are one."""
-    document = json.loads(json.dumps(bases.instance("mlp")))
+    """Write a problem, all of whose names are one."""
+    document = json.loads(json.dumps(bases.problem("mlp")))
     document["operations"]["name"][0] = document["tensors"]["name"][0] = name
     document["name"] = document["machine"]["name"] = name
     document["source"] = document["machine"]["source"] = name
@@ -53,6 +53,6 @@ def names(folder: Path, rng: Random) -> Case:
         ("analyze", "i.json", "-s", "belady", "--per", "layer", "--csv", "a.csv"),
         ("compare", "i.json", "-s", "stream,belady", "-o", "runs"),
         ("solve", "i.json", "-s", "stream"),
-        ("instance", "i.json", "-o", "o.json"),
+        ("problem", "i.json", "-o", "o.json"),
     )
     return case(*rng.choice(words))

@@ -60,16 +60,16 @@ def buffers(folder: Path, rng: Random) -> Case:
         rows = [line.rpartition(",")[0] for line in rows]
     content = "\n".join(rows).encode()
     if rng.random() < 0.5:
-        text = (bases.INSTANCES / "minimalloc/A.1048576.csv").read_text().splitlines()[:12]
+        text = (bases.PROBLEMS / "minimalloc/A.1048576.csv").read_text().splitlines()[:12]
         content = _cells("\n".join(text), rng, 0)
     (folder / "b.csv").write_bytes(content)
     words = ("--minimize",) if rng.random() < 0.6 else ("--capacity", rng.choice(("1MB", "1KiB")))
-    return case("place", "b.csv", *words, "--time-limit", "0.1", "-o", "o.csv")
+    return case("allocate", "b.csv", *words, "--time-limit", "0.1", "-o", "o.csv")
 
 
 def topology(folder: Path, rng: Random) -> Case:
     """Layers of SCALE-Sim."""
-    text = (bases.INSTANCES / "scalesim/lenet5.csv").read_text()
+    text = (bases.PROBLEMS / "scalesim/lenet5.csv").read_text()
     (folder / "t.csv").write_bytes(_cells("\n".join(text.splitlines()[:3]), rng, 0))
     words = ("--machine", "large-npu", "--order", "interleaved", "-o", "rows.csv")
     return case("tiles", "t.csv", *words, "--jobs", "1")
@@ -77,8 +77,8 @@ def topology(folder: Path, rng: Random) -> Case:
 
 def costs(folder: Path, rng: Random) -> Case:
     """Costs of operations, from a simulator."""
-    names = bases.instance("mlp")["operations"]["name"][:3]
-    text = "operation,mode,cycles,scratch_bytes,energy_pj,dram_bytes\n"
+    names = bases.problem("mlp")["operations"]["name"][:3]
+    text = "operation,mapping,cycles,scratch_bytes,energy_pj,dram_bytes\n"
     text += "".join(f"{name},,100,0,5,\n" for name in names)
     (folder / "c.csv").write_bytes(_cells(text, rng, 0))
     return case("solve", bases.MLP, "-s", "stream", "--costs", "c.csv")

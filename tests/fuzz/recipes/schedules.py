@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import Bank, Machine
-from spmopt.io.files import encode_instance
-from spmopt.testing.instances import random_instance
+from spmopt.core.problem import Problem, TensorKind
+from spmopt.io.files import encode_problem
+from spmopt.testing.instances import random_problem
 from tests.fuzz import bases
 from tests.fuzz.case import Case, Random, case
 from tests.fuzz.odd import json_text
@@ -31,23 +31,23 @@ QUICK = (
     *("stream", "lru", "belady", "belady-size", "belady-size:granularity=page", "frequency"),
     *("static", "msa", "tsai", "next-layer", "autotm", "double-buffer"),
 )
-SEARCHING = ("whole", "page", "contiguous", "banks", "joint", "pieces")
+SEARCHING = ("whole", "residency", "contiguous", "banks", "joint", "fusion")
 _PAGES = (1, 4, 64, 4096, 2**20, 2**30, 2**40)
 
 
-def drawn_instance(rng: Random, most_bytes: int = MOST_BYTES) -> Instance:
-    """Draw an instance with any features: banks, retention, modes, passes, duplex, bypass."""
+def drawn_problem(rng: Random, most_bytes: int = MOST_BYTES) -> Problem:
+    """Draw a problem with any features: banks, retention, mappings, passes, duplex, bypass."""
     page = rng.choice([page for page in _PAGES if page <= most_bytes])
-    found = random_instance(
+    found = random_problem(
         rng.randrange(2**32),
         page_bytes=page,
         max_tensor_pages=rng.choice((1, 3, 100, most_bytes // page)),
         max_operations=rng.choice((2, 5, 9)),
         max_tensors=rng.choice((2, 4, 7)),
         max_operands=rng.choice((2, 4)),
-        max_modes=rng.choice((1, 1, 3)),
+        max_mappings=rng.choice((1, 1, 3)),
         max_compute_cycles=rng.choice((0, 12, 2**40)),
-        max_passes=rng.choice((1, 3)),
+        max_fetches=rng.choice((1, 3)),
         duplex=rng.random() < 0.3,
         setup=rng.random() < 0.3,
         energy=rng.random() < 0.7,
@@ -58,7 +58,7 @@ def drawn_instance(rng: Random, most_bytes: int = MOST_BYTES) -> Instance:
         machine = _banked(machine, rng)
     elif what < 0.45 and not machine.duplex:
         bypass = (rng.choice((TensorKind.WEIGHT, TensorKind.ACTIVATION)),)
-        with suppress(InputError):  # it may be stationary
+        with suppress(InputError):  # it may be required-resident
             return replace(found, machine=replace(machine, bypass=bypass))
     return replace(found, machine=machine)
 
@@ -90,19 +90,24 @@ def _schedulers(rng: Random, searching: float) -> str:
 
 
 def extreme(folder: Path, rng: Random) -> Case:
-    """Instances with sizes up to 2**47 and all features: schedules must be legal."""
-    (folder / "i.json").write_bytes(json_text(encode_instance(drawn_instance(rng))))
+    """Problems with sizes up to 2**47 and all features: schedules must be legal."""
+    (folder / "i.json").write_bytes(json_text(encode_problem(drawn_problem(rng))))
     words = ("solve", "i.json", "-s", _schedulers(rng, 0.1), "-o", "r.json")
     more = rng.choice(((), (), ("--objective", "traffic"), ("--objective", "energy")))
     return case(*words, *more, "--time-limit", "0.05", judge=_judged)
 
 
-def in_pieces(folder: Path, rng: Random) -> Case:
-    """Covers of a network: the schedule of its pieces must be legal."""
-    end, pieces = rng.randrange(1, 32), rng.choice((1, 2, 4, 4))
-    cover = {"segments": [{"begin": 0, "end": end, "pieces": pieces}, {"begin": end, "pieces": 2}]}
-    (folder / "c.json").write_bytes(json_text(cover))
-    words = ("solve", "bert-tiny", "--batch", "4", "--cover", "c.json", "-o", "r.json")
+def fused(folder: Path, rng: Random) -> Case:
+    """Fusion plans of a network: the schedule of its fusion tiles must be legal."""
+    end, micro_batches = rng.randrange(1, 32), rng.choice((1, 2, 4, 4))
+    fusion_plan = {
+        "fused_groups": [
+            {"begin": 0, "end": end, "fusion": micro_batches},
+            {"begin": end, "fusion": 2},
+        ]
+    }
+    (folder / "c.json").write_bytes(json_text(fusion_plan))
+    words = ("solve", "bert-tiny", "--batch", "4", "--fusion-plan", "c.json", "-o", "r.json")
     spm = ("--spm", rng.choice(("20KB", "200KB", "5MB", "1GB")))
     return case(*words, "-s", rng.choice(QUICK), *spm, judge=_judged)
 
@@ -156,10 +161,10 @@ def _judged(folder: Path) -> Iterator[str]:
 
 @cache
 def _pool() -> list[dict[str, Any]]:
-    """Results of small instances, by all kinds of schedulers."""
+    """Results of small problems, by all kinds of schedulers."""
     rng, found = Random("pool"), list[dict[str, Any]]()
     while len(found) < POOL:
-        made = json_text(encode_instance(drawn_instance(rng, 2**12)))
+        made = json_text(encode_problem(drawn_problem(rng, 2**12)))
         words = ["solve", "i.json", "-s", _schedulers(rng, 0.2), "-o", "r.json"]
         content = bases.written([*words, "--time-limit", "0.05"], "r.json", {"i.json": made})
         if content and (result := json.loads(content))["schedule"] is not None:

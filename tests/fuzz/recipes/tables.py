@@ -1,4 +1,4 @@
-"""TOML and YAML: machines, technologies, spaces, rules of operators, covers, projects."""
+"""TOML and YAML: machines, technologies, spaces, rules of operators, fusion plans, projects."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def operators(folder: Path, rng: Random) -> Case:
     return case("solve", "x.onnx", "-s", "stream", "--operators", "o.toml")
 
 
-def cover(folder: Path, rng: Random) -> Case:
-    """A cover in JSON or TOML."""
-    document = {"segments": [{"begin": 0, "end": 20, "pieces": 2}, {"begin": 20, "pieces": 2}]}
+def fusion_plan(folder: Path, rng: Random) -> Case:
+    """A fusion plan in JSON or TOML."""
+    document = {"fused_groups": [{"begin": 0, "end": 20, "fusion": 2}, {"begin": 20, "fusion": 2}]}
     found = mutated(document, rng)
     if rng.random() < 0.5:
         (folder / "c.json").write_bytes(json_text(found))
-        return case("solve", "bert-tiny", "--batch", "2", "-s", "stream", "--cover", "c.json")
-    lines = ["[[segments]]\n" + toml_text(each).decode() for each in document["segments"]]
+        return case("solve", "bert-tiny", "--batch", "2", "-s", "stream", "--fusion-plan", "c.json")
+    lines = ["[[fused_groups]]\n" + toml_text(each).decode() for each in document["fused_groups"]]
     (folder / "c.toml").write_bytes(damaged("\n".join(lines).encode(), rng))
-    return case("solve", "bert-tiny", "--batch", "2", "-s", "stream", "--cover", "c.toml")
+    return case("solve", "bert-tiny", "--batch", "2", "-s", "stream", "--fusion-plan", "c.toml")

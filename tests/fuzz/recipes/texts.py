@@ -15,9 +15,9 @@ def json_nest(folder: Path, rng: Random) -> Case:
     text = rng.choice(
         (
             *("[" * deep, "[" * deep + "]" * deep, '{"a":' * deep, "", "null", "9" * digits),
-            '{"format": "spmopt-instance", "version": ' + "9" * digits + "}",
+            '{"format": "spmopt-problem", "version": ' + "9" * digits + "}",
             '{"format": "spmopt-result", "version": 1e' + "9" * digits + "}",
-            *('{"format": "spmopt-instance", "version": true}', '"\\ud800"', "\ufeff{}"),
+            *('{"format": "spmopt-problem", "version": true}', '"\\ud800"', "\ufeff{}"),
         )
     )
     (folder / "x.json").write_text(text, encoding="utf-8")
@@ -38,7 +38,7 @@ def _reading(rng: Random, name: str) -> tuple[str, ...]:
             ("solve", name, "-s", "stream"),
             ("verify", name),
             ("solve", bases.MLP, "-s", "stream", "--costs", name),
-            ("solve", "bert-tiny", "--batch", "1", "-s", "stream", "--cover", name),
+            ("solve", "bert-tiny", "--batch", "1", "-s", "stream", "--fusion-plan", name),
         )
     )
 
@@ -85,7 +85,7 @@ def _toml(folder: Path, rng: Random, text: str) -> Case:
         ("solve", "bert-tiny", "-s", "stream", "--machine", "x.toml"),
         ("technologies", "x.toml", "--capacity", "3MB"),
         ("tune", bases.MLP, "--space", "x.toml", "--trials", "1", "--workers", "0", "-s", "stream"),
-        ("solve", "bert-tiny", "--batch", "1", "-s", "stream", "--cover", "x.toml"),
+        ("solve", "bert-tiny", "--batch", "1", "-s", "stream", "--fusion-plan", "x.toml"),
         ("solve", "x.onnx", "-s", "stream", "--operators", "x.toml"),
         ("solve", bases.MLP, "-s", "stream"),
     )[kind]
@@ -112,7 +112,7 @@ def yaml_machine(folder: Path, rng: Random) -> Case:
     """A hardware file of ZigZag."""
     import yaml
 
-    plain = (bases.INSTANCES / "zigzag/tpu_like.yaml").read_text()
+    plain = (bases.PROBLEMS / "zigzag/tpu_like.yaml").read_text()
     match rng.randrange(4):
         case 0:
             text = rng.choice(_YAML)

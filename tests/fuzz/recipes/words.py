@@ -11,7 +11,7 @@ from tests.fuzz.odd import DIGITS, NAMES, SIZES
 _OPTIONS = (
     *("--spm", "--bandwidth", "--clock", "--page", "--throughput", "--dma-setup", "--banks"),
     *("--bank", "--set", "--param", "--batch", "--time-limit", "--machine", "--technology"),
-    *("--objective", "--cover", "--costs", "--lowering", "--dtype", "-o", "--scheduler"),
+    *("--objective", "--fusion-plan", "--costs", "--mapper", "--dtype", "-o", "--scheduler"),
 )
 
 
@@ -26,7 +26,7 @@ def command_line(folder: Path, rng: Random) -> Case:
     given = f"belady-size:granularity={odd}" if option == "--scheduler" else given
     if option == "--batch":
         return case("solve", "bert-tiny", "-s", "stream", option, given)
-    if option in ("--param", "--dtype", "--lowering", "--cover"):
+    if option in ("--param", "--dtype", "--mapper", "--fusion-plan"):
         return case("solve", "bert-tiny", "--batch", "1", "-s", "stream", option, given)
     if option == "-o" and given in ("/etc/passwd", "../../X", "-x", "", " "):
         given = "x/y/z.json"

@@ -20,7 +20,7 @@ _ROW: dict[str, Value] = {
     "page_bytes": 16,
     "dma_setup_cycles": 0,
     "duplex": False,
-    "lowering": "panel",
+    "mapper": "panel",
     "objective": "time",
     "order": "listed",
 }

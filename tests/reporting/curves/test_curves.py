@@ -9,7 +9,7 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.reporting.curves import Panel, curves_of, curves_record
 from spmopt.reporting.curves.curves import opening
-from spmopt.sweeps.stored import stored_sweep
+from spmopt.sweeps.stored import read_stored_sweep
 from tests.reporting.curves.rows import curves, relaxed, schedule
 
 RESULTS = Path(__file__).parents[3] / "results"
@@ -19,7 +19,7 @@ SIZES = (4096, 8192, 65536)
 def test_a_band_is_from_the_highest_bound_to_the_best_schedule_of_its_order() -> None:
     found = curves(
         relaxed(1.1, 1.0),
-        schedule("page", 1.3, 1.05),
+        schedule("residency", 1.3, 1.05),
         schedule("belady", 1.5, 1.0),
         schedule("tsai", 0.9, 0.8, order="depth-first"),
         relaxed(0.95, 0.9, spm_bytes=8192),
@@ -34,12 +34,14 @@ def test_a_band_is_from_the_highest_bound_to_the_best_schedule_of_its_order() ->
     assert band.high[0] == 1.3
     assert np.isnan(band.high[1])
     assert band.high_rows.tolist() == [1, -1]
-    assert [line.label for line in panel.lines] == ["page", "belady", "tsai (depth-first)"]
+    assert [line.label for line in panel.lines] == ["residency", "belady", "tsai (depth-first)"]
     assert [line.rank for line in panel.lines] == [0, 1, 2]
 
 
 def test_only_what_was_minimized_has_a_band() -> None:
-    found = curves(*(schedule("page", size / 1e4, size / 2e4, spm_bytes=size) for size in SIZES))
+    found = curves(
+        *(schedule("residency", size / 1e4, size / 2e4, spm_bytes=size) for size in SIZES)
+    )
     labels = [(view.y.label, view.x.label) for view in found.views]
     assert labels == [
         ("time", "scratchpad"),
@@ -56,7 +58,9 @@ def test_only_what_was_minimized_has_a_band() -> None:
 def test_panels_are_told_apart_by_what_differs_but_x() -> None:
     found = curves(
         *(
-            schedule("page", 1.0, 1.0, spm_bytes=size, dram_bytes_per_s=rate, training=training)
+            schedule(
+                "residency", 1.0, 1.0, spm_bytes=size, dram_bytes_per_s=rate, training=training
+            )
             for training in (False, True)
             for rate in (10**9, 2 * 10**9)
             for size in SIZES
@@ -76,14 +80,14 @@ def test_panels_are_told_apart_by_what_differs_but_x() -> None:
         "inference, SPM 8 KiB",
     ]
     assert found.conditions == (
-        "net, batch 4, lowering panel, npu, 1 TFLOP/s, 1 GHz, pages of 16 B, objective time"
+        "net, batch 4, mapper panel, npu, 1 TFLOP/s, 1 GHz, pages of 16 B, objective time"
     )
 
 
 def test_a_rate_that_follows_from_the_rest_makes_no_panels() -> None:
     rates = {4096: 10**9, 8192: 2 * 10**9, 65536: 3 * 10**9}
     rows = [
-        schedule("page", 1.0, 1.0, spm_bytes=size, dram_bytes_per_s=rate)
+        schedule("residency", 1.0, 1.0, spm_bytes=size, dram_bytes_per_s=rate)
         for size, rate in rates.items()
     ]
     (panel,) = curves(*rows).views[0].panels
@@ -92,7 +96,9 @@ def test_a_rate_that_follows_from_the_rest_makes_no_panels() -> None:
 
 
 def test_names_are_places_where_no_number_varies() -> None:
-    rows = [schedule("page", time, 0.5, network=name) for name, time in (("b", 1.0), ("a", 2.0))]
+    rows = [
+        schedule("residency", time, 0.5, network=name) for name, time in (("b", 1.0), ("a", 2.0))
+    ]
     view = curves(*rows).views[0]
     assert (view.x.label, view.categories, view.is_log) == ("network", ("b", "a"), False)
     assert view.panels[0].lines[0].x.tolist() == [0.0, 1.0]
@@ -100,7 +106,7 @@ def test_names_are_places_where_no_number_varies() -> None:
 
 def test_settings_swept_are_axes_if_they_are_numbers() -> None:
     rows = [
-        schedule("page", float(place + 1), 1.0, **{"energy.mac_pj": text, "technology": name})
+        schedule("residency", float(place + 1), 1.0, **{"energy.mac_pj": text, "technology": name})
         for name in ("sram", "stt")
         for place, text in enumerate(("0.5", "1"))
     ]
@@ -112,8 +118,8 @@ def test_settings_swept_are_axes_if_they_are_numbers() -> None:
 
 def test_accounts_and_remarks() -> None:
     found = curves(
-        schedule("page", 1.0, 1.0, status="optimal"),
-        schedule("page", 1.5, 1.0, spm_bytes=8192),
+        schedule("residency", 1.0, 1.0, status="optimal"),
+        schedule("residency", 1.5, 1.0, spm_bytes=8192),
         schedule("belady", 2.0, None),
         {**schedule("belady", 0.0, None, spm_bytes=8192), "status": "infeasible", "time_s": None}
         | {"value": None, "verified": None},
@@ -121,7 +127,7 @@ def test_accounts_and_remarks() -> None:
     )
     page, belady = found.accounts
     assert page == {
-        **{"scheduler": "page", "schedules": 2, "optimal": 1},
+        **{"scheduler": "residency", "schedules": 2, "optimal": 1},
         **{"mean_gap": 0.25, "worst_gap": 0.5, "worst_at": "SPM 8 KiB"},
     }
     assert (belady["schedules"], belady["mean_gap"], belady["worst_at"]) == (1, None, "")
@@ -132,14 +138,19 @@ def test_accounts_and_remarks() -> None:
 
 
 def test_nothing_to_draw_is_said() -> None:
-    row = {**schedule("page", 0.0, None), "time_s": None, "traffic_bytes": None, "verified": None}
+    row = {
+        **schedule("residency", 0.0, None),
+        "time_s": None,
+        "traffic_bytes": None,
+        "verified": None,
+    }
     with pytest.raises(InputError, match="nothing can be drawn"):
         curves(row)
 
 
 @pytest.mark.parametrize("name", ["capacity", "speedup"])
 def test_every_point_is_a_row_of_the_file(name: str) -> None:
-    stored = stored_sweep(RESULTS / name / "rows.csv")
+    stored = read_stored_sweep(RESULTS / name / "rows.csv")
     found = curves_of(stored.rows, stored.names, stored.extra)
     made = [index for index, row in enumerate(stored.rows) if row["verified"] is not None]
     view = found.views[0]
@@ -173,20 +184,20 @@ def test_the_gap_opens_where_curves_run_into_each_other() -> None:
         rows = [
             schedule(name, factor * over**at, over**at, spm_bytes=4096 * size)
             for at, size in enumerate(sizes)
-            for name, factor in (("page", 1.001), ("lru", 1.05))
+            for name, factor in (("residency", 1.001), ("lru", 1.05))
         ]
         found = curves(*rows)
         return found.views[opening(found)].y.key
 
     assert opened(0.995) == "time_s"
     assert opened(0.9) == "gap"
-    bare = curves(*(schedule("page", 1 / size, None, spm_bytes=4096 * size) for size in sizes))
+    bare = curves(*(schedule("residency", 1 / size, None, spm_bytes=4096 * size) for size in sizes))
     assert opening(bare) == 0
 
 
 def test_y_is_logarithmic_where_a_panel_has_it_far_apart() -> None:
     def high(*times: float) -> bool:
-        rows = [schedule("page", t, t, spm_bytes=4096 * (k + 1)) for k, t in enumerate(times)]
+        rows = [schedule("residency", t, t, spm_bytes=4096 * (k + 1)) for k, t in enumerate(times)]
         return curves(*rows).views[0].is_high
 
     assert high(1.0, 8.0)

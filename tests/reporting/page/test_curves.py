@@ -10,7 +10,7 @@ ODD = "</script><img src=x onerror=alert(1)>\"'&🙂 $x^2$"
 
 
 def test_the_page_holds_the_record() -> None:
-    found = curves(relaxed(1.0, 0.9), schedule("page", 1.2, 0.9))
+    found = curves(relaxed(1.0, 0.9), schedule("residency", 1.2, 0.9))
     blocks = Document.of(curves_page(found)).blocks()
     assert blocks == {"curves": curves_record(found), "look": {"series": list(COLORS)}}
 

@@ -27,5 +27,5 @@ def test_every_id_that_scripts_ask_for_is_there() -> None:
         element.attributes["id"] for element in document.elements if "id" in element.attributes
     ]
     assert {"about", "axes", "front", "marks", "missing", "trial", "trials"} <= {*known}
-    assert {"shares", "shares-section", "prices", "prices-section"} <= {*known}
+    assert {"shares", "shares-section", "duals", "dual values-section"} <= {*known}
     assert len(known) == len({*known})

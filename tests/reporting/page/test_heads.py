@@ -34,13 +34,13 @@ def columns_of(value: Any) -> Iterator[Any]:
 
 
 def _two() -> str:
-    pictures = [picture("belady"), picture("page")]
+    pictures = [picture("belady"), picture("residency")]
     return page("two", [schedule_record(each) for each in pictures], contrast_record(*pictures))
 
 
 def _sweep() -> str:
     setting: dict[str, Value] = {"array.rows": 8}
-    rows = [relaxed(1.0, 0.9, **setting), schedule("page", 1.2, 0.9, **setting)]
+    rows = [relaxed(1.0, 0.9, **setting), schedule("residency", 1.2, 0.9, **setting)]
     return curves_page(curves_of(rows, [*COLUMNS.types, *setting], [*setting]))
 
 

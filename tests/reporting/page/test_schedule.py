@@ -11,7 +11,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_instance
+from spmopt.io.files import StoredResult, read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page, page_of
@@ -21,13 +21,13 @@ from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.solving import solve
 from tests.reporting.page.reading import Document
 
-INSTANCE = Path(__file__).parents[3] / "instances" / "lstm.json"
+PROBLEM = Path(__file__).parents[3] / "instances" / "lstm.json"
 
 
 def _picture(scheduler: str) -> ScheduleView:
-    instance = read_instance(INSTANCE)
-    result = solve(instance, scheduler, Request(time_limit_s=5))
-    return ScheduleView.of(StoredResult(instance=instance, result=result))
+    problem = read_problem(PROBLEM)
+    result = solve(problem, scheduler, Request(time_limit_s=5))
+    return ScheduleView.of(StoredResult(problem=problem, result=result))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_page_holds_all_of_the_record(pictures: list[ScheduleView]) -> None:
 
 def test_figures_are_those_of_metrics(pictures: list[ScheduleView]) -> None:
     (picture, _), blocks = pictures, _blocks(page_of(pictures[:1]))
-    found = metrics(picture.instance.machine, picture.totals)
+    found = metrics(picture.problem.machine, picture.totals)
     shown = {figure["key"]: figure["value"] for figure in blocks["view-0"]["figures"]}
     assert shown["makespan"] == found.time_s
     assert shown["traffic"] == picture.totals.traffic_bytes
@@ -76,10 +76,10 @@ def test_every_kind_and_cause_has_a_color(pictures: list[ScheduleView]) -> None:
         assert len({*colors}) == len(colors)
 
 
-def test_names_of_the_instance_stay_text(pictures: list[ScheduleView]) -> None:
+def test_names_of_the_problem_stay_text(pictures: list[ScheduleView]) -> None:
     first = pictures[0]
     hostile = "</script><script>alert('🧮')</script>" + "n" * 1000
-    record = schedule_record(replace(first, instance=replace(first.instance, name=hostile)))
+    record = schedule_record(replace(first, problem=replace(first.problem, name=hostile)))
     document = Document.of(page(hostile, [record]))
     assert [text for _, text in document.all("h1")] == [hostile]
     assert document.blocks()["view-0"]["title"].startswith(hostile)

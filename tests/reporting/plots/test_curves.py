@@ -12,7 +12,7 @@ from tests.reporting.curves.rows import curves, relaxed, schedule
 
 SIZES = (4096, 8192, 65536)
 FEW = curves(
-    *(schedule("page", 2e-3, 1e-3, spm_bytes=size) for size in SIZES[:2]),
+    *(schedule("residency", 2e-3, 1e-3, spm_bytes=size) for size in SIZES[:2]),
     *(schedule("lru", 3e-3, 1e-3, spm_bytes=size) for size in SIZES[:2]),
     *(relaxed(2e-3, 1e-3, spm_bytes=size) for size in SIZES),
 )
@@ -23,7 +23,7 @@ def test_few_bounds_are_bars_and_circles() -> None:
     circles, *lines = ax.get_lines()
     assert (circles.get_linestyle(), circles.get_label()) == ("None", "bound")
     assert np.asarray(circles.get_xdata()).tolist() == list(SIZES)
-    assert [line.get_label() for line in lines] == ["page", "lru"]
+    assert [line.get_label() for line in lines] == ["residency", "lru"]
     assert np.asarray(lines[1].get_ydata()).tolist() == [3e-3, 3e-3]
     (bars,) = [each for each in ax.collections if isinstance(each, LineCollection)]
     ends = [np.asarray(path.vertices).tolist() for path in bars.get_paths()]
@@ -31,11 +31,11 @@ def test_few_bounds_are_bars_and_circles() -> None:
 
 
 def test_many_bounds_are_filled() -> None:
-    rows = [schedule("page", 2.0, 1.0, spm_bytes=16 * size) for size in range(1, 40)]
+    rows = [schedule("residency", 2.0, 1.0, spm_bytes=16 * size) for size in range(1, 40)]
     ax = plot_curves(curves(*rows).views[0])
     (filled,) = ax.collections
     assert isinstance(filled, PolyCollection)
-    assert [line.get_label() for line in ax.get_lines()] == ["bound", "page"]
+    assert [line.get_label() for line in ax.get_lines()] == ["bound", "residency"]
 
 
 def test_axes_bear_units() -> None:
@@ -52,7 +52,7 @@ def test_axes_bear_units() -> None:
 
 
 def test_places_without_numbers_are_named_and_not_joined() -> None:
-    rows = [schedule("page", 1.0, 0.5, network=f"$n^{place}$") for place in range(9)]
+    rows = [schedule("residency", 1.0, 0.5, network=f"$n^{place}$") for place in range(9)]
     ax = plot_curves(curves(*rows).views[0])
     assert ax.get_lines()[1].get_linestyle() == "None"
     assert [each.get_text() for each in ax.get_xticklabels()][:2] == ["$n^0$", "$n^1$"]
@@ -68,7 +68,7 @@ def test_schedulers_beyond_the_colors_differ_in_dashes() -> None:
 
 def test_a_file_is_the_same_again_and_of_its_format(tmp_path: Path) -> None:
     rows = [
-        schedule("page", 1.0, 0.5, network=f"<n{place}>", spm_bytes=size)
+        schedule("residency", 1.0, 0.5, network=f"<n{place}>", spm_bytes=size)
         for place in range(5)
         for size in SIZES
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
 from spmopt.io.files import StoredResult
@@ -17,9 +17,9 @@ from tests.verifier.random_plans import rich_schedule
 SEEDS = 60
 
 
-def result_of(instance: Instance, schedule: Schedule, scheduler: str = "belady") -> StoredResult:
+def result_of(problem: Problem, schedule: Schedule, scheduler: str = "belady") -> StoredResult:
     """As a file would hold it; the figures are the verifier's."""
-    totals = verify(instance, schedule).totals
+    totals = verify(problem, schedule).totals
     assert totals is not None
     result = Result(
         scheduler=scheduler,
@@ -31,12 +31,12 @@ def result_of(instance: Instance, schedule: Schedule, scheduler: str = "belady")
         value=Fraction(totals.makespan_cycles),
         verified=True,
     )
-    return StoredResult(instance=instance, result=result)
+    return StoredResult(problem=problem, result=result)
 
 
 def pictures(timings: tuple[str, ...] = TIMINGS) -> Iterator[ScheduleView]:
     """Random schedules, in any order, with everything that the format knows."""
     for seed in range(SEEDS):
-        instance, schedule = rich_schedule(seed)
+        problem, schedule = rich_schedule(seed)
         for timing in timings:
-            yield ScheduleView.of(result_of(instance, schedule), timing=timing)
+            yield ScheduleView.of(result_of(problem, schedule), timing=timing)

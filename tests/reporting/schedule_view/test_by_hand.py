@@ -18,7 +18,7 @@ LOADED, WRITTEN, SCRATCH, MOVED = range(4)
 
 def shown(name: str, timing: str) -> Any:
     case = hand_made.all_cases()[name]
-    return schedule_record(ScheduleView.of(result_of(case.instance, case.schedule), timing=timing))
+    return schedule_record(ScheduleView.of(result_of(case.problem, case.schedule), timing=timing))
 
 
 def rows(columns: dict[str, list[int]], names: str) -> list[tuple[int, ...]]:
@@ -26,13 +26,13 @@ def rows(columns: dict[str, list[int]], names: str) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("timing", ["steps", "replay"])
-def test_stationary_operands_come_before_and_results_go_after(timing: str) -> None:
+def test_required_resident_operands_come_before_and_results_go_after(timing: str) -> None:
     """L = 8, then 5 of computation beside 4 of a stream, then S = 4."""
-    record = shown("stationary", timing)
+    record = shown("required_resident", timing)
     assert record["cycles"] == 17
     steps = rows(record["steps"], "start cycles compute_start compute_cycles stall_cycles")
     assert steps == [(0, 17, 8, 5, 12)]
-    assert record["causes"][record["steps"]["cause"][0]] == "stationary"
+    assert record["causes"][record["steps"]["cause"][0]] == "required_resident"
     assert rows(record["commands"], "start cycles stall_cycles") == [
         (0, 8, 8),
         (8, 4, 0),
@@ -94,21 +94,21 @@ def test_in_the_replay_a_page_is_free_after_its_last_use() -> None:
 
 @pytest.mark.parametrize("timing", ["steps", "replay"])
 def test_a_tensor_moves_to_another_bank(timing: str) -> None:
-    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))
     assert rows(record["residencies"], "tensor page begin end came left") == [
         (0, 0, 0, 1, LOADED, MOVED_ON),
         (1, 0, 1, 3, LOADED, DEAD),
         (0, 1, 1, 4, MOVED, END),
     ]
-    assert [bank["pages"] for bank in record["banks"]] == [*stored.instance.machine.bank_pages]
+    assert [bank["pages"] for bank in record["banks"]] == [*stored.problem.machine.bank_pages]
     figures = {figure["key"]: figure for figure in record["figures"]}
     totals = stored.result.totals
     assert totals is not None
     assert figures["moved"]["value"] == totals.moved_bytes > 0
     for number, size in enumerate(totals.bank_read_bytes):
         assert figures[f"bank-{number}"]["text"].startswith(f"{si(float(size), 'B')} read")
-    assert "no lane of prices: with several banks" in record["remarks"][-1]
+    assert "no lane of dual values: with several banks" in record["remarks"][-1]
     assert record["shadow_prices"]["per_mb"] is record["shadow_prices"]["per_gbps"] is None
 
 

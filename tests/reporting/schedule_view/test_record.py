@@ -14,12 +14,12 @@ from spmopt.analysis import Cause
 from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.instance import TensorKind
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
+from spmopt.core.problem import TensorKind
 from spmopt.core.result import Status
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
-from spmopt.io.files import StoredResult, read_instance
+from spmopt.io.files import StoredResult, read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.analysis import detail
 from spmopt.reporting.headings import barrier_notes
@@ -31,17 +31,17 @@ from spmopt.solving import solve
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.verifier import hand_made
 
-INSTANCES = Path(__file__).parents[3] / "instances"
+PROBLEMS = Path(__file__).parents[3] / "instances"
 
 
 def solved(name: str, request: Request) -> StoredResult:
-    instance = read_instance(INSTANCES / f"{name}.json")
-    return StoredResult(instance=instance, result=solve(instance, "page", request))
+    problem = read_problem(PROBLEMS / f"{name}.json")
+    return StoredResult(problem=problem, result=solve(problem, "residency", request))
 
 
 @pytest.fixture(scope="module")
 def stored() -> StoredResult:
-    """One with prices."""
+    """One with dual values."""
     return solved("lenet5", Request(objective=MAKESPAN, time_limit_s=5))
 
 
@@ -52,7 +52,7 @@ def figures(record: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_totals_are_those_of_the_metrics(stored: StoredResult, timing: str) -> None:
     record: Any = schedule_record(ScheduleView.of(stored, timing=timing))
-    machine, totals = stored.instance.machine, stored.result.totals
+    machine, totals = stored.problem.machine, stored.result.totals
     assert totals is not None
     found, known = figures(record), metrics(machine, totals)
     expected = {
@@ -79,14 +79,14 @@ def test_totals_are_those_of_the_metrics(stored: StoredResult, timing: str) -> N
     assert sum(tensors["loaded"] + tensors["streamed_in"]) == totals.dram_in_bytes
     assert sum(tensors["stored"] + tensors["streamed_out"]) == totals.dram_out_bytes
     assert len(record["commands"]["step"]) == totals.dma_commands
-    assert (record["title"], record["timing"]) == (f"{stored.instance.name}, page", timing)
+    assert (record["title"], record["timing"]) == (f"{stored.problem.name}, page", timing)
 
 
 def test_columns_have_one_length_and_plain_numbers() -> None:
     for picture in pictures():
         record: Any = schedule_record(picture)
         assert json.loads(json.dumps(record, allow_nan=False)) == record
-        tensors, steps = len(picture.instance.tensors), picture.view.timeline.steps
+        tensors, steps = len(picture.problem.tensors), picture.view.timeline.steps
         lengths = {
             name: {len(column) for column in record[name].values() if column is not None}
             for name in ("residencies", "commands")
@@ -110,9 +110,9 @@ def test_words_are_found_by_their_numbers(stored: StoredResult) -> None:
     assert record["causes"] == [cause.words for cause in Cause]
     assert record["kinds"][-1] == "scratch"
     assert len(KINDS) == len(TensorKind) + 1
-    for tensor, kind in zip(stored.instance.tensors, record["tensors"]["kind"], strict=True):
+    for tensor, kind in zip(stored.problem.tensors, record["tensors"]["kind"], strict=True):
         assert record["kinds"][kind] == str(tensor.kind).replace("_", " ")
-    operations = [stored.instance.operations[k].name for k in record["steps"]["operation"]]
+    operations = [stored.problem.operations[k].name for k in record["steps"]["operation"]]
     assert record["steps"]["name"] == operations
     assert {*record["commands"]["kind"]} <= {*Command}
 
@@ -157,12 +157,12 @@ def test_the_roofline_has_the_layers_that_compute(stored: StoredResult) -> None:
     assert roofline["without_flop"] == len(layers.names) - len(computes)
 
 
-def test_prices_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
+def test_duals_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
     record: Any = schedule_record(ScheduleView.of(stored))
     certificate = stored.result.certificate
     assert certificate is not None
-    worth = ShadowPrices.of(stored.instance, certificate)
-    clock = stored.instance.machine.clock_hz
+    worth = ShadowPrices.of(stored.problem, certificate)
+    clock = stored.problem.machine.clock_hz
     assert record["shadow_prices"] == {
         "per_mb": float(worth.spm.per_byte * 10**6 / clock),
         "per_gbps": float(worth.per_byte_per_s * 10**9 / clock),
@@ -171,30 +171,30 @@ def test_prices_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
     }
     assert record["shadow_prices"]["per_mb"] > 0
     found = figures(record)
-    assert found["spm_price"]["value"] == pytest.approx(record["shadow_prices"]["per_mb"] / 1000)
-    assert found["spm_price"]["note"] == "how much the bound falls per extra 1 kB"
-    assert found["dram_price"]["text"].endswith("s")
-    assert sum(record["steps"]["price"]) == pytest.approx(
+    assert found["spm_dual"]["value"] == pytest.approx(record["shadow_prices"]["per_mb"] / 1000)
+    assert found["spm_dual"]["note"] == "how much the bound falls per extra 1 kB"
+    assert found["dram_dual"]["text"].endswith("s")
+    assert sum(record["steps"]["dual"]) == pytest.approx(
         record["shadow_prices"]["per_mb"], rel=0.01
     )
 
 
-def test_prices_are_in_the_unit_of_the_objective() -> None:
+def test_duals_are_in_the_unit_of_the_objective() -> None:
     stored = solved("mlp", Request(objective=TRAFFIC, time_limit_s=5))
     record: Any = schedule_record(ScheduleView.of(stored))
     assert record["shadow_prices"]["unit"] == "B"
     certificate = stored.result.certificate
     assert certificate is not None
-    expected = float(ShadowPrices.of(stored.instance, certificate).spm.per_byte * 10**6)
+    expected = float(ShadowPrices.of(stored.problem, certificate).spm.per_byte * 10**6)
     assert record["shadow_prices"]["per_mb"] == expected
     bound = figures(record)["bound"]
     assert (bound["value"], bound["unit"]) == (float(stored.result.bound or 0), "B")
 
 
-def test_without_prices_nothing_is_worth_anything() -> None:
+def test_without_duals_nothing_is_worth_anything() -> None:
     picture = next(pictures())
     record: Any = schedule_record(picture)
-    assert record["steps"]["price"] is None
+    assert record["steps"]["dual"] is None
     assert record["shadow_prices"]["per_mb"] is record["shadow_prices"]["per_gbps"] is None
     assert figures(record)["bound"]["value"] is None
     assert figures(record)["gap"]["text"] == "none"
@@ -202,7 +202,7 @@ def test_without_prices_nothing_is_worth_anything() -> None:
 
 def hand() -> StoredResult:
     case = hand_made.reuse()
-    return result_of(case.instance, case.schedule)
+    return result_of(case.problem, case.schedule)
 
 
 def changed(stored: StoredResult, **changes: Any) -> StoredResult:
@@ -252,7 +252,7 @@ def test_stalls_are_explained_as_the_explanation_has_them(stored: StoredResult) 
     record: Any = schedule_record(picture)
     explained, schedule = record["explained"], stored.result.schedule
     assert schedule is not None
-    found = Explanation.of(stored.instance, schedule)
+    found = Explanation.of(stored.problem, schedule)
     stalls = found.figures.stall_cycles.tolist()
     assert {int(step) for step in explained["steps"]} == {k for k, s in enumerate(stalls) if s}
     columns = explained["columns"]

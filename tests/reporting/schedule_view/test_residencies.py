@@ -9,7 +9,7 @@ from spmopt.core.schedule import Command
 from spmopt.core.timeline import Access
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.reporting.schedule_view.residencies import Came, Left
-from spmopt.verifier.rules.capacity import occupied_pages
+from spmopt.verifier.rules.capacity import pages_occupied
 from tests.reporting.schedule_view.small import pictures
 
 
@@ -57,7 +57,7 @@ def test_rectangles_never_overlap(timing: str) -> None:
         found, cycles = picture.residencies, picture.times.cycles
         assert (found.start <= found.stop).all()
         assert (found.stop <= cycles).all()
-        taken = np.zeros((picture.instance.machine.spm_pages, cycles), np.int64)
+        taken = np.zeros((picture.problem.machine.spm_pages, cycles), np.int64)
         for row in range(len(found)):
             place = slice(int(found.page[row]), int(found.page[row] + found.pages[row]))
             taken[place, int(found.start[row]) : int(found.stop[row])] += 1
@@ -66,8 +66,8 @@ def test_rectangles_never_overlap(timing: str) -> None:
 
 def test_kinds_add_up_to_what_the_verifier_counts() -> None:
     for picture in pictures(("steps",)):
-        page = picture.instance.machine.page_bytes
-        expected = occupied_pages(picture.view) * page
+        page = picture.problem.machine.page_bytes
+        expected = pages_occupied(picture.view) * page
         np.testing.assert_array_equal(picture.occupied.sum(axis=0), expected)
         found = picture.residencies
         for step, size in enumerate(expected.tolist()):
@@ -83,7 +83,7 @@ def came(picture: ScheduleView, row: int) -> Came:
         return Came.SCRATCH
     here = commands.step == found.begin[row]
     load = here & (commands.kind == Command.LOAD) & (commands.tensor == found.tensor[row])
-    page = picture.instance.machine.page_bytes
+    page = picture.problem.machine.page_bytes
     low = int(found.tensor_page[row]) * page
     high = low + int(found.pages[row]) * page
     meets = (commands.begin[load] < high) & (commands.end[load] > low)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spmopt.analysis.stalls import inward
 from spmopt.assemble import assemble
-from spmopt.core.instance import Instance
+from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
@@ -19,7 +19,7 @@ from spmopt.verifier import replay
 from spmopt.verifier.arrays import AFTER, BEFORE
 from spmopt.verifier.durations import durations
 from tests.reporting.schedule_view.small import pictures, result_of
-from tests.strategies import instances
+from tests.strategies import problems
 
 POLICIES = ("stream", "lru", "belady", "belady-size:granularity=page", "static", "msa")
 
@@ -27,7 +27,7 @@ POLICIES = ("stream", "lru", "belady", "belady-size:granularity=page", "static",
 def channels(picture: ScheduleView) -> list[Bools]:
     """Commands of each channel."""
     into = inward(picture.view)
-    return [into, ~into] if picture.instance.machine.duplex else [np.ones_like(into)]
+    return [into, ~into] if picture.problem.machine.duplex else [np.ones_like(into)]
 
 
 def require_consistent(picture: ScheduleView) -> None:
@@ -50,7 +50,7 @@ def require_consistent(picture: ScheduleView) -> None:
     assert (command_end[before] <= times.compute_start[step[before]]).all()
     assert (times.command_start[after] >= times.operation_end[step[after]]).all()
     stall = times.stall_by_cause.sum(axis=0)
-    if picture.times.timing == "steps" or not picture.instance.machine.duplex:
+    if picture.times.timing == "steps" or not picture.problem.machine.duplex:
         np.testing.assert_array_equal(stall, picture.stall)
         assert int(times.command_stall.sum()) == int(stall.sum())
     else:  # both channels may be busy at once
@@ -66,15 +66,15 @@ def test_times_are_consistent(timing: str) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(
-    instances(max_operations=6, duplex=True, setup=True),
+    problems(max_operations=6, duplex=True, setup=True),
     st.sampled_from(POLICIES),
     st.sampled_from(TIMINGS),
 )
-def test_times_of_policies_are_consistent(instance: Instance, policy: str, timing: str) -> None:
-    plan = find(policy).load()(instance, Request()).plan
-    assert plan is not None
+def test_times_of_policies_are_consistent(problem: Problem, policy: str, timing: str) -> None:
+    residency_plan = find(policy).load()(problem, Request()).residency_plan
+    assert residency_plan is not None
     require_consistent(
-        ScheduleView.of(result_of(instance, assemble(instance, plan)), timing=timing)
+        ScheduleView.of(result_of(problem, assemble(problem, residency_plan)), timing=timing)
     )
 
 
@@ -85,7 +85,7 @@ def test_steps_are_those_of_the_makespan() -> None:
         assert times.cycles == picture.totals.makespan_cycles
         assert (times.command_start >= times.start[step]).all()
         assert (times.command_end <= (times.start + times.duration)[step]).all()
-        if picture.instance.machine.duplex:  # what goes out waits for the operation
+        if picture.problem.machine.duplex:  # what goes out waits for the operation
             out = ~inward(picture.view)
             assert (times.command_start >= times.compute_start[step])[out].all()
 

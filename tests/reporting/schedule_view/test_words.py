@@ -29,14 +29,14 @@ def _for_traffic(one: ScheduleView, **fields: Any) -> ScheduleView:
 
 
 def test_schedulers_tell_schedules_apart_if_they_can() -> None:
-    both = [replace(picture(name), source=name * 2) for name in ("belady", "page")]
-    assert names(both) == ("belady", "page")
+    both = [replace(picture(name), source=name * 2) for name in ("belady", "residency")]
+    assert names(both) == ("belady", "residency")
     assert names(both[:1]) == headings(both[:1]) == ("belady",)
     assert headings(both) == ("A: belady", "B: page")
 
 
 def test_two_of_one_scheduler_are_told_by_file_else_by_objective() -> None:
-    one = replace(picture("page"), source="fast")
+    one = replace(picture("residency"), source="fast")
     other = _for_traffic(one, source="lean")
     assert names([one, other]) == ("page, fast", "page, lean")
     assert names([replace(one, source=""), replace(other, source="")]) == (
@@ -50,7 +50,7 @@ def test_two_of_one_scheduler_are_told_by_file_else_by_objective() -> None:
 
 
 def test_nothing_is_compared_across_objectives() -> None:
-    one = picture("page")
+    one = picture("residency")
     other = _for_traffic(one)
     record: Any = contrast_record(one, other)
     assert "objectives time of A and traffic of B" in record["subtitle"]
@@ -65,10 +65,10 @@ def test_nothing_is_compared_across_objectives() -> None:
 
 
 def test_the_headline_has_objective_and_energy_by_parts() -> None:
-    one = _for_traffic(picture("page"))
-    machine = replace(one.instance.machine, energy=Energy(dram_pj_per_byte=3, mac_pj=5))
-    instance = replace(one.instance, machine=machine)
-    found = {each.key: each for each in figures(instance, one.result, one.totals)}
+    one = _for_traffic(picture("residency"))
+    machine = replace(one.problem.machine, energy=Energy(dram_pj_per_byte=3, mac_pj=5))
+    problem = replace(one.problem, machine=machine)
+    found = {each.key: each for each in figures(problem, one.result, one.totals)}
     moved, total = one.totals.traffic_bytes, one.totals
     assert found["objective"].text == f"traffic {si(moved, 'B')}"
     part = 3 * moved / (3 * moved + 5 * total.macs)
@@ -76,14 +76,14 @@ def test_the_headline_has_objective_and_energy_by_parts() -> None:
 
 
 def test_times_of_the_replay_are_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps, replay = picture("page"), picture("page", "replay")
+    steps, replay = picture("residency"), picture("residency", "replay")
     assert "replay" not in conditions([steps])
     assert conditions([replay]).endswith("time of the replay, without barriers between steps")
     said: list[str] = []
     monkeypatch.setattr(save, "finish", lambda _figure, _axes, heading, _path: said.append(heading))
     for one in (steps, replay, _for_traffic(steps)):
         save_picture("map", [one], tmp_path / "p.png")
-    spent = metrics(steps.instance.machine, steps.totals)
+    spent = metrics(steps.problem.machine, steps.totals)
     time, moved = si(spent.time_s, "s"), si(steps.totals.traffic_bytes, "B")
     assert f"time {time} (objective), traffic {moved}" in said[0]
     assert f"time {time} (objective), replay {si(spent.replay_s, 's')}" in said[1]

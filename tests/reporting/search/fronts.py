@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spmopt.reporting.search.front import Axis, Front, Limit, Share, Trial
-from spmopt.search.records import ResourcePrices
+from spmopt.search.records import ResourceDuals
 
 TIME = Axis(key="time_s", label="time", unit="s", is_objective=True, of_schedules=True)
 AREA = Axis(
@@ -51,7 +51,7 @@ def front(name: str = "") -> Front:
         gap=None,
     )
     failed = replace(excluded, number=5, state="failed", figures={"trial": 5.0}, least={})
-    prices = ResourcePrices(unit="s", bound=1.0, per_mb=0.1, per_gbps=0.2, per_pe=None)
+    duals = ResourceDuals(unit="s", bound=1.0, per_mb=0.1, per_gbps=0.2, per_pe=None)
     return Front(
         name=f"study{name}",
         subject="net",
@@ -70,5 +70,5 @@ def front(name: str = "") -> Front:
             Share(objective="time_s", rests="by 12 solved", parts={"spm": 0.75, "bw": 0.25}),
             Share(objective="area_mm2", rests="by the space", parts={"spm": 1.0}),
         ),
-        shadow_prices=((0, "net", prices),),
+        shadow_prices=((0, "net", duals),),
     )

@@ -120,8 +120,8 @@ class Board {
 
   /** Brings the steps of a layer, of one pass or of all, into view and marks them. */
   showLayer(schedule, name, pass) {
-    const { layer, pass: passes } = schedule.steps;
-    const isIn = (step) => layer[step] === name && (!pass || passes[step] === pass);
+    const { layer, pass: fetches } = schedule.steps;
+    const isIn = (step) => layer[step] === name && (!pass || fetches[step] === pass);
     const marked = [...layer.keys()].filter(isIn);
     if (!marked.length) return;
     for (const stage of this.stages) stage.lanes.marked = stage.schedule === schedule ? marked : [];

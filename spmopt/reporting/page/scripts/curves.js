@@ -173,7 +173,7 @@ function bandLook() {
 function paintBand(plot, { x, low, high }) {
   x.forEach((at, place) => {
     const foot = plot.place(at, low[place]);
-    if (high[place] !== null) plot.segment(foot, plot.place(at, high[place]), bandLook());
+    if (high[place] !== null) plot.fused_group(foot, plot.place(at, high[place]), bandLook());
     plot.path(dotPath(...foot, 6), { stroke: theme.muted, width: 1.8 });
   });
 }

@@ -1,4 +1,4 @@
-// The page of a search: front, trials, importance of settings, shadow prices.
+// The page of a search: front, trials, importance of settings, shadow duals.
 
 /** Makes the choices of both axes. */
 function drawAxes(front) {
@@ -74,7 +74,7 @@ async function frontPage() {
   theme.changed = () => front.draw();
   drawAxes(front);
   drawTrials(front, pick);
-  for (const name of ["shares", "prices"]) {
+  for (const name of ["shares", "duals"]) {
     byId(`${name}-section`).hidden = record[name].rows.length === 0;
     fill(name, new DataTable(record[name]).root);
   }

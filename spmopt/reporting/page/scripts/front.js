@@ -143,8 +143,8 @@ class Front {
   paintGap(plot, { least }, [x, y]) {
     const look = { stroke: this.colors[1], width: 4, opacity: 0.4 };
     const [left, foot] = [least[this.x.key] ?? x, least[this.y.key] ?? y];
-    if (left < x) plot.segment(plot.place(left, y), plot.place(x, y), look);
-    if (foot < y) plot.segment(plot.place(x, foot), plot.place(x, y), look);
+    if (left < x) plot.fused_group(plot.place(left, y), plot.place(x, y), look);
+    if (foot < y) plot.fused_group(plot.place(x, foot), plot.place(x, y), look);
   }
 
   /** Constraints on the figures of the axes: lines, or names with an arrow at the edge. */
@@ -157,7 +157,7 @@ class Front {
       if (x < left) write(`◂ ${text}`, left + 4, y, "left");
       else if (x > right) write(`${text} ▸`, right - 4, y);
       else {
-        plot.segment([x, top], [x, foot], look);
+        plot.fused_group([x, top], [x, foot], look);
         write(text, x - 4, y);
       }
     });
@@ -166,7 +166,7 @@ class Front {
       if (y < top) write(`${text} ▴`, right - 4, top + 10 + 18 * place);
       else if (y > foot) write(`${text} ▾`, right - 4, foot - 10 - 18 * place);
       else {
-        plot.segment([left, y], [right, y], look);
+        plot.fused_group([left, y], [right, y], look);
         write(text, right - 4, y - 9);
       }
     });

@@ -1,4 +1,4 @@
-// Lanes over time: layers, computing, DMA, stalls, fused groups, prices and the lead.
+// Lanes over time: layers, computing, DMA, stalls, fused groups, duals and the lead.
 
 const LANE_GAP = 8;
 const LANE_MARK = 5;
@@ -71,7 +71,7 @@ function stallSpans({ edges, steps, count: length }, colors) {
 class Lanes {
   /** @param {Schedule} schedule @param {any} look @param {number[]|null} gained by which B is ahead after each step */
   constructor(schedule, look, gained = null) {
-    const { steps, causes, segments } = schedule;
+    const { steps, causes, fused_groups } = schedule;
     Object.assign(this, { schedule, gained, sizes: schedule.mark ? NARROW_LANES : WIDE_LANES, marked: [] });
     const moves = (name, ...kinds) => {
       const spans = kinds.map((kind) => {
@@ -83,7 +83,7 @@ class Lanes {
     };
     const phases = runsOf(steps.phase.map((number) => schedule.phases[number]));
     const layers = layerRuns(steps.layer);
-    const groups = segments.map((segment) => ({ ...segment, name: segment.labels[0], tiles: segment.blocks }));
+    const groups = fused_groups.map((fused_group) => ({ ...fused_group, name: fused_group.labels[0], tiles: fused_group.blocks }));
     this.lanes = [
       phases.length > 1 && { name: "phase", levels: [phases] },
       layers.length && { name: "layers", levels: layers },
@@ -92,7 +92,7 @@ class Lanes {
       moves("DMA out", STORE, STREAM_OUT),
       { name: "stalls", spans: stallSpans(schedule, look.causes) },
       groups.length && { name: "groups", levels: [groups] },
-      steps.price?.some((price) => price > 0) && { name: "price", curve: steps.price },
+      steps.dual?.some((dual) => dual > 0) && { name: "dual", curve: steps.dual },
       gained && { name: "B ahead", curve: gained.slice(1) },
     ].filter(Boolean);
     let top = LANE_GAP;
@@ -209,7 +209,7 @@ class Lanes {
 
   /** The name of a curve and its value of largest magnitude. */
   curveWords(name, value) {
-    if (name !== "price") return [name, this.schedule.time(Math.round(value))];
+    if (name !== "dual") return [name, this.schedule.time(Math.round(value))];
     const { words, saved } = savedBySpm(this.schedule, value);
     return [`${words} more`, `≤ ${si(saved, this.schedule.shadow_prices.unit, 2)}`];
   }

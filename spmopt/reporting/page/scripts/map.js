@@ -9,7 +9,7 @@ function mapBox(sheet) {
   return { ...sheet.plot, top: MAP_HEAD, height: sheet.height - MAP_HEAD - MAP_FOOT };
 }
 
-/** Sums of colors, weighted by the part of each pixel that rectangles cover, however small. */
+/** Sums of colors, weighted by the part of each pixel that rectangles fusion_plan, however small. */
 class Raster {
   constructor() {
     this.sums = new Float32Array(0);
@@ -43,7 +43,7 @@ class Raster {
     return this.finished(size);
   }
 
-  /** Adds one rectangle; edges cover their pixels in part. */
+  /** Adds one rectangle; edges fusion_plan their pixels in part. */
   add([left, right, top, bottom], size, [red, green, blue], isHatched) {
     const { sums } = this;
     const lastX = Math.min(size.width, Math.ceil(right));

@@ -189,7 +189,7 @@ class Plot {
     ctx.globalAlpha = 1;
   }
 
-  segment([x1, y1], [x2, y2], look) {
+  fused_group([x1, y1], [x2, y2], look) {
     this.path(`M${x1} ${y1}L${x2} ${y2}`, look);
   }
 

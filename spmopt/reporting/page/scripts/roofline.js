@@ -60,18 +60,18 @@ function drawRoof(plot, { peaks, dram, bytes_per_s: rate, ridge }, peak) {
   const { right } = plot.box;
   for (const { label, flop_per_s: level } of peaks) {
     const [from, to] = [plot.place(Math.max(x.low, level / rate), level), plot.place(x.high, level)];
-    plot.segment(from, to, look);
+    plot.fused_group(from, to, look);
     plot.write(label, right - 4, to[1] - 22, { align: "right" });
   }
   const low = Math.max(x.low, y.low / rate);
   const [from, to] = [plot.place(low, low * rate), plot.place(peak / rate, peak)];
-  plot.segment(from, to, look);
+  plot.fused_group(from, to, look);
   const turn = (Math.atan2(to[1] - from[1], to[0] - from[0]) * 180) / Math.PI;
   plot.write(dram, (from[0] + to[0]) / 2 - 8, (from[1] + to[1]) / 2 - 10, { align: "center", turn });
   const beyond = FARTHEST * ridge;
   if (x.values.at(-1) < beyond) return;
   const [edge, foot] = plot.place(beyond, y.low);
-  plot.segment([edge, foot], plot.place(beyond, y.high), { stroke: theme.ink, dash: [6, 4], width: 1.2 });
+  plot.fused_group([edge, foot], plot.place(beyond, y.high), { stroke: theme.ink, dash: [6, 4], width: 1.2 });
   plot.write("hardly any DRAM traffic ▸", edge - 6, foot - 12, { align: "right" });
 }
 
@@ -83,7 +83,7 @@ function drawMoves(plot, points, before) {
     if (!from) continue;
     const [start, end] = [plot.place(from.x, from.attained), plot.place(point.x, point.attained)];
     if (Math.hypot(end[0] - start[0], end[1] - start[1]) < 6) continue;
-    plot.segment(start, end, { stroke: theme.muted, width: 1.2 });
+    plot.fused_group(start, end, { stroke: theme.muted, width: 1.2 });
     plot.path(dotPath(...start, 3), { stroke: theme.muted });
   }
 }

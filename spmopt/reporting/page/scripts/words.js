@@ -11,8 +11,8 @@ const LEFT = [
 const NEEDED_AGAIN = [1, 3];
 
 /** How much a little more scratchpad saves, at a dual value per MB. */
-function savedBySpm({ shadow_prices: prices }, perMb) {
-  return { words: si(prices.little, "B"), saved: (perMb * prices.little) / 1e6 };
+function savedBySpm({ shadow_prices: duals }, perMb) {
+  return { words: si(duals.little, "B"), saved: (perMb * duals.little) / 1e6 };
 }
 
 /** The bank that a page is in; nothing where there is but one memory. */
@@ -57,15 +57,15 @@ function useWords(schedule, { tensor, end }, cycles) {
 }
 
 /** Lines on a phase, a layer or a fused group, and on the fusion tile of a step. */
-function runWords(schedule, lane, { begin, end, name, tiles, pieces }, step) {
+function runWords(schedule, lane, { begin, end, name, tiles, micro_batches }, step) {
   const { edges, steps } = schedule;
   const stalls = steps.stall_cycles.slice(begin, end).reduce((a, b) => a + b, 0);
-  const stripes = tiles && tiles.length / pieces;
+  const stripes = tiles && tiles.length / micro_batches;
   const tile = tiles && Math.floor(((step - begin) * tiles.length) / (end - begin));
   const part = (noun, at, of) => of > 1 && `${noun} ${at + 1} of ${of}`;
   return [
     `${lane === "groups" ? "fused group: " : ""}${shortened(name, 120)}`,
-    tiles && part("micro-batch", Math.floor(tile / stripes), pieces),
+    tiles && part("micro-batch", Math.floor(tile / stripes), micro_batches),
     tiles && part("stripe", tile % stripes, stripes),
     `${counted(end - begin, "step")}: ${begin} to ${end - 1}`,
     `${schedule.time(edges[end] - edges[begin])}, stalls ${schedule.time(stalls)} of it`,
@@ -78,7 +78,7 @@ function stepWords(schedule, step) {
   const { steps, causes } = schedule;
   const layer = steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`;
   const all = schedule.time(schedule.edges[step + 1] - schedule.edges[step]);
-  const { words, saved } = savedBySpm(schedule, steps.price?.[step] ?? 0);
+  const { words, saved } = savedBySpm(schedule, steps.dual?.[step] ?? 0);
   return [
     schedule.stepName(step),
     `${steps.kind[step]}${layer}`,

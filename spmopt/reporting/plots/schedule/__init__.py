@@ -2,10 +2,10 @@
 
 from spmopt.reporting.plots.schedule.addresses import Boxes, plot_map
 from spmopt.reporting.plots.schedule.over_time import (
+    plot_dual,
     plot_gain,
     plot_lanes,
     plot_occupancy,
-    plot_price,
 )
 from spmopt.reporting.plots.schedule.roofline import plot_roofline
 from spmopt.reporting.plots.schedule.save import PICTURES, save_picture
@@ -13,11 +13,11 @@ from spmopt.reporting.plots.schedule.save import PICTURES, save_picture
 __all__ = [
     "PICTURES",
     "Boxes",
+    "plot_dual",
     "plot_gain",
     "plot_lanes",
     "plot_map",
     "plot_occupancy",
-    "plot_price",
     "plot_roofline",
     "save_picture",
 ]

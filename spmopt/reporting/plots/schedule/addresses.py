@@ -19,8 +19,8 @@ from spmopt.reporting.headings import bank_names
 from spmopt.reporting.occupancy import KINDS, SCRATCH, kind_numbers
 from spmopt.reporting.palette import KIND_COLORS
 from spmopt.reporting.plots.schedule.axes import (
+    add_title,
     byte_axis,
-    entitled,
     legend_above,
     seconds,
     time_axis,
@@ -64,8 +64,8 @@ class Boxes:
     def of(cls, picture: ScheduleView, chosen: Residencies | None = None) -> Self:
         """Return where residencies of a schedule are drawn: all of them, or those ``chosen``."""
         table = picture.residencies if chosen is None else chosen
-        kinds = np.append(kind_numbers(picture.instance), KINDS.index(SCRATCH))
-        clock, page_bytes = picture.instance.machine.clock_hz, picture.view.page_bytes
+        kinds = np.append(kind_numbers(picture.problem), KINDS.index(SCRATCH))
+        clock, page_bytes = picture.problem.machine.clock_hz, picture.view.page_bytes
         return cls(
             tensor=table.tensor,
             kind=kinds[table.tensor],
@@ -87,10 +87,10 @@ def plot_map(
         All else is drawn pale.
     """
     ax = alone(ax)
-    entitled(ax, "SPM map", "address")
+    add_title(ax, "SPM map", "address")
     ax.grid(visible=False)
     time_axis(ax, picture)
-    byte_axis(ax, picture.instance.machine.spm_bytes)
+    byte_axis(ax, picture.problem.machine.spm_bytes)
     boxes = strong = Boxes.of(picture)
     if marked is not None:
         _fill(ax, picture, boxes, _PALE)
@@ -105,20 +105,20 @@ def plot_map(
 
 def capacity_line(ax: Axes, picture: ScheduleView) -> None:
     """Draw the end of the scratchpad, until the end of the schedule."""
-    size = picture.instance.machine.spm_bytes
+    size = picture.problem.machine.spm_bytes
     ax.hlines(size, 0.0, seconds(picture), **_CAPACITY)
 
 
 def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
     """Draw a line between two banks, and write the name of each at its first address."""
-    machine, end = picture.instance.machine, seconds(picture)
-    border = np.cumsum((0, *machine.bank_pages)) * machine.page_bytes
+    machine, end = picture.problem.machine, seconds(picture)
+    boundary = np.cumsum((0, *machine.bank_pages)) * machine.page_bytes
     for number, name in enumerate(bank_names(machine)):
         if number:
-            ax.hlines(border[number], 0.0, end, color=LINE, linewidth=1.2)
+            ax.hlines(boundary[number], 0.0, end, color=LINE, linewidth=1.2)
         ax.text(
             0.995 * end,
-            float(border[number]),
+            float(boundary[number]),
             legible(f"bank {number}: {name}", _MOST_LETTERS),
             fontsize=6.5,
             ha="right",
@@ -165,7 +165,7 @@ def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> Non
 def _image(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
     """Color every pixel by the area that each kind has of it."""
     width, height = _PIXELS
-    end, size = seconds(picture), picture.instance.machine.spm_bytes
+    end, size = seconds(picture), picture.problem.machine.spm_bytes
     kinds, kind = np.unique(boxes.kind, return_inverse=True)
     share = coverage(
         (boxes.left / end * width, boxes.right / end * width),
@@ -203,7 +203,7 @@ def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
         ax.text(
             (boxes.left[row] + boxes.right[row]) / 2,
             (boxes.low[row] + boxes.high[row]) / 2,
-            legible(picture.instance.tensors[int(boxes.tensor[row])].name, int(room[row])),
+            legible(picture.problem.tensors[int(boxes.tensor[row])].name, int(room[row])),
             fontsize=6.5,
             color="white" if KINDS[boxes.kind[row]] in _DARK else "black",
             ha="center",

@@ -18,7 +18,7 @@ _PAD, _LINE = 6.0, 14.0
 
 def seconds(picture: ScheduleView) -> float:
     """Return when everything has ended."""
-    return picture.times.cycles / picture.instance.machine.clock_hz
+    return picture.times.cycles / picture.problem.machine.clock_hz
 
 
 def time_axis(ax: Axes, picture: ScheduleView) -> None:
@@ -37,7 +37,7 @@ def byte_axis(ax: Axes, most: float) -> None:
     ax.yaxis.set_major_formatter(EngFormatter(unit="B"))
 
 
-def entitled(ax: Axes, title: str, y_label: str) -> None:
+def add_title(ax: Axes, title: str, y_label: str) -> None:
     """Put the title at the left, where a legend has room beside it."""
     dress(ax)
     ax.set_ylabel(y_label, fontsize=TEXT)

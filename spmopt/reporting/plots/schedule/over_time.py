@@ -24,8 +24,8 @@ from spmopt.reporting.occupancy import fullest
 from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line, kind_legend
 from spmopt.reporting.plots.schedule.axes import (
+    add_title,
     byte_axis,
-    entitled,
     legend_above,
     seconds,
     time_axis,
@@ -41,9 +41,9 @@ _HEIGHT = 0.86
 _COMPUTE = "#4d4d4d"
 _NAMES = ("compute", "DMA in", "DMA out", "stall")
 _BANDS = ("#c9d8e8", "#e6dcc3")
-"""Of segments, in turn."""
+"""Of fused groups, in turn."""
 _PIECE, _LETTER = 0.04, 0.062
-"""Inches between lines of pieces at least, and of a letter."""
+"""Inches between lines of fusion tiles at least, and of a letter."""
 
 
 def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
@@ -53,10 +53,10 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     line has the most of every bin.
     """
     ax = alone(ax)
-    entitled(ax, "SPM occupancy", "bytes on chip")
+    add_title(ax, "SPM occupancy", "bytes on chip")
     time_axis(ax, picture)
-    byte_axis(ax, picture.instance.machine.spm_bytes)
-    times, clock = picture.times, picture.instance.machine.clock_hz
+    byte_axis(ax, picture.problem.machine.spm_bytes)
+    times, clock = picture.times, picture.problem.machine.clock_hz
     bounds = edges(times.cycles, times.start)
     held = means(bounds, times.start, times.start + times.duration, picture.occupied)
     _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
@@ -74,15 +74,15 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw lanes of the engine, of transfers in and out, and of stalls by their causes.
 
     The height within a lane is the share of the time at that place: events narrower than a bin of
-    time are averaged. Beside its name is the share of all the time. Of a schedule in pieces a lane
-    above has its segments, with a line at each piece.
+    time are averaged. Beside its name is the share of all the time. Of a fused schedule a lane
+    above has its fused groups, with a line at each fusion tile.
     """
     ax = alone(ax)
-    entitled(ax, "Engine and DMA channel", "")
+    add_title(ax, "Engine and DMA channel", "")
     ax.grid(visible=False)
     time_axis(ax, picture)
     bounds, lanes = _lanes(picture)
-    clock, width = picture.instance.machine.clock_hz, np.diff(bounds)
+    clock, width = picture.problem.machine.clock_hz, np.diff(bounds)
     labels = []
     for place, (name, part) in enumerate(zip(_NAMES, lanes, strict=True)):
         base = len(lanes) - 1 - place
@@ -91,11 +91,14 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
         colors = (_COMPUTE,) if name == "compute" else CAUSE_COLORS
         _stack(ax, bounds / clock, part * _HEIGHT, colors, base=base)
         labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")
-    if picture.segments:
-        _segments(ax, picture, len(lanes))
-        count = len(picture.segments)
+    if picture.fused_groups:
+        _fused_groups(ax, picture, len(lanes))
+        count = len(picture.fused_groups)
         labels.insert(
-            0, f"{count} segments,\ntheir pieces" if count > 1 else "1 segment,\nits pieces"
+            0,
+            f"{count} fused groups,\ntheir fusion tiles"
+            if count > 1
+            else "1 fused group,\nits fusion tiles",
         )
     ax.set_ylim(-0.1, len(labels))
     ax.set_yticks([len(labels) - 1 - k + _HEIGHT / 2 for k in range(len(labels))], labels)
@@ -107,22 +110,22 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _segments(ax: Axes, picture: ScheduleView, base: int) -> None:
-    """Draw segments as bands, with as much of a label as fits, and a line where a piece begins."""
-    clock, start = picture.instance.machine.clock_hz, picture.times.start
+def _fused_groups(ax: Axes, picture: ScheduleView, base: int) -> None:
+    """Draw groups as bands, with as much of a label as fits, and a line where a tile begins."""
+    clock, start = picture.problem.machine.clock_hz, picture.times.start
     inches = ax.get_window_extent().width / ax.figure.dpi / (ax.get_xlim()[1] or 1.0)
-    for number, segment in enumerate(picture.segments):
-        last = segment.end - 1
-        left = int(start[segment.begin]) / clock
+    for number, fused_group in enumerate(picture.fused_groups):
+        last = fused_group.end - 1
+        left = int(start[fused_group.begin]) / clock
         right = int(start[last] + picture.times.duration[last]) / clock
         color = _BANDS[number % len(_BANDS)]
         band = Rectangle((left, base), right - left, _HEIGHT, facecolor=color, linewidth=0)
         ax.add_patch(band)
         wide = (right - left) * inches
-        if len(segment.blocks) <= wide / _PIECE:
-            at = start[list(segment.blocks)] / clock
+        if len(fused_group.blocks) <= wide / _PIECE:
+            at = start[list(fused_group.blocks)] / clock
             ax.vlines(at, base, base + _HEIGHT, color="white", linewidth=0.4)
-        label = next((each for each in segment.labels if len(each) + 1 <= wide / _LETTER), "")
+        label = next((each for each in fused_group.labels if len(each) + 1 <= wide / _LETTER), "")
         if label:
             ax.text(
                 (left + right) / 2,
@@ -158,21 +161,22 @@ def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
     return bounds, [compute, *moved, before + after]
 
 
-def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
+def plot_dual(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw how much a little more scratchpad lowers the bound, summed up until each time.
 
-    It rises where the scratchpad is what holds the schedule back, by the prices that prove the
-    bound; the end is what so much more is worth in all. It is 1 MB, or less where that were more
-    than a tenth of the scratchpad.
+    It rises where the scratchpad is what holds the schedule back, by the shadow prices that prove
+    the bound; the end is what so much more is worth in all. It is 1 MB, or less where that were
+    more than a tenth of the scratchpad.
 
     Raises
     ------
     InputError
-        The result has no prices for its order of operations.
+        The result has no shadow prices for its order of operations.
     """
     if not picture.spaces:
         raise InputError(
-            f"{picture.instance.name}, {picture.result.scheduler}: has no prices of the scratchpad "
+            f"{picture.problem.name}, {picture.result.scheduler}: has no shadow prices of the "
+            "scratchpad "
             "for its order of operations; draw another picture"
         )
     ax = alone(ax)
@@ -183,7 +187,7 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
         rise = picture.per_megabyte(space) * (amount / MB)
         y = _rise(ax, picture, rise, unit, color=color, label=name)
         most = max(y, most)
-    entitled(
+    add_title(
         ax,
         f"SPM shadow price: {si(amount, 'B')} more lowers the bound by {', '.join(saved)}",
         "the bound falls so far",
@@ -204,16 +208,16 @@ def plot_gain(first: ScheduleView, second: ScheduleView, ax: Axes | None = None)
     Raises
     ------
     InputError
-        They are not of one instance, or not in the same times.
+        They are not of one problem, or not in the same times.
     """
     require_comparable(first, second)
     ax = alone(ax)
     place = np.argsort(second.view.timeline.order)[first.view.timeline.order]
     gained = first.times.duration - second.times.duration[place]
     one, other = names((first, second))
-    entitled(ax, f"Time that B ({other}) has gained on A ({one})", "gained")
+    add_title(ax, f"Time that B ({other}) has gained on A ({one})", "gained")
     ax.axhline(0.0, color=LINE, linewidth=0.8)
-    _rise(ax, first, gained / first.instance.machine.clock_hz, "s")
+    _rise(ax, first, gained / first.problem.machine.clock_hz, "s")
     return ax
 
 
@@ -228,7 +232,7 @@ def _rise(
 ) -> float:
     """Draw what the steps gain, summed up until the end of each; return the sum of all."""
     ended = picture.times.start + picture.times.duration
-    x = np.append(0.0, ended / picture.instance.machine.clock_hz)
+    x = np.append(0.0, ended / picture.problem.machine.clock_hz)
     y = np.append(0.0, np.cumsum(gained))
     ax.fill_between(x, y, color=color, alpha=0.25, linewidth=0)
     ax.plot(x, y, color=color, linewidth=1.4, label=label)

@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter
 from spmopt.analysis.steps import Reals, attainable
 from spmopt.core.machine import Machine
 from spmopt.reporting.palette import COLORS
-from spmopt.reporting.plots.schedule.axes import entitled, legend_above
+from spmopt.reporting.plots.schedule.axes import add_title, legend_above
 from spmopt.reporting.plots.style import LINE, MARKERS, TEXT, alone, legible
 from spmopt.reporting.roofline import roofline_record
 from spmopt.reporting.schedule_view import ScheduleView
@@ -31,9 +31,9 @@ def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     Layers without DRAM traffic have no intensity and are left out.
     """
     ax = alone(ax)
-    entitled(ax, "Layers under the roofline (area: time)", "attained FLOP/s")
+    add_title(ax, "Layers under the roofline (area: time)", "attained FLOP/s")
     ax.set_xlabel("operational intensity: FLOP per byte of DRAM traffic", fontsize=TEXT)
-    machine = picture.instance.machine
+    machine = picture.problem.machine
     record: Any = roofline_record(picture.analysis.by_layer())
     points = {
         name: np.array(values, float if name in ("intensity", "attained", "time_s") else object)

@@ -10,15 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.reporting.contrast import kept_more, require_comparable
-from spmopt.reporting.headings import spoken
+from spmopt.reporting.contrast import bytes_kept_more, require_comparable
+from spmopt.reporting.headings import speak
 from spmopt.reporting.plots.schedule.addresses import plot_map
 from spmopt.reporting.plots.schedule.axes import retitle, seconds
 from spmopt.reporting.plots.schedule.over_time import (
+    plot_dual,
     plot_gain,
     plot_lanes,
     plot_occupancy,
-    plot_price,
 )
 from spmopt.reporting.plots.schedule.roofline import plot_roofline
 from spmopt.reporting.plots.style import LINE, MOST_LETTERS, canvas, finish, legible, paragraph
@@ -32,7 +32,7 @@ _PANELS: dict[str, _Panel] = {
     "map": (plot_map, 3.4),
     "occupancy": (plot_occupancy, 2.6),
     "lanes": (plot_lanes, 2.4),
-    "price": (plot_price, 1.6),
+    "dual": (plot_dual, 1.6),
     "roofline": (plot_roofline, 4.8),
 }
 PICTURES = (*_PANELS, "all", "compare")
@@ -50,8 +50,9 @@ def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> Non
     Raises
     ------
     InputError
-        No such picture, as many schedules as it does not take, two that are not of one instance
-        or not in the same times, prices that are not there, or a file that cannot be written.
+        No such picture, as many schedules as it does not take, two that are not of one problem
+        or not in the same times, shadow prices that are not there, or a file that cannot be
+        written.
     """
     if name not in PICTURES:
         raise unknown("picture", name, PICTURES)
@@ -94,7 +95,7 @@ def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
     for place, ((one, other), above, below) in enumerate(
         zip(pairs, axes[:2], axes[2:4], strict=True)
     ):
-        plot_map(one, above, marked=kept_more(one, other))
+        plot_map(one, above, marked=bytes_kept_more(one, other))
         colored = f"full color: kept between two uses here, but not by {MARKS[1 - place]}"
         retitle(above, f"SPM map of {heads[place]}; {colored}")
         plot_lanes(one, below)
@@ -127,11 +128,14 @@ def _label_last(axes: Sequence[Axes]) -> None:
 
 
 def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
-    """Return panels of ``all``; of prices where every schedule has them, and not all are zero."""
-    names, prices = ["map", "occupancy", "lanes"], [picture.spaces for picture in pictures]
-    counted = any(space.counted.any() for each in prices for space in each.values())
-    priced = all(prices) and counted
-    return [*names, "price"] if priced else names
+    """Return panels of ``all``.
+
+    Of shadow prices where every schedule has them, and not all are zero.
+    """
+    names, duals = ["map", "occupancy", "lanes"], [picture.spaces for picture in pictures]
+    counted = any(space.counted.any() for each in duals for space in each.values())
+    priced = all(duals) and counted
+    return [*names, "dual"] if priced else names
 
 
 def _explain_lanes(ax: Axes, picture: ScheduleView) -> None:
@@ -142,7 +146,7 @@ def _explain_lanes(ax: Axes, picture: ScheduleView) -> None:
 
 def _heading(pictures: Sequence[ScheduleView]) -> str:
     """Say what is shown, by the figures that the page and the tables have too."""
-    name = legible(pictures[0].instance.name, 70)
+    name = legible(pictures[0].problem.name, 70)
     said = [
         f"{head}: {_headline(picture)}"
         for head, picture in zip(headings(pictures), pictures, strict=True)
@@ -167,13 +171,13 @@ def _headline(picture: ScheduleView) -> str:
     result = picture.result
     texts = {
         figure.key: figure.text.replace(" ", _TIED)
-        for figure in figures(picture.instance, result, picture.totals)
+        for figure in figures(picture.problem, result, picture.totals)
     }
-    goal = spoken(result.objective)
+    goal = speak(result.objective)
     drawn = ("replay",) if picture.times.timing == "replay" else ()
     others = (("makespan", "time"), *((name, name) for name in (*drawn, "traffic")))
     costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
     known = [f"{texts['objective']} (objective)"] if "objective" in texts else []
     gap = [] if result.gap is None else [f"gap to bound {texts['gap']}"]
-    gap += [f"over all covers {texts['cover_gap']}"] if "cover_gap" in texts else []
+    gap += [f"over the fusion space {texts['fusion_gap']}"] if "fusion_gap" in texts else []
     return ", ".join((*known, *costs, *gap))

@@ -7,21 +7,21 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from spmopt.reporting.ablation import page_record
 from spmopt.reporting.curves import Curves
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
 from spmopt.reporting.page.front import TrialCommands, front_page
-from spmopt.reporting.page.story import story_page
+from spmopt.reporting.page.story import ablation_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.search.front import Front, Limit
-from spmopt.reporting.story import page_record
 from tests import banks_by_hand
+from tests.ablations import in_full
 from tests.reporting.curves.rows import curves, relaxed, schedule
 from tests.reporting.samples import AWKWARD, awkward, picture
 from tests.reporting.schedule_view.small import result_of
 from tests.reporting.search.fronts import AREA, NUMBER, TIME, front, trial
-from tests.stories import in_full
 
 Record = Any
 LONG_REMARK = " ".join(["within the gap of another trial"] * 8)
@@ -40,38 +40,38 @@ def record(scheduler: str) -> Record:
 @cache
 def contrast() -> Record:
     """The differences of two."""
-    return contrast_record(picture("belady"), picture("page"))
+    return contrast_record(picture("belady"), picture("residency"))
 
 
 def html(name: str) -> str:
     """The page of this name; raises :class:`KeyError`."""
     makers: dict[str, Callable[[], str]] = {
-        "one": lambda: page("One schedule", [record("page")]),
-        "two": lambda: page("Two schedules", [record("belady"), record("page")], contrast()),
+        "one": lambda: page("One schedule", [record("residency")]),
+        "two": lambda: page("Two schedules", [record("belady"), record("residency")], contrast()),
         "awkward": _awkward,
         "banks": _banks,
-        "many": lambda: page("Many operations", [repeated(record("page"))]),
+        "many": lambda: page("Many operations", [repeated(record("residency"))]),
         "sweep": lambda: curves_page(sweep()),
         "search": _search,
-        "story": _story,
+        "ablation": _ablation,
         "far": lambda: front_page(far_front()),
         "close": lambda: curves_page(close_sweep()),
     }
     return makers[name]()
 
 
-def _story() -> str:
-    story = in_full()
-    return story_page(page_record(story.instance, story.decisions))
+def _ablation() -> str:
+    ablation = in_full()
+    return ablation_page(page_record(ablation.problem, ablation.decisions))
 
 
 def _awkward() -> str:
     found = awkward("page")
-    return page(found.instance.name, [schedule_record(found)])
+    return page(found.problem.name, [schedule_record(found)])
 
 
 def _banks() -> str:
-    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     return page("Two memories", [schedule_record(ScheduleView.of(stored))])
 
 
@@ -97,7 +97,7 @@ def close_sweep() -> Curves:
     """Curves that fall to an eighth, 4 % above the bound."""
     sizes = range(1, 9)
     return curves(
-        *(schedule("page", 1.0 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+        *(schedule("residency", 1.0 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
         *(schedule("lru", 1.04 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
     )
 
@@ -107,7 +107,7 @@ def sweep() -> Curves:
     sizes = range(1, 5)
     return curves(
         *(relaxed(1.1 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
-        *(schedule("page", 1.1 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+        *(schedule("residency", 1.1 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
         *(schedule(AWKWARD[1], 1.5 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
     )
 

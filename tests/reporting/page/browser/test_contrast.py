@@ -11,7 +11,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
-from spmopt.reporting.contrast import kept_more
+from spmopt.reporting.contrast import bytes_kept_more
 from spmopt.reporting.palette import KIND_COLORS
 from spmopt.reporting.plots.schedule import Boxes
 from spmopt.reporting.quantities import si
@@ -57,14 +57,14 @@ def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path
     screen.click("#contrast input[value='operations']")
     both = saved(screen, downloads, "#contrast .table", "operations.csv")
     clock = a["clock_hz"]
-    for name, side in (("time_a_s", "belady"), ("time_b_s", "page")):
+    for name, side in (("time_a_s", "belady"), ("time_b_s", "residency")):
         total = sum(float(row[name]) for row in both)
         assert total == pytest.approx(record(side)["cycles"] / clock)
 
 
 def test_what_only_one_keeps_is_marked(show: Show) -> None:
     """It is at first: what one keeps more is strong; the other's half of it stays pale."""
-    screen, (a, b) = show("two"), (picture("belady"), picture("page"))
+    screen, (a, b) = show("two"), (picture("belady"), picture("residency"))
     shot = "return document.querySelectorAll('.stage canvas')[arguments[0]].toDataURL()"
     places = [0, 2]
     before = [screen.run(shot, place) for place in places]
@@ -80,7 +80,7 @@ def test_what_only_one_keeps_is_marked(show: Show) -> None:
 
 def test_nothing_is_drawn_after_the_end_of_the_shorter(show: Show) -> None:
     screen = show("two")
-    longer, shorter = record("belady")["cycles"], record("page")["cycles"]
+    longer, shorter = record("belady")["cycles"], record("residency")["cycles"]
     end = shorter / longer
     assert end < 0.95
     screen.click("#contrast tbody button")
@@ -97,7 +97,7 @@ def test_nothing_is_drawn_after_the_end_of_the_shorter(show: Show) -> None:
 
 
 def test_the_curve_says_what_is_gained_in_each_step(show: Show) -> None:
-    screen, (a, b) = show("two"), (record("belady"), record("page"))
+    screen, (a, b) = show("two"), (record("belady"), record("residency"))
     gained, clock = contrast()["gained_cycles"], a["clock_hz"]
     label, steps = f"{LANES} of A", a["steps"]
     step = max(range(len(steps["name"])), key=lambda k: steps["cycles"][k])
@@ -124,7 +124,7 @@ def test_a_click_on_a_stall_leads_to_what_is_in_its_way(show: Show) -> None:
     middle = steps["start"][longest] + before / 2
     if after > before:
         middle = start + computes + after / 2
-    longer = max(a["cycles"], record("page")["cycles"])
+    longer = max(a["cycles"], record("residency")["cycles"])
     screen.press(f"{LANES} of A", middle / longer, screen.lane("stalls"))
     assert screen.text("#followed h3") == steps["name"][longest]
     rows = a["explained"]["steps"][str(longest)]
@@ -166,15 +166,15 @@ def seen(screen: Screen, css: str, place: int) -> Image:
 
 def require_marked(screen: Screen, place: int, one: ScheduleView, other: ScheduleView) -> None:
     """The largest rectangles on a map have their color just where they are kept more."""
-    more, every = Boxes.of(one, kept_more(one, other)), Boxes.of(one)
-    longest = max(a.times.cycles for a in (one, other)) / one.instance.machine.clock_hz
+    more, every = Boxes.of(one, bytes_kept_more(one, other)), Boxes.of(one)
+    longest = max(a.times.cycles for a in (one, other)) / one.problem.machine.clock_hz
     for boxes in (more, every):
         area = (boxes.right - boxes.left) * (boxes.high - boxes.low) * (boxes.tensor >= 0)
         for row in np.argsort(-area)[:8]:
             # Beside the middle, where a name may stand.
             x = boxes.left[row] + 0.97 * (boxes.right[row] - boxes.left[row])
             y = boxes.low[row] + 0.2 * (boxes.high[row] - boxes.low[row])
-            found = np.array(pixel(screen, place, x / longest, y / one.instance.machine.spm_bytes))
+            found = np.array(pixel(screen, place, x / longest, y / one.problem.machine.spm_bytes))
             strong = np.array(to_rgb(KIND_COLORS[boxes.kind[row]])) * 255
             here = (more.left <= x) & (x < more.right) & (more.low <= y) & (y < more.high)
             assert (abs(found - strong).max() < 12) == here.any()

@@ -59,8 +59,8 @@ def violations(screen: Screen) -> list[str]:
         ("sweep", "dark", PHONE["width"]),
         ("search", "light", PHONE["width"]),
         ("search", "dark", 1280),
-        ("story", "light", 1280),
-        ("story", "dark", PHONE["width"]),
+        ("ablation", "light", 1280),
+        ("ablation", "dark", PHONE["width"]),
     ],
 )
 def test_axe_finds_nothing(show: Show, name: str, theme: str, width: int) -> None:
@@ -94,7 +94,7 @@ def test_every_part_is_reached_by_keys_alone(show: Show) -> None:
 
 
 def test_keys_pan_zoom_and_follow(show: Show) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     canvas = screen.canvas(MAP)
     screen.run("arguments[0].focus()", canvas)
     canvas.send_keys("++")
@@ -135,19 +135,19 @@ def test_themes_change_the_page_and_its_pictures(show: Show) -> None:
 
 
 def test_names_are_text_whatever_they_are(show: Show) -> None:
-    screen, instance = show("awkward"), awkward("page").instance
+    screen, problem = show("awkward"), awkward("page").problem
     scripts = screen.run("return document.scripts.length")
-    assert screen.text("#title") == visible(instance.name)
-    assert screen.run("return document.title") == " ".join(visible(instance.name).split())
+    assert screen.text("#title") == visible(problem.name)
+    assert screen.run("return document.title") == " ".join(visible(problem.name).split())
     for number in range(len(AWKWARD)):
-        tensor = instance.tensors[number].name
+        tensor = problem.tensors[number].name
         screen.run("location.hash = ''")
         show("awkward", state=f"#tensor={number}")
         assert screen.text("#followed h3") == visible(tensor)
         screen.hover(MAP, 0.5, MAP_HEAD + 100)
     screen.click("#tables input[value='tensor']")
     heads = screen.texts("#tables tbody th")
-    assert heads[0] == visible(instance.tensors[0].name)
+    assert heads[0] == visible(problem.tensors[0].name)
     assert len(heads[4]) <= 80
     assert screen.run("return document.scripts.length") == scripts
     assert screen.all("script[src], img, iframe, object") == []

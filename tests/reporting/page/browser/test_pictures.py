@@ -35,7 +35,7 @@ def place_of(screen: Screen, found: Record, rect: int) -> tuple[float, float]:
 
 
 def test_hover_names_the_tensor_its_bytes_and_why_it_is_there(show: Show) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     rect = largest(found)
     tensor = found["residencies"]["tensor"][rect]
     said = screen.hover(MAP, *place_of(screen, found, rect))
@@ -48,7 +48,7 @@ def test_hover_names_the_tensor_its_bytes_and_why_it_is_there(show: Show) -> Non
 
 
 def test_a_click_follows_a_tensor_through_its_life(show: Show) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     rect = largest(found)
     tensor = found["residencies"]["tensor"][rect]
     screen.press(MAP, *place_of(screen, found, rect))
@@ -75,7 +75,7 @@ def test_a_click_follows_a_tensor_through_its_life(show: Show) -> None:
 
 
 def test_a_click_on_a_lane_shows_the_operation(show: Show) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     steps = found["steps"]
     step = max(range(len(steps["name"])), key=lambda k: steps["compute_cycles"][k])
     middle = steps["compute_start"][step] + steps["compute_cycles"][step] / 2
@@ -85,7 +85,7 @@ def test_a_click_on_a_lane_shows_the_operation(show: Show) -> None:
 
 @pytest.mark.parametrize("way", ["keys", "wheel", "button"])
 def test_zoom_keeps_both_pictures_in_step(show: Show, way: str) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     if way == "keys":
         screen.press(MAP, 0.99, MAP_HEAD + 4)
         screen.find("canvas:focus").send_keys("+++")
@@ -124,12 +124,12 @@ def require_in_step(screen: Screen, found: Record, view: tuple[float, float]) ->
         lane = screen.hover(LANES, part, screen.lane("compute")).split("\n")[0]
         assert lane == f"step {step}, {name}"
         above = screen.hover(MAP, part, MAP_HEAD + 2)
-        assert f"free in step {step}, {name}" in above or covers(found, above, step)
+        assert f"free in step {step}, {name}" in above or fusion_plans(found, above, step)
         seen += 1
     assert seen
 
 
-def covers(found: Record, said: str, step: int) -> bool:
+def fusion_plans(found: Record, said: str, step: int) -> bool:
     """Whether a rectangle that is named is there in a step."""
     rects, names = found["residencies"], found["tensors"]["name"]
     head = said.split("\n", maxsplit=1)[0]
@@ -141,7 +141,7 @@ def covers(found: Record, said: str, step: int) -> bool:
 
 
 def test_a_link_shows_the_same(show: Show) -> None:
-    found = record("page")
+    found = record("residency")
     low, high = found["cycles"] // 4, found["cycles"] // 2
     screen = show("one", state=f"#theme=dark&tensor=3&from={low}&to={high}")
     assert screen.text("#followed h3") == found["tensors"]["name"][3]

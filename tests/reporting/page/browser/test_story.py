@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from spmopt.reporting.story import page_record
+from spmopt.reporting.ablation import page_record
+from tests.ablations import in_full
 from tests.reporting.page.browser.conftest import Show
-from tests.stories import in_full
 
 WIDTHS = ((1440, 900), (900, 900), (390, 844))
 
@@ -18,7 +18,7 @@ WIDTHS = ((1440, 900), (900, 900), (390, 844))
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_is_wider_than_the_window(show: Show, size: tuple[int, int], theme: str) -> None:
     width, height = size
-    screen = show("story", state=f"#theme={theme}", width=width, height=height)
+    screen = show("ablation", state=f"#theme={theme}", width=width, height=height)
     assert screen.run("return document.documentElement.scrollWidth") == width
     if width == 1440:
         feet = "return ['fall', 'parts', 'roofs'].map((id) =>"
@@ -27,8 +27,8 @@ def test_nothing_is_wider_than_the_window(show: Show, size: tuple[int, int], the
 
 
 def test_bars_begin_at_0_or_above_as_the_box_says(show: Show) -> None:
-    screen = show("story", width=1440)
-    record: Any = page_record(in_full().instance, in_full().decisions)
+    screen = show("ablation", width=1440)
+    record: Any = page_record(in_full().problem, in_full().decisions)
     times = [each["time_s"] for each in record["decisions"]]
     fall = "const { chart, lines } = document.querySelector('#fall .plot').plot;"
     scale = f"{fall} return [chart.scales.y.min, chart.scales.y.max]"
@@ -41,7 +41,7 @@ def test_bars_begin_at_0_or_above_as_the_box_says(show: Show) -> None:
 
 
 def test_each_bar_says_all_of_it_to_keys(show: Show) -> None:
-    screen = show("story", width=1440)
+    screen = show("ablation", width=1440)
     chart = screen.find("#fall .plot")
     screen.run("arguments[0].focus()", chart)
     chart.send_keys(Keys.HOME + Keys.ARROW_RIGHT)
@@ -51,8 +51,8 @@ def test_each_bar_says_all_of_it_to_keys(show: Show) -> None:
 
 
 def test_each_schedule_has_its_points(show: Show) -> None:
-    screen = show("story", width=1440)
-    record: Any = page_record(in_full().instance, in_full().decisions)
+    screen = show("ablation", width=1440)
+    record: Any = page_record(in_full().problem, in_full().decisions)
     for place, roofline in enumerate(record["rooflines"]):
         screen.run(f"document.querySelectorAll('#schedules input')[{place}].click()")
         points = screen.run("return document.querySelector('#roofs .plot').plot.points.length")

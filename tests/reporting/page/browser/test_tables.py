@@ -32,7 +32,7 @@ def agree(rows: list[dict[str, str]], table: Record) -> None:
 
 @pytest.mark.parametrize("per", ["layer", "tensor", "operation", "cause"])
 def test_a_file_has_what_the_table_has(show: Show, downloads: Path, per: str) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     if per != "layer":
         screen.click(f"#tables input[value='{per}']")
     table = found["tables"][per]
@@ -41,7 +41,7 @@ def test_a_file_has_what_the_table_has(show: Show, downloads: Path, per: str) ->
 
 
 def test_rows_are_sorted_either_way_and_as_they_were(show: Show, downloads: Path) -> None:
-    screen, table = show("one"), record("page")["tables"]["layer"]
+    screen, table = show("one"), record("residency")["tables"]["layer"]
     names = [row[0] for row in table["rows"]]
     column = [each["name"] for each in table["columns"]].index("time_s")
     rows = f"{TABLES} tbody th"
@@ -61,7 +61,7 @@ def test_rows_are_sorted_either_way_and_as_they_were(show: Show, downloads: Path
 
 
 def test_search_leaves_the_rows_that_contain_the_words(show: Show, downloads: Path) -> None:
-    screen, table = show("one"), record("page")["tables"]["operation"]
+    screen, table = show("one"), record("residency")["tables"]["operation"]
     screen.click("#tables input[value='operation']")
     word = table["rows"][0][0][:6]
     texts = [at for at, column in enumerate(table["columns"]) if not column["numeric"]]
@@ -78,7 +78,7 @@ def test_search_leaves_the_rows_that_contain_the_words(show: Show, downloads: Pa
 
 
 def test_a_row_leads_to_the_picture(show: Show) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     screen.click("#tables input[value='tensor']")
     screen.click(f"{TABLES} tbody button", 2)
     assert screen.text("#followed h3") == found["tables"]["tensor"]["rows"][2][0]
@@ -91,7 +91,7 @@ def test_a_row_leads_to_the_picture(show: Show) -> None:
 
 
 def test_a_layer_is_brought_into_view_and_its_steps_are_marked(show: Show) -> None:
-    screen, found = show("one"), record("page")
+    screen, found = show("one"), record("residency")
     steps, table = found["steps"], found["tables"]["layer"]
     names = [column["name"] for column in table["columns"]]
     layer, which = (names.index(name) for name in ("name", "pass"))
@@ -115,9 +115,9 @@ def test_a_layer_is_brought_into_view_and_its_steps_are_marked(show: Show) -> No
 
 
 def test_the_headline_is_that_of_the_metrics(show: Show) -> None:
-    screen, result = show("one"), stored("page")
-    one = picture("page")
-    found = metrics(result.instance.machine, one.totals)
+    screen, result = show("one"), stored("residency")
+    one = picture("residency")
+    found = metrics(result.problem.machine, one.totals)
     assert result.result.gap is not None
     expected = {
         "makespan": si(found.time_s, "s"),
@@ -134,7 +134,7 @@ def test_the_headline_is_that_of_the_metrics(show: Show) -> None:
 
 
 def test_sums_of_the_tables_are_the_totals(show: Show, downloads: Path) -> None:
-    screen, totals = show("one"), picture("page").totals
+    screen, totals = show("one"), picture("residency").totals
     for per in ("layer", "operation"):
         screen.click(f"#tables input[value='{per}']")
         rows = saved(screen, downloads, TABLES, f"{per}.csv")

@@ -53,7 +53,7 @@ def written(results: Sequence[Path], page: Path) -> Figures:
 
     pictures, taken = timed(make)
     return {
-        "operations": len(stored[0].instance.operations),
+        "operations": len(stored[0].problem.operations),
         "rectangles": sum(picture.residencies.tensor.size for picture in pictures),
         "mb": page.stat().st_size / 1e6,
         "write_s": taken["wall_s"],

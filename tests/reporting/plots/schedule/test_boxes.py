@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.contrast import kept_more
+from spmopt.reporting.contrast import bytes_kept_more
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.occupancy import KINDS, SCRATCH
 from spmopt.reporting.plots.schedule import Boxes
@@ -23,13 +23,13 @@ Cell = tuple[int, int, int]
 
 def test_boxes_cover_what_is_occupied() -> None:
     for one in pictures(("steps",)):
-        boxes, clock = Boxes.of(one), one.instance.machine.clock_hz
+        boxes, clock = Boxes.of(one), one.problem.machine.clock_hz
         area = (boxes.high - boxes.low) * (boxes.right - boxes.left)
         by_kind = np.bincount(boxes.kind, area, len(KINDS))
         expected = (one.occupied * one.times.duration).sum(axis=1) / clock
         np.testing.assert_allclose(by_kind, expected, rtol=1e-9)
         assert (boxes.tensor[boxes.kind == KINDS.index(SCRATCH)] == -1).all()
-        assert boxes.high.max(initial=0) <= one.instance.machine.spm_bytes
+        assert boxes.high.max(initial=0) <= one.problem.machine.spm_bytes
 
 
 def by_gaps(one: ScheduleView, other: ScheduleView) -> set[Cell]:
@@ -49,7 +49,7 @@ def by_gaps(one: ScheduleView, other: ScheduleView) -> set[Cell]:
 
 def by_boxes(one: ScheduleView, boxes: Boxes) -> set[Cell]:
     """The same by what is drawn: each rectangle, looked up at its address and time."""
-    table, page, clock = one.residencies, one.view.page_bytes, one.instance.machine.clock_hz
+    table, page, clock = one.residencies, one.view.page_bytes, one.problem.machine.clock_hz
     middle = (one.times.start + one.times.duration / 2) / clock
     cells = set()
     for row in range(boxes.tensor.size):
@@ -78,10 +78,13 @@ def test_what_is_kept_more_is_what_the_differences_say() -> None:
     seen = 0
     for seed in range(SEEDS):
         features: Any = {"max_operations": 9, "max_tensors": 6}
-        instance, first = random_schedule(seed, **features)
+        problem, first = random_schedule(seed, **features)
         _, second = random_schedule(seed, free_order=True, **features)
-        one, other = (ScheduleView.of(result_of(instance, plan)) for plan in (first, second))
-        cells = by_boxes(one, Boxes.of(one, kept_more(one, other)))
+        one, other = (
+            ScheduleView.of(result_of(problem, residency_plan))
+            for residency_plan in (first, second)
+        )
+        cells = by_boxes(one, Boxes.of(one, bytes_kept_more(one, other)))
         assert cells == by_gaps(one, other)
         seen += len(cells)
     assert seen > 50
@@ -89,14 +92,16 @@ def test_what_is_kept_more_is_what_the_differences_say() -> None:
 
 def test_nothing_is_kept_more_than_by_itself() -> None:
     assert (
-        Boxes.of(picture("belady"), kept_more(picture("belady"), picture("belady"))).tensor.size
+        Boxes.of(
+            picture("belady"), bytes_kept_more(picture("belady"), picture("belady"))
+        ).tensor.size
         == 0
     )
 
 
 def test_an_optimizer_keeps_more_than_a_rule() -> None:
-    more = Boxes.of(picture("page"), kept_more(picture("page"), picture("belady")))
-    less = Boxes.of(picture("belady"), kept_more(picture("belady"), picture("page")))
+    more = Boxes.of(picture("residency"), bytes_kept_more(picture("residency"), picture("belady")))
+    less = Boxes.of(picture("belady"), bytes_kept_more(picture("belady"), picture("residency")))
 
     def area(boxes: Boxes) -> float:
         return float(((boxes.high - boxes.low) * (boxes.right - boxes.left)).sum())
@@ -104,7 +109,7 @@ def test_an_optimizer_keeps_more_than_a_rule() -> None:
     assert area(more) > area(less)
 
 
-def test_another_instance_is_refused() -> None:
-    instance, plan = random_schedule(0)
-    with pytest.raises(InputError, match="name two schedules of one instance"):
-        kept_more(picture("page"), ScheduleView.of(result_of(instance, plan)))
+def test_another_problem_is_refused() -> None:
+    problem, residency_plan = random_schedule(0)
+    with pytest.raises(InputError, match="name two schedules of one problem"):
+        bytes_kept_more(picture("residency"), ScheduleView.of(result_of(problem, residency_plan)))

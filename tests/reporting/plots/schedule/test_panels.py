@@ -18,18 +18,18 @@ from matplotlib.patches import StepPatch
 
 from spmopt.core.errors import InputError
 from spmopt.metrics import metrics
-from spmopt.reporting.contrast import kept_more
+from spmopt.reporting.contrast import bytes_kept_more
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule import (
     Boxes,
     addresses,
     over_time,
+    plot_dual,
     plot_gain,
     plot_lanes,
     plot_map,
     plot_occupancy,
-    plot_price,
     plot_roofline,
 )
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
@@ -72,11 +72,11 @@ def pixels(ax: Axes) -> Callable[[float, float], list[float]]:
     return at
 
 
-@pytest.mark.parametrize("panel", [plot_map, plot_occupancy, plot_lanes, plot_price])
+@pytest.mark.parametrize("panel", [plot_map, plot_occupancy, plot_lanes, plot_dual])
 def test_nothing_is_drawn_after_the_end(panel: Callable[[ScheduleView, Axes], Axes]) -> None:
     """On the longer time axis of another schedule."""
-    one = picture("page")
-    end = one.times.cycles / one.instance.machine.clock_hz
+    one = picture("residency")
+    end = one.times.cycles / one.problem.machine.clock_hz
     ax = Figure().subplots()
     ax.set_xlim(0.0, 1.2 * end)
     panel(one, ax)
@@ -94,7 +94,7 @@ def test_a_map_has_each_rectangle_where_it_lies(
 ) -> None:
     """As drawn: one by one, and as an image."""
     monkeypatch.setattr(addresses, "MOST_DRAWN", most)
-    one = picture("page", timing)
+    one = picture("residency", timing)
     boxes, ax = Boxes.of(one), plot_map(one)
     for text in ax.texts:
         text.set_visible(False)
@@ -109,8 +109,8 @@ def test_a_map_has_each_rectangle_where_it_lies(
 
 
 def test_marked_rectangles_are_strong_and_others_pale() -> None:
-    one, other = picture("page"), picture("belady")
-    more = kept_more(one, other)
+    one, other = picture("residency"), picture("belady")
+    more = bytes_kept_more(one, other)
     marked, ax = Boxes.of(one, more), plot_map(one, marked=more)
     for text in ax.texts:
         text.set_visible(False)
@@ -119,14 +119,14 @@ def test_marked_rectangles_are_strong_and_others_pale() -> None:
     x, y = (marked.left + marked.right)[row] / 2, (marked.low + marked.high)[row] / 2
     strong = np.array(to_rgba(KIND_COLORS[marked.kind[row]])[:3]) * 255
     np.testing.assert_allclose(at(x, y), strong, atol=4)
-    plain = plot_map(one, marked=kept_more(one, one))
+    plain = plot_map(one, marked=bytes_kept_more(one, one))
     pale = pixels(plain)(x, y)
     assert np.mean(pale) > np.mean(strong) + 40
 
 
 def test_occupancy_is_that_of_every_step() -> None:
-    one = picture("page")
-    ax, clock = plot_occupancy(one), one.instance.machine.clock_hz
+    one = picture("residency")
+    ax, clock = plot_occupancy(one), one.problem.machine.clock_hz
     for held, area in zip(one.occupied, by_kind(ax), strict=True):
         assert (area is not None) == held.any()
         if area is None:
@@ -134,13 +134,13 @@ def test_occupancy_is_that_of_every_step() -> None:
         edges, heights = area
         np.testing.assert_allclose(edges[:-1], np.unique(one.times.start) / clock)
         np.testing.assert_allclose(heights, held[one.times.duration > 0])
-    assert ax.get_ylim()[1] > one.instance.machine.spm_bytes
+    assert ax.get_ylim()[1] > one.problem.machine.spm_bytes
 
 
 def test_occupancy_in_bins_keeps_areas_and_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_time, "MOST_BINS", 7)
-    one = picture("page")
-    ax, clock = plot_occupancy(one), one.instance.machine.clock_hz
+    one = picture("residency")
+    ax, clock = plot_occupancy(one), one.problem.machine.clock_hz
     for held, area in zip(one.occupied, by_kind(ax), strict=True):
         if area is not None:
             edges, heights = area
@@ -161,9 +161,9 @@ def test_lanes_add_up_to_the_totals(
     monkeypatch: pytest.MonkeyPatch, timing: str, most: int
 ) -> None:
     monkeypatch.setattr(over_time, "MOST_BINS", most)
-    one = picture("page", timing)
+    one = picture("residency", timing)
     ax, times = plot_lanes(one), one.times
-    clock = one.instance.machine.clock_hz
+    clock = one.problem.machine.clock_hz
     found = stairs(ax)
     busy = dict.fromkeys(range(4), 0.0)
     for (base, _), (edges, heights) in found.items():
@@ -179,9 +179,9 @@ def test_lanes_add_up_to_the_totals(
 
 
 def test_lanes_say_how_busy_the_machine_is() -> None:
-    one = picture("page")
+    one = picture("residency")
     labels = [text.get_text() for text in plot_lanes(one).get_yticklabels()]
-    busy = metrics(one.instance.machine, one.totals)
+    busy = metrics(one.problem.machine, one.totals)
     assert labels[0] == f"compute\n{round(100 * busy.compute_busy, 1):g} %"
     assert labels[3] == f"stall\n{round(100 * (1 - busy.compute_busy), 1):g} %"
 
@@ -197,11 +197,11 @@ def test_lanes_say_how_busy_the_machine_is() -> None:
 def test_the_price_ends_at_what_a_little_more_saves(
     timing: str, spm: int, amount: int, words: str
 ) -> None:
-    one = picture("page", timing)
-    assert one.instance.machine.spm_bytes == 1024
+    one = picture("residency", timing)
+    assert one.problem.machine.spm_bytes == 1024
     worth: Any = schedule_record(one)["shadow_prices"]
-    larger = replace(one.instance, machine=replace(one.instance.machine, spm_bytes=spm))
-    ax = plot_price(replace(one, instance=larger))
+    larger = replace(one.problem, machine=replace(one.problem.machine, spm_bytes=spm))
+    ax = plot_dual(replace(one, problem=larger))
     (line,) = ax.get_lines()
     y = np.asarray(line.get_ydata(), float)
     assert y[-1] == pytest.approx(worth["per_mb"] * amount / 10**6, rel=0.01)
@@ -209,14 +209,14 @@ def test_the_price_ends_at_what_a_little_more_saves(
     assert (np.diff(y) >= 0).all()
 
 
-def test_without_prices_there_is_no_such_picture() -> None:
-    instance, plan = random_schedule(1)
-    with pytest.raises(InputError, match="has no prices of the scratchpad"):
-        plot_price(ScheduleView.of(result_of(instance, plan)))
+def test_without_duals_there_is_no_such_picture() -> None:
+    problem, residency_plan = random_schedule(1)
+    with pytest.raises(InputError, match="has no dual values of the scratchpad"):
+        plot_dual(ScheduleView.of(result_of(problem, residency_plan)))
 
 
 def test_the_roofline_has_the_layers_of_the_record() -> None:
-    one = picture("page")
+    one = picture("residency")
     roofline: Any = schedule_record(one)["roofline"]
     ax = plot_roofline(one)
     clouds = [c for c in ax.collections if isinstance(c, PathCollection)]
@@ -231,32 +231,32 @@ def test_the_roofline_has_the_layers_of_the_record() -> None:
     np.testing.assert_allclose(sorted(drawn.tolist()), sorted(expected))
     (roof,) = [line for line in ax.get_lines() if len(np.asarray(line.get_xdata())) == 3]
     assert np.asarray(roof.get_xdata())[1] == pytest.approx(roofline["roof"]["ridge"])
-    assert np.asarray(roof.get_ydata())[1] == pytest.approx(one.instance.machine.fastest)
+    assert np.asarray(roof.get_ydata())[1] == pytest.approx(one.problem.machine.fastest)
 
 
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_the_lead_ends_at_the_difference(timing: str) -> None:
-    first, second = picture("belady", timing), picture("page", timing)
+    first, second = picture("belady", timing), picture("residency", timing)
     ax = plot_gain(first, second)
     y = np.asarray(ax.get_lines()[-1].get_ydata(), float)
-    expected = (first.times.cycles - second.times.cycles) / first.instance.machine.clock_hz
+    expected = (first.times.cycles - second.times.cycles) / first.problem.machine.clock_hz
     assert y[-1] == pytest.approx(expected)
 
 
 def test_axes_that_are_given_are_drawn_into() -> None:
-    ax = plot_map(picture("page"))
-    assert plot_occupancy(picture("page"), ax) is ax
+    ax = plot_map(picture("residency"))
+    assert plot_occupancy(picture("residency"), ax) is ax
 
 
 def test_banks_are_named_and_parted_by_a_line() -> None:
-    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    stored = result_of(banks_by_hand.problem(), banks_by_hand.moving())
     ax = plot_map(ScheduleView.of(stored))
     names = {text.get_text().split(":")[0]: text.get_position()[1] for text in ax.texts}
     assert names["bank 0"] == 0
     assert names["bank 1"] == banks_by_hand.BANKS[0].spm_bytes
-    levels = [line[0][1] for lines in ax.collections for line in _segments(lines)]
+    levels = [line[0][1] for lines in ax.collections for line in _fused_groups(lines)]
     assert banks_by_hand.BANKS[0].spm_bytes in levels
 
 
-def _segments(drawn: Any) -> list[Any]:
+def _fused_groups(drawn: Any) -> list[Any]:
     return list(drawn.get_segments()) if isinstance(drawn, LineCollection) else []

@@ -22,22 +22,24 @@ from tests.verifier.random_plans import random_schedule
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
     path = tmp_path / "p.png"
-    chosen = [picture("belady"), picture("page")] if name == "compare" else [picture("page")]
+    chosen = (
+        [picture("belady"), picture("residency")] if name == "compare" else [picture("residency")]
+    )
     save_picture(name, chosen, path)
     height, width, _ = matplotlib.image.imread(path).shape
     assert width == 1200
     assert height > 250
 
 
-def test_prices_that_are_all_zero_have_no_panel(tmp_path: Path) -> None:
-    one, path = picture("page"), tmp_path / "p.png"
-    assert one.price is not None
-    assert one.prices is not None
-    assert one.price.any()
-    spm = replace(one.prices.spm, price=np.zeros_like(one.prices.spm.price))
-    unpriced = replace(one.prices, spm=spm)
+def test_duals_that_are_all_zero_have_no_panel(tmp_path: Path) -> None:
+    one, path = picture("residency"), tmp_path / "p.png"
+    assert one.dual is not None
+    assert one.duals is not None
+    assert one.dual.any()
+    spm = replace(one.duals.spm, dual=np.zeros_like(one.duals.spm.dual))
+    unpriced = replace(one.duals, spm=spm)
     heights = []
-    for each in (one, replace(one, prices=unpriced)):
+    for each in (one, replace(one, duals=unpriced)):
         save_picture("all", [each], path)
         heights.append(matplotlib.image.imread(path).shape[0])
     assert heights[1] < heights[0]
@@ -47,13 +49,13 @@ def test_prices_that_are_all_zero_have_no_panel(tmp_path: Path) -> None:
 def test_bytes_are_the_same_each_time(suffix: str, tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
     for path in paths:
-        save_picture("map", [picture("page")], path)
+        save_picture("map", [picture("residency")], path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_letters_come_along(tmp_path: Path) -> None:
     for suffix in ("svg", "pdf"):
-        save_picture("lanes", [picture("page")], tmp_path / f"p.{suffix}")
+        save_picture("lanes", [picture("residency")], tmp_path / f"p.{suffix}")
     assert b"/FontFile2" in (tmp_path / "p.pdf").read_bytes()
     svg = (tmp_path / "p.svg").read_text()
     assert "<text" not in svg
@@ -66,7 +68,7 @@ def test_names_are_text_whatever_they_are(suffix: str, tmp_path: Path) -> None:
         warnings.simplefilter("error")
         for name in ("all", "roofline"):
             path = tmp_path / f"{name}.{suffix}"
-            save_picture(name, [awkward("page")], path)
+            save_picture(name, [awkward("residency")], path)
             assert b"<script" not in path.read_bytes()
             if suffix == "png":
                 assert matplotlib.image.imread(path).shape[1] == 1200
@@ -87,7 +89,7 @@ def test_many_rectangles_become_an_image(
 ) -> None:
     monkeypatch.setattr(addresses, "MOST_DRAWN", 10)
     path = tmp_path / f"p.{suffix}"
-    save_picture("map", [picture("page")], path)
+    save_picture("map", [picture("residency")], path)
     assert (b"<image" if suffix == "svg" else b"/Subtype /Image") in path.read_bytes()
 
 
@@ -100,21 +102,21 @@ def test_two_schedules_share_the_time_axis(tmp_path: Path, monkeypatch: pytest.M
         return drawn(one)
 
     monkeypatch.setattr(Boxes, "of", watched)
-    save_picture("map", [picture("belady"), picture("page")], tmp_path / "p.png")
-    assert limits == [picture("belady").times.cycles, picture("page").times.cycles]
+    save_picture("map", [picture("belady"), picture("residency")], tmp_path / "p.png")
+    assert limits == [picture("belady").times.cycles, picture("residency").times.cycles]
 
 
 def test_refusals(tmp_path: Path) -> None:
-    one, path = picture("page"), tmp_path / "p.png"
-    instance, plan = random_schedule(0)
-    other = ScheduleView.of(result_of(instance, plan))
+    one, path = picture("residency"), tmp_path / "p.png"
+    problem, residency_plan = random_schedule(0)
+    other = ScheduleView.of(result_of(problem, residency_plan))
     for name, chosen, target, text in (
         ("maps", [one], path, "did you mean map?"),
         ("compare", [one], path, "picture compare: takes 2 schedules, not 1"),
         ("map", [], path, "takes 1 or 2 schedules, not 0"),
-        ("map", [one, other], path, "name two schedules of one instance"),
-        ("map", [one, picture("page", "replay")], path, "timing steps and replay"),
-        ("price", [other], path, "has no prices"),
+        ("map", [one, other], path, "name two schedules of one problem"),
+        ("map", [one, picture("residency", "replay")], path, "timing steps and replay"),
+        ("dual", [other], path, "has no dual values"),
         ("map", [one], tmp_path / "p.gif", r"p.gif: not a picture format.*\.png, \.svg, \.pdf"),
         ("map", [one], tmp_path / "none" / "p.png", "cannot be written"),
     ):
@@ -125,7 +127,7 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_two_maps_say_what_their_full_color_means(tmp_path: Path) -> None:
     path = tmp_path / "p.svg"
-    save_picture("compare", [picture("belady"), picture("page")], path)
+    save_picture("compare", [picture("belady"), picture("residency")], path)
     text = path.read_text(encoding="utf-8")
     for place, other in (("A: belady", "B"), ("B: page", "A")):
         said = f"full color: kept between two uses here, but not by {other}"

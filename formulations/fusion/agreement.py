@@ -1,0 +1,325 @@
+"""Dual values of bytes carried across boundaries, so that neighbors agree on them.
+
+At a boundary the fused group before may leave, and that after may find, a full scratchpad of
+whatever they like. A byte on chip there costs the one its dual value and earns it for the other; so
+does, the other way round, a byte that is newer than DRAM. In a schedule both have the same bytes,
+and their payments cancel: the cheapest path at any dual values is a bound over the fusion space.
+The best dual values are found by cutting planes: each solution of a fused group's program says how
+much that fused group costs at other dual values at most, and a linear program over these where dual
+values are best, within a box round the best known (:mod:`formulations.fusion.planes`); there the
+cheapest path is searched anew.
+
+At other dual values the duals of a fused group's program bound it still, so that few programs are
+solved again, and these from their last basis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
+from formulations.fusion.fused_group import FusedGroupValue
+from formulations.fusion.paths import VALUE_S, FusedGroupArcs
+from formulations.fusion.planes import Planes
+from formulations.fusion.rows import NamedRows
+from formulations.fusion.sparse import SparseArcs
+from formulations.solver.program import Floats
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.table import Ints
+
+_SOLVERS = 600_000
+"""Entries of programs that are kept with their last basis: each takes half a kilobyte."""
+_ROUNDS = 4
+"""Paths searched at new dual values before the next ones are asked for."""
+_RADIUS, _WIDE = 0.05, 1.0
+"""Box round the best dual values, at first and at most, in dual values of a byte."""
+_SAME = 5e-6
+"""Of the bound: the slack of a fused group's value before it is solved again."""
+_TABLE_S = 2e-8
+"""Seconds that an arc takes to value at dual values, and to be looked at by a path."""
+_NAMED_S = 6e-4
+"""Seconds that the dual values of a fused group take to name in a proof."""
+_CLOSE = 1e-4
+"""Relative gain below which prices are good enough."""
+
+_Proof = tuple[float, NamedRows, Floats]
+"""Lower bound on the cost of a fused group, and the duals that prove it."""
+
+
+class Agreement:
+    """Raises the bound over the fusion space by dual values at boundaries.
+
+    Attributes
+    ----------
+    best
+        The bound at ``center``, the best dual values so far.
+    exact
+        Whether all fused groups of the cheapest fusion plan at these dual values are solved there.
+    fusion_plan
+        The cheapest fusion plan at these dual values.
+    solved
+        How many programs were solved.
+    """
+
+    def __init__(self, arcs: FusedGroupArcs, *, fine: bool = False) -> None:
+        self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
+        self._costs, (into, out) = arcs.byte_costs, arcs.crossing()
+        self.duals = BoundaryDuals(self.listed)
+        plain, always = zip(
+            *(arcs.alone(micro_batches) for micro_batches in self.listed.micro_batches), strict=True
+        )
+        self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)))
+        self._free = self.sparse.of(arcs.value)
+        crossing = self._costs[0] * into + self._costs[1] * out
+        self._crossing = crossing[self.sparse.end, self.sparse.begin]
+        self._crossing += self.sparse.of(np.stack(always, axis=1))
+        self._fused_groups: dict[FusedGroup, PricedFusedGroup] = {}
+        self._kept = 0
+        self._last: dict[FusedGroup, Floats] = {}
+        self._most: dict[FusedGroup, list[tuple[float, Ints, Floats]]] = {}
+        self._now: Floats = np.empty(0)
+        self._duals, self._proofs = _Duals(), list[_Proof]()
+        self._paid: list[tuple[Floats, tuple[Floats, Floats]]] = []
+        self.planes = Planes(self.listed, self.duals.count, max(self._costs) or 1.0)
+        self.center: Floats = np.zeros(self.duals.count)
+        self.best, self.exact = -np.inf, False
+        self.fusion_plan: FusionPlan = ()
+        self.solved = 0
+
+    def improve(
+        self, stop: Callable[[], bool], tell: Callable[[float], None] = lambda _: None
+    ) -> None:
+        """Look for better dual values until they are good enough; ``tell`` of each bound."""
+        for best in self.steps():
+            tell(best)
+            if stop():
+                break
+
+    def steps(self) -> Iterator[float]:
+        """Yield the bound at the best dual values, after each search of better ones."""
+        radius = _RADIUS
+        self._look(self.center)
+        yield self.best
+        while True:
+            expected, duals = self.planes.best(self.center, radius)
+            self.arcs.work.seconds += self.planes.work_s
+            gain, before = expected - self.best, self.best
+            if gain < _CLOSE * abs(self.best):
+                if self.exact and radius >= _WIDE:
+                    return
+                radius = min(4 * radius, _WIDE) if self.exact else radius
+                self._look(self.center)
+            else:
+                self._try(duals, gain)
+                if self.best > before:
+                    radius = min(1.5 * radius, _WIDE)
+                else:
+                    radius *= 0.7
+                    self._look(self.center)
+            yield self.best
+
+    def _look(self, duals: Floats) -> None:
+        """Solve the programs of the cheapest path at some duals; take these if they are best."""
+        value, fusion_plan = self._path(duals)
+        new = self._open(fusion_plan, duals)
+        for fused_group in new:
+            self._solve(fused_group, duals)
+        if new:
+            value, fusion_plan = self._path(duals)
+        if value >= self.best:
+            self.best, self.center, self.fusion_plan = value, duals, fusion_plan
+            self.exact = not self._open(fusion_plan, duals)
+
+    def _try(self, duals: Floats, gain: float) -> None:
+        """Search the cheapest path at new dual values, as long as it may be a better bound."""
+        for _ in range(_ROUNDS):
+            _, fusion_plan = self._path(duals)
+            new = self._open(fusion_plan, duals)
+            if not new:
+                break
+            for fused_group in new:
+                self._solve(fused_group, duals)
+            if self._table(duals)[self._at(fusion_plan)].sum() < self.best + 0.1 * gain:
+                return
+        self._look(duals)
+
+    def _open(self, fusion_plan: FusionPlan, duals: Floats) -> list[FusedGroup]:
+        """Return the fused groups whose program is not solved at these dual values."""
+        return [each for each in fusion_plan if not self._known(each, duals)]
+
+    def _known(self, fused_group: FusedGroup, duals: Floats) -> bool:
+        """Return whether the value of a fused group at dual values is tight enough."""
+        last = self._last.get(fused_group)
+        if last is None:
+            return False
+        if last is duals or np.array_equal(last, duals):
+            return True
+        most = min(
+            plain + float((change * duals[number]).sum())
+            for plain, number, change in self._most[fused_group]
+        )
+        return most - float(self._now[self._at([fused_group])[0]]) < _SAME * abs(self.best)
+
+    def _path(self, duals: Floats) -> tuple[float, FusionPlan]:
+        return self.sparse.shortest(self._table(duals), self.listed.fused_group)
+
+    def _table(self, duals: Floats) -> Floats:
+        """Return (a,) the known lower bounds on fused groups at dual values."""
+        value = self._beside(self._free, duals)
+        self._duals.raise_to(value, duals)
+        self.arcs.work.seconds += _TABLE_S * value.size
+        self._now = value
+        return value
+
+    def _beside(self, free: Floats, duals: Floats) -> Floats:
+        """Return (a,) lower bounds on fused groups at duals, from those without duals."""
+        if not duals.size:
+            return free.copy()
+        alone, crossing = self._earn(duals)
+        value: Floats = np.maximum(free + alone, crossing)
+        return value
+
+    def _earn(self, duals: Floats) -> tuple[Floats, Floats]:
+        """Return (a,) the payments of fused groups at their ends, and costs by bytes that cross."""
+        for known, found in self._paid:
+            if known is duals:
+                return found
+        both = [self.duals.least(duals, costs) for costs in ((0.0, 0.0), self._costs)]
+        alone, crossing = (each[self.sparse.begin, self.sparse.end] for each in both)
+        found = alone, crossing + self._crossing
+        self._paid = [*self._paid[-1:], (duals, found)]
+        return found
+
+    def _at(self, fused_groups: Iterable[FusedGroup]) -> Ints:
+        """Return which ones fused groups are."""
+        places = zip(*(self.arcs.place(each) for each in fused_groups), strict=True)
+        at = tuple(np.array(each) for each in places)
+        return self.sparse.index(np.ravel_multi_index(at, self.arcs.value.shape))
+
+    def _solve(self, fused_group: FusedGroup, duals: Floats) -> None:
+        """Solve a program; note its duals, and an upper bound on its cost at other dual values."""
+        known = self._fused_groups.pop(fused_group, None)
+        if known is None:
+            known = PricedFusedGroup(self.listed, fused_group, self.duals, fine=self.fine)
+        else:
+            self._kept -= known.size
+        self._fused_groups[fused_group] = known
+        self._kept += known.size
+        while self._kept > _SOLVERS:
+            old = next(iter(self._fused_groups))
+            self._kept -= self._fused_groups.pop(old).size
+        known.solve(duals)
+        self.arcs.work.seconds += known.work_s
+        self.solved += 1
+        self._last[fused_group] = duals
+        change = known.sign * known.amount
+        if np.isfinite(known.value):
+            self._duals.add(int(self._at([fused_group])[0]), known, duals)
+            self._proofs.append((known.value, known.program.named, known.row_dual))
+            plain = known.value - float((change * duals[known.number]).sum())
+            self.planes.add(fused_group, plain, known.number, change)
+            self._most.setdefault(fused_group, []).append((plain, known.number, change))
+        else:
+            self._most.setdefault(fused_group, []).append((np.inf, known.number, change))
+            self._free[self._at([fused_group])] = np.inf
+
+    def certificate(self, least: float = np.inf) -> FusionCertificate:
+        """Return the duals, as integers, of boundaries and of the other rows that the bound needs.
+
+        As :meth:`~.paths.FusedGroupArcs.certificate`: the fused groups still met where the search
+        begins anew, until it is at ``least``. No program is solved.
+        """
+        arcs, sparse = self.arcs, self.sparse
+        earned, _ = self._earn(self.center)
+        free, known = arcs.cheap_values(), self._duals.at(self.center)
+        arcs.work.seconds += VALUE_S * free.size
+        plain, agreed, runs = (dict[FusedGroup, FusedGroupValue]() for _ in range(3))
+        best: dict[int, float] = {}
+        value = self._beside(sparse.of(free), self.center)
+        while True:
+            length, fusion_plan = sparse.shortest(value, self.listed.fused_group)
+            arcs.work.seconds += _TABLE_S * value.size
+            where = dict(zip(fusion_plan, self._at(fusion_plan).tolist(), strict=True))
+            open_arcs = [e for e in fusion_plan if e not in plain and e not in agreed]
+            # Runs may prove more of a fused group than its own program does.
+            inside = arcs.runs.inside(fusion_plan, whole=True)
+            more = {e: arcs.runs.solved[e] for e in inside if e in arcs.runs.solved}
+            more = {each: found for each, found in more.items() if each not in runs}
+            known_arcs = [e for e in open_arcs if e in arcs.solved or where[e] in known]
+            if length >= least or not (more or known_arcs):
+                break
+            for each in () if more else known_arcs:
+                place = where[each]
+                which, proved = known.get(place, (0, -np.inf))
+                found = arcs.solved.get(each)
+                alone = -np.inf if found is None else found.value + earned[place]
+                if found is not None and alone >= proved:
+                    plain[each] = found
+                else:
+                    worth, named, dual = self._proofs[which]
+                    agreed[each] = FusedGroupValue(
+                        value=worth, moved_bytes=0.0, duals=named.duals(dual)
+                    )
+                best[place] = max(float(alone), proved)
+            if more:
+                runs |= more
+                arcs.raise_by(free, {each.micro_batches for each in more}, runs)
+                value = self._beside(sparse.of(free), self.center)
+            places = list(best)
+            value[places] = np.maximum(value[places], list(best.values()))
+        arcs.work.seconds += _NAMED_S * len(best)
+        carried = self.duals.with_name(self.center)
+        return arcs.state(plain, runs, carried, agreed, fine=self.fine)
+
+
+class _Duals:
+    """Bounds of fused groups at any duals: ``value + sum(most * min(0, rest + sign * dual))``."""
+
+    def __init__(self) -> None:
+        self.place: Ints = np.empty(0, np.int64)
+        self.value: Floats = np.empty(0)
+        self.owner: Ints = np.empty(0, np.int64)
+        self.number: Ints = np.empty(0, np.int64)
+        self.sign, self.rest, self.most = np.empty((3, 0))
+        self._new: list[tuple[int, float, Ints, Floats, Floats, Floats]] = []
+
+    def add(self, place: int, found: PricedFusedGroup, duals: Floats) -> None:
+        """Add the duals that a program was solved with."""
+        value = found.value - float((np.minimum(0.0, found.rest) * found.most).sum())
+        rest = found.rest - found.sign * duals[found.number]
+        self._new.append((place, value, found.number, found.sign, rest, found.most))
+
+    def _gather(self) -> None:
+        if not self._new:
+            return
+        place, value, *parts = zip(*self._new, strict=True)
+        count = self.place.size
+        owner = np.repeat(np.arange(len(place)) + count, [each.size for each in parts[0]])
+        self.place = np.concatenate((self.place, place))
+        self.value = np.concatenate((self.value, value))
+        self.owner = np.concatenate((self.owner, owner))
+        self.number, self.sign, self.rest, self.most = (
+            np.concatenate((old, *new))
+            for old, new in zip((self.number, self.sign, self.rest, self.most), parts, strict=True)
+        )
+        self._new.clear()
+
+    def _values(self, duals: Floats) -> Floats:
+        self._gather()
+        paid = np.minimum(0.0, self.rest + self.sign * duals[self.number]) * self.most
+        values: Floats = self.value + np.bincount(self.owner, paid, self.place.size)
+        return values
+
+    def raise_to(self, table: Floats, duals: Floats) -> None:
+        """Raise values of fused groups to the bounds of their duals."""
+        values = self._values(duals)
+        np.maximum.at(table, self.place, values)
+
+    def at(self, duals: Floats) -> dict[int, tuple[int, float]]:
+        """Return, by place, the best duals of each fused group, and their bounds."""
+        values = self._values(duals)
+        order = np.argsort(values, kind="stable").tolist()
+        return {int(self.place[which]): (which, float(values[which])) for which in order}

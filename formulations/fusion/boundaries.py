@@ -1,0 +1,399 @@
+"""Bytes that a group finds on chip, and leaves there: rows at its two ends, and between its tiles.
+
+Tensors are carried across boundaries in groups (:attr:`~.listed.Listed.groups`). Bytes that a
+fusion tile finds were loaded by an earlier one (*ahead*), or have been there since the fused group
+began (*here*); bytes that it leaves newer than DRAM are stored by a later one (*behind*), or stay
+until the fused group ends (*stays*). Unused bytes stay on chip *through* the fused group, or is
+loaded for *later*. All that takes room in other fusion tiles' steps than those of its own: a byte
+of fusion tile k that was here all k - 1 before it, one that stays all after it, one ahead from its
+load on, one behind until its store.
+
+Stores of bytes that are counted as staying, or through, take no room of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from formulations.fusion.rows import FusedGroupRows
+from formulations.fusion.steps import Amounts, UseTable
+from formulations.fusion.tileable import READ, REST
+from formulations.solver.program import Floats
+from spmopt.core.table import Bools, Ints
+
+Columns = tuple[Ints, Ints, Ints]
+"""Groups of columns, by number, their classes, and the columns."""
+UPPER = (-np.inf, 0.0)
+
+
+class Boundaries:
+    """Rows at the ends of a group's program: first :meth:`cut` and :meth:`whole`, then close."""
+
+    def __init__(self, program: FusedGroupRows) -> None:
+        self.program = program
+        listed, fused_group = program.listed, program.fused_group
+        inside = (fused_group.begin > 0, fused_group.end < listed.count)
+        self.held = tuple(program.held if each else 0.0 for each in inside)
+        self.crossing: tuple[dict[int, float], dict[int, float]] = ({}, {})
+        if program.carried:
+            self.crossing = listed.crossing[fused_group.begin], listed.crossing[fused_group.end]
+        self.groups = sorted({*self.crossing[0], *self.crossing[1], REST})
+        self.number = {group: place for place, group in enumerate(self.groups)}
+        count = len(self.groups)
+        self.sizes = np.zeros((2, count))
+        self.touched, self.written, self.ending = np.zeros((3, count), bool)
+        self.last_read = 0.0
+        self._found, self._newer, self._last = ([_nothing()] for _ in range(3))
+        self._whole_found, self._whole_rest, self._whole_left = ([_nothing()] for _ in range(3))
+        self.carried: list[tuple[int, int, bool, int]] = []
+        self._most: list[float] = []
+        self._caps: list[Ints] = []
+
+    def cut(self, uses: UseTable, number: int, begins: Ints, last: Ints, newer: Ints) -> None:
+        """Add, for tensors that are cut, the bytes that a class finds, and those at its end.
+
+        Parameters
+        ----------
+        last
+            (t,) resident bytes in the last step, where needed afterwards.
+        newer
+            (t,) the part of it newer than DRAM.
+        """
+        of = self._of(uses)
+        if number == 0:
+            self._count(uses, of)
+            size = uses.size[:, 0] + self._beside(uses)
+            np.add.at(self.sizes[0], of, np.where(uses.begins, size, 0.0))
+            np.add.at(self.sizes[1], of, np.where(uses.ends, size, 0.0))
+            self._add_beside(uses, of)
+        for kept, columns in (
+            (self._found, begins),
+            (self._last, last),
+            (self._newer, newer),
+        ):
+            some = columns >= 0
+            kept.append((of[some], np.full(some.sum(), number), columns[some]))
+
+    def _beside(self, uses: UseTable) -> Floats:
+        """Return (t,) bytes that are not followed."""
+        beside = self.program.listed.beside
+        return np.array([float(sum(beside[t] for t in each)) for each in uses.owners])
+
+    def _add_beside(self, uses: UseTable, of: Ints) -> None:
+        """Add bytes that are not followed: bytes read of them are found, bytes written are left.
+
+        Those that are needed afterwards may be on chip then.
+        """
+        program, beside = self.program, self._beside(uses)
+        writes = uses.ends & uses.writes.any(axis=1)
+        for kept, where, least in (
+            (self._found, uses.begins, beside),
+            (self._last, uses.ends, 0.0),
+            (self._newer, writes, beside),
+        ):
+            some = where & (beside > 0)
+            columns = program.columns(some, beside, least)
+            kept.append((of[some], np.zeros(some.sum(), np.int64), columns[some]))
+
+    def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
+        """Add, for tensors that all fusion tiles share, the bytes before and after all."""
+        of = self._of(uses)
+        self._count(uses, of)
+        beside = self._beside(uses)
+        for kept, columns in (
+            (self._whole_found, begins),
+            (self._whole_rest, rest),
+            (self._whole_rest, self.program.columns(uses.ends & (beside > 0), beside)),
+            (self._whole_left, left),
+        ):
+            some = columns >= 0
+            kept.append((of[some], np.zeros(some.sum(), np.int64), columns[some]))
+
+    def _of(self, uses: UseTable) -> Ints:
+        """Return (t,) the numbers of groups of tensors, and note how these are used."""
+        groups = [self.program.group(tensor) for tensor in uses.tensors]
+        # A group that crosses neither end is never carried across a boundary.
+        of = np.array([self.number.get(group, self.number[REST]) for group in groups], np.int64)
+        self.touched[of] = True
+        self.written[of] |= uses.writes.any(axis=1)
+        self.ending[of] |= uses.ends
+        return of
+
+    def _count(self, uses: UseTable, of: Ints) -> None:
+        """Count bytes never written that are carried on after a use, not only through."""
+        reads = np.isin(of, [self.number.get(READ, -1)])
+        size = uses.size[:, 0] + self._beside(uses)
+        self.last_read += float(size[reads & uses.ends].sum())
+
+    def close(self) -> None:
+        """Add the rows."""
+        program, counts = self.program, self.program.counts
+        micro_batches, count = program.micro_batches, len(self.groups)
+        self.of_fusion_tile = np.repeat(np.arange(len(counts)), counts)
+        self.early = np.array([number > 0 or n > 1 for number, n in enumerate(counts)], bool)
+        self.late = self.early[::-1] if len(counts) > 1 else self.early
+        enters, leaves = (
+            np.array([group in each for group in self.groups], bool) for each in self.crossing
+        )
+        lives = enters & ~self.touched | self.ending
+        through = leaves & np.where(self.groups == np.array(READ), enters, enters & ~self.touched)
+        most = np.array([self.crossing[1].get(group, 0.0) for group in self.groups])
+        read = self.number.get(READ)
+        if read is not None:
+            most[read] -= self.last_read
+        self.through = self.program.columns(through & bool(min(self.held)), most)
+        # Stripes are uneven: a fusion tile of one may be any share of its tensor, so that what
+        # they find is known of all together, and takes no room.
+        self.even = micro_batches <= program.listed.tileable.batch
+        shape = count, micro_batches if self.even else 1
+        share = 1 / shape[1]
+        self.of_fusion_tile = self.of_fusion_tile[: shape[1]]
+        here = np.broadcast_to(self.sizes[0][:, None] * bool(self.held[0]) * share, shape)
+        stays = np.broadcast_to(self.sizes[1][:, None] * bool(self.held[1]) * share, shape)
+        self.here, self.stays = (program.columns(each > 0, each) for each in (here, stays))
+        self._arrives(enters)
+        self._leaves(leaves, enters & lives & ~self.written)
+        if self.even:
+            self._room()
+
+    def _arrives(self, enters: Bools) -> None:
+        """Rows of bytes that fusion tiles find, and of bytes at the begin of the fused group."""
+        program, builder = self.program, self.program.builder
+        found, whole = _join(self._found), _join(self._whole_found)
+        shape = len(self.groups), len(program.counts)
+        some = np.zeros(shape, bool)
+        some[found[0], found[1]] = True
+        again = program.columns(some & self.early, np.inf)
+        rows = self._rows("found", some)
+        builder.add(rows[found[0], found[1]], found[2], 1.0)
+        builder.add(rows[:, self.of_fusion_tile], self.here, -1.0)
+        builder.add(rows, again, -1.0)
+        self.ahead = self._move("ahead", self.late, again, program.into)
+        there = enters | (self.here >= 0).any(axis=1)
+        there[whole[0]] = True
+        into = program.columns(there & bool(self.held[0]), self._most_carried(0))
+        rows = self._rows("in", there)
+        builder.add(rows[whole[0]], whole[2], 1.0)
+        builder.add(rows[:, None], self.here, 1.0)
+        builder.add(rows, self.through, 1.0)
+        builder.add(rows, into, -1.0)
+        self._cap("held", into, self.held[0])
+        some = enters & self._single & bool(self.held[0])
+        self.owed = program.columns(some, self._most_carried(0))
+        rows = self._rows("dirty in", self.owed >= 0)
+        builder.add(rows, self.owed, 1.0)
+        builder.add(rows, into, -1.0)
+        self._hand(0, into, self.owed)
+
+    def _leaves(self, leaves: Bools, owes: Bools) -> None:
+        """Rows of bytes that fusion tiles leave, and of bytes at the end of the fused group."""
+        program, builder = self.program, self.program.builder
+        newer, last = _join(self._newer), _join(self._last)
+        shape = len(self.groups), len(program.counts)
+        ends = bool(self.held[1])
+        some = np.zeros(shape, bool)
+        some[newer[0], newer[1]] = True
+        behind = program.columns(some & self.late, np.inf)
+        kept = program.columns(some & self.late & ends, np.inf)
+        dirty = program.columns(some & ends, np.inf)
+        rows = self._rows("newer", some)
+        builder.add(rows[newer[0], newer[1]], newer[2], 1.0)
+        for column in (behind, kept, dirty):
+            builder.add(rows, column, -1.0)
+        staying: Bools = np.any(self.stays >= 0, axis=1)
+        rows = self._rows("stays", np.broadcast_to(staying[:, None], shape))
+        builder.add(rows[:, self.of_fusion_tile], self.stays, 1.0)
+        builder.add(rows[last[0], last[1]], last[2], -1.0)
+        rows = self._rows("kept", some & ends)
+        builder.add(rows, kept, 1.0)
+        builder.add(rows, dirty, 1.0)
+        builder.add(rows[:, self.of_fusion_tile], self.stays, -1.0)
+        self.behind = self._move("behind", self.early, behind, program.out)
+        owes = owes & (self.owed >= 0)
+        stored, old = program.columns(owes, np.inf), program.columns(owes & leaves & ends, np.inf)
+        rows = self._rows("owed", owes)
+        builder.add(rows, self.owed, 1.0)
+        builder.add(rows, stored, -1.0)
+        builder.add(rows, old, -1.0)
+        rows, rest = self._rows("old", old >= 0), _join(self._whole_rest)
+        builder.add(rows, old, 1.0)
+        builder.add(rows[rest[0]], rest[2], -1.0)
+        builder.add(rows[:, None], self.stays, -1.0)
+        builder.add(rows, self.through, -1.0)
+        both = np.concatenate((kept, stored[:, None]), axis=1)
+        self._move("stored", np.ones_like(self.early), both, program.out)
+        self._out(leaves, dirty, old)
+
+    def _out(self, leaves: Bools, dirty: Ints, old: Ints) -> None:
+        """Rows of all that is carried across the end of the fused group."""
+        program, builder, ends = self.program, self.program.builder, bool(self.held[1])
+        rest, left = _join(self._whole_rest), _join(self._whole_left)
+        some = (dirty >= 0).any(axis=1) | (old >= 0)
+        some[left[0]] = True
+        leaves = leaves & ends
+        out = program.columns((leaves | some) & ends, self._most_carried(1))
+        newer = program.columns(some & ends, self._most_carried(1))
+        later = program.columns(leaves, most_of(self, 1))
+        rows = self._rows("dirty out", some)
+        builder.add(rows[:, None], dirty, 1.0)
+        builder.add(rows, old, 1.0)
+        builder.add(rows[left[0]], left[2], 1.0)
+        builder.add(rows, newer, -1.0)
+        rows = self._rows("newer out", newer >= 0)
+        builder.add(rows, newer, 1.0)
+        builder.add(rows, out, -1.0)
+        rows = self._rows("out", leaves)
+        builder.add(rows, out, 1.0)
+        builder.add(rows[:, None], self.stays, -1.0)
+        builder.add(rows[rest[0]], rest[2], -1.0)
+        builder.add(rows, self.through, -1.0)
+        builder.add(rows, later, -1.0)
+        self._cap("left", out, self.held[1])
+        every = np.ones_like(self.early)
+        self.later = self._move("later", every, later[:, None], program.into)
+        self._hand(1, np.where(leaves, out, -1), np.where(leaves & self._single, newer, -1))
+
+    @property
+    def _single(self) -> Bools:
+        return np.array([group >= 0 for group in self.groups], bool)
+
+    def _most_carried(self, end: int) -> Floats:
+        """Return (g,) bytes of each group that can be carried across an end."""
+        held = self.held[end]
+        return np.array([min(self.crossing[end].get(group, held), held) for group in self.groups])
+
+    def _rows(self, kind: str, where: Bools) -> Ints:
+        return self.program.rows(kind, where, UPPER, [[group] for group in self.groups])
+
+    def _cap(self, kind: str, columns: Ints, held: float) -> None:
+        """All that is carried across an end fits the scratchpad."""
+        if (columns >= 0).any():
+            row = self.program.rows(kind, 1, (-np.inf, held))
+            self.program.builder.add(row, columns, 1.0)
+            self._caps.append(row)
+
+    def _move(self, kind: str, where: Bools, amounts: Ints, moved: Amounts) -> Ints:
+        """Move amounts in steps of some classes; return bytes moved (c, m)."""
+        program = self.program
+        shape = len(program.counts), program.steps
+        if not (amounts >= 0).any():
+            return np.full(shape, -1)
+        columns = program.columns(np.broadcast_to(where[:, None], shape), np.inf)
+        row = program.rows(kind, 1, UPPER)
+        program.builder.add(row, amounts.ravel(), 1.0)
+        program.builder.add(row, columns.ravel(), -1.0)
+        moved.add(np.arange(program.width), columns.ravel(), 1.0)
+        return columns
+
+    def _room(self) -> None:
+        """Count bytes held in the steps of other fusion tiles."""
+        program, builder, counts = self.program, self.program.builder, self.program.counts
+        shape = len(counts), program.steps
+        before = np.concatenate(([0], np.cumsum(counts)))
+        fusion_tile = np.arange(program.micro_batches)
+        around = np.zeros((len(counts), 2, program.micro_batches))
+        for number, count in enumerate(counts):
+            around[number, 0] = np.clip(fusion_tile - before[number], 0, count)
+            around[number, 1] = np.clip(before[number + 1] - 1 - fusion_tile, 0, count)
+        parts = [
+            (np.broadcast_to(columns, (len(counts), *columns.shape)), times)
+            for columns, times in (
+                (self.here, around[:, 0][:, None, :]),
+                (self.stays, around[:, 1][:, None, :]),
+                (self.through, np.array(counts, float)[:, None]),
+            )
+        ]
+        if any((columns >= 0).any() for columns, _ in parts) or (self.later >= 0).any():
+            rows = program.rows("", len(counts), UPPER)
+            total = program.columns(len(counts), np.inf)
+            builder.add(rows, total, -1.0)
+            for columns, times in parts:
+                builder.add(rows.reshape(-1, *[1] * (columns.ndim - 1)), columns, times)
+            for number in range(1, len(counts)):
+                builder.add(rows[number], self.later[:number].ravel(), float(counts[number]))
+            for number in range(len(counts)):
+                program.room.add(program.at(number), np.full(program.steps, total[number]), 1.0)
+        self._since([self.ahead, self.later], shape)
+        self._since([self.behind[:, ::-1]], shape, back=True)
+
+    def _since(self, several: Iterable[Ints], shape: tuple[int, int], back: bool = False) -> None:
+        """Count in each step the bytes moved in it or before, in the same class; or after."""
+        program, builder = self.program, self.program.builder
+        some = np.zeros(shape, bool)
+        for columns in several:
+            some |= (columns >= 0).cumsum(axis=1) > 0
+        if not some.any():
+            return
+        total = program.columns(some, np.inf)
+        rows = program.rows("", some, UPPER)
+        builder.add(rows, total, -1.0)
+        builder.add(rows[:, 1:], total[:, :-1], 1.0)
+        for columns in several:
+            builder.add(rows, columns, 1.0)
+        if back:
+            total = total[:, ::-1]
+        for number in range(shape[0]):
+            program.room.add(program.at(number), total[number], 1.0)
+
+    def _hand(self, end: int, amount: Ints, dirty: Ints) -> None:
+        """Note the columns of bytes carried across an end, where priced."""
+        most = self._most_carried(end)
+        for newer, columns in ((False, amount), (True, dirty)):
+            for place, group in enumerate(self.groups):
+                if columns[place] >= 0 and group != REST:
+                    self.carried.append((end, group, newer, int(columns[place])))
+                    self._most.append(float(most[place]))
+
+    @property
+    def caps(self) -> Ints:
+        """Return the rows of all that is on chip at the two ends, if it may be anything."""
+        return np.concatenate(self._caps) if self._caps else np.empty(0, np.int64)
+
+    @property
+    def most(self) -> Floats:
+        """Return (h,) bytes that there can be of each of ``carried``."""
+        return np.array(self._most)
+
+
+class Inner(Boundaries):
+    """Rows at the ends of some steps of a group: all that fits may be there around each tile."""
+
+    def cut(self, uses: UseTable, number: int, begins: Ints, last: Ints, newer: Ints) -> None:
+        """Tell of tensors that are cut, as :meth:`Boundaries.cut`."""
+        self._columns[0].append(begins)
+        self._columns[1].append(newer)
+
+    def whole(self, uses: UseTable, begins: Ints, rest: Ints, left: Ints) -> None:
+        """Add the bytes that each fusion tile finds of tensors that all fusion tiles share."""
+        self._columns[0].append(begins)
+
+    def close(self) -> None:
+        """Add the rows."""
+        program = self.program
+        for kind, several in zip(("finds", "leaves"), self._columns, strict=True):
+            columns = np.concatenate([np.empty(0, np.int64), *several])
+            if (columns >= 0).any():
+                row = program.rows(kind, 1, (-np.inf, program.micro_batches * program.held))
+                program.builder.add(row, columns, 1.0)
+
+    @cached_property
+    def _columns(self) -> tuple[list[Ints], list[Ints]]:
+        return [], []
+
+
+def most_of(boundaries: Boundaries, end: int) -> Floats:
+    """Return (g,) bytes of each group that cross an end."""
+    return np.array([boundaries.crossing[end].get(group, 0.0) for group in boundaries.groups])
+
+
+def _nothing() -> Columns:
+    nothing = np.empty(0, np.int64)
+    return nothing, nothing, nothing
+
+
+def _join(parts: list[Columns]) -> Columns:
+    group, number, column = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return group, number, column

@@ -1,0 +1,99 @@
+"""Costs of a fusion plan with one boundary less, or elsewhere, and with other numbers of tiles.
+
+Fused groups are priced as in the search (:mod:`formulations.fusion.search`): by the mean of two
+programs, one that begins and ends with nothing on chip and one with all that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+
+from formulations.fusion.fused_group import FusedGroupProgram
+from formulations.fusion.tileable import Listed
+from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.objective import Objective
+
+
+def boundary_costs(
+    tileable: TileableGraph,
+    fusion_plan: FusionPlan,
+    fusion_space: FusionSpace,
+    objective: Objective,
+    limit_s: float,
+) -> list[BoundaryCost]:
+    """Return the costs of changes of a fusion plan of ``fusion_space``, in units of the objective.
+
+    Those of each fused group and of the boundary at its end, the first fused groups first; changes
+    not evaluated after ``limit_s`` seconds are left out.
+    """
+    duals, until = _Duals(tileable, fusion_space, objective), monotonic() + limit_s
+    found = list[BoundaryCost]()
+    ways = [(micro_batches, 1) for micro_batches in fusion_space.micro_batches]
+    ways += [(tileable.batch, stripes) for stripes in fusion_space.stripes[1:]]
+    for index, fused_group in enumerate(fusion_plan):
+        following = fusion_plan[index + 1] if index + 1 < len(fusion_plan) else None
+        if tileable.outside(fusion_space, fusion_plan[index : index + 2]):
+            continue
+        for change, new in _changes(fused_group, following, ways):
+            if monotonic() > until:
+                return found
+            if tileable.outside(fusion_space, new) or any(tileable.obstacle(each) for each in new):
+                continue
+            both = following is not None and change != "fusion"
+            old = (fused_group, following) if both and following is not None else (fused_group,)
+            cost = duals.sum(new) - duals.sum(old)
+            found.append(BoundaryCost(fused_group=index, change=change, fusion_plan=new, cost=cost))
+    return found
+
+
+def _changes(
+    fused_group: FusedGroup, following: FusedGroup | None, ways: Sequence[tuple[int, int]]
+) -> Iterator[tuple[str, FusionPlan]]:
+    """Yield alternatives to a fused group, or to it and the next.
+
+    ``ways``: numbers of fusion tiles and of stripes of each, the coarsest first.
+    """
+    at = ways.index((fused_group.micro_batches, fused_group.stripes))
+    for micro_batches, stripes in ways[max(at - 1, 0) : at + 2]:
+        if (micro_batches, stripes) != ways[at]:
+            yield "fusion", (replace(fused_group, micro_batches=micro_batches, stripes=stripes),)
+    if following is None:
+        return
+    for each in dict.fromkeys((ways[at], (following.micro_batches, following.stripes))):
+        yield (
+            "merged",
+            (replace(fused_group, end=following.end, micro_batches=each[0], stripes=each[1]),),
+        )
+    if following.end - following.begin > 1:
+        boundary = fused_group.end + 1
+        yield "later", (replace(fused_group, end=boundary), replace(following, begin=boundary))
+    if fused_group.end - fused_group.begin > 1:
+        boundary = fused_group.end - 1
+        yield "earlier", (replace(fused_group, end=boundary), replace(following, begin=boundary))
+
+
+class _Duals:
+    """Dual values of fused groups, each solved once."""
+
+    def __init__(
+        self, tileable: TileableGraph, fusion_space: FusionSpace, objective: Objective
+    ) -> None:
+        self._listed = Listed(tileable, objective, fusion_space)
+        self._known: dict[FusedGroup, float] = {}
+
+    def sum(self, fused_groups: FusionPlan) -> float:
+        """Return the costs of fused groups."""
+        return sum(self._dual(each) for each in fused_groups)
+
+    def _dual(self, fused_group: FusedGroup) -> float:
+        if fused_group not in self._known:
+            ends = (0.0, self._listed.capacity)
+            values = [
+                FusedGroupProgram(self._listed, fused_group, held).solve().value for held in ends
+            ]
+            self._known[fused_group] = sum(values) / len(values)
+        return self._known[fused_group]

@@ -1,0 +1,259 @@
+"""The bound over the fusion space in a process of its own, beside the search of a fusion plan.
+
+Programs of fused groups are built in Python: two searches in one process would wait for each other.
+Results are sent as they come, so that nothing is lost when the process is ended. Both searches
+count their work, and by that count the one hears of the other. When all of the cheapest fusion plan
+is solved, or that takes long, dual values at boundaries raise the bound (:mod:`~.agreement`),
+unless the list is a long one: proofs of that are told now and then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from itertools import islice
+from math import inf
+from typing import NamedTuple
+
+from formulations.fusion.agreement import Agreement
+from formulations.fusion.fused_group import FusedGroupValue
+from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
+from formulations.fusion.tileable import Listed
+from formulations.solver.apart import stream
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.stripe_bounds import tabulate
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.objective import Objective
+
+Values = dict[FusedGroup, FusedGroupValue]
+
+
+class News(NamedTuple):
+    """Messages of a search of the bound.
+
+    Attributes
+    ----------
+    found
+        A fusion plan that is the cheapest as far as is known.
+    solved, runs
+        Fused groups and runs solved since the last news.
+    proof
+        Of a higher bound, where fused groups agree at boundaries.
+    work_s
+        Counted seconds of the search so far.
+    """
+
+    found: CheapestFusionPlan
+    solved: Values
+    runs: Values
+    proof: FusionCertificate | None
+    work_s: float
+
+
+_SHORT = 0.1, 0.3
+"""Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
+_WORTH = 5e-4
+"""Of the bound: the rise that justifies a proof, which takes seconds to check."""
+_FUSED_GROUP_S, _TENSOR_S, _CHECK_SHARE = 1.5e-3, 6e-7, 0.25
+"""Seconds that a group takes to check, and a tensor in a step of it; and the share of all that a
+proof may take."""
+_PLAIN_SHARE = 0.25
+"""Of the time: the bound without duals at boundaries. The traffic of MobileNetV2 on 4 MB is bounded
+by 518 MB after 10 s; with dual values from 4 s on by 526 MB."""
+_SHORT_STEPS = 24
+"""Steps of groups whose first and last tile are told from the others: this triples programs."""
+_OFTEN = 10.0
+"""Times as long as a proof takes to make: between two."""
+_LATER, _LATER_S = 0.25, 0.5
+"""Of the counted time of the bound's search, and in seconds: how much later it is heard of. So much
+its process may be behind before the search of fusion plans waits for it."""
+_ENDED = "the search of the bound ended early: {}"
+
+
+class BoundingTask(NamedTuple):
+    """Inputs of a search of the bound."""
+
+    tileable: TileableGraph
+    objective: Objective
+    fusion_space: FusionSpace
+
+
+class BoundSearch:
+    """The bound over the fusion space, as far as its search is at a point of counted time.
+
+    It runs ahead, in a process of its own, or is taken a step further whenever its news is due. In
+    both ways a search of covers that asks at the same points of its own counted time hears the
+    same, whatever the load: it waits for a process that is behind.
+
+    Parameters
+    ----------
+    tell
+        Told of a fusion plan and, where its fused groups agree at boundaries, the proof of its
+        value.
+    learn
+        Called with fused groups solved.
+    seconds
+        Of the time limit: of these a proof may take few to check.
+    apart
+        In a process of its own.
+    stop
+        Asked often; once true, nothing more comes.
+    note
+        Called with notes: a process that died and was replaced, the end of the search.
+
+    Attributes
+    ----------
+    found
+        The cheapest fusion plan that was told of.
+    unfit
+        No fusion plan fits.
+    """
+
+    def __init__(
+        self,
+        task: BoundingTask,
+        tell: Callable[[CheapestFusionPlan, FusionCertificate | None], None],
+        learn: Callable[[Values, Values], None],
+        *,
+        seconds: float = inf,
+        apart: bool = True,
+        stop: Callable[[], bool] = bool,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.found = CheapestFusionPlan(fusion_plan=(), value=0.0, exact=False)
+        self.unfit = False
+        self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
+        self._waiting, self._heard, self._ended = deque[News](), 0.0, False
+        tileable, objective, fusion_space = task
+        self._here = not apart
+        if apart:
+            self._news = stream(
+                "formulations.fusion.bounding:improve",
+                tabulate(tileable, fusion_space.stripes),
+                objective,
+                fusion_space,
+                seconds,
+                stop=stop,
+                library="highspy",
+                note=note,
+            )
+        else:
+            self._news = improve(tileable, objective, fusion_space, seconds)
+
+    def upto(self, work_s: float) -> None:
+        """Report the results of so many counted seconds, a little later: it may be waited for."""
+        while not self._ended and _report_at(self._heard) <= work_s:
+            self._receive()
+        while self._waiting and _report_at(self._waiting[0].work_s) <= work_s:
+            self._take(self._waiting.popleft())
+
+    def finish(self, enough: Callable[[float], bool]) -> None:
+        """Report results until ``enough``, asked of counted seconds; then end."""
+        while self._waiting or not self._ended:
+            if not self._waiting:
+                self._receive()
+                continue
+            news = self._waiting.popleft()
+            self._take(news)
+            if enough(news.work_s):
+                break
+        self.close()
+
+    def close(self) -> None:
+        """End the search, and its process."""
+        self._news.close()
+
+    def _receive(self) -> None:
+        """Wait for the next news.
+
+        Where the search is told to stop, the results so far are the last.
+        """
+        try:
+            news = None if self._here and self._stop() else next(self._news, None)
+        except InfeasibleError:
+            self.unfit, news = True, None
+        except Exception as error:  # whatever ended its process: what it has told still holds
+            self._note(_ENDED.format(error))
+            news = None
+        if news is None:
+            self._ended = True
+        else:
+            # One that has begun anew counts from the start.
+            self._heard = max(self._heard, news.work_s)
+            self._waiting.append(news)
+
+    def _take(self, news: News) -> None:
+        self._learn(news.solved, news.runs)
+        if news.found.value >= self.found.value:  # less where it has begun anew
+            self.found = news.found
+            self._tell(news.found, news.proof)
+
+
+def _report_at(work_s: float) -> float:
+    """Return the counted time at which a result that took so long arrives.
+
+    Who is behind is waited for.
+    """
+    return (1 + _LATER) * work_s + _LATER_S
+
+
+def improve(
+    tileable: TileableGraph, objective: Objective, fusion_space: FusionSpace, seconds: float = inf
+) -> Generator[News]:
+    """Yield cheapest fusion plans, each after the programs of the one before, until one is exact.
+
+    Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check. A
+    fusion plan comes again with each of its programs, and with each search of dual values: so it is
+    known how far the search is.
+    """
+    listed = Listed(tileable, objective, fusion_space)
+    arcs = FusedGroupArcs(listed, float(listed.capacity))
+    known = 0, 0
+    for found in arcs.paths():
+        every = arcs.solved, arcs.runs.solved
+        solved, runs = (
+            dict(islice(each.items(), count, None))
+            for each, count in zip(every, known, strict=True)
+        )
+        known = len(every[0]), len(every[1])
+        yield News(found, solved, runs, None, arcs.work.seconds)
+        if not (solved or runs) and arcs.work.seconds > _PLAIN_SHARE * seconds:
+            break
+    if arcs.lengths.all:
+        yield from _agree(arcs, found, seconds)
+
+
+def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> Iterator[News]:
+    """Yield proofs of bounds at dual values at boundaries, each worth its time."""
+    steps = sum(each.end - each.begin for each in arcs.solved)
+    fine = steps <= _SHORT_STEPS * len(arcs.solved)
+    search, told, work = Agreement(arcs, fine=fine), plain, arcs.work
+    due = work.seconds
+    for best in search.steps():
+        proof, proved = None, told.value
+        if best >= proved + _WORTH * abs(proved) and work.seconds >= due:
+            begun = work.seconds
+            for lost in _SHORT:
+                least = best - lost * (best - plain.value)
+                found = search.certificate(least)
+                if least > proved and _check_s(arcs.listed, found) <= _CHECK_SHARE * seconds:
+                    told, proof = replace(plain, fusion_plan=search.fusion_plan, value=least), found
+                    break
+            due = work.seconds + _OFTEN * (work.seconds - begun)
+        yield News(told, {}, {}, proof, work.seconds)
+
+
+def _check_s(listed: Listed, proof: FusionCertificate) -> float:
+    """Return how long the check of a proof takes, by its fused groups."""
+    total = 0.0
+    for each in (*proof.duals, *proof.agreed, *proof.runs):
+        count = 1 if each.stripes > 1 else each.micro_batches
+        steps = range(each.begin, each.end)
+        tensors = len({use.tensor for at in steps for use in listed.mappings(at, count)})
+        classes = 3 if proof.fine and each in proof.agreed and each.stripes == 1 else 1
+        total += classes * (_FUSED_GROUP_S + _TENSOR_S * tensors * len(steps))
+    return total

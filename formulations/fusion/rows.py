@@ -1,0 +1,203 @@
+"""Columns and rows of a fused group's program, by the names that the verifier has for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.fusion.steps import Amounts, UseTable
+from formulations.fusion.tileable import REST, Listed
+from formulations.solver.program import Floats, ProgramBuilder
+from spmopt.core.fusion.certificate import Row
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.table import Bools, Ints
+
+OF_TIME = ("waits", "reads", "writes", "moves")
+"""Rows that say how long a step takes."""
+
+_OF_SPANS = ("grows", "holds", "stores")
+"""Rows whose duals stay the same over many steps: 1.5 million of the traffic of MobileNetV2 are
+50,000 of such spans."""
+
+
+def _spans(
+    rows: NDArray[np.int32], row_duals: Floats
+) -> Iterator[tuple[int, int | tuple[int, int], float]]:
+    """Yield lines of rows, the steps in which a dual value is the same, and the dual value."""
+    dual = np.zeros((rows.shape[0], rows.shape[1] + 2))
+    dual[:, 1:-1] = np.where(rows >= 0, row_duals[rows], 0.0)
+    changes = dual[:, 1:] != dual[:, :-1]
+    for line in np.flatnonzero(changes.any(axis=1)).tolist():
+        at = np.flatnonzero(changes[line])
+        for begin, end, worth in zip(at[:-1], at[1:], dual[line, at[:-1] + 1], strict=True):
+            if worth:
+                one = end == begin + 1
+                yield line, int(begin) if one else (int(begin), int(end)), float(worth)
+
+
+def in_integers(duals: Mapping[Row, float], bits: int, listed: Listed) -> dict[Row, int]:
+    """Return dual values in units of ``2**-bits``; those of a step's time are at most its weight.
+
+    Rounded to the nearest they may exceed it by a unit, which the verifier refuses. Where a byte
+    weighs far more than a cycle, a unit is more than any relative margin.
+    """
+    found = {row: round(dual * 2.0**bits) for row, dual in duals.items()}
+    rate = listed.tileable.machine.dram_bytes_per_s
+    most = floor(listed.objective.cycle * Fraction(2) ** bits) // rate
+    timed: dict[Row, list[Row]] = {}
+    for row in found:
+        if row[0] in OF_TIME:
+            timed.setdefault(row[1:], []).append(row)
+    for rows in timed.values():
+        total = sum(found[row] for row in rows)
+        if total > most:
+            found |= {row: found[row] * most // total for row in rows}
+    return found
+
+
+class NamedRows:
+    """The names that the verifier has for rows, and so for their dual values.
+
+    Attributes
+    ----------
+    times
+        Of a kind of rows, how often it counts the verifier's row; once if missing.
+    """
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._names: list[tuple[NDArray[np.int32], str, list[list[int]], int | None]] = []
+
+    def add(self, rows: Ints, kind: str, owners: list[list[int]], number: int | None) -> None:
+        """Name rows; as :meth:`FusedGroupRows.rows`."""
+        self._names.append((rows.astype(np.int32), kind, owners, number))
+
+    def duals(self, row_duals: Floats) -> dict[Row, float]:
+        """Return the dual values of rows by name."""
+        found: dict[Row, float] = {}
+        for rows, kind, owners, number in self._names:
+            times = self.times.get(kind, 1.0)
+            where = () if number is None else (number,)
+            if kind in _OF_SPANS:
+                for line, steps, dual in _spans(rows, row_duals):
+                    found |= {(kind, owner, *where, steps): dual for owner in owners[line]}
+                continue
+            for place in np.argwhere((rows >= 0) & (row_duals[rows] != 0)).tolist():
+                dual = float(row_duals[rows[tuple(place)]]) / times
+                if not owners:
+                    found[kind, *where, *(place if rows.ndim > 1 else [])] = dual
+                for owner in owners[place[0]] if owners else ():
+                    found[kind, owner, *where, *place[1:]] = dual
+        return found
+
+
+class FusedGroupRows:
+    """A fused group's program while it is built; amounts of bytes are in ``unit`` bytes.
+
+    Parameters
+    ----------
+    held, carried
+        As of :class:`~formulations.fusion.fused_group.FusedGroupProgram`.
+    counts
+        How many fusion tiles each class has.
+
+    Attributes
+    ----------
+    steps, width
+        Steps of a class, and of all classes.
+    into, out, room
+        Bytes moved in and out in each step, and bytes that take room.
+    serial_in, serial_out
+        The part moved before and after computing.
+    constant_in, constant_out
+        (width,) bytes that are moved if nothing is resident.
+    """
+
+    def __init__(
+        self,
+        listed: Listed,
+        fused_group: FusedGroup,
+        held: float,
+        counts: list[int],
+        *,
+        carried: bool,
+    ) -> None:
+        self.listed, self.fused_group, self.held, self.carried = listed, fused_group, held, carried
+        self.micro_batches, self.steps = (
+            fused_group.micro_batches,
+            fused_group.end - fused_group.begin,
+        )
+        self.counts = counts
+        self.unit = max(listed.capacity / 64, 1.0)
+        self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
+        self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
+        self.serial_in, self.serial_out = Amounts(), Amounts()
+        self.constant_in, self.constant_out = np.zeros((2, self.width))
+        self.named = NamedRows()
+        self._sides: list[tuple[Ints, bool, bool]] = []
+
+    def group(self, tensor: int) -> int:
+        """Return the group that a tensor is carried across boundaries with."""
+        return self.listed.groups[tensor] if self.carried else REST
+
+    def at(self, number: int) -> Ints:
+        """Return the places of the steps of a class among those of all."""
+        return number * self.steps + np.arange(self.steps)
+
+    def columns(
+        self, where: Bools | int, upper: Floats | float, lower: Floats | float = 0.0
+    ) -> Ints:
+        """Add quantities of bytes; -1 where there are none."""
+        return self.builder.columns(where, lower=lower / self.unit, upper=upper / self.unit)
+
+    def rows(
+        self,
+        kind: str,
+        where: Bools | int,
+        sides: tuple[Floats | float, Floats | float],
+        owners: list[list[int]] | None = None,
+        number: int | None = None,
+    ) -> Ints:
+        """Add rows of bytes, by the names that the verifier has for them.
+
+        A name is the kind, the owner of the row (tensors or groups, by the first axis), the number
+        of the class, and the places along the other axes; of a single row the kind alone. Rows
+        without a kind are the program's own.
+        """
+        lower, upper = sides
+        rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
+        if kind:
+            self.named.add(rows, kind, owners or [], number)
+        some = rows[rows >= 0]
+        self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
+        return rows
+
+    def load(self, number: int, column: Ints, fixed: Bools) -> None:
+        """Load the bytes of a column in each step of a class, before computing where ``fixed``."""
+        self.into.add(self.at(number), column, 1.0)
+        self.serial_in.add(self.at(number), np.where(fixed, column, -1), 1.0)
+
+    def store(self, number: int, column: Ints, fixed: Bools) -> None:
+        """Store the bytes of a column in each step of a class, after computing where ``fixed``."""
+        self.out.add(self.at(number), column, 1.0)
+        self.serial_out.add(self.at(number), np.where(fixed, column, -1), 1.0)
+
+    def stream(
+        self,
+        uses: UseTable,
+        number: int,
+        resident: Ints,
+        moved: tuple[Floats, Floats],
+        share: float,
+    ) -> None:
+        """Move non-resident bytes, in and out so often, of so many times the size."""
+        used, steps = np.where(uses.used, resident, -1), self.at(number)
+        into, out = (np.where(uses.used, each, 0.0) for each in moved)
+        self.into.add(steps, used, -into)
+        self.out.add(steps, used, -out)
+        self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
+        self.constant_out[steps] += (out * uses.size * share).sum(axis=0)

@@ -1,0 +1,412 @@
+"""Fusion plan and residency, decided together, with a bound over the fusion space.
+
+Fusion plans are searched at the values of their fused groups (:mod:`formulations.fusion.search`),
+and each is scheduled as the problem that it makes (:mod:`formulations.residency.page`), the
+layer-by-layer plan the first. Meanwhile the bound over the fusion space rises
+(:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small listing
+all fusion plans are tried that may be better than the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from formulations.fusion.bounding import BoundingTask, BoundSearch, Values
+from formulations.fusion.enumeration import by_value
+from formulations.fusion.estimates import Estimates
+from formulations.fusion.neighbors import neighbors
+from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
+from formulations.fusion.search import FusionPlanSearch
+from formulations.fusion.tileable import Listed
+from formulations.fusion.trials import COARSE, ROUGH, STEP_S, FusionPlanTrials, steps_of
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph, tileable_graph_of, whole
+from spmopt.core.problem import Problem
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+
+_FEW = 200
+"""Fused groups of a tileable graph that is small: each of its fusion plans may be tried."""
+_QUICK = 6_000
+"""Steps of a uniform fusion plan that is scheduled first: ResNet-50 in 8 stripes takes 10 s."""
+_MANY = 300
+"""Operations of a list whose fusion plans by estimates are scheduled first.
+
+To tabulate and solve values of fused groups takes most of 10 s in training (GoogLeNet,
+DenseNet-121, MobileNetV2, Inception). Not
+where layers are equal and share values: a Transformer in training was at 4.5 % so, not 0.5 %."""
+_A_SECOND = 36
+"""Of them, for each second that there is: with more time values lead to better fusion plans.
+
+ResNet-50 in training (508 operations) is at 1.0 % by estimates and 7.7 by values after 10 s on 24
+MB, at 0.8 and
+0.3 after 15; on 4 MB at 7.3 and 0.4."""
+_ESTIMATE_SHARES = 0.25, 0.5
+"""Of the time that is left.
+
+To schedule fusion plans by estimates, of coarse tiles and of fine ones."""
+_ESTIMATE_STEPS = 3
+"""Steps for each operation that such a fusion plan may have, if there is time.
+
+In training, fine ones of
+GoogLeNet and ResNet-50 with two are 8 and 33 % worse than without limit."""
+_NEAR = 0.05
+"""Gap of a fusion plan by estimates that one of fine tiles, or a uniform one, hardly betters."""
+_LONG = 200
+"""Operations of a group whose program takes too long to choose among uniform fusion plans.
+
+Those of a
+Transformer with 689 take 11 s."""
+_LOST = 0.02, 0.05
+"""Of the gap, or of the tolerance: the loss of the bound that keeps its proof short."""
+_FIRST_SHARE = 0.35
+"""Of the time: until when some fusion plan is searched before a uniform one is tried.
+
+Of 40 networks
+12 had none after 10 s without this limit."""
+_BATCH_SHARE = 0.25
+"""Of the time: until when fusion plans without stripes are searched alone, once there is a first.
+ResNet-50, 4 images in 8 bits on 2 MiB, is at 3.2 million cycles after 15 s, not 6.2."""
+_WHOLE_SHARE = 0.2
+"""Of the time: the layer-by-layer plan."""
+_LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
+"""Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
+of stripes; and that a cost takes to estimate."""
+_UNFIT = "the required-resident operands does not fit, whole or in fusion tiles"
+_NONE_FITS = "no fusion plan was found in which the required-resident operands fits"
+
+
+def schedule(problem: Problem, request: Request, fusion_space: str = "all") -> Outcome:
+    """Find a fusion plan and its schedule, and a bound over the fusion space.
+
+    Never worse than ``page``'s.
+
+    ``fusion_space``: name of the fusion plans, see
+    :meth:`~spmopt.core.fusion.tileable_graph.TileableGraph.fusion_space`.
+
+    Raises
+    ------
+    InputError
+        The graph of the operations is unknown, as of a problem that was read from a file.
+    InfeasibleError
+        An operation's required-resident operands and scratch do not fit the SPM, whole or in fusion
+        tiles.
+    """
+    begun, tileable = request.work.seconds, tileable_graph_of(problem)
+    request.work.seconds += _LIST_S * len(tileable.operations)
+    return _Search(tileable, tileable.fusion_space(fusion_space), request, begun).run()
+
+
+def _longest(fusion_plan: FusionPlan) -> int:
+    """Return the operations of a fusion plan's longest fused group."""
+    return max(each.end - each.begin for each in fusion_plan)
+
+
+class _Search(FusionPlanTrials):
+    """Fusion plans to try, and the bound on all of them."""
+
+    def __init__(
+        self,
+        tileable: TileableGraph,
+        fusion_space: FusionSpace,
+        request: Request,
+        begun: float = 0.0,
+    ) -> None:
+        super().__init__(tileable, request, begun)
+        self.fusion_space = fusion_space
+        self.cut_short, self.unfit = True, False
+        self.arcs: FusedGroupArcs | None = None
+        self.named: FusionPlan = ()
+        self.proof: FusionCertificate | None = None
+        self.notes: tuple[str, ...] = ()
+        self.bounding: BoundSearch | None = None
+        self._waiting: list[tuple[Values, Values]] = []
+
+    @cached_property
+    def listed(self) -> Listed:
+        """The graph with mappings for all numbers of tiles and stripes: DenseNet's takes 2 s."""
+        self.work.seconds += (
+            _MAPPING_S * len(self.tileable.operations) * len(self.fusion_space.stripes)
+        )
+        return Listed(self.tileable, self.request.objective, self.fusion_space)
+
+    def run(self) -> Outcome:
+        """Search until the time is up, all is tried, or the gap is closed."""
+        request = self.request
+        fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
+        if not (fit or np.isfinite(self.listed.compulsory)):
+            raise InfeasibleError(_UNFIT)
+        if request.start is None or request.duals is None:
+            self.attempt(whole(self.tileable), request.start is not None, _WHOLE_SHARE)
+        else:
+            self.take(request.start, request.duals)
+        try:
+            if self._estimates_first():
+                self._begin()
+                self._by_estimates()
+                self._tabulate()
+            else:
+                self._tabulate()
+                self._begin()
+            self._search(max(1, request.threads - 1))
+            self._end()
+        finally:
+            if self.bounding is not None:
+                self.bounding.close()
+        if self.named:
+            self.attempt(self.named)
+        return self._finish()
+
+    def _begin(self) -> None:
+        """Begin the search of the bound beside that of fusion plans."""
+        self.bounding = BoundSearch(
+            BoundingTask(self.tileable, self.request.objective, self.fusion_space),
+            self._hear,
+            self._learn,
+            seconds=self.request.time_limit_s,
+            apart=self.request.threads > 1 and not self.few,
+            stop=lambda: self.late,
+            note=self._note,
+        )
+
+    def _end(self) -> None:
+        """Raise the bound on: no longer than the search of fusion plans took.
+
+        Until one is exact.
+        """
+        assert self.bounding is not None
+        bounding, most = self.bounding, 2 * self.clock
+
+        def enough(work_s: float) -> bool:
+            closed = self.gap <= self.request.tolerance or work_s > self.end
+            return closed or (bounding.found.exact and work_s > most)
+
+        bounding.finish(enough)
+        self.unfit |= bounding.unfit
+        self.cut_short = not bounding.found.exact
+        if bounding.found.exact and self.proof is None:
+            self.named = bounding.found.fusion_plan
+
+    def _tabulate(self) -> None:
+        """Tabulate the values of fused groups, with those that the search of the bound has told."""
+        arcs = FusedGroupArcs(self.listed, self.listed.capacity, self.work)
+        self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= _FEW
+        if not arcs.lengths.all and self.listed.compulsory > self.bound:
+            # The first path of a long list takes a while.
+            self.bound = self.listed.compulsory
+            self.request.report_incumbent(bound=self.bound)
+        self.arcs = arcs
+        for solved, runs in self._waiting:
+            arcs.learn(solved, runs)
+        self._waiting.clear()
+
+    def _learn(self, solved: Values, runs: Values) -> None:
+        """Take values that the search of the bound tells."""
+        if self.arcs is None:
+            self._waiting.append((solved, runs))
+        else:
+            self.arcs.learn(solved, runs)
+
+    def _hear(self, found: CheapestFusionPlan, proof: FusionCertificate | None) -> None:
+        """Take a bound."""
+        if found.value > self.bound:
+            self.bound = found.value
+            self.request.report_incumbent(bound=self.bound)
+        if proof is not None:
+            self.named, self.proof = found.fusion_plan, proof
+
+    def _estimates_first(self) -> bool:
+        """Return whether the list is long for its time, and of layers that differ, with windows."""
+        operations, least = self.tileable.operations, _A_SECOND * self.request.time_limit_s
+        differ = any(each.rows is not None for each in operations)
+        return (
+            len(operations) > max(_MANY, least)
+            and differ
+            and len(self.fusion_space.micro_batches) > 1
+        )
+
+    def _by_estimates(self) -> None:
+        """Schedule covers that are good by estimates, roughly."""
+        if not self._estimates_first():
+            return
+        batch = replace(self.fusion_space, stripes=(1,))
+        estimates = Estimates(Listed(self.tileable, self.request.objective, batch))
+        self.work.seconds += _ESTIMATE_S * estimates.entries
+        for fine, share in enumerate(_ESTIMATE_SHARES):
+            # The first is not kept waiting for the bound's process, which begins by listing all
+            # fusion tiles anew: of DenseNet-121 in training, 3 of 10 s, after which there was no
+            # fusion plan.
+            if self.late or (fine and (self.stop() or self.gap <= _NEAR)):
+                break
+            left = (self.end - self.clock) / STEP_S
+            most = max(share * left, min(_ESTIMATE_STEPS * len(self.tileable.operations), left))
+            self.attempt(estimates.fusion_plan(most, fine=bool(fine)), gap=ROUGH)
+
+    def stop(self) -> bool:
+        """Return whether the time of the search is up, or the gap closed."""
+        if self.bounding is not None:
+            self.bounding.upto(self.clock)
+        return self.late or self.clock > self.end or self.gap <= self.request.tolerance
+
+    def _note(self, message: str) -> None:
+        if message not in self.notes:
+            self.notes = (*self.notes, message)
+
+    def _search(self, threads: int) -> None:
+        """Try fusion plans of fetches of windows, then neighbors of the best."""
+        assert self.arcs is not None
+        stop = self.stop
+        self._try_long(stop)
+        begun = self._search_batch(threads, stop)
+        first = self.begun + begun + _FIRST_SHARE * (self.request.time_limit_s - begun)
+        search = FusionPlanSearch(self.arcs, stop, threads, first)
+        cut = self.best is not None and self.best.fusion_plan != whole(self.tileable)
+        if self.best is not None and cut:
+            search.seed(self.best.fusion_plan)
+        found = cut and begun > 0
+        uniform = self._uniform()
+        for number, fusion_plan in enumerate(search.fusion_plans()):
+            if not (number or search.exact or found) and self.gap > _NEAR:
+                self._try_uniform(search, uniform)
+            self.attempt(fusion_plan)
+            self.attempt(self.named)
+            if stop():
+                return
+            others = [each for each in uniform if _longest(each) <= _LONG]
+            if number == 1 and others:
+                best = min(others, key=search.value)
+                if search.value(best) < search.value(fusion_plan) * (1 + COARSE):
+                    self.attempt(best)
+        while not stop() and self.best is not None:
+            before = self.best
+            if not (self.few or self.fits(before.fusion_plan)):
+                break  # Neighbors have about as many steps.
+            for fusion_plan in neighbors(search, before.fusion_plan):
+                self.attempt(fusion_plan)
+                self.attempt(self.named)
+                if stop() or self.best is not before:
+                    break
+            if self.best is before:
+                break
+        if self.few:
+            self._try_all(stop)
+
+    def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
+        """Try fusion plans without stripes first, and return at which time all are searched.
+
+        They are few, and programs of their fused groups short. A search of all begins at the best
+        of them, with the values of their fused groups: it is hardly worse than one of them alone.
+        """
+        assert self.arcs is not None
+        limit = self.request.time_limit_s
+        few = self.few or not self.arcs.lengths.all or len(self.fusion_space.stripes) == 1
+        if few or self._estimates_first():
+            return 0.0
+        until, first = (self.begun + each * limit for each in (_BATCH_SHARE, _FIRST_SHARE))
+        fusion_space = replace(self.fusion_space, stripes=(1,))
+        listed = Listed(self.tileable, self.request.objective, fusion_space)
+        arcs = FusedGroupArcs(listed, listed.capacity, self.work)
+
+        def over() -> bool:
+            return stop() or (search.first == np.inf and self.work.seconds > until)
+
+        search = FusionPlanSearch(arcs, over, threads, first)
+        for fusion_plan in search.fusion_plans():
+            self.attempt(fusion_plan)
+        self.arcs.learn(arcs.solved, arcs.runs.solved)
+        return self.clock
+
+    def _try_long(self, stop: Callable[[], bool]) -> None:
+        """Try uniform fusion plans of a long list: of others those of short groups are searched."""
+        assert self.arcs is not None
+        for fusion_plan in [] if self.arcs.lengths.all else self._uniform():
+            if not stop():
+                self.attempt(fusion_plan, gap=ROUGH)
+
+    def _try_uniform(self, search: FusionPlanSearch, uniform: list[FusionPlan]) -> None:
+        """Schedule a uniform fusion plan of few steps: the search of others takes long."""
+        quick = [each for each in uniform if steps_of(each) <= _QUICK] or uniform[:1]
+        priced = [each for each in quick if _longest(each) <= _LONG]
+        if quick:
+            first = min(priced, key=search.estimate) if priced else quick[-1]
+            self.attempt(first, gap=ROUGH)
+
+    def _uniform(self) -> list[FusionPlan]:
+        """Return the fusion plans of the same number of tiles throughout.
+
+        Of few steps the first.
+        """
+        tileable, fusion_space = self.tileable, self.fusion_space
+        found = [tileable.uniform(each, fusion_space) for each in fusion_space.micro_batches[1:]]
+        found += [
+            tileable.uniform(tileable.batch, fusion_space, stripes=each)
+            for each in fusion_space.stripes[1:]
+        ]
+        return sorted(dict.fromkeys(found), key=steps_of)
+
+    def _try_all(self, stop: Callable[[], bool]) -> None:
+        """Try all covers that may beat the best schedule by the values of their fused groups."""
+        assert self.arcs is not None
+        ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
+        places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
+        every = [self.listed.fused_group(begin, end, way) for end, way, begin in places]
+        self.arcs.solve(every, stop=stop)
+        for value, fusion_plan in by_value(self.arcs.value.copy(), self.listed.fused_group):
+            if stop() or (self.best is not None and value >= self.best.value):
+                return
+            self.attempt(fusion_plan)
+        self.unfit = self.best is None
+
+    def _apart(self) -> FusionPlan:
+        """Return a fusion plan of single operations, each in the fewest tiles in which it fits."""
+        listed, fusion_plan = self.listed, list[FusedGroup]()
+        for at in range(listed.count):
+            every = (
+                listed.fused_group(at, at + 1, way)
+                for way, micro_batches in enumerate(listed.micro_batches)
+                if np.isfinite(listed.cycles(micro_batches)[at])
+            )
+            some = next((each for each in every if listed.allows(each)), None)
+            if some is None:
+                return ()
+            fusion_plan.append(some)
+        return tuple(fusion_plan)
+
+    def _least(self) -> float:
+        """Return the bound that is to be proved: a little less than the known bound."""
+        of_gap, of_tolerance = _LOST
+        lost = max(of_gap * self.gap, of_tolerance * self.request.tolerance)
+        return self.bound * (1 - min(lost, COARSE))
+
+    def _finish(self) -> Outcome:
+        """Schedule the best fusion plan to the tolerance asked for."""
+        if self.best is None:
+            self.attempt(self._apart())
+        best, request, arcs = self.best, self.request, self.arcs
+        if best is None:
+            if self.unfit:
+                raise InfeasibleError(_UNFIT)
+            return Outcome(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
+        outcome = self.finer(best)
+        certificate = self.proof
+        if certificate is None and arcs is not None:
+            certificate = arcs.certificate(self._least())
+        return replace(
+            outcome,
+            class_bound=None,
+            notes=(*outcome.notes, *self.notes),
+            cut_short=self.cut_short and self.gap > request.tolerance,
+            fusion=FusionResult(
+                tileable=self.tileable,
+                fusion_plan=best.fusion_plan,
+                problem=best.problem,
+                certificate=certificate,
+            ),
+        )

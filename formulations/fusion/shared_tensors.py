@@ -1,0 +1,173 @@
+"""Tensors that all tiles of a fused group share: weights, and partial sums of the tiles.
+
+They are tracked around the fusion tiles: before the first step of a fusion tile comes the last step
+of the fusion tile before. Bytes are sums over the fusion tiles of a class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.fusion.boundaries import Boundaries
+from formulations.fusion.rows import FusedGroupRows
+from formulations.fusion.steps import UseTable
+from spmopt.core.table import Bools, Ints
+
+_Columns = tuple[Ints, Ints, Ints]
+"""(t, steps) columns of a class: bytes resident, loaded, and stored."""
+
+
+class SharedTensors:
+    """Columns and rows of tensors (t,) that all fusion tiles share, and their bytes at the ends."""
+
+    def __init__(self, program: FusedGroupRows, ends: Boundaries, uses: UseTable) -> None:
+        self.program, self.ends, self.uses = program, ends, uses
+        self.size = uses.size[:, 0]
+        self.summed: Bools = uses.writes[np.arange(len(uses.tensors)), uses.first]
+
+    def track(self) -> None:
+        """Track them from the begin of the fused group, through all fusion tiles, to its end."""
+        program, uses, summed = self.program, self.uses, self.summed
+        begins = rest = program.columns(uses.begins, self.size)
+        there, parts = uses.begins, list[_Columns]()
+        for number in range(len(program.counts)):
+            resident, load = self._resident(number)
+            most = program.counts[number] * uses.size
+            store = program.columns(np.broadcast_to(summed[:, None], load.shape), most)
+            program.store(number, store, uses.fixed)
+            parts.append((resident, load, store))
+            rest = self._around(number, resident, load, rest, there)
+            self._stream(number, resident)
+            there = np.ones_like(there)
+        left = program.columns(summed & uses.ends, self.size)
+        if summed.any():
+            self._less(parts)
+            self._partial_sums(parts, begins, left)
+        self.ends.whole(uses, begins, np.where(uses.ends, rest, -1), left)
+
+    def track_inner(self) -> None:
+        """Track them along each tile, as tensors that are cut.
+
+        Others are between its last and first step. Partial sums may be stored by others as well,
+        and are found by each fusion tile but the first.
+        """
+        program, uses = self.program, self.uses
+        resident, load = self._resident(0)
+        found = program.columns(len(uses.tensors), program.micro_batches * self.size)
+        before = np.concatenate((found[:, None], resident[:, :-1]), axis=1)
+        anew = np.where(uses.writes & ~uses.reads, uses.size, 0.0)
+        grows = program.rows("grows", load >= 0, (-np.inf, anew), uses.owners, 0)
+        for column, sign in ((resident, 1.0), (before, -1.0), (load, -1.0)):
+            program.builder.add(grows, column, sign)
+        self._stream(0, resident)
+        self._less([(resident, load, load)])
+        self.ends.whole(uses, found, found, found)
+
+    def _resident(self, number: int) -> tuple[Ints, Ints]:
+        """Add bytes resident in the steps of a class, and bytes loaded."""
+        program, uses = self.program, self.uses
+        every, most = np.ones(uses.used.shape, bool), program.counts[number] * uses.size
+        resident = program.columns(every, most, np.where(uses.fixed, most, 0.0))
+        program.room.add(program.at(number), resident, 1.0)
+        load = program.columns(every, most)
+        program.load(number, load, uses.fixed)
+        return resident, load
+
+    def _around(self, number: int, resident: Ints, load: Ints, rest: Ints, there: Bools) -> Ints:
+        """Add rows of bytes that tiles of a class find of the one before.
+
+        Return those that the last leaves.
+
+        Parameters
+        ----------
+        rest
+            (t,) bytes that the fusion tile before the class leaves.
+        there
+            (t,) whether that is known.
+        """
+        program, uses, builder = self.program, self.uses, self.program.builder
+        owners, count = uses.owners, program.counts[number]
+        last = number == len(program.counts) - 1
+        first = number == 0
+        if count == 1:
+            left = resident[:, -1]
+        else:  # Of the last class only what is carried across the end matters.
+            some = uses.ends if last else np.ones_like(uses.ends)
+            left = program.columns(some, self.size)
+            rests = program.rows("rests", some, (-np.inf, 0.0), owners, number)
+            builder.add(rests, left, 1.0)
+            builder.add(rests, resident[:, -1], -1.0)
+        free = np.where(uses.writes & ~uses.reads, uses.size, 0.0) if first else 0.0
+        free = np.broadcast_to(free, load.shape)
+        grows = program.rows("grows", np.ones(load.shape, bool), (-np.inf, free), owners, number)
+        builder.add(grows, load, -1.0)
+        builder.add(grows[:, 0], rest, -1.0)
+        builder.add(grows[:, 1:], resident[:, 1:], 1.0)
+        builder.add(grows[:, 1:], resident[:, :-1], -1.0)
+        if count == 1:
+            builder.add(grows[:, 0], resident[:, 0], 1.0)
+            return left
+        builder.add(grows[:, 0], left, 1.0)
+        if program.steps > 1:  # else each fusion tile finds what the one before left
+            builder.add(grows[:, 0], resident[:, 0], 1.0)
+            builder.add(grows[:, 0], resident[:, -1], -1.0)
+        # What is never there is streamed by each fusion tile.
+        comes = program.rows("comes", uses.used & there[:, None], (-np.inf, 0.0), owners, number)
+        builder.add(comes, resident, 1.0)
+        builder.add(comes, rest[:, None], -float(count))
+        tensor, step = np.nonzero(comes >= 0)
+        builder.add(comes[tensor, step][:, None], load[tensor], -float(count))
+        return left
+
+    def _stream(self, number: int, resident: Ints) -> None:
+        """Move non-resident bytes.
+
+        A class of the first fusion tile alone has nothing to read of a sum that it writes anew, one
+        of the last alone nothing to store of a sum that is dead in the end.
+        """
+        uses, counts = self.uses, self.program.counts
+        rows, count = np.arange(len(uses.tensors)), counts[number]
+        into = uses.fetches.copy()
+        out = uses.fetches * self.summed[:, None]
+        if count == 1 and number == 0:
+            into[rows, uses.first] -= self.summed & ~uses.begins
+        if count == 1 and number == len(counts) - 1:
+            out[rows, uses.last] *= ~(self.summed & ~uses.ends)
+        self.program.stream(uses, number, resident, (into, out), float(count))
+
+    def _partial_sums(self, parts: list[_Columns], begins: Ints, left: Ints) -> None:
+        """Move partial sums: every load of a sum needs a store before, and one more at last."""
+        program, uses, size = self.program, self.uses, self.size
+        ends, there = self.summed & uses.ends, self.summed & uses.begins
+        # Bytes on chip leave by a store, but for those that are dead when the fused group ends.
+        least = size * (ends.astype(float) - there)
+        least = least - uses.used.sum(axis=1) * program.micro_batches * size
+        row = program.rows("partial_sums", self.summed, (least, np.inf), uses.owners)
+        for resident, load, store in parts:
+            for column, sign in ((store, 1.0), (load, -1.0), (resident, -1.0)):
+                some = uses.used if column is resident else np.ones_like(uses.used)
+                program.builder.add(np.where(some, row[:, None], -1), column, sign)
+        program.builder.add(row, begins, -1.0)
+        program.builder.add(row, left, 1.0)
+
+    def _less(self, parts: list[_Columns]) -> None:
+        """Move fewer partial sums than each fusion tile would.
+
+        Of a sum that is written anew the first fusion tile has nothing to read; of one that is dead
+        in the end the last fusion tile stores nothing.
+        """
+        program, uses, summed = self.program, self.uses, self.summed
+        rows = np.arange(len(uses.tensors))
+        first, last = np.ones(rows.size), uses.fetches[rows, uses.last]
+        for kind, some, step, fetches, number, amounts in (
+            ("less", summed & ~uses.begins, uses.first, first, 0, program.into),
+            ("spared", summed & ~uses.ends, uses.last, last, -1, program.out),
+        ):
+            count, (resident, _, _) = program.counts[number], parts[number]
+            if count == 1:
+                continue
+            less = program.columns(some, fetches * self.size)
+            row = program.rows(kind, some, (-np.inf, fetches * count * self.size), uses.owners)
+            program.builder.add(row, less, 1.0)
+            program.builder.add(row, resident[rows, step], fetches)
+            amounts.add(step + (number % len(program.counts)) * program.steps, less, -1.0)

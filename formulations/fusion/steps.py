@@ -1,0 +1,120 @@
+"""Tensors of a group as arrays over its steps: how they are used, and when they are tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from formulations.fusion.tileable import Use
+from formulations.solver.program import Floats
+from spmopt.core.table import Bools, Ints
+
+
+class Amounts:
+    """Columns that count in steps, each so many times."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Ints, Ints, Floats]] = []
+
+    def add(self, step: Ints, column: Ints, times: Floats | float) -> None:
+        """Add columns in steps, all of one shape; those of -1 are none."""
+        some = column >= 0
+        if isinstance(times, float):
+            each = np.full(np.count_nonzero(some), times)
+        else:
+            some &= times != 0
+            each = (times * some)[some]
+        self._parts.append(((step * some)[some], column[some], each))
+
+    @staticmethod
+    def all(*several: Amounts) -> tuple[Ints, Ints, Floats]:
+        """Return steps, columns and times; a column that counts twice in a step once."""
+        nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        parts = [nothing, *(part for each in several for part in each._parts)]
+        step, column, times = (np.concatenate(each) for each in zip(*parts, strict=True))
+        width = int(column.max(initial=0)) + 1
+        key, place = np.unique(step * width + column, return_inverse=True)
+        return key // width, key % width, np.bincount(place, times, key.size).astype(np.float64)
+
+
+class UseTable:
+    """Tensors (t,) of one kind in a fused group, and how they are used (t, steps).
+
+    Parameters
+    ----------
+    alike
+        By tensor, all that are used as it is: these are one tensor here, of their size.
+    sizes
+        Of every tensor.
+
+    Attributes
+    ----------
+    owners
+        Of each tensor those that it stands for.
+    used, reads, writes, live, fixed : (t, steps) bool
+    passes : (t, steps)
+    first, last : (t,)
+        Steps of the first and the last use.
+    begins, ends : (t,) bool
+        Whether contents are there before the first, and needed after the last.
+    """
+
+    def __init__(
+        self,
+        steps: int,
+        uses: Mapping[int, list[tuple[int, Use]]],
+        alike: Mapping[int, list[int]],
+        sizes: Sequence[int],
+    ) -> None:
+        self.tensors, self.steps = list(uses), steps
+        self.owners = [alike[tensor] for tensor in self.tensors]
+        count = len(self.tensors)
+        size = [[float(sum(sizes[t] for t in each))] for each in self.owners]
+        self.size = np.array(size).reshape(count, 1)
+        self.used, self.reads, self.writes, self.live, self.fixed = np.zeros(
+            (5, count, steps), bool
+        )
+        self.fetches = np.zeros((count, steps))
+        for at, touched in enumerate(uses.values()):
+            for step, use in touched:
+                self.used[at, step], self.reads[at, step] = True, use.reads
+                self.writes[at, step], self.live[at, step] = use.writes, use.live_after
+                self.fetches[at, step], self.fixed[at, step] = use.fetches, use.required_resident
+        self.first = np.array([touched[0][0] for touched in uses.values()], np.int64)
+        self.last = np.array([touched[-1][0] for touched in uses.values()], np.int64)
+        rows = np.arange(count)
+        self.begins, self.ends = self.reads[rows, self.first], self.live[rows, self.last]
+
+
+class Spans:
+    """Steps (t, steps) in which tensors that are cut are tracked.
+
+    Attributes
+    ----------
+    there, loaded
+        Bytes may be resident, or come.
+    grown
+        Resident bytes were there before or came.
+    held, stored
+        Bytes are newer than DRAM as the step begins; they may be stored in it.
+    """
+
+    def __init__(self, uses: UseTable, followed: Bools) -> None:
+        """Track those of (t,) ``followed`` to the end of the group if they are needed then."""
+        shape = uses.used.shape
+        carried = followed & uses.ends
+        self.there, self.loaded, self.grown, self.held, self.stored = np.zeros((5, *shape), bool)
+        live, dirty = uses.begins.copy(), np.zeros(shape[0], bool)
+        for step in range(shape[1]):
+            used = uses.used[:, step]
+            before = (step <= uses.last) | carried
+            reads, writes = uses.reads[:, step], uses.writes[:, step]
+            follows = live & (before | dirty)
+            self.there[:, step] = used | follows
+            self.grown[:, step] = np.where(used, reads, follows)
+            self.loaded[:, step] = self.grown[:, step] & before
+            self.held[:, step] = self.grown[:, step] & dirty
+            live = np.where(used, uses.live[:, step], live)
+            dirty = live & (dirty | writes)
+            self.stored[:, step] = dirty & self.there[:, step]

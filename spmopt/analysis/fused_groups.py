@@ -1,0 +1,124 @@
+"""The fused groups of a fused schedule: the costs of each, and the reason for its end.
+
+A fused group ends where it must, because later operations cannot be computed in its fusion tiles,
+or because of cost: the cost of going on, or of moving the boundary, is an estimate by the values of
+fused groups (:mod:`formulations.fusion.boundary_costs`), which are no schedules and no bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+
+from spmopt.analysis.steps import StepFigures
+from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.objective import Objective
+
+_COSTS = "formulations.fusion.boundary_costs", "boundary_costs"
+_LIMIT_S = 5.0
+"""For all estimates."""
+
+
+class _Costs(Protocol):
+    def __call__(
+        self,
+        tileable: TileableGraph,
+        fusion_plan: FusionPlan,
+        fusion_space: FusionSpace,
+        objective: Objective,
+        limit_s: float,
+    ) -> Sequence[BoundaryCost]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusedGroupFigures:
+    """One fused group of a schedule.
+
+    Attributes
+    ----------
+    first, last
+        Names of its operations.
+    begin_step, end_step
+        Its steps: [begin, end).
+    cycles, stall_cycles, moved_bytes
+        Sums over its steps.
+    obstacles
+        Merges with the next one that are impossible, in the fusion tiles of either, with the
+        reason.
+    costs
+        Estimated costs of changes of it, or of the boundary at its end.
+    """
+
+    fused_group: FusedGroup
+    first: str
+    last: str
+    begin_step: int
+    end_step: int
+    cycles: int
+    stall_cycles: int
+    moved_bytes: int
+    obstacles: tuple[tuple[FusedGroup, str], ...] = ()
+    costs: tuple[BoundaryCost, ...] = ()
+
+    def least(self, *changes: str) -> BoundaryCost | None:
+        """Return the cheapest of some changes, where they are known."""
+        known = [each for each in self.costs if each.change in changes]
+        return min(known, key=lambda each: each.cost, default=None)
+
+
+def fused_group_figures(
+    figures: StepFigures, fusion: FusionResult, objective: Objective
+) -> list[FusedGroupFigures]:
+    """Measure the groups of a schedule that runs the operations.
+
+    Of its fusion plan in their order.
+    """
+    tileable, fusion_plan = fusion.tileable, fusion.fusion_plan
+    fusion_space = (
+        tileable.fusion_space() if fusion.certificate is None else fusion.certificate.fusion_space
+    )
+    module, name = _COSTS
+    costs = cast("_Costs", getattr(import_module(module), name))
+    estimates = costs(tileable, fusion_plan, fusion_space, objective, _LIMIT_S)
+    steps = [(each.end - each.begin) * each.micro_batches * each.stripes for each in fusion_plan]
+    edges = np.concatenate(([0], np.cumsum(steps))).tolist()
+    moved = figures.dram_in_bytes + figures.dram_out_bytes
+    return [
+        FusedGroupFigures(
+            fused_group=fused_group,
+            first=tileable.operations[fused_group.begin].name,
+            last=tileable.operations[fused_group.end - 1].name,
+            begin_step=begin,
+            end_step=end,
+            cycles=int(figures.cycles[begin:end].sum()),
+            stall_cycles=int(figures.stall_cycles[begin:end].sum()),
+            moved_bytes=int(moved[begin:end].sum()),
+            obstacles=_obstacles(tileable, fusion_space, fusion_plan[number : number + 2]),
+            costs=tuple(each for each in estimates if each.fused_group == number),
+        )
+        for number, (fused_group, begin, end) in enumerate(
+            zip(fusion_plan, edges[:-1], edges[1:], strict=True)
+        )
+    ]
+
+
+def _obstacles(
+    tileable: TileableGraph, fusion_space: FusionSpace, both: FusionPlan
+) -> tuple[tuple[FusedGroup, str], ...]:
+    """Say why two fused groups in a row cannot be one, in the fusion tiles of either."""
+    if len(both) < 2:
+        return ()
+    one, other = both
+    found = []
+    for each in both:
+        merged = replace(each, begin=one.begin, end=other.end)
+        why = tileable.obstacle(merged) or tileable.outside(fusion_space, (merged,))
+        if why and (merged, why) not in found:
+            found.append((merged, why))
+    return tuple(found)

@@ -1,0 +1,175 @@
+"""Lowering: a problem of a network on a machine, with sizes, cycles and the order fixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.arguments import check
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import Workload, already_lowered, load
+from spmopt.api.inputs import machine as machine_of
+from spmopt.core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from spmopt.core.graph import Graph
+    from spmopt.core.machine import Machine
+    from spmopt.core.problem import Problem
+    from spmopt.core.table import Ints
+
+
+@check
+def lower(
+    workload: Workload | Graph | Problem,
+    machine: Machine | None = None,
+    *,
+    mapper: str | None = None,
+    fold: bool = True,
+    costs: str | Path | None = None,
+    order: str = "listed",
+    callbacks: Callbacks = QUIET,
+) -> Problem:
+    """Lower a workload for a machine: fix sizes, cycles and the order of operations.
+
+    Parameters
+    ----------
+    workload
+        What :func:`load` returns, or a graph or problem of one's own. A problem is given
+        another machine only as far as its cycles stay what they are.
+    machine
+        What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the problem.
+    mapper
+        Mapper. tiled (default): GEMM tiles and loop order with the least DRAM traffic, buffers
+        included; panel: keep the smallest operand, in panels if large; weights: keep the weight;
+        ideal: each operand is fetched once, no buffers.
+    fold
+        With mapper tiled: fold constants, and batch normalization into the product before it.
+    costs
+        Cycles, bytes and energy of operations from your simulator: CSV or JSON file, or folder of
+        ZigZag results. Missing operations take the built-in model; there is no fusion.
+    order
+        Order of the operations: listed (of the network), depth-first, or searched.
+    callbacks
+        Receive progress and warnings.
+
+    Returns
+    -------
+    Problem
+        Ready for :func:`solve` and :func:`compare`.
+
+    Raises
+    ------
+    InputError
+        An unknown operator, lowering or order, or a machine that changes a problem's cycles.
+    """
+    from spmopt.graph.preparation import with_name
+    from spmopt.graph.tileable import lower_listed
+
+    if not isinstance(workload, Workload):
+        workload = load(workload)
+    if workload.problem is not None:
+        for option in give_of_mapper(mapper, fold):
+            raise already_lowered(option, workload.source)
+        found = _on(workload.problem, machine, workload.source)
+        found = found if costs is None else _at_costs(found, Path(costs), callbacks)
+        return _relist(found, order, callbacks)
+    assert workload.graph is not None
+    callbacks.progress("mapper", None)
+    on = machine_of() if machine is None else machine
+    mapper = with_name(mapper, fold=fold)
+    found = lower_listed(workload.graph, on, mapper=mapper)
+    found = found.label(name=workload.title, source=workload.source, listed=found.listed)
+    found = found if costs is None else _at_costs(found, Path(costs), callbacks)
+    return _relist(found, order, callbacks, workload.graph)
+
+
+def _relist(
+    problem: Problem, name: str, callbacks: Callbacks, graph: Graph | None = None
+) -> Problem:
+    """Return ``problem`` in an order by its name; in fusion tiles too, where its graph is given."""
+    from spmopt.solving.named_orders import LISTED, order_named
+
+    if name != LISTED:
+        callbacks.progress(f"ordering operations ({name})", None)
+    order = order_named(problem, name)
+    if order is None:
+        if name != LISTED:
+            callbacks.note(f"order {name}: that is the layer-by-layer plan")
+        return problem
+    return relist(problem, name, order, graph)
+
+
+def relist(problem: Problem, name: str, order: Ints, graph: Graph | None = None) -> Problem:
+    """Return ``problem`` in an ``order`` called so; in tiles too, where its graph is given."""
+    from spmopt.core.order import reorder
+    from spmopt.graph.relisting import in_order
+    from spmopt.graph.tileable import tileable
+
+    listed = None
+    if graph is not None and problem.listed is not None:
+        graph = in_order(graph, problem.mapper, order.tolist())
+        listed = partial(tileable, graph, mapper=problem.mapper)
+    named = f"{problem.name}, {name} order"
+    return replace(reorder(problem, order), name=named, listed=listed)
+
+
+def _at_costs(problem: Problem, path: Path, callbacks: Callbacks) -> Problem:
+    """Return ``problem`` at the costs of a file, and say what that lacks."""
+    from spmopt.core.costs import with_costs
+    from spmopt.io.costs import read_costs
+
+    costs = read_costs(path, callbacks.warn)
+    if problem.machine.banks:
+        raise ArgumentError(
+            "costs", ": which bank an operation uses is in no such file; leave banks out"
+        )
+    found, lacking = with_costs(problem, costs, path.name)
+    if lacking:
+        operations = found.operations
+        all_cycles = sum(operation.mappings[0].compute_cycles for operation in operations)
+        theirs = sum(o.mappings[0].compute_cycles for o in operations if o.name in {*lacking})
+        share = 100 * theirs / max(all_cycles, 1)
+        shown = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
+        callbacks.warn(
+            f"costs {path}: {len(lacking)} of {len(operations)} operations are not in it and take "
+            f"those of the built-in model, {share:.3g} % of all cycles: {shown}"
+        )
+    return found
+
+
+def give_of_mapper(mapper: str | None, fold: bool) -> list[str]:
+    """Return which options of a mapper are not the default."""
+    return ["mapper"] * (mapper is not None) + ["fold"] * (not fold)
+
+
+def _assign_banks(machine: Machine) -> tuple[object, ...]:
+    """Return what the cycles of accesses to banks of one technology follow."""
+    memory = machine.memory
+    return () if memory is None else (memory.technology, memory.banks, machine.spm_bytes)
+
+
+def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
+    """Return a lowered problem on another machine, if its cycles are the same there."""
+    if machine is None:
+        return problem
+    before = problem.machine
+    fixed: dict[str, tuple[object, object]] = {
+        "array": (before.array, machine.array),
+        "throughput": (before.operations_per_s, machine.operations_per_s),
+        "clock": (before.clock_hz, machine.clock_hz),
+        "types": (before.types, machine.types),
+        "costs": (before.costs, machine.costs),
+    }
+    memory, why = before.memory, ", its cycles are fixed"
+    if memory is not None and memory.banks is not None:
+        why = f", its cycles are those of {memory.banks} banks of {memory.technology}"
+        fixed["technology"] = (_assign_banks(before), _assign_banks(machine))
+    elif machine.memory is not None and machine.memory.banks is not None:
+        fixed["banks"] = (None, machine.memory.banks)
+    for key, (old, new) in fixed.items():
+        if old != new:
+            option = f"settings {key}" if key in ("array", "types", "costs") else key
+            raise already_lowered(option, source, why)
+    return replace(problem, machine=machine)

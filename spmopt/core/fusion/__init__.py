@@ -1,0 +1,4 @@
+"""Tileable graphs, their fusion plans by groups in tiles.
+
+And the parts and stripes that tiles have.
+"""

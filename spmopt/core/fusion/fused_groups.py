@@ -1,0 +1,146 @@
+"""Fused groups of a graph, and operations as a graph has them: how each is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.row_windows import Rows
+from spmopt.core.operation import Operand, OpMapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusedGroup:
+    """Operations [begin, end) of a tileable graph, in equal micro-batches, each in stripes."""
+
+    begin: int
+    end: int
+    micro_batches: int = 1
+    stripes: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.begin < self.end or self.micro_batches < 1 or self.stripes < 1:
+            raise InputError(
+                f"fused group {self.begin} to {self.end} in {self.micro_batches} fusion tiles "
+                f"of {self.stripes} stripes:"
+                " give a begin before its end, and at least 1 fusion tile of 1 stripe"
+            )
+
+    @property
+    def count(self) -> int:
+        """Fusion tiles in all: stripes, where there are any."""
+        return self.micro_batches * self.stripes
+
+
+FusionPlan = tuple[FusedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundaryCost:
+    """Estimated cost of a change of one fused group, or of the boundary at its end.
+
+    Attributes
+    ----------
+    fused_group
+        Number of the fused group in its fusion plan.
+    change
+        ``micro_batches``: another number; ``merged`` with the next one; the boundary ``earlier``,
+        ``later``.
+    fusion_plan
+        The fused groups that would stand there.
+    cost
+        In units of the objective; negative where it would gain.
+    """
+
+    fused_group: int
+    change: str
+    fusion_plan: FusionPlan
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an operation of a chunked problem comes from: a position of the tileable graph, a tile.
+
+    ``rows``: those of a stripe, from one to before another; none where there is one stripe only.
+    """
+
+    operation: int
+    fusion_tile: int
+    micro_batches: int
+    rows: tuple[int, int] | None = None
+
+    def with_name(self, name: str) -> str:
+        """Return the name of the fusion tile of an operation of this name."""
+        fusion_tile = f"{name}[{self.fusion_tile}]" if self.micro_batches > 1 else name
+        return fusion_tile if self.rows is None else f"{fusion_tile}[{self.rows[0]}:{self.rows[1]}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TileMappings:
+    """The mapping of the first of some fusion tiles, and that of the others.
+
+    They differ where the first writes a sum that the others update.
+    """
+
+    first: OpMapping
+    later: OpMapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileableOperation:
+    """An operation of a tileable graph.
+
+    Attributes
+    ----------
+    reads, writes
+        Tensors, as in :class:`~.operation.Operation`.
+    cut
+        Tensors that are cut with it; all others are whole to each fusion tile.
+    partial_sums
+        Those written tensors that it sums up over its fusion tiles.
+    mappings
+        By the number of fusion tiles; 1 alone where it cannot be cut. Operands are those of
+        :meth:`uses`.
+    rows
+        How a micro-batch is cut into stripes, if it can be.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    cut: frozenset[int] = frozenset()
+    partial_sums: frozenset[int] = frozenset()
+    mappings: dict[int, TileMappings] = field(default_factory=dict)
+    kind: str = ""
+    rows: Rows | None = None
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies matrices."""
+        return self.mappings[1].first.macs > 0
+
+    def uses(self, fusion_tile: int) -> tuple[int, ...]:
+        """Return the operands of a fusion tile: its inputs, then tensors that it only writes."""
+        reads = self.reads_of(fusion_tile)
+        return reads + tuple(t for t in self.writes if t not in reads)
+
+    def reads_of(self, fusion_tile: int) -> tuple[int, ...]:
+        """Return the inputs of a fusion tile: from the second one on, its sums too."""
+        more = (
+            t for t in self.writes if fusion_tile and t in self.partial_sums and t not in self.reads
+        )
+        return self.reads + tuple(more)
+
+    def operands(self, micro_batches: int) -> tuple[dict[int, Operand], ...]:
+        """Return the operands of the first of some fusion tiles, and of the others, by tensor.
+
+        A sum that is begun anew is read by the others only, so that it stands elsewhere in theirs;
+        of one fusion tile there are no others, and its mapping says nothing of them.
+        """
+        mappings = self.mappings[micro_batches]
+        both = ((0, mappings.first), (1, mappings.later))[: min(micro_batches, 2)]
+        return tuple(
+            dict(zip(self.uses(fusion_tile), mapping.operands, strict=True))
+            for fusion_tile, mapping in both
+        )

@@ -1,0 +1,123 @@
+"""Tensors in parts, and fusion tiles of operations on them: parts of the problem of a fusion plan.
+
+Part ``k`` of a tensor that is cut along the batch is called ``t[k]``; of its rows [a, b), where
+these are cut too, ``t[k][a:b]``. Operations are called likewise, by the rows of their results.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from math import lcm
+
+from spmopt.core.fusion.fused_groups import FusionPlan, Origin, TileableOperation
+from spmopt.core.fusion.row_windows import Boundaries
+from spmopt.core.operation import Operation, OpMapping
+from spmopt.core.problem import Tensor
+
+
+class Parts:
+    """Tensors in parts, and fusion tiles of operations on them.
+
+    Parts stand in the order of the tensors, of their micro-batches, and of their rows.
+
+    Parameters
+    ----------
+    boundaries
+        Of the stripes of the operations of each fused group; none where there are none.
+    """
+
+    def __init__(
+        self,
+        whole: Sequence[Tensor],
+        operations: Sequence[TileableOperation],
+        fusion_plan: FusionPlan,
+        boundaries: Sequence[Sequence[Boundaries]],
+        stripe_mapping: Callable[[int, int, int], OpMapping] | None,
+    ) -> None:
+        self.whole, self.operations, self.stripe_mapping = whole, operations, stripe_mapping
+        self.count = [1] * len(whole)
+        cuts: list[set[int]] = [set() for _ in whole]
+        for fused_group, own in zip(fusion_plan, boundaries, strict=True):
+            inner = operations[fused_group.begin : fused_group.end]
+            for operation in inner:
+                for tensor in operation.cut:
+                    self.count[tensor] = lcm(self.count[tensor], fused_group.micro_batches)
+            for tensor, boundary in _rows(inner, own):
+                cuts[tensor].add(boundary)
+        self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
+        """Boundaries of parts, where rows are cut."""
+        each = [
+            count * max(len(rows) - 1, 1) for count, rows in zip(self.count, self.rows, strict=True)
+        ]
+        self.first = [0, *accumulate(each)]
+        self.tensors = [part for tensor in range(len(each)) for part in self._parts(tensor)]
+
+    def _parts(self, tensor: int) -> Iterator[Tensor]:
+        """Yield the parts of a tensor."""
+        whole, count, rows = self.whole[tensor], self.count[tensor], self.rows[tensor]
+        for part in range(count):
+            name = f"{whole.name}[{part}]" if count > 1 else whole.name
+            if not rows:
+                yield replace(whole, name=name, size_bytes=whole.size_bytes // count)
+            row = whole.size_bytes // (count * rows[-1]) if rows else 0
+            for begin, end in pairwise(rows):
+                size = row * (end - begin)
+                yield replace(whole, name=f"{name}[{begin}:{end}]", size_bytes=size)
+
+    def operation(self, origin: Origin) -> Operation:
+        """Return a fusion tile of an operation."""
+        listed = self.operations[origin.operation]
+        mapping, reads = self._mapping(origin, listed), listed.reads_of(origin.fusion_tile)
+        parts = {t: self._use(t, origin, listed) for t in listed.uses(origin.fusion_tile)}
+        operands = tuple(
+            operand
+            for mine, operand in zip(parts.values(), mapping.operands, strict=True)
+            for _ in mine
+        )
+        same = len(operands) == len(mapping.operands)
+        return Operation(
+            name=origin.with_name(listed.name),
+            reads=tuple(part for t in reads for part in parts[t]),
+            writes=tuple(part for t in listed.writes for part in parts[t]),
+            mappings=(mapping if same else replace(mapping, operands=operands),),
+            kind=listed.kind,
+        )
+
+    def _mapping(self, origin: Origin, listed: TileableOperation) -> OpMapping:
+        if origin.rows is not None and self.stripe_mapping is not None:
+            return self.stripe_mapping(origin.operation, *origin.rows)
+        mappings = listed.mappings[origin.micro_batches]
+        return mappings.later if origin.fusion_tile else mappings.first
+
+    def _use(self, tensor: int, origin: Origin, listed: TileableOperation) -> list[int]:
+        """Return the parts of a tensor that a fusion tile uses: all of one that is whole to it."""
+        first, count, rows = self.first[tensor], self.count[tensor], self.rows[tensor]
+        inner = max(len(rows) - 1, 1)
+        begin, end = 0, count
+        if tensor in listed.cut and origin.micro_batches > 1:
+            each = count // origin.micro_batches
+            begin, end = origin.fusion_tile * each, (origin.fusion_tile + 1) * each
+        if not rows or origin.rows is None or listed.rows is None:
+            return list(range(first + begin * inner, first + end * inner))
+        window = listed.rows.windows.get(tensor)
+        low, high = (
+            (rows[0], rows[-1]) if window is None else window.rows(*origin.rows, listed.rows.count)
+        )
+        within = range(bisect_left(rows, low), bisect_left(rows, high))
+        return [first + part * inner + row for part in range(begin, end) for row in within]
+
+
+def _rows(
+    operations: Sequence[TileableOperation], boundaries: Sequence[Boundaries]
+) -> Iterator[tuple[int, int]]:
+    """Yield tensors and rows at which operations in stripes begin or end to use them."""
+    for operation, stripes in zip(operations, boundaries, strict=False):
+        if operation.rows is None:
+            continue
+        for tensor, window in operation.rows.windows.items():
+            for begin, end in pairwise(stripes):
+                for boundary in window.rows(begin, end, operation.rows.count):
+                    yield tensor, boundary

@@ -1,0 +1,273 @@
+"""Stripes as a bound sees them: uneven fusion tiles, of which sums and means are known.
+
+A fused group of ``R`` stripes has as many fusion tiles as the batch times ``R``, one after another.
+They are not equal, but rows of a fused group's program on sums over all fusion tiles, and on the
+mean room, hold for them as well. A tileable graph whose operations have mappings for that number of
+fusion tiles, of the same sums in all, stands for the stripes; so whoever bounds fused groups needs
+nothing of rows.
+
+A byte belongs to the stripe in which its tensor is first written or read in the fused group.
+Another use may take it in a later stripe only: at a window that reads on, rows wait for the next
+stripe. Bytes that every use in the fused group takes in the stripe they belong to are *followed*;
+the others, and the rows of a halo that a stripe takes again, are left out: less room is taken, and
+less is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from spmopt.core.fusion.fused_groups import FusedGroup, TileableOperation, TileMappings
+from spmopt.core.fusion.row_windows import Boundaries, Rows, takes_rows
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.table import Bools, Ints
+
+_FAR = np.iinfo(np.int64).max
+
+
+class Striped:
+    """A tileable graph with mappings for stripes, of any fused group.
+
+    Attributes
+    ----------
+    tileable
+        With mappings for the batch times each number of stripes: figures that are the least over
+        all fused groups that have the operation.
+    reach
+        By that number of fusion tiles: where fused groups that begin at each operation end at the
+        latest.
+    """
+
+    def __init__(self, tileable: TileableGraph, stripes: Iterable[int]) -> None:
+        mappings = [dict(operation.mappings) for operation in tileable.operations]
+        rows = max((each.rows.count for each in tileable.operations if each.rows), default=0)
+        self.reach: dict[int, list[int]] = {}
+        for each in stripes:
+            if each == 1:
+                continue
+            count = tileable.batch * each
+            if each > rows or tileable.stripe_mapping is None:
+                self.reach[count] = list(range(len(mappings)))
+                continue
+            skews = Skews(tileable.operations, each)
+            self.reach[count] = skews.reach
+            for at, boundaries in enumerate(skews.boundaries):
+                if boundaries:
+                    mappings[at][count] = _mappings(tileable, at, boundaries)
+        self.tileable = replace(
+            tileable,
+            operations=tuple(
+                replace(operation, mappings=own)
+                for operation, own in zip(tileable.operations, mappings, strict=True)
+            ),
+        )
+
+
+def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
+    """Return the graph with the mappings of all stripes that its groups have, and no graph.
+
+    A process that it is sent to finds them there: those told how to make them may look up operators
+    that only this process knows.
+    """
+    mappings: dict[tuple[int, int, int], OpMapping] = {}
+    for each in stripes if tileable.stripe_mapping is not None else ():
+        if each > 1:
+            for at, boundaries in enumerate(Skews(tileable.operations, each).boundaries):
+                parts = {(at, *stripe) for own in boundaries for stripe in pairwise(own)}
+                mappings.update({part: _mapping(tileable, *part) for part in parts})
+    return replace(tileable, graph=None, stripe_mapping=partial(_tabulate, mappings))
+
+
+def _tabulate(
+    mappings: Mapping[tuple[int, int, int], OpMapping], at: int, begin: int, end: int
+) -> OpMapping:
+    return mappings[at, begin, end]
+
+
+def follow(tileable: TileableGraph, fused_group: FusedGroup) -> tuple[TileableGraph, FusedGroup]:
+    """Return a tileable graph in which a group of stripes is one of as many tiles, and that group.
+
+    Mappings are those of the fused group's stripes; tensors have the bytes that are followed in it.
+
+    Raises
+    ------
+    InputError
+        The fused group cannot be cut so.
+    """
+    boundaries, count = (
+        tileable.boundaries(fused_group),
+        fused_group.micro_batches * fused_group.stripes,
+    )
+    operations, tensors = list(tileable.operations), list(tileable.tensors)
+    for at, own in enumerate(boundaries, fused_group.begin):
+        operations[at] = replace(operations[at], mappings={count: _mappings(tileable, at, [own])})
+    inner = operations[fused_group.begin : fused_group.end]
+    for tensor, rows in _follow(inner, boundaries).items():
+        size = tensors[tensor].size_bytes
+        kept, of = sum(end - begin for begin, end in rows), _size(inner, tensor)
+        tensors[tensor] = replace(tensors[tensor], size_bytes=size // of * kept)
+    found = replace(tileable, operations=tuple(operations), tensors=tuple(tensors))
+    return found, FusedGroup(begin=fused_group.begin, end=fused_group.end, micro_batches=count)
+
+
+def _size(operations: Sequence[TileableOperation], tensor: int) -> int:
+    """Return how many rows a tensor has that is cut."""
+    return next(
+        each.rows.windows[tensor].size
+        for each in operations
+        if each.rows is not None and tensor in each.rows.windows
+    )
+
+
+def _follow(
+    operations: Sequence[TileableOperation], boundaries: Sequence[Boundaries]
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the rows of each tensor that are followed in each stripe."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for operation, own in zip(operations, boundaries, strict=True):
+        assert operation.rows is not None
+        for tensor, window in operation.rows.windows.items():
+            taken = [window.rows(*stripe, operation.rows.count) for stripe in pairwise(own)]
+            known = found.get(tensor)
+            if known is None:  # from where the stripe before has ended
+                ends = [0, *(end for _, end in taken)]
+                found[tensor] = [*pairwise(ends)]
+                continue
+            found[tensor] = [
+                (max(low, begin), max(low, begin, min(high, end)))
+                for (low, high), (begin, end) in zip(taken, known, strict=True)
+            ]
+    return found
+
+
+def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]) -> TileMappings:
+    """Return mappings of the stripes of an operation: of several boundaries the least sums.
+
+    The first has the remainder.
+    """
+    machine, page = tileable.machine, tileable.machine.page_bytes
+    figures: list[tuple[int, ...]] = []
+    operands: list[Operand] = []
+    count = 0
+    for own in boundaries:
+        mappings = [_mapping(tileable, at, *stripe) for stripe in pairwise(own)]
+        count = tileable.batch * len(mappings)
+        each = (
+            (
+                mapping.compute_cycles,
+                machine.pages(mapping.scratch_bytes),
+                *mapping.unchanging,
+            )
+            for mapping in mappings
+        )
+        figures.append(tuple(tileable.batch * sum(column) for column in zip(*each, strict=True)))
+        for mapping in mappings:
+            operands = [
+                Operand(
+                    fetches=min(one.fetches, other.fetches),
+                    required_resident=one.required_resident and other.required_resident,
+                )
+                for one, other in zip(operands or mapping.operands, mapping.operands, strict=True)
+            ]
+    least = [min(column) for column in zip(*figures, strict=True)]
+
+    def mapping_of(figures: Sequence[int]) -> OpMapping:
+        cycles, pages, read, written, macs, own = figures
+        return OpMapping(
+            compute_cycles=cycles,
+            operands=tuple(operands),
+            scratch_bytes=pages * page,
+            macs=macs,
+            spm_read_bytes=read,
+            spm_write_bytes=written,
+            own_picojoules=own,
+        )
+
+    later = [total // count for total in least]
+    first = [total - (count - 1) * each for total, each in zip(least, later, strict=True)]
+    return TileMappings(mapping_of(first), mapping_of(later))
+
+
+def _mapping(tileable: TileableGraph, at: int, begin: int, end: int) -> OpMapping:
+    assert tileable.stripe_mapping is not None
+    return tileable.stripe_mapping(at, begin, end)
+
+
+class Skews:
+    """Boundaries of stripes in fused groups from any operation on, found for all of them at once.
+
+    Attributes
+    ----------
+    reach
+        Of fused groups that begin at each operation: the last end without an obstacle.
+    boundaries
+        Of each operation: its boundaries in all fused groups that have it, each once.
+    """
+
+    def __init__(self, operations: Sequence[TileableOperation], stripes: int) -> None:
+        count = len(operations)
+        self.stripes = stripes
+        self.reach = [count] * count
+        self.boundaries: list[list[Boundaries]] = []
+        self._made: dict[int, Ints] = {}
+        self._used: dict[int, int] = {}
+        self._cut: dict[tuple[int, bool], int] = {}
+        alive = np.zeros(count, bool)
+        for at, operation in enumerate(operations):
+            alive[at] = True
+            before = alive[: at + 1].copy()
+            found: list[Boundaries] = []
+            if operation.rows is None:
+                alive[: at + 1] = False
+            else:
+                table, can = self._table(at, operation, operation.rows)
+                alive[: at + 1] &= can
+                found = self._check(operation, operation.rows, table, alive[: at + 1])
+                self._made |= dict.fromkeys(operation.writes, table)
+            for begin in np.flatnonzero(before & ~alive[: at + 1]).tolist():
+                self.reach[begin] = at
+            self.boundaries.append(found)
+            self._used |= dict.fromkeys((*operation.reads, *operation.writes), at)
+            self._cut |= {(t, t in operation.cut): at for t in operation.uses(0)}
+
+    def _table(self, at: int, operation: TileableOperation, rows: Rows) -> tuple[Ints, Bools]:
+        """Return boundaries (at + 1, stripes + 1) by begin, and where nothing is in their way."""
+        can = np.ones(at + 1, bool)
+        for t in operation.writes:
+            can[: self._used.get(t, -1) + 1] = False
+        for t in operation.uses(0):  # what one cuts along the batch is whole to none
+            can[: self._cut.get((t, t not in operation.cut), -1) + 1] = False
+        ends = np.full((at + 1, self.stripes - 1), _FAR)
+        for t in operation.reads:
+            made = self._made.get(t)
+            if made is None:
+                continue
+            window = rows.windows.get(t)
+            if window is None:
+                can[: len(made)] = False
+            else:
+                ends[: len(made)] = np.minimum(ends[: len(made)], window.ready(made[:, 1:-1]))
+        even = [rows.count * stripe // self.stripes for stripe in range(1, self.stripes)]
+        ends = np.where(ends == _FAR, even, np.minimum(ends, rows.count))
+        table: Ints = np.pad(ends, ((0, 0), (1, 1)))
+        table[:, -1] = rows.count
+        return table, can & (np.diff(table, axis=1) > 0).all(axis=1)
+
+    def _check(
+        self, operation: TileableOperation, rows: Rows, table: Ints, alive: Bools
+    ) -> list[Boundaries]:
+        """Return the different boundaries; those of a stripe that takes no rows are not alive."""
+        if not alive.any():
+            return []
+        different, which = np.unique(table[alive], axis=0, return_inverse=True)
+        windows = [rows.windows[t] for t in operation.reads if t in rows.windows]
+        found = [tuple(own) for own in different.tolist()]
+        takes = [all(takes_rows(own, window, rows) for window in windows) for own in found]
+        alive[alive] = np.array(takes)[which.ravel()]
+        return [own for own, some in zip(found, takes, strict=True) if some]

@@ -1,0 +1,386 @@
+"""A tileable graph whose operations may be fused, its fusion plans, and the problem of each.
+
+A *fused group* is a run of operations that is computed depth first in equal micro-batches: fusion
+tile 0 through all of its operations, then fusion tile 1, and so on. Where each fusion tile is one
+of the whole batch, an image, it may be cut once more, into stripes
+(:mod:`spmopt.core.fusion.stripe_boundaries`): stripe 0 of fusion tile 0 through all operations,
+then stripe 1, and so on to the last stripe of the last fusion tile. A *cover* cuts the tileable
+graph into fused groups. Tensors that a fused group cuts are in as many parts as the finest fused
+group that uses them needs; a coarser one uses several parts at once. Partial sums over the batch
+(gradients of weights, statistics) are written by the first fusion tile and updated in place by the
+others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from weakref import ReferenceType, ref
+
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, Origin, TileableOperation
+from spmopt.core.fusion.fusion_space import FUSION_SPACES, STRIPES, FusionSpace
+from spmopt.core.fusion.parts import Parts
+from spmopt.core.fusion.row_windows import Boundaries
+from spmopt.core.fusion.stripe_boundaries import boundaries
+from spmopt.core.graph import Graph
+from spmopt.core.machine import Machine
+from spmopt.core.operation import OpMapping
+from spmopt.core.order import hazards
+from spmopt.core.problem import Problem, Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileableGraph:
+    """Operations in a fixed order, each whole or in micro-batches.
+
+    ``batch`` is the number into which every number of fusion tiles divides, ``along`` the axis that
+    they are of (of one sequence its tokens, for example); ``graph`` the source of the tileable
+    graph, where it is known; ``stripe_mapping`` gives the mapping of an operation on some rows of
+    one of ``batch`` fusion tiles: its position, the first of these rows, and the one behind the
+    last.
+    """
+
+    name: str
+    machine: Machine
+    tensors: tuple[Tensor, ...]
+    operations: tuple[TileableOperation, ...]
+    batch: int
+    mapper: str
+    along: str = field(default="the batch", compare=False)
+    source: str = ""
+    graph: Graph | None = field(default=None, compare=False, repr=False)
+    stripe_mapping: Callable[[int, int, int], OpMapping] | None = field(
+        default=None, compare=False, repr=False
+    )
+    _fitting: dict[tuple[int, int], bool] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def fusion_space(self, name: str = "all") -> FusionSpace:
+        """Return a fusion space of this tileable graph.
+
+        ``none``: the layer-by-layer plan. ``fuse``: a fused group in several fusion tiles has at
+        most one matrix product, with point-wise operations around it. ``batch``: any fused groups,
+        in any number of fusion tiles that divides the batch. ``all``: also stripes, where windows
+        slide over any.
+
+        Raises
+        ------
+        InputError
+            There is none of this name.
+        """
+        numbers = tuple(sorted({1, *(k for each in self.operations for k in each.mappings)}))
+        striped = any(each.rows is not None for each in self.operations)
+        match name:
+            case "none":
+                return FusionSpace(name=name, micro_batches=(1,))
+            case "single-product":
+                return FusionSpace(name=name, micro_batches=numbers, most_products=1)
+            case "batch":
+                return FusionSpace(name=name, micro_batches=numbers)
+            case "all":
+                return FusionSpace(
+                    name=name, micro_batches=numbers, stripes=STRIPES if striped else (1,)
+                )
+        raise InputError(f"no fusion plans are called {name!r}; use {', '.join(FUSION_SPACES)}")
+
+    def outside(self, fusion_space: FusionSpace, fusion_plan: FusionPlan) -> str:
+        """Say which fused group of a fusion plan is none of a fusion space; nothing if all are."""
+        for fused_group in fusion_plan:
+            where = f"fused group {fused_group.begin} to {fused_group.end}"
+            if fused_group.micro_batches not in fusion_space.micro_batches:
+                return f"{where}: is in {fused_group.micro_batches} fusion tiles"
+            if fused_group.stripes not in fusion_space.stripes:
+                return f"{where}: is in {fused_group.stripes} stripes"
+            inner = self.operations[fused_group.begin : fused_group.end]
+            products = sum(each.is_product for each in inner)
+            if fused_group.count > 1 and not fusion_space.takes(products):
+                return (
+                    f"{where}: has {products} matrix products in {fused_group.count} fusion tiles"
+                )
+        return ""
+
+    def require(self, fusion_plan: FusionPlan) -> None:
+        """Check that a fusion plan is one of this tileable graph.
+
+        Raises
+        ------
+        InputError
+            Fused groups leave something out or overlap, cut an operation that cannot be cut, or
+            read a sum before it is complete.
+        """
+        count, ends = len(self.operations), [0, *(fused_group.end for fused_group in fusion_plan)]
+        follow = all(each.begin == end for each, end in zip(fusion_plan, ends, strict=False))
+        if not follow or ends[-1] != count:
+            raise InputError(f"fusion plan: fused groups must follow each other from 0 to {count}")
+        for fused_group in fusion_plan:
+            found = self.obstacle(fused_group)
+            if found:
+                raise InputError(f"fused group {fused_group.begin} to {fused_group.end}: {found}")
+
+    def obstacle(self, fused_group: FusedGroup) -> str:
+        """Say why a fused group cannot be computed in its fusion tiles; nothing if it can.
+
+        No other operation may touch their partial sums over the batch: they are complete
+        after the last fusion tile only. One may write it anew, before the others. A tensor that one
+        of them cuts is whole to none: only fusion tiles before would have written it. Stripes are
+        those of single micro-batches, and sum up nothing.
+        """
+        if fused_group.micro_batches == fused_group.stripes == 1:
+            return ""
+        if fused_group.stripes > 1:
+            return self._obstacle_of_stripes(fused_group) or self._obstacle_of_cuts(fused_group)
+        return self._obstacle_of_fusion(fused_group) or self._obstacle_of_cuts(fused_group)
+
+    def _obstacle_of_cuts(self, fused_group: FusedGroup) -> str:
+        cut: set[int] = set()
+        whole: set[int] = set()
+        for operation in self.operations[fused_group.begin : fused_group.end]:
+            cut |= operation.cut
+            whole.update(t for t in operation.uses(0) if t not in operation.cut)
+            if cut & whole:
+                name = self.tensors[min(cut & whole)].name
+                return (
+                    f"{operation.name}: {name} is cut in the fused group, and whole to each "
+                    "fusion tile"
+                )
+        return ""
+
+    def _obstacle_of_fusion(self, fused_group: FusedGroup) -> str:
+        if self.batch % fused_group.micro_batches:
+            return f"{fused_group.micro_batches} fusion tiles do not divide a batch of {self.batch}"
+        begun: set[int] = set()
+        read: set[int] = set()
+        for operation in self.operations[fused_group.begin : fused_group.end]:
+            if fused_group.micro_batches not in operation.mappings:
+                return f"{operation.name} cannot be cut along the batch"
+            if any(t in begun and t not in operation.reads for t in operation.partial_sums):
+                return f"{operation.name} writes a sum anew that another has begun"
+            read.update(t for t in operation.reads if t not in operation.partial_sums)
+            begun |= operation.partial_sums
+            if read & begun:
+                return f"{operation.name}: what is summed over the batch is read in the fused group"
+        return ""
+
+    def _obstacle_of_stripes(self, fused_group: FusedGroup) -> str:
+        if fused_group.micro_batches != self.batch:
+            return (
+                f"stripes are of one of {self.batch} fusion tiles each, not of "
+                f"{fused_group.micro_batches}"
+            )
+        if self.stripe_mapping is None:
+            return "it is not known how its operations are cut into stripes"
+        found = boundaries(
+            self.operations[fused_group.begin : fused_group.end], fused_group.stripes
+        )
+        return next((each for each in found if isinstance(each, str)), "")
+
+    def boundaries(self, fused_group: FusedGroup) -> list[Boundaries]:
+        """Return the rows at which stripes of each operation of a fused group begin, and how many.
+
+        Raises
+        ------
+        InputError
+            It cannot be cut so.
+        """
+        found = list[Boundaries]()
+        for each in boundaries(
+            self.operations[fused_group.begin : fused_group.end], fused_group.stripes
+        ):
+            if isinstance(each, str):
+                raise InputError(f"fused group {fused_group.begin} to {fused_group.end}: {each}")
+            found.append(each)
+        return found
+
+    def fits(self, at: int, micro_batches: int) -> bool:
+        """Return whether an operation's resident operands and scratch buffer fit, in so many tiles.
+
+        Of more than the batch has, which are stripes, whether it does in the mean.
+        """
+        found = self._fitting.get((at, micro_batches))
+        if found is None:
+            found = self._fitting[at, micro_batches] = self._fits(at, micro_batches)
+        return found
+
+    def _fits(self, at: int, micro_batches: int) -> bool:
+        operation, machine = self.operations[at], self.machine
+        mappings = operation.mappings.get(micro_batches)
+        if mappings is None:
+            return False
+        needed = list[int]()
+        for mapping, operands in zip(
+            (mappings.first, mappings.later), operation.operands(micro_batches), strict=False
+        ):
+            kept = sum(
+                self.tensors[t].size_bytes // (micro_batches if t in operation.cut else 1)
+                for t, operand in operands.items()
+                if operand.required_resident
+            )
+            needed.append(kept + machine.pages(mapping.scratch_bytes) * machine.page_bytes)
+        free = machine.spm_pages * machine.page_bytes
+        if micro_batches > self.batch:
+            return needed[0] + (micro_batches - 1) * needed[-1] <= micro_batches * free
+        return max(needed) <= free
+
+    def uniform(
+        self, micro_batches: int, fusion_space: FusionSpace | None = None, *, stripes: int = 1
+    ) -> FusionPlan:
+        """Return the fusion plan of the fewest groups in ``micro_batches``.
+
+        Other operations are untiled. Operations that cannot be cut into ``stripes`` are in one.
+        ``fusion_space``: that it is of; any fusion plan by default.
+        """
+        ways = dict.fromkeys([(micro_batches, stripes), (micro_batches, 1), (1, 1)])
+        singles = list[FusedGroup]()
+        for at in range(len(self.operations)):
+            every = (FusedGroup(begin=at, end=at + 1, micro_batches=k, stripes=r) for k, r in ways)
+            singles.append(next(each for each in every if not self.obstacle(each)))
+        fusion_plan = list[FusedGroup]()
+        while not fusion_plan or fusion_plan[-1].end < len(singles):
+            one = singles[fusion_plan[-1].end if fusion_plan else 0]
+            most = one.end
+            while (
+                most < len(singles)
+                and one.micro_batches == micro_batches
+                and (
+                    (singles[most].micro_batches, singles[most].stripes)
+                    == (one.micro_batches, one.stripes)
+                )
+            ):
+                most += 1
+            fusion_plan.append(self._longest(one, most, fusion_space))
+        return tuple(fusion_plan)
+
+    def _longest(self, one: FusedGroup, most: int, fusion_space: FusionSpace | None) -> FusedGroup:
+        """Return the longest fused group from an operation on, to ``most``; none beyond it is any.
+
+        Its end is found by steps that double, and then halve: a list of 10,000 takes seconds.
+        """
+        step, grows = 1, True
+        while one.end < most and step:
+            longer = replace(one, end=min(one.end + step, most))
+            if (
+                fusion_space is None or not self.outside(fusion_space, (longer,))
+            ) and not self.obstacle(longer):
+                one = longer
+            else:
+                grows = False
+            step = step * 2 if grows else step // 2
+        return one
+
+    def problem(self, fusion_plan: FusionPlan) -> tuple[Problem, tuple[Origin, ...]]:
+        """Return the problem of a fusion plan, and where each of its operations comes from.
+
+        Raises
+        ------
+        InputError
+            It is no fusion plan of this tileable graph.
+        """
+        self.require(fusion_plan)
+        stripes = [self.boundaries(each) if each.stripes > 1 else [] for each in fusion_plan]
+        parts = Parts(self.tensors, self.operations, fusion_plan, stripes, self.stripe_mapping)
+        origins = tuple(
+            origin for fused_group in fusion_plan for origin in self._origins(fused_group)
+        )
+        operations = [parts.operation(origin) for origin in origins]
+        before = hazards([(each.reads, each.writes) for each in operations], len(parts.tensors))
+        problem = Problem(
+            name=self.name,
+            machine=self.machine,
+            tensors=tuple(parts.tensors),
+            operations=tuple(
+                replace(each, predecessors=tuple(sorted(earlier)))
+                for each, earlier in zip(operations, before, strict=True)
+            ),
+            mapper=self.mapper,
+            source=self.source,
+            tile_of=self.tile_names(fusion_plan),
+        )
+        return problem, origins
+
+    def tile_names(self, fusion_plan: FusionPlan) -> dict[str, str]:
+        """Return the names of operations by those of their fusion tiles."""
+        origins = (origin for fused_group in fusion_plan for origin in self._origins(fused_group))
+        names = [operation.name for operation in self.operations]
+        return {
+            origin.with_name(names[origin.operation]): names[origin.operation]
+            for origin in origins
+            if origin.micro_batches > 1 or origin.rows is not None
+        }
+
+    def _origins(self, fused_group: FusedGroup) -> Iterator[Origin]:
+        """Yield the fusion tiles of operations of a fused group, in their order."""
+        every = range(fused_group.begin, fused_group.end)
+        if fused_group.stripes == 1:
+            for fusion_tile in range(fused_group.micro_batches):
+                yield from (Origin(at, fusion_tile, fused_group.micro_batches) for at in every)
+            return
+        stripes = [*zip(*map(pairwise, self.boundaries(fused_group)), strict=True)]
+        for fusion_tile in range(fused_group.micro_batches):
+            for stripe in stripes:
+                for at, rows in zip(every, stripe, strict=True):
+                    yield Origin(at, fusion_tile, fused_group.micro_batches, rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FusionResult:
+    """The fusion plan chosen, and a bound on all others.
+
+    Attributes
+    ----------
+    problem
+        Problem of the fusion plan, which its schedules are of.
+    certificate
+        Dual values that prove a bound over the fusion space of a fusion space that has it.
+    """
+
+    tileable: TileableGraph
+    fusion_plan: FusionPlan
+    problem: Problem
+    certificate: FusionCertificate | None = None
+
+
+_last: list[tuple[ReferenceType[Problem], TileableGraph]] = []
+"""The problem whose graph was asked for last: who chooses and who schedules ask for the same,
+which of 22,000 operations takes seconds."""
+
+
+def tileable_graph_of(problem: Problem) -> TileableGraph:
+    """Return the tileable graph whose whole operations a problem has.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if _last and _last[0][0]() is problem:
+        return _last[0][1]
+    if problem.machine.costs:
+        raise InputError(
+            f"{problem.name}: costs of fusion tiles are not in {problem.machine.costs}; leave "
+            "fusion tiles "
+            "or the costs out"
+        )
+    if problem.listed is None:
+        raise InputError(
+            f"problem {problem.name}: its operations are fixed; fusion tiles need a network or an "
+            "ONNX file, or use page"
+        )
+    found = problem.listed(problem.machine)
+    assert isinstance(found, TileableGraph)
+    tileable = replace(found, name=problem.name, source=problem.source)
+    if tileable.problem(whole(tileable))[0] != problem:
+        raise InputError(
+            f"problem {problem.name}: was changed after it was lowered, so that it is not known "
+            "what its operations compute; lower it anew, or use page"
+        )
+    _last[:] = [(ref(problem), tileable)]
+    return tileable
+
+
+def whole(tileable: TileableGraph) -> FusionPlan:
+    """Return the fusion plan of whole operations: the layer-by-layer plan."""
+    return (FusedGroup(begin=0, end=len(tileable.operations)),)

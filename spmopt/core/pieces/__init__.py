@@ -1,1 +1,0 @@
-"""Listings, their covers by segments in pieces, and the parts and bands that pieces have."""

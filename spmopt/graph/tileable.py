@@ -1,0 +1,203 @@
+"""The graph of a graph: operations on a machine, and how each is cut into tiles and stripes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from spmopt.core.fusion.fused_groups import TileableOperation, TileMappings
+from spmopt.core.fusion.row_windows import Rows, Window
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.graph import Graph
+from spmopt.core.machine import Machine
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
+from spmopt.graph.axes import LinkedAxes, NodeCut
+from spmopt.graph.lower import Mapper, Used, lower
+from spmopt.graph.naming import Names, find_unused
+from spmopt.graph.operators.spec import Shape
+from spmopt.graph.preparation import LOWERINGS
+from spmopt.graph.rows import RowAxes
+
+
+def lower_listed(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> Problem:
+    """Lower ``graph``, knowing how each operation is cut (:attr:`~spmopt.core.Problem.listed`).
+
+    Raises
+    ------
+    InputError
+        As :func:`spmopt.graph.lower.lower`.
+    """
+    whole = lower(graph, machine, mapper=mapper)
+    listed = partial(tileable, graph, mapper=mapper)
+    return whole.label(name=whole.name, source=whole.source, listed=listed)
+
+
+def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> TileableGraph:
+    """Lower ``graph`` as :func:`spmopt.graph.lower.lower` does, in any number of fusion tiles.
+
+    The mapping of a fusion tile is that which lowering gives to operands of its shapes and sizes.
+    Numbers of fusion tiles are the divisors of the batch; a micro-batch, one of as many as there
+    are, may be cut into stripes. Fusion tiles and rows are whole bytes: parts cut within a byte, as
+    odd numbers of ``int4`` are, would be less than the tensor in all.
+
+    Raises
+    ------
+    InputError
+        An unknown lowering or operator, a graph that computes nothing, or one none of whose
+        operators can be cut.
+    """
+    low = Mapper(graph, machine, mapper)
+    axes = LinkedAxes(low.graph)
+    batch = axes.micro_batches(axes.batch)
+    divisors = [
+        micro_batches for micro_batches in range(1, batch + 1) if batch % micro_batches == 0
+    ]
+    striped = StripeMappings(low, axes)
+    names = Names()
+    operations = []
+    for at, node in enumerate(low.nodes):
+        cut, used = axes.cut(node, axes.batch), low.used[at]
+        operation = TileableOperation(
+            name=find_unused(node.name, names),
+            reads=used.reads,
+            writes=used.writes,
+            cut=frozenset(_tensors(used, cut, whole=False)),
+            partial_sums=frozenset(t for t in _tensors(used, cut, whole=True) if t in used.outputs),
+            kind=low.kind(at),
+            rows=striped.rows[at],
+        )
+        for micro_batches in divisors if cut is not None else divisors[:1]:
+            if not any(low.sizes[t] % micro_batches for t in operation.cut):
+                operation.mappings[micro_batches] = _mappings(
+                    low, at, cut, operation, micro_batches
+                )
+        operations.append(operation)
+    return TileableGraph(
+        name=graph.name,
+        machine=machine,
+        tensors=low.tensors,
+        operations=tuple(operations),
+        batch=batch,
+        along=axes.name,
+        mapper=low.name,
+        graph=low.graph,
+        stripe_mapping=striped,
+    )
+
+
+class StripeMappings:
+    """How operations are cut into stripes, and the mapping of each stripe."""
+
+    def __init__(self, low: Mapper, axes: LinkedAxes) -> None:
+        self.low, self.axes = low, axes
+        rows = RowAxes(axes)
+        self._batch = axes.micro_batches(axes.batch)
+        self._known: dict[tuple[int, int, int], OpMapping] = {}
+        self._cuts = [(axes.cut(node, axes.batch), rows.cut(node)) for node in low.nodes]
+        self.rows: list[Rows | None] = []
+        layouts: dict[int, object] = {}
+        for (batch, cut), node, used in zip(self._cuts, low.nodes, low.used, strict=True):
+            found: dict[int, Window] = {}
+            values, tensors = (*node.inputs, *node.outputs), used.inputs + used.outputs
+            fits = batch is not None and cut is not None
+            for value, tensor, window in zip(
+                values, tensors, cut.windows if cut else (), strict=fits
+            ):
+                if window is not None:
+                    # Views of a tensor must see the same rows, and all reads of it the same window.
+                    same = layouts.setdefault(tensor, rows.layout(value)) == rows.layout(value)
+                    fits &= same and found.setdefault(tensor, window) == window
+            fits &= used.reads != () and found.keys() >= {*used.outputs}
+            # Of what is cut each row of each micro-batch is whole bytes.
+            parts = dict.fromkeys(_tensors(used, batch, whole=False), self._batch)
+            parts |= {t: self._batch * window.size for t, window in found.items()}
+            fits &= not any(low.sizes[t] % count for t, count in parts.items())
+            self.rows.append(Rows(cut.count, found) if cut and fits else None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _make_stripes, (self.low.graph, self.low.machine, self.low.name)
+
+    def __call__(self, at: int, begin: int, end: int) -> OpMapping:
+        """Return the mapping of rows [begin, end) of one micro-batch of an operation."""
+        mapping = self._known.get((at, begin, end))
+        if mapping is None:
+            mapping = self._known[at, begin, end] = self._mapping(at, begin, end)
+        return mapping
+
+    def _mapping(self, at: int, begin: int, end: int) -> OpMapping:
+        low, (batch, cut) = self.low, self._cuts[at]
+        used, rows = low.used[at], self.rows[at]
+        assert batch is not None
+        assert cut is not None
+        assert rows is not None
+        shapes, worked, sizes = list[Shape](), list[Shape](), dict[int, int]()
+        operands = zip(
+            used.inputs + used.outputs,
+            (shape for each in low.shapes(low.nodes[at]) for shape in each),
+            batch.inputs + batch.outputs,
+            cut.axes,
+            strict=True,
+        )
+        for tensor, shape, of_batch, of_rows in operands:
+            sizes[tensor] = low.sizes[tensor] // (1 if of_batch is None else self._batch)
+            mine = done = _part(self._batch, shape, of_batch)
+            if of_rows is not None:
+                window = rows.windows[tensor]
+                first, last = window.rows(begin, end, rows.count)
+                sizes[tensor] = sizes[tensor] // window.size * (last - first)
+                mine = (*mine[:of_rows], last - first, *mine[of_rows + 1 :])
+                # Rows of a halo are read by two stripes; what is done with each row is done once.
+                share = end * window.size // rows.count - begin * window.size // rows.count
+                done = (*mine[:of_rows], max(share, 1), *mine[of_rows + 1 :])
+            shapes.append(mine)
+            worked.append(done)
+        inputs = len(used.inputs)
+        results = tuple(shapes[inputs:])
+        return low.mapping(
+            at,
+            used,
+            (tuple(shapes[:inputs]), results),
+            sizes,
+            worked=(tuple(worked[:inputs]), results),
+        )
+
+
+def _make_stripes(graph: Graph, machine: Machine, mapper: str) -> StripeMappings:
+    return StripeMappings(Mapper(graph, machine, mapper), LinkedAxes(graph))
+
+
+def _tensors(used: Used, cut: NodeCut | None, *, whole: bool) -> list[int]:
+    """Return the tensors that are cut, or those that stay whole to each fusion tile."""
+    if cut is None:
+        return []
+    places = zip(used.inputs + used.outputs, cut.inputs + cut.outputs, strict=True)
+    return [tensor for tensor, axis in places if (axis is None) == whole]
+
+
+def _mappings(
+    low: Mapper, at: int, cut: NodeCut | None, operation: TileableOperation, micro_batches: int
+) -> TileMappings:
+    """Return the mappings of ``micro_batches`` of an operation."""
+    used, shapes = low.used[at], low.shapes(low.nodes[at])
+    if cut is not None and micro_batches > 1:
+        shapes = (
+            tuple(map(partial(_part, micro_batches), shapes[0], cut.inputs)),
+            tuple(map(partial(_part, micro_batches), shapes[1], cut.outputs)),
+        )
+    sizes = {
+        t: low.sizes[t] // (micro_batches if t in operation.cut else 1) for t in operation.uses(0)
+    }
+    first = low.mapping(at, used, shapes, sizes)
+    partial_sums = operation.reads_of(1)[len(operation.reads) :]
+    if micro_batches == 1 or not partial_sums:
+        return TileMappings(first, first)
+    return TileMappings(
+        first, low.mapping(at, Used(used.inputs + partial_sums, used.outputs), shapes, sizes)
+    )
+
+
+def _part(micro_batches: int, shape: Shape, axis: int | None) -> Shape:
+    """Return the shape of one of ``micro_batches`` along an axis."""
+    if axis is None:
+        return shape
+    return (*shape[:axis], shape[axis] // micro_batches, *shape[axis + 1 :])

@@ -1,0 +1,167 @@
+"""Fusion plans from outside: which operations are computed together, and in how many fusion tiles.
+
+A TOML file has a table ``[[fused_groups]]`` for each, in the order of the tileable graph, a JSON
+file the same names in a list; a fused result is a file of its fusion plan, too. An operation goes
+by its name (``first``, ``last``) or by its position (``begin``, ``end``: the first one, and the one
+after the last, counted from 0). ``stripes`` are those of rows that each fusion tile is cut into, 1
+by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spmopt.core.errors import InputError, unknown
+from spmopt.core.filetypes import kind_of_file
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.validation import is_folder, read_json, read_toml
+from spmopt.io.files import read_result
+from spmopt.io.renames import rename_fields
+
+_KEYS = ("first", "last", "begin", "end", "micro_batches", "stripes")
+
+
+def read_fusion_plan(path: Path, tileable: TileableGraph) -> FusionPlan:
+    """Read a fusion plan of a tileable graph.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, names operations or keys that there are not, leaves operations out
+        or has them twice, or cuts an operation that cannot be cut; the line says which fused group,
+        and why.
+    """
+    if path.suffix.lower() != ".json":
+        document: Any = rename_fields(_read_toml(path))
+    else:
+        document = rename_fields(read_json(path))
+        if isinstance(document, dict) and document.get("format") == "spmopt-result":
+            document = {"fused_groups": _of_result(path)}
+    try:
+        return _fusion_plan(document, tileable)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def require_fusion_plan(fusion_plan: Sequence[FusedGroup], tileable: TileableGraph) -> FusionPlan:
+    """Return fused groups that are a fusion plan of a tileable graph.
+
+    Raises
+    ------
+    InputError
+        They are none; the line says which fused group, and why.
+    """
+    names, at = [operation.name for operation in tileable.operations], 0
+    for number, fused_group in enumerate(fusion_plan):
+        where = f"fused_groups[{number}]"
+        if fused_group.end > len(names):
+            raise InputError(
+                f"{where}: ends at {fused_group.end}, but there are {len(names)} operations"
+            )
+        if fused_group.begin > at:
+            raise InputError(
+                f"{where}: begins with {names[fused_group.begin]}, but {names[at]} before it is "
+                "in no "
+                "fused_group"
+            )
+        if fused_group.begin < at:
+            raise InputError(f"{where}: {names[fused_group.begin]} is in a fused group before, too")
+        obstacle = tileable.obstacle(fused_group)
+        if obstacle:
+            inner = f"{names[fused_group.begin]} to {names[fused_group.end - 1]}"
+            stripes = f" of {fused_group.stripes} stripes" if fused_group.stripes > 1 else ""
+            raise InputError(
+                f"{where}, {inner} in {fused_group.micro_batches} fusion tiles{stripes}: {obstacle}"
+            )
+        at = fused_group.end
+    if at < len(names):
+        raise InputError(f"fused groups: {names[at]} and what follows it are in none")
+    return tuple(fusion_plan)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if path.suffix.lower() != ".toml" or is_folder(path):
+        other = kind_of_file(path) or "is no file of a fusion plan"
+        raise InputError(f"{path}: {other}; give one in TOML (.toml) or JSON (.json)")
+    return read_toml(path, str(path))
+
+
+def _of_result(path: Path) -> list[dict[str, object]]:
+    """Return the fused groups of a fused result, by the names of their operations."""
+    fusion = read_result(path).fusion
+    if fusion is None:
+        raise InputError(f"{path}: its schedule is layer by layer, which has no fusion plan")
+    return [
+        {
+            "first": loop.operations[0],
+            "last": loop.operations[-1],
+            "micro_batches": loop.micro_batches,
+            "stripes": len(loop.rows[0]) - 1 if loop.rows else 1,
+        }
+        for loop in fusion.loops
+    ]
+
+
+def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
+    tables = document.get("fused_groups") if isinstance(document, dict) else None
+    if not isinstance(tables, list) or not tables:
+        raise InputError("must have fused groups: in TOML a table [[fused_groups]] for each")
+    for key in document if isinstance(document, dict) else ():
+        if key != "fused_groups":
+            raise InputError(str(unknown("key", key, ("fused_groups",))))
+    at = {operation.name: place for place, operation in enumerate(tileable.operations)}
+    return require_fusion_plan(
+        [_fused_group(table, f"fused_groups[{number}]", at) for number, table in enumerate(tables)],
+        tileable,
+    )
+
+
+def _fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:
+    """Read a fused group; ``at``: positions by name."""
+    if not isinstance(table, dict):
+        raise InputError(
+            f"{where}: must be a table, as {{first = ..., last = ..., micro_batches = ...}}"
+        )
+    for key in table:
+        if key not in _KEYS:
+            raise InputError(f"{where}: {unknown('key', key, _KEYS)}")
+    begin = _place(table, where, ("first", "begin"), at)
+    end = _place(table, where, ("last", "end"), at)
+    fusion = _whole(table.get("micro_batches", 1), f"{where}.fusion tiles")
+    end += "last" in table
+    if end <= begin:
+        raise InputError(f"{where}: ends before it begins")
+    stripes = _whole(table.get("stripes", 1), f"{where}.stripes")
+    for key, value in (("micro_batches", fusion), ("stripes", stripes)):
+        if value < 1:
+            raise InputError(f"{where}.{key}: must be at least 1, is {value}")
+    return FusedGroup(begin=begin, end=end, micro_batches=fusion, stripes=stripes)
+
+
+def _place(
+    table: Mapping[str, object], where: str, keys: tuple[str, str], at: Mapping[str, int]
+) -> int:
+    """Return a position that is given by the name of an operation, or as it is."""
+    name, number = keys
+    if (name in table) == (number in table):
+        raise InputError(f"{where}: give {name} (a name) or {number} (a position), one of them")
+    if number in table:
+        found = _whole(table[number], f"{where}.{number}")
+        if not 0 <= found <= len(at):
+            raise InputError(f"{where}.{number}: must be 0 to {len(at)}, is {found}")
+        return found
+    text = table[name]
+    if not isinstance(text, str):
+        raise InputError(f"{where}.{name}: must be the name of an operation")
+    if text not in at:
+        raise InputError(f"{where}.{name}: {unknown('operation', text, at)}")
+    return at[text]
+
+
+def _whole(value: object, where: str) -> int:
+    if type(value) is not int:
+        raise InputError(f"{where}: must be a whole number")
+    return value

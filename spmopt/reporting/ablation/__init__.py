@@ -1,0 +1,7 @@
+"""What each decision about a network is worth: text, sentences, JSON and the data of a page."""
+
+from spmopt.reporting.ablation.decisions import Decision, Key
+from spmopt.reporting.ablation.record import ablation_parts, ablation_record, page_record
+from spmopt.reporting.ablation.sentences import sentences
+
+__all__ = ["Decision", "Key", "ablation_parts", "ablation_record", "page_record", "sentences"]

@@ -1,0 +1,161 @@
+"""Fused groups of a fused schedule as a table: the costs of each, and the reason for its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Self
+
+from spmopt.analysis.fused_groups import FusedGroupFigures
+from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup
+from spmopt.core.machine import Machine
+from spmopt.core.result import Result
+from spmopt.reporting.fusion_plans import tile_words
+from spmopt.reporting.quantities import percent, share, si
+from spmopt.reporting.tables import Grid, Part
+
+Record = dict[str, object]
+_COLUMNS = ("fused_group", "operations", "fusion", "time", "stall", "traffic")
+_OTHER_END = "why it ends there"
+_OTHER_FUSION = "other fusion tiles"
+_NOTHING = 1e-6
+"""Part of the objective below which a change is none."""
+_ESTIMATED = (
+    "Percentages: what the schedule would cost more (-: less) with this change alone, by estimate "
+    "from bounds of fused groups; neither schedules nor bounds themselves. An estimate below "
+    "the bound "
+    "over the fusion space is shown as what that bound leaves."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """The objective of the schedule, and how much less any fusion plan may have by the bound."""
+
+    value: float
+    least: float
+
+    @classmethod
+    def of(cls, result: Result) -> Self:
+        if not result.value:
+            return cls(0.0, -inf)
+        bound = result.fusion_bound
+        least = -inf if bound is None else min(0.0, float(bound / result.value - 1))
+        return cls(float(result.value), least)
+
+    def words(self, cost: BoundaryCost) -> str:
+        """Return what a change costs, as a part of the objective of the schedule."""
+        if not isfinite(cost.cost):
+            return "does not fit"
+        part = cost.cost / self.value if self.value else 0.0
+        shown = max(part, self.least)
+        if abs(shown) < _NOTHING:
+            return "no change"
+        return f"{'at best ' if part < self.least else ''}{percent(shown)}"
+
+
+def fused_groups_parts(
+    fused_groups: Sequence[FusedGroupFigures], machine: Machine, result: Result
+) -> Iterator[Part]:
+    """Yield a table of fused groups, if there are any."""
+    if not fused_groups:
+        return
+    rows, scale = [], _Scale.of(result)
+    for number, each in enumerate(fused_groups):
+        rows.append(
+            (
+                str(number),
+                _span(each),
+                _number(each.fused_group),
+                si(each.cycles / machine.clock_hz, "s", fill=True),
+                share(each.stall_cycles / max(1, each.cycles)),
+                si(each.moved_bytes, "B", fill=True),
+                _why(each, number == len(fused_groups) - 1, scale),
+                _fusion(each, scale),
+            )
+        )
+    yield ""
+    yield (
+        f"Fused groups: {len(fused_groups)}, each computed depth first, one fusion tile after "
+        "another"
+    )
+    yield Grid(
+        columns=(*_COLUMNS, _OTHER_END, _OTHER_FUSION),
+        rows=rows,
+        left=("operations", _OTHER_END, _OTHER_FUSION),
+        dispensable=(_OTHER_FUSION, "traffic", "stall", "fused_group"),
+    )
+    yield _ESTIMATED
+
+
+def fused_groups_record(fused_groups: Sequence[FusedGroupFigures]) -> list[Record]:
+    """Return the same for programs; costs are in units of the objective, null: does not fit."""
+    return [
+        {
+            "begin": each.fused_group.begin,
+            "end": each.fused_group.end,
+            "fusion": each.fused_group.micro_batches,
+            "stripes": each.fused_group.stripes,
+            "first": each.first,
+            "last": each.last,
+            "steps": [each.begin_step, each.end_step],
+            "cycles": each.cycles,
+            "stall_cycles": each.stall_cycles,
+            "traffic_bytes": each.moved_bytes,
+            "obstacles": [
+                {"fusion": one.micro_batches, "stripes": one.stripes, "why": why}
+                for one, why in each.obstacles
+            ],
+            "estimates": [
+                {
+                    "change": cost.change,
+                    "fusion": [part.micro_batches for part in cost.fusion_plan],
+                    "stripes": [part.stripes for part in cost.fusion_plan],
+                    "ends": [part.end for part in cost.fusion_plan],
+                    "cost": cost.cost if isfinite(cost.cost) else None,
+                }
+                for cost in each.costs
+            ],
+        }
+        for each in fused_groups
+    ]
+
+
+def _number(fused_group: FusedGroup) -> str:
+    """Return how many fusion tiles there are, and of each how many stripes."""
+    return (
+        f"{fused_group.micro_batches} x {fused_group.stripes}"
+        if fused_group.stripes > 1
+        else str(fused_group.micro_batches)
+    )
+
+
+def _span(each: FusedGroupFigures) -> str:
+    count = each.fused_group.end - each.fused_group.begin
+    if count == 1:
+        return each.first
+    return f"{each.first} to {each.last} ({count})"
+
+
+def _why(each: FusedGroupFigures, is_last: bool, scale: _Scale) -> str:
+    """Say what keeps a fused group from going on: an obstacle, or what it would cost."""
+    if is_last:
+        return "the list ends"
+    parts = [f"{tile_words(one.micro_batches, one.stripes)}: {why}" for one, why in each.obstacles]
+    merged = each.least("merged")
+    if merged is not None:
+        first = merged.fusion_plan[0]
+        tiles = tile_words(first.micro_batches, first.stripes)
+        parts.append(f"merge with the next group, {tiles}: {scale.words(merged)}")
+    moved = each.least("earlier", "later")
+    if moved is not None:
+        change = "extend" if moved.change == "later" else "shorten"
+        parts.append(f"{change} by one operation: {scale.words(moved)}")
+    return "; ".join(parts) or "not estimated in time"
+
+
+def _fusion(each: FusedGroupFigures, scale: _Scale) -> str:
+    """Say what fewer and more fusion tiles would cost."""
+    known = [cost for cost in each.costs if cost.change == "fusion"]
+    return ", ".join(f"{_number(cost.fusion_plan[0])}: {scale.words(cost)}" for cost in known)

@@ -1,0 +1,114 @@
+"""Results layer by layer beside those of fusion plans.
+
+Where each stands, and what fusion plans are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.tileable_graph import FusionResult
+from spmopt.core.result import Result, Status, is_optimal
+
+LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion plan"
+"""Blocks of a comparison."""
+
+
+def place(result: Result) -> str:
+    """Return whatever a schedule is of."""
+    if result.fusion is None:
+        return LISTED
+    return GIVEN if any(other.fusion is not None for other in result.beside) else BEST
+
+
+def places(results: Sequence[Result]) -> list[str]:
+    """Return what schedules are of; nothing where all are layer by layer."""
+    found = [place(result) for result in results]
+    return found if any(each != LISTED for each in found) else []
+
+
+def over_fusion_plans(result: Result) -> Result:
+    """Return a result as one of all fusion plans: its bound is theirs."""
+    gap, tolerance = result.fusion_gap, result.tolerance or 0.0
+    status = Status.OPTIMAL if is_optimal(gap, tolerance) else Status.FEASIBLE
+    return replace(result, bound=result.fusion_bound, status=status)
+
+
+def fusion_plan_words(fusion: FusionResult) -> str:
+    """Return the number of fused groups, and what they are cut into, in words."""
+    return f"{fused_groups_words(fusion.fusion_plan)}, {cut_words(fusion)}"
+
+
+def fused_groups_words(fusion_plan: FusionPlan) -> str:
+    """Return the number of fused groups in words."""
+    return "1 fused group" if len(fusion_plan) == 1 else f"{len(fusion_plan)} fused groups"
+
+
+def tile_words(micro_batches: int, stripes: int) -> str:
+    """Return the fusion tiles of a group: ``4 micro-batches of 8 stripes``, ``untiled``."""
+    parts = [
+        f"{count:,} {noun}"
+        for count, noun in ((micro_batches, "micro-batches"), (stripes, "stripes"))
+        if count > 1
+    ]
+    return " of ".join(parts) or "untiled"
+
+
+def cut_words(chosen: FusionResult) -> str:
+    """Return what fused groups are cut into in words."""
+    fusion_plan = chosen.fusion_plan
+    parts = ["whole"] if any(each.count == 1 for each in fusion_plan) else []
+    fusion = sorted({each.micro_batches for each in fusion_plan} - {1})
+    if fusion:
+        parts.append(f"in {_list(fusion)} fusion tiles of {chosen.tileable.along}")
+    stripes = sorted({each.stripes for each in fusion_plan} - {1})
+    if stripes:
+        some = "some " if any(each.stripes == 1 for each in fusion_plan) else ""
+        parts.append(f"{some}in {_list(stripes)} stripes")
+    return ", ".join(parts)
+
+
+def residency_plan_words(fusion: FusionResult) -> str:
+    """Return the number of groups of a fusion plan, and of their tiles, in words."""
+    fusion_plan = fusion.fusion_plan
+    untiled = sum(each.count == 1 for each in fusion_plan)
+    batches = sorted({each.micro_batches for each in fusion_plan} - {1})
+    stripes = sorted({each.stripes for each in fusion_plan} - {1})
+    parts = [f"{len(fusion_plan)} group{'s' * (len(fusion_plan) > 1)}"]
+    parts += [f"{untiled} untiled"] if untiled else []
+    parts += [f"{_list(batches)} {_tiles(fusion)}"] if batches else []
+    parts += [f"{_list(stripes)} stripes"] if stripes else []
+    return ", ".join(parts)
+
+
+def space_words(fusion: FusionResult) -> str:
+    """Return the fusion space that a bound is over, as a sentence; empty where it is unknown."""
+    proof = fusion.certificate
+    if proof is None:
+        return ""
+    fusion_space = proof.fusion_space
+    several, stripes = fusion_space.micro_batches[1:], fusion_space.stripes[1:]
+    if not several and not stripes:
+        return f"Fusion space `{fusion_space.name}`: layer by layer only."
+    most = fusion_space.most_products
+    products = "" if most is None else f", with at most {most} matrix product{'s' * (most > 1)}"
+    tiles = [f"{_list(several, 'or')} {_tiles(fusion)}"] if several else []
+    tiles += [f"{_list(stripes, 'or')} stripes"] if stripes else []
+    return (
+        f"Fusion space `{fusion_space.name}`: consecutive groups in the given order{products}; "
+        "each "
+        f"untiled or in {', or in '.join(tiles)}."
+    )
+
+
+def _tiles(fusion: FusionResult) -> str:
+    """Return the name of fusion tiles along the axis that is tiled."""
+    along = fusion.tileable.along
+    return "micro-batches" if along == "the batch" else f"parts of {along}"
+
+
+def _list(numbers: Sequence[int], last: str = "and") -> str:
+    texts = [str(number) for number in numbers]
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if len(texts) > 1 else "".join(texts)

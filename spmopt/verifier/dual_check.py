@@ -1,0 +1,115 @@
+"""The dual values of a certificate, checked, and their consequences for every step.
+
+Used by both bounds: of a uniform scratchpad (:mod:`spmopt.verifier.bound`) and of one with banks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from math import floor, lcm
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.problem import Problem
+from spmopt.core.result import Certificate
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline
+
+MOST_BITS = 4096
+INFINITE = 2**61
+LARGEST = 2**59
+"""No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CheckedDuals:
+    """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``.
+
+    ``held`` (n + 1,) is the sum of ``hold`` over the steps before; ``cycle`` may be beyond 64 bits.
+    """
+
+    hold: Ints
+    held: Ints
+    load: Ints
+    store: Ints
+    firm_load: Ints
+    firm_store: Ints
+    cycle: list[int]
+
+
+def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> CheckedDuals:
+    """Check the certificate's dual values, and derive those of computation and firm commands."""
+    objective, beta = certificate.objective, problem.machine.bytes_per_cycle
+    columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
+    if any(column.shape != (line.steps,) for column in columns):
+        raise InputError(f"certificate: needs one dual value for each of the {line.steps} steps")
+    if not 0 <= certificate.bits <= MOST_BITS:
+        raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
+    if min(int(column.min()) for column in columns) < 0:
+        raise InputError("certificate: dual values must not be negative")
+    hold, inward, outward = (column.tolist() for column in columns)
+    if problem.machine.duplex:
+        channel = [a + b for a, b in zip(inward, outward, strict=True)]
+    elif inward == outward:
+        channel = inward
+    else:
+        raise InputError("certificate: on one channel dram_in and dram_out must be equal")
+    channel = [a + b for a, b in zip(channel, _ports(problem, certificate), strict=True)]
+    weight = objective.cycle * 2**certificate.bits
+    # With ``common`` for their denominator, weight and beta are whole numbers.
+    common = lcm(weight.denominator, beta.denominator)
+    whole_weight, whole_beta = int(weight * common), int(beta * common)
+    left = [whole_weight - whole_beta * dual for dual in channel]
+    if min(left) < 0:
+        step = left.index(min(left))
+        raise InputError(
+            f"certificate: DMA dual values of step {step} exceed the dual value of its time"
+        )
+    rho = [value // common for value in left]
+    firm = [dual + r * common // whole_beta for dual, r in zip(channel, rho, strict=True)]
+    add_in = floor(objective.dram_in_byte * 2**certificate.bits)
+    add_out = floor(objective.dram_out_byte * 2**certificate.bits)
+    firm_load, firm_store = ([dual + add for dual in firm] for add in (add_in, add_out))
+    check_magnitude(hold, firm_load, firm_store, line)
+    return CheckedDuals(
+        hold=np.array(hold, np.int64),
+        held=np.array([0, *accumulate(hold)], np.int64),
+        load=np.array([dual + add_in for dual in inward], np.int64),
+        store=np.array([dual + add_out for dual in outward], np.int64),
+        firm_load=np.array(firm_load, np.int64),
+        firm_store=np.array(firm_store, np.int64),
+        cycle=rho,
+    )
+
+
+def _ports(problem: Problem, certificate: Certificate) -> list[int]:
+    """Return (n,) duals of the ports of all banks together, the duals of banks checked."""
+    banks, steps = len(problem.machine.banks), len(problem.operations)
+    if len(certificate.banks) not in (0, banks):
+        raise InputError(
+            f"certificate: has dual values of {len(certificate.banks)} banks, the machine has "
+            f"{banks}"
+        )
+    for bank in certificate.banks:
+        if bank.spm.shape != (steps,) or bank.port.shape != (steps,):
+            raise InputError(
+                f"certificate: a bank needs one dual value for each of the {steps} steps"
+            )
+        if min(int(bank.spm.min()), int(bank.port.min())) < 0:
+            raise InputError("certificate: dual values must not be negative")
+    ports = [bank.port.tolist() for bank in certificate.banks]
+    return [sum(duals) for duals in zip(*ports, strict=True)] if ports else [0] * steps
+
+
+def check_magnitude(hold: list[int], load: list[int], store: list[int], line: Timeline) -> None:
+    """Check that no path pays too much.
+
+    In each step one holding, and ``fetches`` moves each way.
+    """
+    fetches = np.ones(line.steps, np.int64)
+    np.maximum.at(fetches, line.step, line.fetches)
+    moves = zip(load, store, fetches.tolist(), strict=True)
+    if sum(hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
+        raise InputError("certificate: dual values are too large for 64 bits; give fewer bits")

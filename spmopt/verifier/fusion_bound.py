@@ -1,0 +1,439 @@
+"""A bound over the fusion space of a graph.
+
+Values of groups, and a shortest path, in exact integers. A certificate has dual values for some
+fused groups. All others count with plain costs: computing, operands that cannot be on chip at once,
+and bytes across a fused group's ends beyond the scratchpad's size; the long ones of a long list
+with the plain costs of each operation, and runs of these. Steps of a schedule belong to one fused
+group each, so the cheapest path from the first operation to the end, over all fused groups, is at
+most the cost of any schedule of any fusion plan. Where a certificate has dual values of bytes
+carried across boundaries, fused groups pay and earn these, and they sum to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import accumulate
+from math import floor
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.certificate import (
+    FusionCertificate,
+    Row,
+    block_length,
+    longest_valued,
+)
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.stripe_bounds import Striped, follow
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.table import Ints
+from spmopt.verifier.boundary_credit import BoundaryCredit
+from spmopt.verifier.carried import Carried
+from spmopt.verifier.dual_check import MOST_BITS
+from spmopt.verifier.fused_group_bound import fused_group_bound
+from spmopt.verifier.fused_group_uses import Liveness
+
+_NONE = np.iinfo(np.int64).max // 4
+_Change = tuple[tuple[int, int], int]
+_DIGITS = 55
+"""Binary digits of the longest path."""
+
+
+def fusion_bound(tileable: TileableGraph, certificate: FusionCertificate) -> Fraction:
+    """Return a lower bound of the objective over all legal schedules of a fusion space.
+
+    Fusion plans are depth first, in the order of the tileable graph; time is the sum of the steps'
+    (PROBLEM.md, section 3).
+
+    Raises
+    ------
+    InputError
+        Dual values that prove nothing, or of rows or fused groups that there are not.
+    """
+    if certificate.objective.replayed:
+        raise InputError("certificate: dual values of steps prove nothing about the replay")
+    if not 0 <= certificate.bits <= MOST_BITS:
+        raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
+    path = FusionPlanPath(tileable, certificate)
+    return max(path.value(), path.compulsory())
+
+
+class FusionPlanPath:
+    """Costs of fused groups in units of ``2**-self.bits``, fewer than those of the certificate."""
+
+    def __init__(self, tileable: TileableGraph, certificate: FusionCertificate) -> None:
+        striped = Striped(tileable, certificate.fusion_space.stripes)
+        self.tileable, self.reach, self.certificate = striped.tileable, striped.reach, certificate
+        self.objective, self.liveness = certificate.objective, Liveness(self.tileable)
+        self.count, machine = len(tileable.operations), tileable.machine
+        self.capacity = machine.spm_pages * machine.page_bytes
+        self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
+        self.fusion_space = certificate.fusion_space
+        self.micro_batches, self.barrier = (
+            self.fusion_space.counts(tileable.batch),
+            self._barriers(),
+        )
+        self.longest = longest_valued(self.count, len(self.micro_batches))
+        self.first = [max(end - self.longest, 0) for end in range(self.count + 1)]
+        plain = [
+            [self._alone(at, micro_batches) for at in range(self.count)]
+            for micro_batches in self.micro_batches
+        ]
+        fixed = [
+            [self._always(at, micro_batches) for at in range(self.count)]
+            for micro_batches in self.micro_batches
+        ]
+        known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
+        most = (max(known) + max(map(max, fixed))) * self.count + self._byte(
+            1, 1
+        ) * 2 * self.count * sum(tensor.size_bytes for tensor in tileable.tensors)
+        self.bits = _DIGITS - max(floor(most).bit_length(), 0)
+        self.alone = [[None if v is None else self._units(v) for v in row] for row in plain]
+        self.always = [[self._units(v) for v in row] for row in fixed]
+        self.carried = Carried(self.tileable, certificate.carried)
+
+    def value(self) -> Fraction:
+        """Return the length of the shortest path."""
+        reached = np.full(self.count + 1, _NONE)
+        reached[0] = 0
+        tables = self.tables()
+        longer = [self._longer(way) for way in range(len(self.micro_batches))]
+        # By begin: the way there, less what a long fused group from there on does not have.
+        ahead = np.full((len(longer), self.count + 1), _NONE)
+        for end in range(1, self.count + 1):
+            first = self.first[end]
+            ways = [int((reached[first:end] + table[end, : end - first]).min()) for table in tables]
+            for (upto, before, reach), begins in zip(longer, ahead, strict=True):
+                if first:
+                    begins[first - 1] = reached[first - 1] - before[first - 1]
+                if reach[end] < first:
+                    ways.append(int(begins[reach[end] : first].min() + upto[end]))
+            reached[end] = min(_NONE, *ways)
+        return Fraction(int(reached[-1])) / Fraction(2) ** self.bits
+
+    def tables(self) -> list[Ints]:
+        """Return lower bounds on fused groups, for each number of fusion tiles.
+
+        Tables are (n + 1, longest), by end and begin: the last column is that before the end, or
+        the first that of the first operation.
+        """
+        alone, crossing = self._at_ends()
+        self.runs = self._prove_runs()
+        tables = [self._table(way, (alone, crossing)) for way in range(len(self.micro_batches))]
+        certificate = self.certificate
+        for given, agreed in ((certificate.duals, False), (certificate.agreed, True)):
+            for fused_group, duals in given.items():
+                value = self._value(fused_group, duals, agreed=agreed)
+                at = fused_group.end, fused_group.begin - self.first[fused_group.end]
+                table = tables[self.micro_batches.index(fused_group.count)]
+                # Where what is carried across has no dual values in a program, it is earned beside.
+                value += 0 if agreed else int(alone[at])
+                table[at] = max(int(table[at]), min(value, _NONE))
+        return tables
+
+    def compulsory(self) -> Fraction:
+        """Return lower bounds on all computing, and on bytes that come and go once.
+
+        Nothing is on chip at first, so that inputs that no operation has written come; results that
+        are kept go. Each row of an operand is in some stripe.
+        """
+        objective, machine, into = self.objective, self.tileable.machine, 0
+        there, written = set[int](), set[int]()
+        cycles, always = 0, Fraction(0)
+        for at, operation in enumerate(self.tileable.operations):
+            into += sum(self.tileable.tensors[t].size_bytes for t in {*operation.reads} - there)
+            there |= {*operation.reads, *operation.writes}
+            written |= {*operation.writes}
+            fitting = [k for k in self.micro_batches if self.tileable.fits(at, k)]
+            both = [(operation.mappings[k], k) for k in fitting]
+            cycles += min(
+                (m.first.compute_cycles + (k - 1) * m.later.compute_cycles for m, k in both),
+                default=0,
+            )
+            always += min((self._always(at, k) for k in fitting), default=Fraction(0))
+        kept = (self.tileable.tensors[t] for t in written)
+        out = sum(tensor.size_bytes for tensor in kept if tensor.keep)
+        moved = max(into, out) if machine.duplex else into + out
+        time = objective.cycle * max(Fraction(cycles), moved * self.cycles_of_byte)
+        return time + objective.dram_in_byte * into + objective.dram_out_byte * out + always
+
+    def _units(self, value: Fraction) -> int:
+        # floor(value * 2**bits), for the hundred thousand of a long list
+        above, below = max(self.bits, 0), max(-self.bits, 0)
+        return (value.numerator << above) // (value.denominator << below)
+
+    def _byte(self, into: int, out: int) -> Fraction:
+        """Return the costs of bytes in and out when nothing hides them, on all channels at best."""
+        objective = self.objective
+        moved = objective.cycle * (into + out) * self.cycles_of_byte
+        if self.tileable.machine.duplex:
+            moved /= 2
+        return moved + objective.dram_in_byte * into + objective.dram_out_byte * out
+
+    def _alone(self, at: int, micro_batches: int) -> Fraction | None:
+        """Return a lower bound on time and transfers of an operation; None if it is never."""
+        operation, machine = self.tileable.operations[at], self.tileable.machine
+        objective = self.objective
+        mappings = operation.mappings.get(micro_batches)
+        if mappings is None or not self.tileable.fits(at, micro_batches):
+            return None
+        both = [(mappings.first, 1), (mappings.later, micro_batches - 1)]
+        cycles = sum(count * mapping.compute_cycles for mapping, count in both)
+        scratch = sum(
+            count * machine.pages(mapping.scratch_bytes) * machine.page_bytes
+            for mapping, count in both
+        )
+        used = sum(
+            self.tileable.tensors[t].size_bytes * (1 if t in operation.cut else micro_batches)
+            for t in operation.uses(0)
+            if t in operation.reads or self.liveness.after(at, t)
+        )
+        forced = max(used + scratch - micro_batches * self.capacity, 0)
+        least = min(objective.dram_in_byte, objective.dram_out_byte) * forced
+        channels = 2 if machine.duplex else 1
+        time = objective.cycle * max(Fraction(cycles), forced * self.cycles_of_byte / channels)
+        return time + least
+
+    def _always(self, at: int, micro_batches: int) -> Fraction:
+        """Return the costs of an operation beside time and transfers: accesses of the SPM, MACs."""
+        mappings, objective = (
+            self.tileable.operations[at].mappings.get(micro_batches),
+            self.objective,
+        )
+        return sum(
+            (
+                count * objective.of_mappings(*mapping.unchanging)
+                for mapping, count in (
+                    [(mappings.first, 1), (mappings.later, micro_batches - 1)] if mappings else []
+                )
+            ),
+            Fraction(0),
+        )
+
+    def _each(self, way: int) -> list[int]:
+        """Return lower bounds on operations; 0 of those that are never."""
+        both = zip(self.alone[way], self.always[way], strict=True)
+        return [(value or 0) + more for value, more in both]
+
+    def _table(self, way: int, ends: tuple[Ints, Ints]) -> Ints:
+        """Return costs of fused groups of some fusion tiles, as :meth:`tables`."""
+        fusion = self.micro_batches[way]
+        table = ends[1] + self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
+        tiled = self._tile(self._each(way), self.runs.get(fusion, {}))
+        np.maximum(table, ends[0] + tiled, out=table)
+        reach = np.array(self._ends(fusion))
+        for end, first in enumerate(self.first):
+            table[end, end - first :] = _NONE
+            table[end, : end - first][reach[first:end] < end] = _NONE
+        return table
+
+    def _between(self, upto: Ints) -> Ints:
+        """Return the increase of a figure from begins to ends of fused groups."""
+        padded = np.concatenate((upto, np.zeros(self.longest, np.int64)))
+        begins = np.lib.stride_tricks.sliding_window_view(padded, self.longest)[self.first]
+        found: Ints = upto[:, None] - begins
+        return found
+
+    def _tile(self, alone: list[int], runs: Mapping[tuple[int, int], int]) -> Ints:
+        """Return the most that disjoint runs prove, with the operations in none."""
+        table, begin = np.zeros((self.count + 1, self.longest), np.int64), self.first
+        ending: dict[int, list[tuple[int, int]]] = {}
+        for (first, last), value in runs.items():
+            if last - first <= self.longest:
+                ending.setdefault(last, []).append((first, value))
+        for end in range(1, self.count + 1):
+            row = table[end]
+            lost, most = begin[end] - begin[end - 1], end - begin[end]
+            row[: most - 1] = table[end - 1, lost : lost + most - 1]
+            row[:most] += alone[end - 1]
+            for first, value in ending.get(end, ()):
+                ahead = first - begin[end]
+                before = np.zeros(ahead + 1, np.int64)
+                before[:-1] = table[first, begin[end] - begin[first] :][:ahead]
+                row[: ahead + 1] = np.maximum(row[: ahead + 1], before + value)
+        return table
+
+    def _longer(self, way: int) -> tuple[list[int], list[int], list[int]]:
+        """Return figures of ends, figures of begins, and of each end the first begin.
+
+        A fused group longer than ``longest`` costs at least the difference of the two: all of the
+        blocks in it, each by its run or by its operations, and the operations before and after.
+        """
+        if self.longest == self.count:
+            return [0] * (self.count + 1), [0] * (self.count + 1), [*range(self.count + 1)]
+        fusion, length = self.micro_batches[way], block_length(self.longest)
+        runs, upto = self.runs.get(fusion, {}), [0, *accumulate(self._each(way))]
+        whole, most = [0], _NONE // self.count
+        for begin in range(0, self.count - length + 1, length):
+            run = min(runs.get((begin, begin + length), 0), most)
+            whole.append(whole[-1] + max(run, upto[begin + length] - upto[begin]))
+        ends, begins, firsts, first = list[int](), list[int](), list[int](), 0
+        reach = [*self._ends(fusion), self.count]
+        for at in range(self.count + 1):
+            last, following = at // length, min(-(-at // length), len(whole) - 1)
+            ends.append(whole[last] + upto[at] - upto[last * length])
+            begins.append(whole[following] + upto[at] - upto[following * length])
+            while reach[first] < at:
+                first += 1
+            firsts.append(first)
+        return ends, begins, firsts
+
+    def _ends(self, micro_batches: int) -> list[int]:
+        """Return the farthest end of a fused group by its begin; none beyond it has no obstacle."""
+        operations, found = self.tileable.operations, list[int]()
+        fits = [self.tileable.fits(at, micro_batches) for at in range(self.count)]
+        end = products = 0
+        for begin in range(self.count):
+            last = self.reach[micro_batches][begin] if micro_batches in self.reach else self.count
+            if end < begin:
+                end, products = begin, 0
+            while end < last and fits[end]:
+                more = products + operations[end].is_product
+                if micro_batches > 1 and (
+                    self.barrier[end] >= begin or not self.fusion_space.takes(more)
+                ):
+                    break
+                end, products = end + 1, more
+            found.append(min(end, last))
+            products -= operations[begin].is_product if end > begin else 0
+        return found
+
+    def _barriers(self) -> list[int]:
+        """Return, of each operation, the last before whose tiles it cannot follow; -1 if none.
+
+        The other reads, or writes anew, partial sums of one; or a tensor that one cuts is whole to
+        each fusion tile of the other.
+        """
+        partial_sums, read = dict[int, int](), dict[int, int]()
+        cut, whole = dict[int, int](), dict[int, int]()
+        found = list[int]()
+        for at, operation in enumerate(self.tileable.operations):
+            barrier = -1
+            for t in operation.uses(0):
+                mine, other = (cut, whole) if t in operation.cut else (whole, cut)
+                barrier, mine[t] = max(barrier, other.get(t, -1)), at
+                if t in operation.partial_sums:
+                    barrier = max(barrier, read.get(t, -1))
+                    anew = t not in operation.reads
+                    barrier = max(barrier, partial_sums.get(t, -1) if anew else -1)
+                elif t in operation.reads:
+                    barrier = max(barrier, partial_sums.get(t, -1))
+            found.append(barrier)
+            for t in operation.uses(0):
+                if t in operation.partial_sums:
+                    partial_sums[t] = at
+                elif t in operation.reads:
+                    read[t] = at
+        return found
+
+    def _at_ends(self) -> tuple[Ints, Ints]:
+        """Return the cost of bytes carried across, and its sum with that of bytes that must move.
+
+        Tables.
+        """
+        into, out = self._crossing()
+        duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
+        over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
+        plain: Ints = duals[0] * over[0] + duals[1] * over[1]
+        if not self.carried.duals:
+            return np.broadcast_to(np.int64(0), into.shape), plain
+        if self.longest < self.count:
+            raise InputError("certificate: what a long list carries across has no dual values")
+        digits = self.certificate.bits, self.bits
+        credit = BoundaryCredit(
+            self.tileable, self.carried, digits, self._units(self._byte(1, 1)) + 1
+        )
+        alone = credit.least(0, 0)[:-1].T
+        crossing: Ints = duals[0] * into + duals[1] * out + credit.least(*duals)[:-1].T
+        return alone, np.maximum(crossing, plain + alone)
+
+    def _crossing(self) -> tuple[Ints, Ints]:
+        """Return bytes that fused groups load or find, and store or leave, as :meth:`tables`."""
+        into, out = np.zeros((2, self.count + 1, self.longest), np.int64)
+        for at, (read, written) in enumerate(self._cross()):
+            # What a fused group has that ends before this operation, it has here too, or no more.
+            end, first, lost = at + 1, self.first[at + 1], self.first[at + 1] - self.first[at]
+            for table, changed in ((into, read), (out, written)):
+                row = table[end]
+                row[: at - first] = table[at, lost : lost + at - first]
+                for begins, size in changed:
+                    row[max(begins[0] - first, 0) : max(begins[1] - first, 0)] += size
+        return into, out
+
+    def _cross(self) -> Iterator[tuple[list[_Change], list[_Change]]]:
+        """Yield, of each operation: begins of groups for which it changes bytes, and by how many.
+
+        Of a fused group that ends with it in place of before it.
+        """
+        last, left = dict[int, int](), dict[int, int]()
+        wrote = dict[int, int]()
+        for at, operation in enumerate(self.tileable.operations):
+            read, written = list[_Change](), list[_Change]()
+            for t in operation.uses(0):
+                size = self.tileable.tensors[t].size_bytes
+                if t in operation.reads:
+                    read.append(((last.get(t, -1) + 1, at + 1), size))
+                if t in left:
+                    written.append(((0, left.pop(t) + 1), -size))
+                if t in operation.writes:
+                    wrote[t] = at
+                if t in wrote and self.liveness.after(at, t):
+                    left[t] = wrote[t]
+                    written.append(((0, wrote[t] + 1), size))
+                last[t] = at
+            yield read, written
+
+    def _prove_runs(self) -> dict[int, dict[tuple[int, int], int]]:
+        """Return those of runs, by number of fusion tiles, and begin and end."""
+        found: dict[int, dict[tuple[int, int], int]] = {}
+        for run, duals in self.certificate.runs.items():
+            value = self._value(run, duals, inner=True)
+            # Nothing costs less than 0: dual values may prove that little, and far less.
+            found.setdefault(run.count, {})[run.begin, run.end] = min(max(value, 0), _NONE)
+        return found
+
+    def _value(
+        self,
+        fused_group: FusedGroup,
+        duals: Mapping[Row, int],
+        *,
+        inner: bool = False,
+        agreed: bool = False,
+    ) -> int:
+        """Return the bound of row duals on a fused group, or on a run, in units of the path."""
+        where = f"fused group {fused_group.begin} to {fused_group.end}"
+        if fused_group.end > self.count or fused_group.count not in self.micro_batches:
+            raise InputError(
+                f"certificate: {where} in {fused_group.micro_batches} fusion tiles is none"
+            )
+        obstacle = self.tileable.obstacle(fused_group)
+        obstacle = obstacle or self.tileable.outside(self.fusion_space, (fused_group,))
+        if not inner and fused_group.end - fused_group.begin > self.longest:
+            obstacle = f"of a list as long as this none of more than {self.longest} has dual values"
+        if inner and fused_group.stripes > 1:
+            obstacle = "runs of operations have dual values in one stripe only"
+        if obstacle:
+            raise InputError(f"certificate: {where}: {obstacle}")
+        liveness, own, bits = self.liveness, fused_group, self.certificate.bits
+        beside = dict[int, int]()
+        if fused_group.stripes > 1:
+            tileable, own = follow(self.tileable, fused_group)
+            liveness = Liveness(tileable)
+            sizes = zip(self.tileable.tensors, tileable.tensors, strict=True)
+            rests = (one.size_bytes - other.size_bytes for one, other in sizes)
+            beside = {t: rest for t, rest in enumerate(rests) if rest}
+        value = fused_group_bound(
+            liveness,
+            own,
+            self.objective,
+            duals,
+            bits,
+            carried=self.carried if agreed else None,
+            # Stripes are uneven: only of all together is it known what they do.
+            fine=agreed and self.certificate.fine and fused_group.stripes == 1,
+            inner=inner,
+            beside=beside,
+        )
+        return self._units(Fraction(value) / Fraction(2) ** bits)

@@ -1,0 +1,86 @@
+"""``spmopt ablate``: a table, a page, result files, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spmopt.reporting.ablation import Key
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.cli.test_interrupt import press
+from tests.reporting.page.reading import Document
+from tests.solving.fakes import bounds_only, install
+
+PROBLEMS = Path(__file__).parents[2] / "instances"
+LSTM = PROBLEMS / "lstm.json"
+QUICK = "--time-limit 0 --no-reorder"
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+def test_a_table_with_sentences(run: Run) -> None:
+    ran = run(f"ablate {LSTM} {QUICK}")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("lstm (42 operations")
+    rows = [line for line in lines if line.startswith(tuple(key.words for key in Key))]
+    assert len(rows) == len(Key)
+    assert "With everything from DRAM the network takes" in ran.out
+
+
+def test_a_page_and_result_files(run: Run, tmp_path: Path) -> None:
+    page, folder = tmp_path / "s.html", tmp_path / "kept"
+    ran = run(f"ablate {LSTM} {QUICK} --json -o {page} --keep {folder}")
+    record = ran.record
+    assert ran.code == 0
+    assert ran.err.replace("\n", "").startswith(f"{page}: lstm: what each decision is worth")
+    shown = Document.of(page.read_text()).blocks()["ablation"]
+    assert [each["time_s"] for each in shown["decisions"]] == [
+        each["time_s"] for each in record["decisions"]
+    ]
+    assert shown["sentences"] == record["sentences"]
+    assert {each.stem for each in folder.iterdir()} == {*Key}
+    for name, row in zip(Key, record["decisions"], strict=True):
+        totals = json.loads((folder / f"{name}.json").read_text())["totals"]
+        assert totals["makespan_cycles"] == row["makespan_cycles"]
+        assert run(f"verify {folder / name}.json").code == 0
+
+
+def test_the_list_is_told_in_its_order(run: Run) -> None:
+    """Another order is a decision, no condition: there is no option to begin with one."""
+    assert "--no-reorder" in run("ablate --help").out
+    assert "no such option --order" in refused(run(f"ablate {LSTM} --order searched"))
+    assert "no such option --objective" in refused(run(f"ablate {LSTM} --objective energy"))
+
+
+def test_ctrl_c_keeps_what_is_done(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(monkeypatch, residency=press, fluid=bounds_only)
+    page = tmp_path / "s.html"
+    ran = run(f"ablate {LSTM} --json -o {page}")
+    assert ran.code == 130
+    rows = ran.record["decisions"]
+    assert [row["decision"] for row in rows] == list(Key)
+    assert [row["tried"] for row in rows] == [True, True, True, False, False]
+    assert rows[-1]["why"] == "not tried, for the run was interrupted"
+    assert rows[-1]["time_s"] == min(row["time_s"] for row in rows)
+    assert page.exists()
+
+
+def test_refusals(run: Run, tmp_path: Path) -> None:
+    for line, expected in (
+        (f"{LSTM} -o {tmp_path}/s.png", "a page is HTML; let the name end in .html"),
+        (f"{LSTM} -o {tmp_path}", "is a folder"),
+        (f"{LSTM} --keep {LSTM}", "is a file, but a folder is needed"),
+        (f"{LSTM} --fusion batsh", "did you mean batch?"),
+        (f"{LSTM} --fusion all", "its operations are fixed; fusion tiles need a network"),
+        (f"{LSTM} --time-limit -1", "--time-limit -1.0: must be a number, 0 or more"),
+        ("resnet99", "resnet99"),
+    ):
+        assert expected in refused(run(f"ablate {line}"))
+    assert refused(run(f"ablate {PROBLEMS}/infeasible.json"), code=3)
+    assert not [*tmp_path.iterdir()]

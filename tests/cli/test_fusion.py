@@ -1,0 +1,144 @@
+"""``--fusion`` and ``--fusion-plan``: what is fused, beside the layer-by-layer plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import spmopt
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.problem import Problem
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+
+NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 4 --tolerance 0.02"
+FIXED = "instances/mlp.json"
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return spmopt.lower(spmopt.load("alexnet", batch=4), spmopt.machine("rtx2080ti", spm="1MB"))
+
+
+@pytest.fixture(scope="module")
+def compared(problem: Problem) -> spmopt.ComparisonTable:
+    return spmopt.compare(
+        problem, ["belady", "residency"], fusion="all", time_limit=4.0, tolerance=1e-3
+    )
+
+
+def test_layer_by_layer_and_the_best_fusion_plan_stand_side_by_side(
+    compared: spmopt.ComparisonTable,
+) -> None:
+    rows = [(row["of"], row["scheduler"]) for row in compared.rows()]
+    listed, best = "layer by layer", "best fusion plan found"
+    assert rows == [
+        (listed, "belady"),
+        (listed, "residency"),
+        (best, "belady"),
+        (best, "fusion"),
+    ]
+    page, fusion = compared["residency"].result, compared["fusion"].result
+    again = compared.on_fusion_plan["belady"].result
+    assert compared["belady"].result.fusion is None
+    assert again.fusion is not None
+    assert again.fusion is fusion.fusion
+    assert again.bound == fusion.bound
+    assert {each.fusion_bound for each in compared.results} == {fusion.fusion_bound}
+    assert fusion.value is not None
+    assert page.value is not None
+    assert again.value is not None
+    assert fusion.value <= min(page.value, again.value)
+    assert fusion.beside[0].value == page.value
+    for each in compared:
+        assert not spmopt.verify(each).violations
+
+
+def test_the_words_say_over_what(compared: spmopt.ComparisonTable) -> None:
+    lines = str(compared).splitlines()
+    head, rows, words = lines[2], lines[4:10], lines[11:]
+    assert "gap, this fusion   gap, fusion space" in head
+    assert [line.split("  ")[0].strip() for line in rows if line[0] != " "] == [
+        "layer by layer",
+        "best fusion plan found",
+    ]
+    text = "\n".join(words)
+    assert "Belady takes 1." in text
+    assert "more time than the layer-by-layer optimum." in text
+    assert "All fusion plans (fusion=all): the list, in its order, cut into fused groups" in text
+    assert "computed whole, or depth first in 2 " in text
+    assert "The fused optimum lies between" in text
+    assert "Belady on the best fusion plan found takes" in text
+
+
+def test_solve_takes_pieces_of_a_network_and_page_of_an_problem(run: Run) -> None:
+    found = run(f"solve {NETWORK} --json").record["results"][0]
+    assert found["scheduler"] == "fusion"
+    assert found["fusion_plan"][0]["begin"] == 0
+    assert found["listed"]["scheduler"] == "residency"
+    assert found["value"] <= found["listed"]["value"]
+    assert found["fusion_bound"] <= found["value"]
+    assert run(f"solve {FIXED} --json").record["results"][0]["scheduler"] == "residency"
+    ran = run("solve dlrm --batch 1 --spm 1MB --time-limit 4 --tolerance 0.02 --json")
+    assert ran.record["results"][0]["scheduler"] == "residency"
+    assert "nothing is fused: no operation can be cut along the batch or" in ran.err
+
+
+def test_pieces_name_the_fusion_plans(run: Run) -> None:
+    none = run(f"solve {NETWORK} --fusion none --json").record["results"][0]
+    assert none["scheduler"] == "residency"
+    assert "fusion_plan" not in none
+    fuse = run(f"solve {NETWORK} --fusion single-product --json").record["results"][0]
+    assert fuse["scheduler"] == "fusion:space=single-product"
+
+
+def test_a_fusion_plan_from_outside_is_held_against_all(run: Run, tmp_path: Path) -> None:
+    file, saved = tmp_path / "mine.toml", tmp_path / "saved.json"
+    file.write_text("[[fused_groups]]\nbegin = 0\nend = 18\npieces = 2\n")
+    found = run(f"solve {NETWORK} --fusion-plan {file} --json -o {saved}").record["results"][0]
+    assert found["scheduler"] == "residency"
+    assert found["fusion_plan"] == [{"begin": 0, "end": 18, "micro_batches": 2, "stripes": 1}]
+    assert found["fusion_bound"] <= found["best_fusion_plan"]["value"]
+    assert found["bound"] <= found["value"]
+    assert found["gap"] < found["fusion_gap"]
+    assert run(f"verify {saved}").code == 0
+    again = run(f"compare {NETWORK} -s belady --fusion-plan {saved} --json").record["results"]
+    assert [(row["of"], row["scheduler"]) for row in again] == [
+        ("layer by layer", "belady"),
+        ("given fusion plan", "belady"),
+        ("best fusion plan found", "fusion"),
+    ]
+    assert again[1]["fusion_plan"] == found["fusion_plan"]
+
+
+def test_bad_fusion_plans_are_refused_before_the_search(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[[fused_groups]]\nbegin = 0\nend = 17\npieces = 2\n")
+    assert "fc8 and what follows it are in none" in refused(
+        run(f"solve {NETWORK} --fusion-plan {file}")
+    )
+    file.write_text("[[fused_groups]]\nbegin = 0\nend = 18\npieces = 2\n")
+    said = refused(run(f"solve {NETWORK} --fusion-plan {file} --fusion single-product"))
+    assert "matrix products in 2 fusion tiles, which is none of --fusion single-product" in said
+    assert "fixed; fusion tiles need a network" in refused(
+        run(f"solve {FIXED} --fusion-plan {file}")
+    )
+    assert "chooses one itself" in refused(run(f"solve {NETWORK} -s fusion --fusion-plan {file}"))
+    assert "takes the layer-by-layer plan" in refused(
+        run(f"solve {NETWORK} -s belady --fusion all")
+    )
+    assert "choice for fusion tiles called 'every'" in refused(
+        run(f"solve {NETWORK} --fusion every")
+    )
+
+
+def test_fused_groups_themselves_are_a_fusion_plan(problem: Problem) -> None:
+    count = len(problem.operations)
+    every = [FusedGroup(begin=0, end=count, micro_batches=4)]
+    solved = spmopt.solve(problem, "belady", fusion_plan=every, time_limit=4.0, tolerance=0.02)
+    assert solved.result.fusion is not None
+    assert solved.problem == solved.result.fusion.problem
+    with pytest.raises(InputError, match=r"fused_groups\[0\]: ends at"):
+        spmopt.solve(problem, fusion_plan=[FusedGroup(begin=0, end=count + 1)])

@@ -1,0 +1,132 @@
+"""Why fused groups end where they do: figures add up, obstacles are those of the tileable graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import inf
+
+import pytest
+
+from formulations.fusion.boundary_costs import boundary_costs
+from formulations.fusion.fused_group import FusedGroupProgram
+from formulations.fusion.tileable import Listed
+from spmopt.analysis.explanation import Explanation
+from spmopt.api.analyses import explain
+from spmopt.api.solutions import Solution
+from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup
+from spmopt.reporting.fused_groups import fused_groups_parts
+from spmopt.reporting.tables import Grid
+from tests.fused import perceptron
+
+
+@pytest.fixture(scope="module")
+def explained() -> Explanation:
+    stored = perceptron()
+    result = stored.result
+    assert result.schedule is not None
+    return Explanation.of(stored.problem, result.schedule, result.fusion, result.objective)
+
+
+def test_figures_of_fused_groups_are_those_of_the_schedule(explained: Explanation) -> None:
+    result = perceptron().result
+    assert result.fusion is not None
+    assert result.totals is not None
+    found = explained.fused_groups
+    assert tuple(each.fused_group for each in found) == result.fusion.fusion_plan
+    assert sum(each.cycles for each in found) == result.totals.makespan_cycles
+    assert sum(each.moved_bytes for each in found) == result.totals.traffic_bytes
+    assert sum(each.stall_cycles for each in found) == explained.figures.stall_cycles.sum()
+    assert found[-1].end_step == explained.figures.cycles.size
+
+
+def test_an_obstacle_is_why_two_fused_groups_cannot_be_one(explained: Explanation) -> None:
+    result = perceptron().result
+    assert result.fusion is not None
+    tileable, seen = result.fusion.tileable, 0
+    for one, other in zip(explained.fused_groups, explained.fused_groups[1:], strict=False):
+        known = {merged.micro_batches: why for merged, why in one.obstacles}
+        for micro_batches in {one.fused_group.micro_batches, other.fused_group.micro_batches}:
+            merged = FusedGroup(
+                begin=one.fused_group.begin, end=other.fused_group.end, micro_batches=micro_batches
+            )
+            assert known.get(micro_batches, "") == tileable.obstacle(merged)
+            seen += bool(tileable.obstacle(merged))
+    assert seen
+
+
+def test_estimates_are_differences_of_values() -> None:
+    result = perceptron().result
+    assert result.fusion is not None
+    fusion = result.fusion
+    assert fusion.certificate is not None
+    fusion_space, aim = fusion.certificate.fusion_space, result.objective
+    listed = Listed(fusion.tileable, aim, fusion_space)
+
+    def value(fused_group: FusedGroup) -> float:
+        return sum(
+            FusedGroupProgram(listed, fused_group, held).solve().value / 2
+            for held in (0.0, listed.capacity)
+        )
+
+    found = boundary_costs(fusion.tileable, fusion.fusion_plan, fusion_space, aim, 60.0)
+    assert {each.change for each in found} >= {"fusion", "merged"}
+    for each in found:
+        old = fusion.fusion_plan[
+            each.fused_group : each.fused_group + 1 + (each.change != "fusion")
+        ]
+        assert each.fusion_plan[0].begin == old[0].begin
+        assert each.fusion_plan[-1].end == old[-1].end
+        expected = sum(map(value, each.fusion_plan)) - sum(map(value, old))
+        assert each.cost == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert boundary_costs(fusion.tileable, fusion.fusion_plan, fusion_space, aim, -1.0) == []
+
+
+def test_pieces_of_an_operation_count_as_one(explained: Explanation) -> None:
+    steps = explained.largest(3)
+    names = [explained.whole(step) for step in steps]
+    assert len(set(names)) == len(names)
+    assert all("[" not in name for name in names)
+    stall = explained.figures.stall_cycles
+    totals = [sum(stall[fusion_tile] for fusion_tile in explained.fusion(step)) for step in steps]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_the_table_says_why() -> None:
+    stored = perceptron()
+    found = explain(Solution(stored), top=2)
+    text = str(found)
+    assert "Fused groups: " in text
+    assert "why it ends there" in text
+    assert "the list ends" in text
+    record = found.record()["fused_groups"]
+    assert isinstance(record, list)
+    assert record[0]["begin"] == 0
+
+
+def test_no_estimate_is_shown_to_gain_more_than_the_bound_leaves() -> None:
+    stored = perceptron()
+    result = replace(stored.result, value=Fraction(100), fusion_bound=Fraction(99))
+    schedule = stored.result.schedule
+    assert schedule is not None
+    figures = Explanation.of(
+        stored.problem, schedule, stored.result.fusion, stored.result.objective
+    ).fused_groups
+    one = figures[0].fused_group
+    shown = {}
+    for cost in (-5.0, -0.5, 0.0, 2.0, inf):
+        change = BoundaryCost(fused_group=0, change="fusion", fusion_plan=(one,), cost=cost)
+        each = replace(figures[0], costs=(change,))
+        (grid,) = [
+            part
+            for part in fused_groups_parts([each], stored.problem.machine, result)
+            if isinstance(part, Grid)
+        ]
+        shown[cost] = grid.rows[0][-1].partition(": ")[2]
+    assert shown == {
+        -5.0: "at best -1 %",
+        -0.5: "-0.5 %",
+        0.0: "no change",
+        2.0: "+2 %",
+        inf: "does not fit",
+    }

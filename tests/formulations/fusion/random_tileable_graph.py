@@ -1,0 +1,117 @@
+"""Small random tileable graphs with every feature: sums, updates in place, dead results, passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, TileableOperation, TileMappings
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.machine import Machine
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.problem import Tensor
+
+BATCH = 4
+
+
+def random_tileable_graph(seed: int, *, most: int = 4) -> TileableGraph:
+    """Make a tileable graph of at most so many operations, bytes and pages in one."""
+    random = np.random.default_rng(seed)
+    machine = Machine(
+        name="small",
+        spm_bytes=int(random.integers(6, 40)),
+        dram_bytes_per_s=int(random.integers(1, 4)),
+        clock_hz=1,
+        operations_per_s=1,
+        page_bytes=1,
+        duplex=bool(random.random() < 0.3),
+    )
+    count = int(random.integers(2, 7))
+    batched = random.random(count) < 0.6
+    sizes = [int(BATCH * random.integers(1, 7)) for _ in range(count)]
+    operations: list[TileableOperation] = []
+    written: set[int] = set()
+    first_read: set[int] = set()
+    for at in range(int(random.integers(1, most + 1))):
+        used = random.permutation(count)[: int(random.integers(1, min(count, 3) + 1))].tolist()
+        kinds = random.integers(0, 3, len(used)).tolist()
+        reads = tuple(t for t, kind in zip(used, kinds, strict=True) if kind != 1)
+        writes = tuple(t for t, kind in zip(used, kinds, strict=True) if kind != 0)
+        first_read.update(t for t in reads if t not in written)
+        written.update(writes)
+        cut = frozenset(t for t in used if batched[t])
+        can = bool(cut) and random.random() < 0.85
+        operation = TileableOperation(
+            name=f"o{at}",
+            reads=reads,
+            writes=writes,
+            cut=cut if can else frozenset(),
+            partial_sums=frozenset(t for t in writes if not batched[t]) if can else frozenset(),
+        )
+        for micro_batches in (1, 2, 4) if can else (1,):
+            operation.mappings[micro_batches] = _mappings(
+                random, operation, micro_batches, macs=4 * (at % 3 < 2)
+            )
+        operations.append(operation)
+    tensors = tuple(
+        Tensor(
+            name=f"t{t}",
+            size_bytes=size,
+            in_dram=t in first_read or (t not in written or bool(random.random() < 0.3)),
+            keep=bool(random.random() < 0.5),
+        )
+        for t, size in enumerate(sizes)
+    )
+    return TileableGraph(
+        name=f"random {seed}",
+        machine=machine,
+        tensors=tensors,
+        operations=tuple(operations),
+        batch=BATCH,
+        mapper="custom",
+    )
+
+
+def _mappings(
+    random: np.random.Generator, operation: TileableOperation, micro_batches: int, macs: int
+) -> TileMappings:
+    """Return mappings that are not much alike from one number of fusion tiles to another."""
+    fetches = {t: int(random.choice([1, 1, 1, 2, 3])) for t in operation.uses(0)}
+    fixed = {t: bool(random.random() < 0.15) for t in operation.uses(0)}
+    cycles = int(random.integers(0, 30)) // micro_batches
+    scratch = int(random.choice([0, 0, 0, 1, 2]))
+
+    def mapping(fusion_tile: int) -> OpMapping:
+        operands = tuple(
+            Operand(fetches=fetches[t], required_resident=fixed[t])
+            for t in operation.uses(fusion_tile)
+        )
+        return OpMapping(
+            compute_cycles=cycles,
+            operands=operands,
+            scratch_bytes=scratch,
+            macs=macs // micro_batches,
+        )
+
+    return TileMappings(mapping(0), mapping(1))
+
+
+def fusion_plans(tileable: TileableGraph, begin: int = 0) -> Iterator[FusionPlan]:
+    """All fusion plans of the operations from one on."""
+    count = len(tileable.operations)
+    if begin == count:
+        yield ()
+        return
+    for end in range(begin + 1, count + 1):
+        for micro_batches in (1, 2, 4):
+            fused_group = FusedGroup(begin=begin, end=end, micro_batches=micro_batches)
+            if not tileable.obstacle(fused_group):
+                for rest in fusion_plans(tileable, end):
+                    yield (fused_group, *rest)
+
+
+def duplex(tileable: TileableGraph) -> TileableGraph:
+    """The tileable graph on a machine with a channel each way."""
+    return replace(tileable, machine=replace(tileable.machine, duplex=True))

@@ -1,0 +1,130 @@
+"""The search of duals at boundaries.
+
+Bounds that rise, hold for all fusion plans, and are proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from formulations.fusion import bounding
+from formulations.fusion.agreement import Agreement
+from formulations.fusion.boundary_duals import BoundaryDuals
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.tileable import Listed
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.objective import objective_named
+from spmopt.graph.tileable import tileable
+from spmopt.hardware.machines import load_machine
+from spmopt.verifier.boundary_credit import BoundaryCredit
+from spmopt.verifier.carried import Carried
+from spmopt.verifier.fusion_bound import fusion_bound
+from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
+from tests.formulations.fusion.test_fused_groups import OBJECTIVES, relaxed
+from tests.graph.networks import attention
+
+
+def after(times: int) -> Callable[[], bool]:
+    """Return what is true once it was asked so often."""
+    steps = iter(range(times))
+    return lambda: next(steps, None) is None
+
+
+def test_bounds_rise_and_no_fusion_plan_costs_less() -> None:
+    """Verified in exact integers, of fusion plans by fluid schedules.
+
+    Three objectives, duplex too.
+    """
+    compared, raised = 0, {False: 0, True: 0}
+    for seed in range(700, 714):
+        listed = random_tileable_graph(seed, most=4)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        try:
+            plain = arcs.cheapest(lambda: False).value
+        except InfeasibleError:
+            continue
+        values = [relaxed(listed, fusion_plan, objective) for fusion_plan in fusion_plans(listed)]
+        known = [value[1] for value in values if value is not None]
+        for fine in raised:
+            search, told = Agreement(arcs, fine=fine), list[float]()
+            search.improve(after(12), told.append)
+            assert told == sorted(told), seed
+            bound = float(fusion_bound(listed, search.certificate()))
+            least = max(search.best, figures.compulsory)
+            assert bound == pytest.approx(least, rel=1e-6, abs=1e-12), seed
+            assert bound >= plain * (1 - 1e-6) - 1e-12, seed
+            assert not known or bound <= min(known) * (1 + 1e-6) + 1e-12, seed
+            raised[fine] += bound > plain * 1.001
+        compared += bool(known)
+    assert compared > 7
+    assert all(raised.values())
+
+
+def test_bounds_of_a_network_rise_within_a_few_steps() -> None:
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = tileable(attention(), machine, mapper="panel")
+    figures = Listed(listed, objective_named("traffic", machine))
+    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    plain, search = arcs.cheapest(lambda: False).value, Agreement(arcs)
+    search.improve(after(40))
+    bound = float(fusion_bound(listed, search.certificate()))
+    assert bound == pytest.approx(search.best, rel=1e-6)
+    assert bound > 1.002 * plain
+
+
+def test_what_fused_groups_earn_at_most_is_the_same_by_the_verifier() -> None:
+    """Of two ways of computing it; of dual values of any size."""
+    bits, compared = 40, 0
+    for seed in range(800, 830):
+        listed, random = random_tileable_graph(seed, most=6), np.random.default_rng(seed)
+        objective = objective_named("traffic", listed.machine)
+        figures = Listed(listed, objective)
+        duals = BoundaryDuals(figures)
+        given = random.integers(0, 2**bits, duals.count) / 2.0**bits
+        carried = {
+            place: (round(held * 2**bits), round(newer * 2**bits))
+            for place, (held, newer) in duals.with_name(given).items()
+        }
+        certificate = FusionCertificate(
+            fusion_space=figures.fusion_space,
+            objective=objective,
+            bits=bits,
+            duals={},
+            carried=carried,
+        )
+        at_boundaries = Carried(listed, certificate.carried)
+        for costs in ((0, 0), (1, 1), (2, 1)):
+            credit = BoundaryCredit(listed, at_boundaries, (bits, 30), 2**31)
+            exact = credit.least(costs[0] << 30, costs[1] << 30) / 2.0**30
+            found = duals.least(given, (float(costs[0]), float(costs[1])))
+            begins, ends = np.triu_indices(len(exact), 1)
+            both = exact[begins, ends], found[begins, ends]
+            np.testing.assert_allclose(*both, atol=1e-6)
+            compared += bool(carried)
+    assert compared > 40
+
+
+def test_proofs_are_told_while_the_bound_rises() -> None:
+    """Each proves what is told with it.
+
+    Which is more than the cheapest fusion plan without duals.
+    """
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = tileable(attention(), machine, mapper="panel")
+    objective, told, plain = objective_named("traffic", machine), 0, 0.0
+    for found, _, _, proof, _ in bounding.improve(listed, objective, listed.fusion_space()):
+        if proof is None:
+            plain = found.value
+            continue
+        assert found.value > plain
+        assert float(fusion_bound(listed, proof)) >= found.value * (1 - 1e-6)
+        told += 1
+        if told == 2:
+            break
+    assert told

@@ -1,0 +1,286 @@
+"""Values of groups: never above what a fusion plan costs.
+
+And the program of the list as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from formulations.fusion.fused_group import FusedGroupProgram
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.rows import in_integers
+from formulations.fusion.tileable import Listed
+from formulations.residency.bound.dual import DualFunction
+from formulations.residency.bound.duals import CostCoefficients, MoveDuals, Multipliers
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.program.columns import candidates
+from formulations.residency.program.master import Master
+from formulations.solver.highs import solve
+from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import FUSION_SPACES, FusionSpace
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.timeline import fitting_timeline
+from spmopt.graph.tileable import tileable
+from spmopt.graph.training import training_graph
+from spmopt.hardware.machines import load_machine
+from spmopt.verifier.fused_group_bound import fused_group_bound
+from spmopt.verifier.fused_group_uses import Liveness
+from spmopt.verifier.fusion_bound import fusion_bound
+from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
+from tests.graph.networks import attention, convolution, lstm, mlp, residual
+from tests.thorough import share, some
+
+OBJECTIVES = ("time", "traffic", "energy")
+
+
+def relaxed(
+    listed: TileableGraph, fusion_plan: FusionPlan, objective: Objective
+) -> tuple[float, float] | None:
+    """Bound and value of the relaxation of a fusion plan, bytes in parts; None where nothing fits.
+
+    All columns in one program: what little there is takes an eighth of the time of a search.
+    """
+    problem, _ = listed.problem(fusion_plan)
+    try:
+        line = fitting_timeline(problem)
+    except InfeasibleError:
+        return None
+    intervals, figures = RankedIntervals(line), CostCoefficients(problem, line, objective)
+    free = MoveDuals(figures, Multipliers.zero(figures))
+    every = candidates(intervals, free, intervals.steps, lambda _, at: np.full(at.size, np.inf))
+    built = Master(intervals, figures, every, page_bytes=1)
+    answer = solve(built.program, brief=True)
+    assert answer.objective is not None
+    value = built.value(answer.objective)
+    bound = DualFunction(intervals, figures, built.multipliers(answer)).value
+    assert bound == pytest.approx(value, rel=1e-7, abs=1e-15)
+    return bound, value
+
+
+@pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_one_whole_segment_from_nothing_to_nothing_is_the_relaxation(
+    make: object, training: bool, name: str
+) -> None:
+    assert callable(make)
+    graph = training_graph(make(), optimizer="adam") if training else make()
+    machine = load_machine("rtx2080ti", {"spm": "16KB"})
+    listed, objective = tileable(graph, machine), objective_named(name, machine)
+    whole = FusedGroup(begin=0, end=len(listed.operations))
+    value = FusedGroupProgram(Listed(listed, objective), whole, 0.0).solve().value
+    found = relaxed(listed, (whole,), objective)
+    assert found is not None
+    assert found[0] * (1 - 1e-6) <= value <= found[1] * (1 + 1e-6)
+
+
+def test_no_fusion_plan_costs_less_than_the_values_of_its_fused_groups() -> None:
+    """Every legal schedule is a solution of the programs of its fused groups."""
+    compared = tight = 0
+    for seed in some(range(40)):
+        listed = random_tileable_graph(seed)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        for fusion_plan in islice(fusion_plans(listed), 0, 60, 1 + seed % 3):
+            found = relaxed(listed, fusion_plan, objective)
+            if found is None:
+                continue
+            value = found[1]
+            least = sum(
+                FusedGroupProgram(figures, fused_group, figures.capacity).solve().value
+                for fused_group in fusion_plan
+            )
+            slack = 1e-6 * value + 1e-15
+            assert least <= value + slack, (seed, fusion_plan)
+            compared += 1
+            tight += least > 0.8 * value
+    assert compared > share(150)
+    assert tight > compared / 4
+
+
+def test_no_fusion_plan_is_below_the_bound_over_all() -> None:
+    compared = 0
+    for seed in some(range(200, 225)):
+        listed = random_tileable_graph(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        values = [relaxed(listed, fusion_plan, objective) for fusion_plan in fusion_plans(listed)]
+        known = [value[1] for value in values if value is not None]
+        if not known:
+            continue
+        found = FusedGroupArcs(figures, float(figures.capacity)).cheapest(lambda: False)
+        assert found.exact
+        assert found.value <= min(known) * (1 + 1e-6) + 1e-15, seed
+        early = FusedGroupArcs(figures, float(figures.capacity)).cheapest(lambda: True)
+        assert early.value <= found.value * (1 + 1e-9) + 1e-15, seed
+        compared += 1
+    assert compared > share(15)
+
+
+@pytest.mark.parametrize("exponent", [-18, -9, 9, 18])
+def test_duals_are_legal_whatever_a_byte_weighs_against_a_cycle(exponent: int) -> None:
+    """As for two objectives in order, which are weighed against each other."""
+    byte = Fraction(10) ** exponent / 7
+    objective = Objective(
+        name="both", unit="cycles", cycle=Fraction(1), dram_in_byte=byte, dram_out_byte=byte
+    )
+    for seed in some(range(200, 215)):
+        listed = random_tileable_graph(seed, most=3)
+        machine = replace(listed.machine, dram_bytes_per_s=7, clock_hz=3)
+        listed = replace(listed, machine=machine)
+        figures = Listed(listed, objective)
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        found = arcs.cheapest(lambda: False)
+        if np.isfinite(found.value):
+            proved = fusion_bound(listed, arcs.certificate())
+            assert float(proved) == pytest.approx(found.value, rel=1e-6)
+
+
+def fused_groups(listed: TileableGraph) -> list[FusedGroup]:
+    """All fused groups of a tileable graph that fit."""
+    count = len(listed.operations)
+    every = (
+        FusedGroup(begin=begin, end=end, micro_batches=micro_batches)
+        for begin in range(count)
+        for end in range(begin + 1, count + 1)
+        for micro_batches in (1, 2, 4)
+    )
+    return [
+        fused_group
+        for fused_group in every
+        if not listed.obstacle(fused_group)
+        and all(
+            listed.fits(at, fused_group.micro_batches)
+            for at in range(fused_group.begin, fused_group.end)
+        )
+    ]
+
+
+def test_cheap_values_are_of_all_fused_groups_and_never_above_programs() -> None:
+    compared = 0
+    for seed in some(range(60)):
+        listed = random_tileable_graph(seed)
+        figures = Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        every = fused_groups(listed)
+        assert np.isfinite(arcs.value).sum() == len(every)
+        for fused_group in every:
+            value = FusedGroupProgram(figures, fused_group, figures.capacity).solve().value
+            way = figures.micro_batches.index(fused_group.micro_batches)
+            cheap = float(arcs.value[fused_group.end, way, fused_group.begin])
+            assert cheap <= value * (1 + 1e-6) + 1e-15, (seed, fused_group)
+            compared += cheap > 0.5 * value > 0
+    assert compared > share(100)
+
+
+def test_duals_prove_the_values_in_exact_integers() -> None:
+    """Of each fused group, and over the fusion space; any other dual values prove no more."""
+    random = np.random.default_rng(1)
+    for seed in some(range(30)):
+        listed = random_tileable_graph(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures, live = Listed(listed, objective), Liveness(listed)
+        for fused_group in fused_groups(listed):
+            found = FusedGroupProgram(figures, fused_group, figures.capacity).solve()
+            duals = in_integers(found.duals, 80, figures)
+            exact = fused_group_bound(live, fused_group, objective, duals, 80)
+            assert exact / 2**80 == pytest.approx(found.value, rel=1e-8, abs=1e-18)
+            other = {row: int(dual * random.uniform(0.3, 1.0)) for row, dual in duals.items()}
+            assert fused_group_bound(live, fused_group, objective, other, 80) <= exact + 2**20
+
+
+def test_the_bound_over_the_fusion_space_is_recomputed_exactly() -> None:
+    compared = 0
+    for seed in some(range(200, 240)):
+        listed = random_tileable_graph(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        try:
+            found = arcs.cheapest(lambda: False)
+        except InfeasibleError:
+            continue
+        exact = fusion_bound(listed, arcs.certificate())
+        assert float(exact) == pytest.approx(found.value, rel=1e-6, abs=1e-15), seed
+        nothing = FusionCertificate(
+            fusion_space=figures.fusion_space, objective=objective, bits=60, duals={}
+        )
+        assert fusion_bound(listed, nothing) <= exact
+        compared += 1
+    assert compared > share(20)
+
+
+def bound_of(listed: TileableGraph, objective: Objective, fusion_space: FusionSpace) -> float:
+    """Return the certified bound over the fusion space of a fusion space.
+
+    Infinite where none fits.
+    """
+    arcs = FusedGroupArcs(
+        Listed(listed, objective, fusion_space), float(Listed(listed, objective).capacity)
+    )
+    try:
+        arcs.cheapest(lambda: False)
+    except InfeasibleError:
+        return np.inf
+    return float(fusion_bound(listed, arcs.certificate()))
+
+
+def test_the_bound_of_a_fusion_space_holds_for_its_fusion_plans_and_falls_as_it_grows() -> None:
+    compared = 0
+    for seed in some(range(300, 318)):
+        listed = random_tileable_graph(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        values = {
+            fusion_plan: relaxed(listed, fusion_plan, objective)
+            for fusion_plan in fusion_plans(listed)
+        }
+        bounds = []
+        for name in FUSION_SPACES:
+            fusion_space = listed.fusion_space(name)
+            bounds.append(bound_of(listed, objective, fusion_space))
+            known = [v[1] for c, v in values.items() if v and not listed.outside(fusion_space, c)]
+            if known and np.isfinite(bounds[-1]):
+                assert bounds[-1] <= min(known) * (1 + 1e-6) + 1e-15, (seed, name)
+                compared += 1
+        least = dict(zip(FUSION_SPACES, bounds, strict=True))
+        assert least["none"] >= least["single-product"] * (1 - 1e-9) >= least["all"] * (1 - 2e-9), (
+            seed
+        )
+        assert least["none"] >= least["batch"] * (1 - 1e-9) >= least["all"] * (1 - 2e-9), seed
+    assert compared > share(40)
+
+
+def test_bounds_of_smaller_families_are_higher_where_fusing_pays() -> None:
+    machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
+    listed = tileable(attention(), machine, mapper="panel")
+    none, fuse, batch, every = (
+        bound_of(listed, objective_named("traffic", machine), listed.fusion_space(name))
+        for name in FUSION_SPACES
+    )
+    assert none > 1.1 * fuse
+    assert fuse > 1.01 * batch
+    assert batch == every
+
+
+def test_duals_of_fused_groups_outside_the_family_are_refused() -> None:
+    listed = random_tileable_graph(300, most=3)
+    objective = objective_named("time", listed.machine)
+    outside = next(each for each in fused_groups(listed) if each.micro_batches > 1)
+    certificate = FusionCertificate(
+        fusion_space=listed.fusion_space("none"), objective=objective, bits=60, duals={outside: {}}
+    )
+    with pytest.raises(InputError, match=f"{outside.micro_batches} fusion tiles is none"):
+        fusion_bound(listed, certificate)
+    with pytest.raises(InputError, match="must ascend from 1"):
+        FusionSpace(name="odd", micro_batches=(2, 4))
+    with pytest.raises(InputError, match="no fusion plans are called 'some'"):
+        listed.fusion_space("some")

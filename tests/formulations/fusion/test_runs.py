@@ -1,0 +1,179 @@
+"""Values of runs of operations: never above what their steps cost in any group that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice, pairwise, product
+
+import numpy as np
+import pytest
+
+from formulations.fusion.fused_group import FusedGroupProgram
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.rows import in_integers
+from formulations.fusion.tileable import Listed
+from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.fusion.certificate import FusionCertificate, Row
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.graph import Graph
+from spmopt.core.objective import objective_named
+from spmopt.graph.tileable import tileable
+from spmopt.graph.training import training_graph
+from spmopt.hardware.machines import load_machine
+from spmopt.verifier.fused_group_bound import fused_group_bound
+from spmopt.verifier.fused_group_uses import Liveness
+from spmopt.verifier.fusion_bound import fusion_bound
+from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
+from tests.formulations.fusion.test_fused_groups import OBJECTIVES, fused_groups, relaxed
+from tests.graph.networks import attention, convolution, mlp, residual
+from tests.thorough import share, some
+
+
+def cases(seeds: Iterable[int]) -> Iterator[tuple[Listed, FusionPlan, float]]:
+    """Yield random graphs, fusion plans, each in runs at random, and what the fusion plans cost."""
+    random = np.random.default_rng(5)
+    for seed in seeds:
+        listed = random_tileable_graph(seed, most=5)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures = Listed(listed, objective)
+        for fusion_plan in islice(fusion_plans(listed), 0, 120, 1 + seed % 7):
+            if all(each.micro_batches == 1 or each.end - each.begin == 1 for each in fusion_plan):
+                continue
+            found = relaxed(listed, fusion_plan, objective)
+            if found is None:
+                continue
+            runs = list[FusedGroup]()
+            for each in fusion_plan:
+                inside = range(each.begin + 1, each.end)
+                cuts = [at for at in inside if random.random() < 0.7]
+                for begin, end in pairwise([each.begin, *cuts, each.end]):
+                    runs.append(FusedGroup(begin=begin, end=end, micro_batches=each.micro_batches))
+            yield figures, tuple(runs), found[1]
+
+
+def too_high(seeds: Iterable[int], *, inner: bool, full: bool = True) -> tuple[int, int]:
+    """Return how many sums of runs are above what their fusion plan costs.
+
+    And how many are near it. Each fusion tile of a run finds and leaves a ``full`` scratchpad, or
+    all fusion tiles together do.
+    """
+    above = near = 0
+    for figures, runs, value in cases(seeds):
+        most = [1.0 if full else 1 / run.micro_batches for run in runs]
+        least = sum(
+            FusedGroupProgram(figures, run, part * figures.capacity, inner=inner).solve().value
+            for run, part in zip(runs, most, strict=True)
+        )
+        above += least > value * (1 + 1e-6) + 1e-15
+        near += least > 0.5 * value
+    return above, near
+
+
+TELLING = (15, 46, 57, 64, 66, 87, 102, 126, 133, 135)
+"""Tileable graphs, of 150, in which some run costs more as a group of its own.
+
+Or with less to find."""
+
+
+def test_no_fusion_plan_costs_less_than_the_runs_of_its_fused_groups() -> None:
+    above, near = too_high([*range(40), *TELLING], inner=True)
+    assert above == 0
+    assert near > 20
+
+
+def test_a_run_costs_less_than_a_fused_group_of_the_same_operations() -> None:
+    """What each tile finds may come from others' steps; so may all that fits, before each."""
+    assert too_high(TELLING, inner=False)[0] > 0
+    assert too_high(TELLING, inner=True, full=False)[0] > 0
+
+
+def test_duals_prove_the_values_of_runs_in_exact_integers() -> None:
+    """Any other dual values prove no more."""
+    random = np.random.default_rng(1)
+    for seed in range(30):
+        listed = random_tileable_graph(seed, most=3)
+        objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
+        figures, live = Listed(listed, objective), Liveness(listed)
+        for run in fused_groups(listed):
+            found = FusedGroupProgram(figures, run, figures.capacity, inner=True).solve()
+            duals = in_integers(found.duals, 80, figures)
+            exact = fused_group_bound(live, run, objective, duals, 80, inner=True)
+            assert exact / 2**80 == pytest.approx(found.value, rel=1e-8, abs=1e-18)
+            other = {row: int(dual * random.uniform(0.3, 1.0)) for row, dual in duals.items()}
+            assert fused_group_bound(live, run, objective, other, 80, inner=True) <= exact + 2**20
+
+
+@pytest.mark.parametrize("make", [mlp, convolution, residual, attention])
+def test_runs_raise_values_of_fused_groups_that_are_not_solved(make: Callable[[], Graph]) -> None:
+    """As far as the verifier proves them: a certificate of runs alone is worth what they say."""
+    raised = 0
+    for spm, name in product(("2KB", "4KB", "8KB"), OBJECTIVES):
+        machine = load_machine("small-npu", {"spm": spm, "page": "64B"})
+        listed = tileable(training_graph(make()), machine)
+        figures = Listed(listed, objective_named(name, machine))
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        try:
+            arcs.cheapest(lambda: True)
+        except InfeasibleError:
+            continue
+        plain = arcs.value.copy()
+        runs = arcs.runs.inside(fused_groups(listed))
+        arcs.runs.solve(runs)
+        arcs.raise_by_runs({each.micro_batches for each in runs})
+        found = arcs.cheapest(lambda: True)
+        certificate = arcs.certificate()
+        assert not certificate.duals
+        exact = float(fusion_bound(listed, certificate))
+        assert exact == pytest.approx(found.value, rel=1e-6, abs=1e-15)
+        raised += int(np.count_nonzero(arcs.value > plain * 1.001))
+    assert raised > 20
+
+
+def test_duals_of_runs_that_there_are_not_are_refused() -> None:
+    listed = random_tileable_graph(3)
+    objective = objective_named("time", listed.machine)
+    figures = Listed(listed, objective)
+    count = len(listed.operations)
+    for run, message in (
+        (FusedGroup(begin=0, end=count + 1), "is none"),
+        (FusedGroup(begin=0, end=1, micro_batches=3), "is none"),
+        (FusedGroup(begin=0, end=1), "no row is called"),
+    ):
+        proof = FusionCertificate(
+            fusion_space=figures.fusion_space,
+            objective=objective,
+            bits=60,
+            duals={},
+            runs={run: {("found", 0): 1}},
+        )
+        with pytest.raises(InputError, match=message):
+            fusion_bound(listed, proof)
+
+
+def test_runs_whose_duals_prove_next_to_nothing_lower_no_bound() -> None:
+    """Far below what 64 bits hold."""
+    listed = random_tileable_graph(3)
+    objective = objective_named("time", listed.machine)
+    proof = FusionCertificate(
+        fusion_space=Listed(listed, objective).fusion_space, objective=objective, bits=60, duals={}
+    )
+    dear: dict[Row, int] = {("room", 0, 0): -(2**200)}
+    runs = {FusedGroup(begin=0, end=1): dear}
+    assert fusion_bound(listed, replace(proof, runs=runs)) == fusion_bound(listed, proof)
+
+
+def test_equal_fused_groups_at_the_ends_of_the_listing_have_values_of_their_own() -> None:
+    """Before the first and after the last nothing is on chip; between them a scratchpad is full."""
+    compared = 0
+    for seed in some(range(60)):
+        listed = random_tileable_graph(seed, most=4)
+        figures = Listed(listed, objective_named(OBJECTIVES[seed % 3], listed.machine))
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        every = fused_groups(listed)
+        arcs.solve(every[::-1])
+        for fused_group in every:
+            value = FusedGroupProgram(figures, fused_group, figures.capacity).solve().value
+            assert arcs.solved[fused_group].value == pytest.approx(value, rel=1e-6, abs=1e-15)
+            compared += 1
+    assert compared > share(300)

@@ -1,0 +1,369 @@
+"""Bounds over fusion plans with stripes: never above a schedule, and found the same twice."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from formulations.fusion import schedule
+from formulations.fusion.agreement import Agreement
+from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.tileable import Listed
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.stripe_bounds import Skews, Striped, follow, tabulate
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.objective import objective_named
+from spmopt.core.operation import OpMapping
+from spmopt.core.scheduler import Request
+from spmopt.frontends import zoo
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.lower import lower
+from spmopt.graph.tileable import tileable
+from spmopt.hardware.machines import load_machine
+from spmopt.solving import solve
+from spmopt.verifier.fused_group_ends import Ends
+from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
+from spmopt.verifier.pricing import Pricing
+from tests.formulations.fusion.test_carried import BITS, Duals, priced, random_duals
+from tests.formulations.fusion.test_fused_groups import relaxed
+from tests.graph.feature_maps import feature_maps
+from tests.thorough import share
+
+STRIPES = (1, 2, 3, 4)
+MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
+
+
+def fusion_plans(found: TileableGraph, begin: int = 0) -> Iterator[FusionPlan]:
+    """All fusion plans of the operations from one on.
+
+    Those with many stripes and long groups first.
+    """
+    count = len(found.operations)
+    if begin == count:
+        yield ()
+        return
+    for end in range(count, begin, -1):
+        for micro_batches, stripes in [(found.batch, each) for each in (3, 2, 4, 1)] + [(1, 1)]:
+            fused_group = FusedGroup(
+                begin=begin, end=end, micro_batches=micro_batches, stripes=stripes
+            )
+            if not found.obstacle(fused_group):
+                for rest in fusion_plans(found, end):
+                    yield (fused_group, *rest)
+
+
+@st.composite
+def small(draw: st.DrawFn) -> TileableGraph:
+    """A few windows on a machine that holds some rows of them."""
+    machine = replace(
+        MACHINE,
+        spm_bytes=draw(st.sampled_from((64, 128, 256, 512, 1024))),
+        page_bytes=draw(st.sampled_from((1, 16))),
+        operations_per_s=10 ** draw(st.integers(8, 12)),
+        duplex=draw(st.booleans()),
+    )
+    # Of many rows a full scratchpad at both ends does not hide what is taken twice.
+    maps = feature_maps(most=4, height=10, width=2) | feature_maps(most=3, height=48, width=2)
+    return tileable(draw(maps), machine)
+
+
+@settings(max_examples=share(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_modes_of_stripes_are_those_that_another_process_is_sent(data: st.DataObject) -> None:
+    found = data.draw(small())
+    sent = pickle.loads(pickle.dumps(tabulate(found, STRIPES)))
+    assert Striped(sent, STRIPES).tileable == Striped(found, STRIPES).tileable
+    for fused_group in {
+        each for fusion_plan in islice(fusion_plans(found), 40) for each in fusion_plan
+    }:
+        if fused_group.stripes > 1:
+            assert follow(sent, fused_group) == follow(found, fused_group), fused_group
+
+
+@settings(max_examples=share(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_no_fusion_plan_with_stripes_is_below_the_bound(data: st.DataObject) -> None:
+    """Nor below the sum of its fused groups' values; what dual values prove is what was found."""
+    found = data.draw(small())
+    objective = objective_named(
+        data.draw(st.sampled_from(("time", "traffic", "energy"))), found.machine
+    )
+    # Of a byte: what a solver takes for nothing.
+    tiny = 1e-9 * max(objective.cycle / found.machine.bytes_per_cycle, objective.dram_in_byte)
+    fusion_space = FusionSpace(
+        name="all", micro_batches=tuple(sorted({1, found.batch})), stripes=STRIPES
+    )
+    arcs = FusedGroupArcs(Listed(found, objective, fusion_space), float(found.machine.spm_bytes))
+    some = [*islice(fusion_plans(found), 0, data.draw(st.integers(6, 60)), 6)]
+    values = {fusion_plan: relaxed(found, fusion_plan, objective) for fusion_plan in some}
+    try:
+        least = arcs.cheapest(lambda: False).value
+    except InfeasibleError:
+        assert not any(values.values())
+        return
+    exact = float(fusion_bound(found, arcs.certificate()))
+    assert exact == pytest.approx(least, rel=1e-6, abs=float(tiny))
+    for fusion_plan, value in values.items():
+        if value is None:
+            continue
+        arcs.solve(fusion_plan)
+        slack = 1e-6 * value[1] + float(tiny)
+        assert (
+            sum(arcs.solved[fused_group].value for fused_group in fusion_plan) <= value[1] + slack
+        ), fusion_plan
+        assert exact <= value[1] + slack, fusion_plan
+
+
+@settings(max_examples=share(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_no_fusion_plan_with_stripes_costs_less_than_its_fused_groups_at_any_duals(
+    data: st.DataObject,
+) -> None:
+    """What is carried across boundaries cancels; duals of rows prove what the program says."""
+    found = data.draw(small())
+    objective = objective_named(
+        data.draw(st.sampled_from(("time", "traffic", "energy"))), found.machine
+    )
+    fusion_space = FusionSpace(
+        name="all", micro_batches=tuple(sorted({1, found.batch})), stripes=STRIPES
+    )
+    figures, random = (
+        Listed(found, objective, fusion_space),
+        np.random.default_rng(len(found.tensors)),
+    )
+    byte = figures.dearest_row * found.machine.clock_hz
+    duals = random_duals(figures, random)
+    certificate = FusionCertificate(
+        fusion_space=fusion_space, objective=objective, bits=BITS, duals={}, carried=duals
+    )
+    path = FusionPlanPath(found, certificate)
+    for fusion_plan in islice(fusion_plans(found), 0, data.draw(st.integers(6, 60)), 6):
+        value = relaxed(found, fusion_plan, objective)
+        if value is None:
+            continue
+        total = 0.0
+        for fused_group in fusion_plan:
+            costs, rows = priced(figures, fused_group, duals, fine=False)
+            exact = path._value(fused_group, rows, agreed=True) / 2**path.bits
+            scale = abs(costs) + byte * figures.capacity
+            assert exact == pytest.approx(costs, abs=1e-7 * scale), fused_group
+            total += exact
+        assert total <= value[1] * (1 + 1e-6) + 1e-9 * byte, fusion_plan
+
+
+@settings(max_examples=share(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(small(), st.sampled_from(("time", "traffic")), st.booleans())
+def test_bounds_of_fusion_plans_with_stripes_rise_and_are_proved(
+    found: TileableGraph, name: str, fine: bool
+) -> None:
+    objective = objective_named(name, found.machine)
+    fusion_space = FusionSpace(
+        name="all", micro_batches=tuple(sorted({1, found.batch})), stripes=STRIPES
+    )
+    figures = Listed(found, objective, fusion_space)
+    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    try:
+        plain = arcs.cheapest(lambda: False).value
+    except InfeasibleError:
+        return
+    search = Agreement(arcs, fine=fine)
+    for _ in islice(search.steps(), 8):
+        pass
+    exact = float(fusion_bound(found, search.certificate()))
+    assert exact == pytest.approx(max(search.best, figures.compulsory), rel=1e-6, abs=1e-12)
+    assert exact >= plain * (1 - 1e-6) - 1e-12
+    for fusion_plan in islice(fusion_plans(found), 0, 30, 6):
+        value = relaxed(found, fusion_plan, objective)
+        assert value is None or exact <= value[1] * (1 + 1e-6) + 1e-12, fusion_plan
+
+
+@settings(max_examples=share(60), deadline=None)
+@given(st.data())
+def test_boundaries_of_all_begins_are_those_of_each(data: st.DataObject) -> None:
+    """And the mappings of a bound have the least sums of all of them."""
+    found = data.draw(small())
+    count = len(found.operations)
+    for stripes in STRIPES[1:]:
+        skews, striped = Skews(found.operations, stripes), Striped(found, (1, stripes))
+        micro_batches = found.batch * stripes
+        seen: list[set[tuple[int, ...]]] = [set() for _ in range(count)]
+        for begin, last in enumerate(skews.reach):
+            for end in range(begin + 1, count + 1):
+                fused_group = FusedGroup(
+                    begin=begin, end=end, micro_batches=found.batch, stripes=stripes
+                )
+                assert bool(found.obstacle(fused_group)) == (end > last)
+            if last > begin:
+                whole = FusedGroup(
+                    begin=begin, end=last, micro_batches=found.batch, stripes=stripes
+                )
+                exact, alone = follow(found, whole)
+                for at, own in enumerate(found.boundaries(whole), begin):
+                    seen[at].add(own)
+                    least = striped.tileable.operations[at].mappings[micro_batches]
+                    mine = exact.operations[at].mappings[alone.micro_batches]
+                    assert total(found, at, own) == mine.first.compute_cycles + (
+                        (micro_batches - 1) * mine.later.compute_cycles
+                    )
+                    assert total(found, at, own) >= least.first.compute_cycles + (
+                        (micro_batches - 1) * least.later.compute_cycles
+                    )
+        assert [set(each) for each in skews.boundaries] == seen
+
+
+def total(found: TileableGraph, at: int, own: tuple[int, ...]) -> int:
+    """Cycles of all stripes of an operation."""
+    assert found.stripe_mapping is not None
+    mappings = [found.stripe_mapping(at, *stripe) for stripe in pairwise(own)]
+    return found.batch * sum(mapping.compute_cycles for mapping in mappings)
+
+
+def test_bytes_that_wait_for_the_next_band_are_not_followed() -> None:
+    """Of two windows of three rows, and a sum with what goes in: two rows less in each stripe."""
+    b = GraphBuilder("residual")
+    x = y = b.add("Relu", [b.input("x", (2, 1, 12, 1))], name="r")
+    for k in range(2):
+        y = b.add("Conv", [y, b.weight(f"w{k}", (1, 1, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
+    found = tileable(b.finish([b.add("Add", [y, x], name="sum")]), MACHINE)
+    fused_group = FusedGroup(begin=0, end=4, micro_batches=2, stripes=3)
+    assert found.boundaries(fused_group)[-1] == (0, 2, 6, 12)
+    exact, whole = follow(found, fused_group)
+    assert whole.micro_batches == 6
+    rows = {tensor.name: tensor.size_bytes // 8 for tensor in exact.tensors}
+    # Of four rows each of r, the first two stripes leave two for the sum of the next.
+    assert rows == {"x": 12, "r": 8, "c0": 12, "c1": 12, "sum": 12, "w0": 1, "w1": 1}
+
+
+@pytest.mark.parametrize("more", [None, 1, -1])
+@pytest.mark.parametrize("begin", [1, 2])
+def test_bytes_that_are_not_followed_are_carried_across_in_full(
+    begin: int, more: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte more or less of ``r``, or none, proves another value: where it is made, and read."""
+    b = GraphBuilder("residual")
+    x = y = b.add("Relu", [b.add("Relu", [b.input("x", (2, 1, 12, 1))], name="p")], name="r")
+    for k in range(2):
+        y = b.add("Conv", [y, b.weight(f"w{k}", (1, 1, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
+    last = b.add("Add", [b.add("Add", [y, x], name="sum"), x], name="last")
+    machine = replace(MACHINE, spm_bytes=512, page_bytes=1)
+    found = tileable(b.finish([last]), machine)
+    traffic = objective_named("traffic", machine)
+    fused_group = FusedGroup(begin=begin, end=5, micro_batches=2, stripes=3)
+    figures = Listed(found, traffic, FusionSpace(name="all", micro_batches=(1, 2), stripes=(1, 3)))
+    duals: Duals = {
+        (boundary, group): (3 * 2**BITS // 4, 2**BITS // 4)
+        for boundary, crossed in enumerate(figures.crossing)
+        for group in crossed
+    }
+    costs, rows = priced(figures, fused_group, duals, fine=False)
+    add = Ends.add_beside
+
+    def wrong(self: Ends, pricing: Pricing, beside: dict[int, int]) -> None:
+        add(self, pricing, {t: size + more for t, size in beside.items()} if more else {})
+
+    certificate = FusionCertificate(
+        fusion_space=figures.fusion_space, objective=traffic, bits=BITS, duals={}, carried=duals
+    )
+    path = FusionPlanPath(found, certificate)
+    right = path._value(fused_group, rows, agreed=True) / 2**path.bits
+    assert right == pytest.approx(costs, rel=1e-9)
+    monkeypatch.setattr(Ends, "add_beside", wrong)
+    assert path._value(fused_group, rows, agreed=True) / 2**path.bits != pytest.approx(
+        right, rel=1e-6
+    )
+
+
+def test_rows_of_a_halo_count_once() -> None:
+    """They may stay: an image of 48 rows in 8 stripes moves no more than in one, and no less."""
+    b = GraphBuilder("halo")
+    x, w = b.input("x", (1, 2, 48, 2)), b.weight("w", (2, 2, 5, 1))
+    graph = b.finish([b.add("Conv", [x, w], name="y", pads=(2, 0, 2, 0))])
+    found = tileable(graph, replace(MACHINE, spm_bytes=192, page_bytes=1), mapper="panel")
+    traffic = objective_named("traffic", found.machine)
+    fusion_plan = (FusedGroup(begin=0, end=1, stripes=8),)
+    arcs = FusedGroupArcs(Listed(found, traffic), float(found.machine.spm_bytes))
+    arcs.solve(fusion_plan)
+    value = relaxed(found, fusion_plan, traffic)
+    assert value is not None
+    assert 0.7 * value[1] <= arcs.solved[fusion_plan[0]].value <= value[1] * (1 + 1e-6)
+
+
+def test_stripes_that_fit_in_some_fused_group_only_have_no_value_in_others() -> None:
+    """Of even ones the last takes more scratch than there is; of others the program is solved."""
+    b = GraphBuilder("two")
+    x = b.add("Relu", [b.input("x", (1, 1, 8, 1))], name="r")
+    w = b.weight("w", (1, 1, 3, 1))
+    found = tileable(b.finish([b.add("Conv", [x, w], name="c", pads=(1, 0, 1, 0))]), MACHINE)
+    given = found.stripe_mapping
+    assert given is not None
+
+    def mapping(at: int, begin: int, end: int) -> OpMapping:
+        dear = (at, begin) == (1, 4)
+        return replace(given(at, begin, end), scratch_bytes=3 * MACHINE.spm_bytes if dear else 0)
+
+    found = replace(found, stripe_mapping=mapping)
+    alone, both = FusedGroup(begin=1, end=2, stripes=2), FusedGroup(begin=0, end=2, stripes=2)
+    assert found.boundaries(alone)[-1] == (0, 4, 8)
+    assert found.boundaries(both)[-1] == (0, 3, 8)
+    figures = Listed(found, objective_named("time", found.machine))
+    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    arcs.solve((alone, both))
+    assert arcs.solved[alone].value == np.inf
+    assert 0 < arcs.solved[both].value < np.inf
+    priced_alone = PricedFusedGroup(figures, alone, BoundaryDuals(figures), fine=False)
+    priced_alone.solve(np.ones(BoundaryDuals(figures).count))
+    assert priced_alone.value == np.inf
+
+
+def test_stripes_beyond_the_rows_there_are_take_no_time() -> None:
+    found = tileable(zoo.network("mobilenetv2", batch=1), MACHINE)
+    striped = Striped(found, (1, 10**12))
+    assert striped.reach == {10**12: list(range(len(found.operations)))}
+    assert "in some of 1000000000000 stripes" in found.obstacle(
+        FusedGroup(begin=0, end=1, stripes=10**12)
+    )
+
+
+def test_stripes_pay_where_an_image_does_not_fit() -> None:
+    """Values of all fusion plans, with stripes and without, and the least that computing takes."""
+    found = tileable(zoo.network("mobilenetv2", batch=4), MACHINE)
+    time = objective_named("time", MACHINE)
+    bounds = []
+    for name in ("batch", "all"):
+        figures = Listed(found, time, found.fusion_space(name))
+        arcs = FusedGroupArcs(figures, float(figures.capacity))
+        bounds.append(arcs.cheapest(lambda: False).value)
+        floor = np.min(
+            [figures.cycles(micro_batches) for micro_batches in figures.micro_batches], axis=0
+        ).sum()
+        assert bounds[-1] >= floor * (1 - 1e-9)
+    assert bounds[1] < 0.8 * bounds[0]
+
+
+def test_the_search_finds_stripes_and_says_what_it_is_a_bound_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Fusion plans of the batch are left after two counted seconds; the limit is for a busy machine.
+    monkeypatch.setattr(schedule, "_BATCH_SHARE", 0.025)
+    monkeypatch.setattr(schedule, "_FIRST_SHARE", 0.035)
+    graph, machine = zoo.network("mobilenetv2", batch=1), load_machine("rtx2080ti", {"spm": "2MB"})
+    problem = replace(lower(graph, machine), listed=partial(tileable, graph))
+    result = solve(problem, "fusion", Request(threads=1, time_limit_s=60, tolerance=0.25))
+    assert result.fusion is not None
+    assert result.fusion.certificate is not None
+    assert any(fused_group.stripes > 1 for fused_group in result.fusion.fusion_plan)
+    assert result.fusion.certificate.fusion_space.stripes == (1, 2, 4, 8)
+    assert result.fusion_gap is not None
+    assert 0 <= result.fusion_gap < 0.3

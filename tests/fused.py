@@ -1,0 +1,59 @@
+"""Fused results, made by hand: a fusion plan, the best schedule of its problem, and a proof."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.tileable import Listed
+from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.graph import Graph
+from spmopt.core.machine import Machine
+from spmopt.core.objective import objective_named
+from spmopt.core.result import Status, is_optimal
+from spmopt.core.scheduler import Request
+from spmopt.graph.tileable import tileable
+from spmopt.graph.training import training_graph
+from spmopt.hardware.machines import load_machine
+from spmopt.io.files import StoredResult
+from spmopt.solving import solve
+from spmopt.verifier.fusion_bound import fusion_bound
+from tests.graph.networks import mlp
+
+MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=256, page_bytes=64)
+
+
+def solved(
+    listed: TileableGraph, fusion_plan: FusionPlan, *, objective: str = "time"
+) -> StoredResult:
+    """The result of a fusion plan of a tileable graph, with a certified bound over all of them."""
+    asked = objective_named(objective, listed.machine)
+    problem, _ = listed.problem(fusion_plan)
+    result = solve(problem, "residency", Request(objective=asked, threads=1))
+    figures = Listed(listed, asked)
+    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    arcs.cheapest(lambda: False)
+    certificate = arcs.certificate()
+    fusion = FusionResult(
+        tileable=listed, fusion_plan=fusion_plan, problem=problem, certificate=certificate
+    )
+    result = replace(result, fusion=fusion, fusion_bound=fusion_bound(listed, certificate))
+    near = is_optimal(result.fusion_gap, result.tolerance or 0.0)
+    result = replace(result, status=Status.OPTIMAL if near else Status.FEASIBLE)
+    return StoredResult(problem=problem, result=result)
+
+
+def of_graph(
+    graph: Graph, micro_batches: int, *, objective: str = "time", machine: Machine = MACHINE
+) -> StoredResult:
+    """The result of as many fusion tiles wherever there can be."""
+    found = tileable(graph, machine)
+    return solved(found, found.uniform(micro_batches), objective=objective)
+
+
+@cache
+def perceptron() -> StoredResult:
+    """A training step of two layers, in four fusion tiles."""
+    return of_graph(training_graph(mlp(), optimizer="sgd"), 4, objective="traffic")

@@ -1,0 +1,257 @@
+"""Fusion plans: chunked problems do the same work on the same bytes.
+
+What cannot be cut is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from math import gcd, prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusedGroup, Origin
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.graph import Graph
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.scheduler import Request
+from spmopt.frontends import zoo
+from spmopt.graph.axes import LinkedAxes, inspect, same_leading
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.lower import lower
+from spmopt.graph.tileable import tileable
+from spmopt.graph.training import training_graph
+from spmopt.hardware.machines import load_machine
+from spmopt.schedulers.registry import find
+from spmopt.verifier import require_legal
+from tests.graph.networks import attention, convolution, lstm, mlp, residual
+
+MACHINE = load_machine("rtx2080ti", {"spm": "1MB"})
+
+
+def listed(graph: Graph, mapper: str = "tiled") -> TileableGraph:
+    return tileable(graph, MACHINE, mapper=mapper)
+
+
+def perceptron() -> Graph:
+    """Eight rows through two layers."""
+    b = GraphBuilder("perceptron")
+    x = b.add("Relu", [b.add("Gemm", [b.input("x", (8, 4)), b.weight("v", (4, 16))], name="h")])
+    return b.finish([b.add("Gemm", [x, b.weight("w", (16, 3))], name="y")])
+
+
+@pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])
+@pytest.mark.parametrize("training", [False, True])
+def test_whole_fused_groups_are_layer_by_layer(make: object, training: bool) -> None:
+    assert callable(make)
+    graph = training_graph(make(), optimizer="adam") if training else make()
+    found = listed(graph)
+    fusion_plan = (
+        FusedGroup(begin=0, end=1),
+        *([FusedGroup(begin=1, end=len(found.operations))] if len(found.operations) > 1 else []),
+    )
+    problem, origins = found.problem(fusion_plan)
+    assert problem == lower(graph, MACHINE)
+    assert origins == tuple(Origin(k, 0, 1) for k in range(len(found.operations)))
+
+
+@pytest.mark.parametrize("network", ["mobilenetv2", "transformer", "resnet18"])
+@pytest.mark.parametrize("training", [False, True])
+def test_pieces_do_the_work_of_the_whole(network: str, training: bool) -> None:
+    forward = zoo.network(network, batch=4)
+    graph = training_graph(forward) if training else forward
+    found = listed(graph)
+    assert found.batch == 4
+    whole = lower(graph, MACHINE)
+    fusion_plan = found.uniform(4)
+    problem, origins = found.problem(fusion_plan)
+    assert sum(t.size_bytes for t in problem.tensors) == sum(t.size_bytes for t in whole.tensors)
+    work = Counter[int]()
+    for operation, origin in zip(problem.operations, origins, strict=True):
+        work[origin.operation] += operation.mappings[0].macs
+    assert [work[k] for k in range(len(found.operations))] == [
+        op.mappings[0].macs for op in whole.operations
+    ]
+    assert len({(o.operation, o.fusion_tile) for o in origins}) == len(origins)
+    residency_plan = (
+        find("belady-size").load()(problem, Request(objective=MAKESPAN, threads=1)).residency_plan
+    )
+    assert residency_plan is not None
+    assert require_legal(problem, assemble(problem, residency_plan)).legal
+
+
+def test_sums_over_the_batch_are_written_once_and_then_updated() -> None:
+    found = listed(training_graph(perceptron()))
+    problem, origins = found.problem(found.uniform(4))
+    for operation, origin in zip(problem.operations, origins, strict=True):
+        if operation.kind == "GemmWeightGradient":
+            partial_sums = [t for t in operation.writes if problem.tensors[t].keep]
+            assert len(partial_sums) == 1
+            assert (partial_sums[0] in operation.reads) == (origin.fusion_tile > 0)
+
+
+def test_a_coarser_segment_uses_several_parts_of_a_tensor() -> None:
+    found = listed(perceptron())
+    fusion_plan = (
+        FusedGroup(begin=0, end=1, micro_batches=8),
+        FusedGroup(begin=1, end=2, micro_batches=2),
+        FusedGroup(begin=2, end=3),
+    )
+    problem, _ = found.problem(fusion_plan)
+    names = problem.tensor_names
+    relu = [op for op in problem.operations if op.kind == "Relu"]
+    assert [[names[t] for t in op.reads] for op in relu] == [
+        [f"h[{k}]" for k in range(4)],
+        [f"h[{k}]" for k in range(4, 8)],
+    ]
+    assert len(problem.operations[-1].reads) == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "numbers", "striped"),
+    [
+        ((2, 1, 5, 3), [1], False),  # 7.5 bytes an image
+        ((2, 1, 5, 6), [1, 2], True),  # 3 bytes a row
+        ((2, 2, 5, 3), [1, 2], True),  # 1.5 bytes a row of each channel
+        ((2, 1, 6, 3), [1, 2], False),  # 9 bytes an image, 1.5 bytes a row
+        ((4, 1, 5, 2), [1, 2, 4], True),
+        ((4, 1, 5, 1), [1, 2], False),
+    ],
+)
+def test_parts_are_all_of_a_tensor_of_half_bytes(
+    shape: tuple[int, ...], numbers: list[int], striped: bool
+) -> None:
+    """What would be cut within a byte is not cut: else a fusion plan moves less than there is."""
+    b = GraphBuilder("maps", element_type="int4")
+    y = b.add("Relu", [b.input("x", shape)])
+    found = listed(b.finish([b.add("MaxPool", [y], kernel_shape=(3, 1), pads=(1, 0, 1, 0))]))
+    assert [[*each.mappings] for each in found.operations] == [numbers] * 2
+    assert [each.rows is not None for each in found.operations] == [striped] * 2
+    whole = sum(tensor.size_bytes for tensor in found.tensors)
+    for micro_batches, stripes in [*((each, 1) for each in numbers), *[(shape[0], 2)] * striped]:
+        problem, _ = found.problem(
+            (FusedGroup(begin=0, end=2, micro_batches=micro_batches, stripes=stripes),)
+        )
+        assert sum(tensor.size_bytes for tensor in problem.tensors) == whole
+
+
+def test_covers_that_do_not_suit_are_refused_in_a_line() -> None:
+    found = listed(training_graph(convolution(), optimizer="sgd"), "panel")
+    names = [each.name for each in found.operations]
+    norm, update = names.index("n"), names.index("v.update")
+    one = FusedGroup(begin=norm, end=norm + 1, micro_batches=2)
+    assert "cannot be cut along the batch" in found.obstacle(one)
+    gradient = names.index("y.d1")
+    assert not found.obstacle(FusedGroup(begin=gradient, end=gradient + 1, micro_batches=2))
+    assert "cannot be cut" in found.obstacle(
+        FusedGroup(begin=update, end=update + 1, micro_batches=2)
+    )
+    with pytest.raises(InputError, match="follow each other from 0"):
+        found.problem((FusedGroup(begin=0, end=2), FusedGroup(begin=3, end=len(found.operations))))
+    with pytest.raises(InputError, match="3 fusion tiles do not divide a batch of 2"):
+        found.problem(
+            (
+                FusedGroup(begin=0, end=1, micro_batches=3),
+                FusedGroup(begin=1, end=len(found.operations)),
+            )
+        )
+    with pytest.raises(InputError, match="at least 1 fusion tile"):
+        FusedGroup(begin=0, end=1, micro_batches=0)
+
+
+def test_a_sum_is_not_read_before_it_is_complete() -> None:
+    """The mean over the batch of what a layer gives, and of figures derived from it."""
+    b = GraphBuilder("mean")
+    y = b.add("Gemm", [b.input("x", (8, 4)), b.weight("w", (4, 3))], name="y")
+    mean = b.add("ReduceMean", [y], name="mean", axes=(0,))
+    found = listed(b.finish([b.add("Sub", [y, mean], name="centered")]))
+    assert not found.obstacle(FusedGroup(begin=0, end=2, micro_batches=4))
+    assert "read in the fused group" in found.obstacle(FusedGroup(begin=0, end=3, micro_batches=4))
+    assert [each.end for each in found.uniform(4)] == [2, 3]
+
+
+def test_a_graph_without_common_axis_has_no_batch() -> None:
+    b = GraphBuilder("lonely")
+    graph = b.finish([b.add("Relu", [b.input("x", ())], name="y")])
+    with pytest.raises(InputError, match="none of its operators can be cut"):
+        listed(graph)
+
+
+def test_views_link_axes_that_hold_the_same_elements() -> None:
+    assert same_leading((8, 16, 64), (8, 16, 4, 16)) == [(0, 0), (1, 1), (2, 2)]
+    assert same_leading((8, 16, 64), (128, 64)) == [(0, 0), (2, 1)]
+    assert same_leading((128, 64), (8, 4, 256)) == [(0, 0)]
+    assert same_leading((8, 1, 1, 64), (8, 64)) == [(0, 0), (3, 1)]
+    axes = LinkedAxes(attention())
+    assert axes.micro_batches(axes.batch) >= 1
+
+
+@given(st.data())
+def test_pieces_of_a_view_hold_the_elements_of_pieces_of_its_operand(data: st.DataObject) -> None:
+    split = tuple(data.draw(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=4)))
+    joins = st.lists(st.booleans(), min_size=len(split), max_size=len(split))
+    perm = tuple(data.draw(st.permutations(range(len(split)))))
+    source, turned = joined(split, data.draw(joins)), tuple(split[axis] for axis in perm)
+    shape = joined(turned, data.draw(joins))
+    b = GraphBuilder("view")
+    x = b.input("x", source)
+    z = b.add("StridedView", [x], split=split, perm=perm, shape=shape)
+    assert b.values[z].shape == shape
+    here = np.arange(prod(source)).reshape(source)
+    there = here.reshape(split).transpose(perm).reshape(shape)
+    found = inspect(b.nodes[0], source, shape)
+    back = replace(b.nodes[0], operator="StridedViewGradient")
+    assert sorted(inspect(back, shape, source)) == sorted((j, i) for i, j in found)
+    for i, j in found:
+        for count in range(1, gcd(source[i], shape[j]) + 1):
+            if source[i] % count == shape[j] % count == 0:
+                for one, other in zip(
+                    np.split(here, count, axis=i), np.split(there, count, axis=j), strict=True
+                ):
+                    assert {*one.flat} == {*other.flat}
+
+
+def test_heads_are_parts_of_columns_and_tokens_stay_tokens() -> None:
+    b = GraphBuilder("heads")
+    x = b.input("x", (2, 6, 20))
+    z = b.add("StridedView", [x], split=(2, 6, 4, 5), perm=(0, 2, 1, 3), shape=(2, 4, 6, 5))
+    assert inspect(b.nodes[0], b.values[x].shape, b.values[z].shape) == [(0, 0), (1, 2), (2, 1)]
+
+
+def joined(split: tuple[int, ...], joins: list[bool]) -> tuple[int, ...]:
+    """Some axes with the one before them."""
+    found = [1]
+    for size, join in zip(split, joins, strict=True):
+        if join:
+            found[-1] *= size
+        else:
+            found.append(size)
+    return tuple(found)
+
+
+def test_tokens_of_one_sequence_are_not_its_heads() -> None:
+    """Attention reads keys of all tokens, so that one batch is cut along tokens but for it."""
+    found = listed(zoo.network("bert-tiny", batch=1, sequence=32))
+    assert found.batch == 32
+    cut = {each.name for each in found.operations if each.cut}
+    assert {"layer0.self.query", "layer0.ffn.1"} <= cut
+    assert not cut & {"layer0.self.scores", "layer0.self.softmax", "layer0.self.context"}
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_a_slice_of_the_batch_is_not_cut_with_it(start: int) -> None:
+    """Half of the rows in four tiles are not the rows of the first of four tiles of all."""
+    b = GraphBuilder("half")
+    x = b.add("Relu", [b.input("x", (8, 4))], name="all")
+    half = b.add("Slice", [x], name="half", axes=(0,), starts=(start,), ends=(start + 4,))
+    axes = LinkedAxes(b.finish([b.add("Neg", [half], name="y")]))
+    cuts = {axis: axes.cut(axes.graph.nodes[1], axes.classes[x][axis]) for axis in range(2)}
+    assert cuts[0] is None
+    assert cuts[1] is not None
+    assert axes.cut(axes.graph.nodes[1], axes.classes[half][0]) is None

@@ -1,0 +1,335 @@
+"""Fused results: lossless files, and one line for each that is damaged."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spmopt.audit import restore
+from spmopt.core.elements import ELEMENT_TYPES
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.certificate import FusionCertificate, Row
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.graph import Graph, Node, Value
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import TensorKind
+from spmopt.core.result import Result
+from spmopt.graph.training import training_graph
+from spmopt.io.files import StoredResult, decode_result, encode_result, read_result, write_result
+from spmopt.io.fusion import Loop, StoredFusion, decode_fusion, encode_fusion
+from tests.fused import of_graph, perceptron
+from tests.graph.networks import attention, convolution, lstm
+from tests.thorough import share
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=6)
+ATTRIBUTES = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False),
+    NAMES,
+    st.lists(st.integers(-(2**70), 2**70)).map(tuple),
+)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    values = draw(
+        st.lists(
+            st.builds(
+                Value,
+                name=NAMES,
+                shape=st.lists(st.integers(1, 9), max_size=4).map(tuple),
+                element_type=st.sampled_from(sorted(ELEMENT_TYPES)),
+                kind=st.sampled_from(TensorKind),
+                keep=st.booleans(),
+            ),
+            min_size=1,
+            max_size=8,
+        )
+    )
+    there = draw(st.integers(1, len(values)))  # the others are written, one after another
+    nodes = []
+    for written in range(there, len(values)):
+        inputs = st.lists(st.integers(0, written - 1), max_size=3).map(tuple)
+        nodes.append(
+            Node(
+                name=draw(NAMES),
+                operator=draw(NAMES),
+                inputs=draw(inputs),
+                outputs=(written,),
+                attributes=draw(st.dictionaries(NAMES, ATTRIBUTES, max_size=3)),
+            )
+        )
+    return Graph(name=draw(NAMES), values=tuple(values), nodes=tuple(nodes))
+
+
+FUSED_GROUPS = st.builds(
+    lambda begin, more, micro_batches, stripes: FusedGroup(
+        begin=begin, end=begin + more, micro_batches=micro_batches, stripes=stripes
+    ),
+    st.integers(0, 9),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(1, 3),
+)
+LOOPS = st.builds(
+    Loop,
+    first=st.integers(0, 9),
+    last=st.integers(0, 9),
+    micro_batches=st.integers(1, 9),
+    operations=st.lists(NAMES, max_size=3).map(tuple),
+    rows=st.lists(st.lists(st.integers(0, 9), max_size=3).map(tuple), max_size=2).map(tuple),
+)
+SPANS = st.tuples(st.integers(0, 9), st.integers(1, 9)).map(lambda span: (span[0], sum(span)))
+ROWS: st.SearchStrategy[Row] = st.one_of(
+    st.tuples(st.just("grows"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9) | SPANS),
+    st.tuples(st.sampled_from(("grows", "holds")), st.integers(0, 9), st.integers(0, 9)),
+    st.tuples(st.sampled_from(("room", "moves")), st.integers(0, 9)),
+    st.tuples(st.sampled_from(("found", "left"))),
+)
+FUSION_SPACES = st.builds(
+    FusionSpace,
+    name=NAMES,
+    micro_batches=st.sets(st.integers(2, 64), max_size=4).map(lambda found: (1, *sorted(found))),
+    most_products=st.none() | st.integers(0, 9),
+)
+DUALS = st.integers(-(2**200), 2**200)
+PRICED = st.dictionaries(FUSED_GROUPS, st.dictionaries(ROWS, DUALS, max_size=6), max_size=4)
+CERTIFICATES = st.builds(
+    FusionCertificate,
+    fusion_space=FUSION_SPACES,
+    objective=st.just(MAKESPAN),
+    bits=st.integers(0, 4096),
+    duals=PRICED,
+    runs=PRICED,
+    carried=st.dictionaries(
+        st.tuples(st.integers(0, 9), st.integers(-1, 9)), st.tuples(DUALS, DUALS), max_size=4
+    ),
+    agreed=PRICED,
+    fine=st.booleans(),
+)
+
+
+@settings(max_examples=share(100), deadline=None)
+@given(
+    graphs(),
+    st.lists(FUSED_GROUPS).map(tuple),
+    st.none() | CERTIFICATES,
+    NAMES,
+    st.lists(LOOPS, max_size=3).map(tuple),
+)
+def test_pieces_are_lossless(
+    graph: Graph,
+    fusion_plan: tuple[FusedGroup, ...],
+    certificate: FusionCertificate | None,
+    mapper: str,
+    loops: tuple[Loop, ...],
+) -> None:
+    stored = StoredFusion(
+        graph=graph,
+        mapper=mapper,
+        fusion_plan=fusion_plan,
+        certificate=certificate,
+        loops=loops,
+    )
+    again = decode_fusion(json.loads(json.dumps(encode_fusion(stored))), "fusion")
+    assert again == stored
+    for one, other in zip(again.graph.nodes, graph.nodes, strict=True):
+        for name, value in one.attributes.items():
+            assert type(value) is type(other.attributes[name])
+
+
+def test_numbers_that_json_lacks() -> None:
+    attributes = {"low": float("-inf"), "high": float("inf"), "none": float("nan"), "yes": True}
+    value = Value(name="x", shape=())
+    node = Node(name="n", operator="Clip", inputs=(0,), outputs=(), attributes=attributes)
+    graph = Graph(name="g", values=(value,), nodes=(node,))
+    stored = StoredFusion(graph=graph, mapper="tiled", fusion_plan=(), certificate=None, loops=())
+    text = json.dumps(encode_fusion(stored), allow_nan=False)
+    found = decode_fusion(json.loads(text), "fusion").graph.nodes[0].attributes
+    assert np.isnan(found["none"])
+    assert {**found, "none": 0} == {**attributes, "none": 0}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        perceptron,
+        lambda: of_graph(training_graph(convolution()), 2, objective="energy"),
+        lambda: of_graph(attention(), 2, objective="traffic"),
+        lambda: of_graph(training_graph(lstm(), optimizer="adam"), 2),
+    ],
+)
+def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:
+    before: StoredResult = make()
+    path, second = tmp_path / "r.json", tmp_path / "again.json"
+    write_result(path, before)
+    kept = read_result(path)
+    after = restore(kept)
+    assert after.fusion is None
+    assert after.problem == before.problem
+    for name in (f.name for f in fields(Result) if f.name not in ("certificate", "class_bound")):
+        assert getattr(after.result, name) == getattr(before.result, name), name
+    assert after.result.fusion is not None
+    assert before.result.fusion is not None
+    assert after.result.fusion.tileable.graph == before.result.fusion.tileable.graph
+    for written in (kept, after):  # before its listing is made again, and then
+        write_result(second, written)
+        assert second.read_text() == path.read_text()
+
+
+def test_loops_are_the_operations_of_the_problem() -> None:
+    """What a compiler runs: loops over fusion tiles, by the names of the graph's nodes."""
+    document = encode_result(perceptron())
+    names = [op.name for op in perceptron().problem.operations]
+    nodes = document["fusion"]["graph"]["nodes"]["name"]
+    run = list[str]()
+    for loop in document["fusion"]["loops"]:
+        assert loop["first"] == len(run)
+        for fusion_tile in range(loop["micro_batches"]):
+            for name in loop["operations"]:
+                assert name in nodes
+                run.append(f"{name}[{fusion_tile}]" if loop["micro_batches"] > 1 else name)
+        assert loop["last"] == len(run) - 1
+    assert run == names
+
+
+def test_a_result_as_a_whole_says_nothing_of_pieces() -> None:
+    full = perceptron()
+    whole = replace(full.result, fusion=None, fusion_bound=None)
+    document = encode_result(replace(full, result=whole))
+    assert not {"fusion", "fusion_bound"} & document.keys()
+    assert restore(decode_result(document)).result.fusion is None
+    open_bound = encode_result(replace(full, result=replace(full.result, fusion_bound=Fraction(0))))
+    assert decode_result(open_bound).result.fusion_bound == 0
+
+
+def test_a_listing_without_a_graph_is_not_written() -> None:
+    full = perceptron()
+    assert full.result.fusion is not None
+    tileable = replace(full.result.fusion.tileable, graph=None)
+    fusion = replace(full.result.fusion, tileable=tileable)
+    with pytest.raises(InputError, match="of the tileable graph of a graph only"):
+        encode_result(replace(full, result=replace(full.result, fusion=fusion)))
+
+
+def complaint(document: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        restore(decode_result(document))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+DAMAGE = [
+    ("graph.nodes.operator.1", "Rleu", "fusion.graph: operator Rleu has no rule"),
+    ("graph.nodes.inputs.0", [7, 2, 3], "fusion.graph: node y1: reads r before it is computed"),
+    ("graph.nodes.inputs.0", [99], "fusion.graph: node y1: no such value (99)"),
+    ("graph.nodes.attributes.0", {"a": [1.5]}, "fusion.graph.nodes.attributes[0][...][0]: must be"),
+    ("graph.nodes.attributes.0", {"a": True}, "fusion.graph.nodes.attributes[0][...]: must be"),
+    ("graph.nodes.attributes.0", {"a": {"float": "1"}}, "attributes[0].a: an object here is"),
+    ("graph.nodes.attributes.0", {"transA": "no"}, "fusion.graph: attribute transA must be"),
+    ("graph.nodes.inputs.0", [], "fusion.graph: cannot be lowered (IndexError: tuple index"),
+    ("graph.nodes.name", [], "fusion.graph.nodes: columns differ in length"),
+    ("graph.values.shape.0", [0, 4], "fusion.graph: tensor x: shape (0, 4)"),
+    ("graph.values.kind.0", "wight", "fusion.graph.values.kind[0]: must be one of input"),
+    ("graph.name", 3, "fusion.graph.name: must be a text"),
+    ("mapper", "best", "fusion.mapper: 'best' is unknown; use tiled, panel, weights or"),
+    ("mapper", None, "fusion.mapper: must be a text"),
+    ("fusion_plan.begin.1", 6, "fusion.fusion_plan: fused groups must follow each other"),
+    (
+        "fusion_plan.micro_batches.0",
+        3,
+        "fusion.fusion_plan: fused group 0 to 7: 3 fusion tiles do not divide a batch of 8",
+    ),
+    ("fusion_plan.micro_batches.0", 0, "fusion.fusion_plan: fused group 0 to 7 in 0 fusion tiles"),
+    (
+        "fusion_plan.micro_batches.1",
+        2,
+        "fusion.fusion_plan: fused group 7 to 8: w2.update cannot be cut",
+    ),
+    ("fusion_plan.end", [1], "fusion.fusion_plan: columns differ in length"),
+    ("certificate.bits", "9", "fusion.certificate.bits: must be a whole number"),
+    ("certificate.duals.0.dual.0", "0x1", "certificate.duals[0].dual value: must be whole numbers"),
+    ("certificate.duals.0.dual.0", 7, "certificate.duals[0].dual[0]: must be a text"),
+    (
+        "certificate.duals.0.fused_group.0",
+        -1,
+        "certificate.duals[0].fused group: no such fused group (-1)",
+    ),
+    ("certificate.duals.0.indices", [[1]], "certificate.duals[0]: columns differ in length"),
+    ("certificate.duals.0.steps", [0], "certificate.duals[0].steps: must be as many positive"),
+    ("loops.0.micro_batches", 8, "fusion.loops[0]: must be that of the fused group"),
+    ("loops.1.operations", ["w2"], "fusion.loops[1]: must be that of the fused group"),
+    ("loops", [], "fusion.loops[0]: must be that of the fused group"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "expected"), DAMAGE)
+def test_damage_is_refused_in_one_line(path: str, value: object, expected: str) -> None:
+    document = json.loads(json.dumps(encode_result(perceptron())))
+    *outer, last = path.split(".")
+    inner: Any = document["fusion"]
+    for name in outer:
+        inner = inner[int(name) if name.isdigit() else name]
+    inner[int(last) if last.isdigit() else last] = value
+    assert expected in complaint(document)
+
+
+def test_a_dual_and_a_fused_group_are_named_once() -> None:
+    document = json.loads(json.dumps(encode_result(perceptron())))
+    certificate = document["fusion"]["certificate"]
+    certificate["duals"].append(certificate["duals"][0])
+    assert "has two dual values" in complaint(document)
+    for column in certificate["fused_groups"].values():
+        column.append(column[0])
+    assert "certificate.fused_groups: names a fused group twice" in complaint(document)
+
+
+def spots(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place within a document, of long columns the first only."""
+    if isinstance(value, dict):
+        inner = list(value.items())
+    else:
+        inner = list(enumerate(value[:2])) if isinstance(value, list) else []
+    return [path, *(spot for key, each in inner for spot in spots(each, (*path, key)))]
+
+
+@settings(
+    max_examples=share(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.data())
+def test_any_damage_is_refused_or_read(data: st.DataObject) -> None:
+    document = json.loads(json.dumps(encode_result(perceptron())))
+    spot = data.draw(st.sampled_from(spots(document["fusion"])[1:]))
+    inner = document["fusion"]
+    for key in spot[:-1]:
+        inner = inner[key]
+    kinds = st.one_of(
+        st.none(),
+        st.integers(-2, 70),
+        st.just(10**30),
+        st.floats(),
+        st.just(""),
+        st.just("Conv"),
+        st.just([]),
+        st.just({}),
+        st.lists(st.integers(0, 9), max_size=4),
+    )
+    inner[spot[-1]] = data.draw(kinds)
+    said = "fusion"
+    try:
+        restore(decode_result(document))
+    except InputError as error:
+        said = str(error)
+    assert said.startswith("fusion")
+    assert "\n" not in said

@@ -1,0 +1,134 @@
+"""Fused groups and fusion tiles in pictures, pages and traces: stretches that fill the schedule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.reporting.fusion_plans import fusion_plan_words, tile_words
+from spmopt.reporting.plots.schedule import plot_lanes
+from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.reporting.schedule_view.record import schedule_record
+from spmopt.reporting.trace import trace_events
+from spmopt.reporting.trace.engine import COMPUTE, FUSED_GROUPS, FUSION, OPERATIONS
+from spmopt.reporting.trace.events import ENGINE
+from tests.fused import perceptron
+from tests.reporting.samples import picture as sample
+
+
+@pytest.fixture(scope="module")
+def picture() -> ScheduleView:
+    return ScheduleView.of(perceptron())
+
+
+def test_fused_groups_fill_the_schedule_in_blocks_of_equal_length(picture: ScheduleView) -> None:
+    fusion = picture.result.fusion
+    assert fusion is not None
+    steps = picture.times.start.size
+    assert picture.fused_groups[0].begin == 0
+    assert picture.fused_groups[-1].end == steps
+    assert all(one.end == other.begin for one, other in pairwise(picture.fused_groups))
+    for span, fused_group in zip(picture.fused_groups, fusion.fusion_plan, strict=True):
+        assert len(span.blocks) == fused_group.micro_batches
+        inner = range(fused_group.begin, fused_group.end)
+        expected = [fusion.tileable.operations[at].name for at in inner]
+        of = picture.problem.tile_of
+        for first in span.blocks:
+            names = [each.name for each in picture.problem.operations[first : first + len(inner)]]
+            assert [of.get(name, name) for name in names] == expected
+
+
+def test_a_page_gets_them_in_cycles(picture: ScheduleView) -> None:
+    record: Any = schedule_record(picture)
+    found = record["fused_groups"]
+    assert [each["fusion"] for each in found] == [
+        each.micro_batches for each in picture.fused_groups
+    ]
+    assert found[0]["start"] == 0
+    assert found[-1]["stop"] == picture.times.cycles
+    assert all(one["stop"] == other["start"] for one, other in pairwise(found))
+    assert all(each["blocks"][0] == each["start"] for each in found)
+
+
+def test_pieces_of_an_operation_are_one_layer(picture: ScheduleView) -> None:
+    assert not any("[" in name for name in picture.analysis.layers.names)
+
+
+def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
+    events: Any = trace_events([picture])
+    own = [each for each in events if each["pid"] == ENGINE]
+    slices = {
+        thread: [each for each in own if each.get("tid") == thread and each["ph"] == "X"]
+        for thread in (FUSED_GROUPS, FUSION, OPERATIONS, COMPUTE)
+    }
+    assert len(slices[FUSED_GROUPS]) == len(picture.fused_groups)
+    assert len(slices[FUSION]) == sum(len(each.blocks) for each in picture.fused_groups)
+    assert slices[FUSION][0]["args"]["block"].startswith("fusion tile 1 of ")
+    listed = picture.result.fusion
+    assert listed is not None
+    names = {each.name for each in listed.tileable.operations}
+    assert {each["name"] for each in slices[OPERATIONS]} <= names
+    assert {each["name"] for each in slices[COMPUTE]} <= names
+    whole = trace_events([sample("belady")])
+    of_whole = [each for each in whole if each["pid"] == ENGINE]
+    assert not any(each.get("tid") in (FUSED_GROUPS, FUSION) for each in of_whole)
+
+
+def test_a_picture_has_a_lane_of_them(picture: ScheduleView) -> None:
+    labels = [each.get_text() for each in plot_lanes(picture).get_yticklabels()]
+    assert labels[0] == f"{len(picture.fused_groups)} fused groups,\ntheir fusion tiles"
+    assert len(labels) == 5
+    assert len(plot_lanes(sample("belady")).get_yticklabels()) == 4
+
+
+def test_labels_are_never_cut(picture: ScheduleView) -> None:
+    known = {label for each in picture.fused_groups for label in each.labels}
+    drawn = [each.get_text() for each in plot_lanes(picture).texts]
+    assert drawn
+    assert known.issuperset(drawn)
+    stripes = replace(
+        picture.fused_groups[0], micro_batches=4, stripes=2, begin=0, end=16, operations="a to b"
+    )
+    assert stripes.labels == (
+        "4 fusion tiles x 2 stripes: a to b",
+        "4 fusion tiles x 2 stripes",
+        "4 x 2",
+    )
+    whole = replace(stripes, micro_batches=1, stripes=1)
+    assert whole.labels == ("a to b", "whole", "1")
+
+
+def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
+    one = FusedGroup(begin=0, end=2, micro_batches=4)
+    striped = FusedGroup(begin=2, end=3, micro_batches=4, stripes=2)
+    whole = FusedGroup(begin=3, end=4)
+    fusion = perceptron().result.fusion
+    assert fusion is not None
+    for fusion_plan, words in {
+        (one,): "1 fused group, in 4 micro-batches",
+        (replace(whole, begin=0),): "1 fused group, whole",
+        (one, striped, whole): ("3 fused groups, whole, in 4 micro-batches, some in 2 stripes"),
+        (striped,): "1 fused group, in 4 micro-batches, in 2 stripes",
+    }.items():
+        assert fusion_plan_words(replace(fusion, fusion_plan=fusion_plan)) == words
+    tokens = replace(
+        fusion, fusion_plan=(one,), tileable=replace(fusion.tileable, along="axis 1 of x")
+    )
+    assert fusion_plan_words(tokens) == "1 fused group, in 4 fusion tiles of axis 1 of x"
+
+
+@pytest.mark.parametrize(
+    ("tiles", "words"),
+    [
+        ((1, 1), "untiled"),
+        ((1, 8), "8 stripes"),
+        ((4, 1), "4 micro-batches"),
+        ((4, 8), "4 micro-batches of 8 stripes"),
+    ],
+)
+def test_fusion_tiles_are_counted(tiles: tuple[int, int], words: str) -> None:
+    assert tile_words(*tiles) == words

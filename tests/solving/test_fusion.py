@@ -1,0 +1,404 @@
+"""The scheduler of tiles.
+
+Never worse than page, never below its bound, best of all fusion plans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+import spmopt
+from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.search import FusionPlanSearch
+from formulations.fusion.tileable import Listed
+from formulations.residency import page
+from spmopt.audit import audit
+from spmopt.core.errors import InputError
+from spmopt.core.fusion import certificate as sizes
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import FUSION_SPACES
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.graph import Graph
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.problem import Problem
+from spmopt.core.result import Outcome, Result
+from spmopt.core.scheduler import Incumbent, Request
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.training import training_graph
+from spmopt.solving import compare, solve
+from spmopt.verifier import require_legal
+from spmopt.verifier.fusion_bound import fusion_bound
+from tests.graph.networks import attention, convolution, mlp
+
+
+def lowered(graph: spmopt.Workload | Graph, spm: str) -> Problem:
+    found = spmopt.lower(graph, spmopt.machine("rtx2080ti", spm=spm))
+    assert isinstance(found, Problem)
+    return found
+
+
+def tight(graph: Graph) -> Problem:
+    """Lower a tiny graph for a machine on which it does not fit."""
+    machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
+    found = spmopt.lower(graph, machine)
+    assert isinstance(found, Problem)
+    return found
+
+
+def request(**given: Any) -> Request:
+    return replace(Request(time_limit_s=8.0), **given)
+
+
+@pytest.mark.parametrize("objective", ["time", "traffic", "energy"])
+def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None:
+    from spmopt.core.objective import objective_named
+
+    problem = lowered(spmopt.load("resnet18", batch=4), "1MB")
+    aim = objective_named(objective, problem.machine)
+    asked = replace(request(time_limit_s=1.5), objective=aim, tolerance=1e-2)
+    page, fusion = compare(problem, ["residency", "fusion"], asked)
+    assert fusion.value is not None
+    assert page.value is not None
+    assert fusion.value <= page.value
+    assert fusion.fusion_bound is not None
+    assert fusion.fusion_bound == page.fusion_bound
+    assert fusion.fusion_bound <= fusion.value
+    assert fusion.fusion is not None
+    assert fusion.schedule is not None
+    require_legal(fusion.fusion.problem, fusion.schedule)
+    assert fusion.fusion.certificate is not None
+    assert fusion_bound(fusion.fusion.tileable, fusion.fusion.certificate) == fusion.fusion_bound
+
+
+def fusion_plans(tileable: TileableGraph) -> list[FusionPlan]:
+    """All of them."""
+    count, found = len(tileable.operations), list[FusionPlan]()
+    numbers = sorted(
+        {micro_batches for each in tileable.operations for micro_batches in each.mappings}
+    )
+    for cuts in product((False, True), repeat=count - 1):
+        ends = [at + 1 for at, cut in enumerate(cuts) if cut] + [count]
+        begins = [0, *ends[:-1]]
+        for chosen in product(numbers, repeat=len(ends)):
+            fusion_plan = tuple(
+                FusedGroup(begin=b, end=e, micro_batches=k)
+                for b, e, k in zip(begins, ends, chosen, strict=True)
+            )
+            if not any(tileable.obstacle(each) for each in fusion_plan):
+                found.append(fusion_plan)
+    return found
+
+
+def layers() -> Graph:
+    """Two layers of four samples: few fusion plans."""
+    b = GraphBuilder("layers")
+    hidden = b.add("Gemm", [b.input("x", (4, 4)), b.weight("w1", (4, 16)), b.weight("b1", (16,))])
+    relu = b.add("Relu", [hidden])
+    return b.finish([b.add("Gemm", [relu, b.weight("w2", (16, 3)), b.weight("b2", (3,))])])
+
+
+def least_of(problem: Problem, most: Fraction) -> Fraction:
+    """What a problem takes at least; where this may be below ``most``, the time of a schedule."""
+    bound = solve(problem, "fluid", request(tolerance=1e-3)).bound
+    assert bound is not None
+    if bound >= most:
+        return Fraction(bound)
+    value = solve(problem, "residency", request(tolerance=1e-3)).value
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize("make", [layers, convolution])
+def test_of_a_tiny_network_it_finds_the_best_of_all_fusion_plans(make: object) -> None:
+    assert callable(make)
+    problem = tight(make())
+    result = solve(problem, "fusion", request(tolerance=0.0, time_limit_s=60.0))
+    assert result.fusion is not None
+    assert result.value is not None
+    every = fusion_plans(result.fusion.tileable)
+    # Fused groups that are whole make one problem, whatever their boundaries.
+    apart = {
+        tuple(each for each in fusion_plan if each.count > 1): fusion_plan for fusion_plan in every
+    }
+    assert len(apart) > 30
+    for fusion_plan in apart.values():
+        chunked, _ = result.fusion.tileable.problem(fusion_plan)
+        least = least_of(chunked, result.value)
+        assert result.fusion_bound is not None
+        assert result.fusion_bound <= least
+        assert result.value <= least * 1001 / 1000
+    page = solve(problem, "residency", request(tolerance=1e-4)).value
+    assert page is not None
+    assert page > result.value * 101 / 100
+
+
+def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Fusion plans that differ in boundaries of whole groups are one.
+
+    Others end once it is proved.
+    """
+    tried, ended, given = list[Problem](), list[Problem](), page.schedule
+
+    def remember(problem: Problem, asked: Request) -> Outcome:
+        outcome = given(problem, asked)
+        tried.append(problem)
+        if asked.stop():
+            ended.append(problem)
+        return outcome
+
+    monkeypatch.setattr(page, "schedule", remember)
+    result = solve(tight(convolution()), "fusion", request(tolerance=1e-5))
+    assert result.fusion is not None
+    assert result.value is not None
+    others = [each for each in tried if each != result.fusion.problem]
+    assert len(others) > 5
+    assert not any(each in others[:at] for at, each in enumerate(others))
+    assert len(ended) > 1
+    for problem in ended[:8]:
+        assert least_of(problem, result.value) >= result.value
+
+
+def test_duals_of_few_fused_groups_prove_what_those_of_all_do() -> None:
+    problem = tight(attention())
+    assert problem.listed is not None
+    tileable = problem.listed(problem.machine)
+    assert isinstance(tileable, TileableGraph)
+    listed = Listed(tileable, MAKESPAN)
+    arcs = FusedGroupArcs(listed, listed.capacity)
+    found = arcs.cheapest(bool)
+    count, fusion = len(tileable.operations), max(listed.micro_batches)
+    every = (FusedGroup(begin=0, end=end, micro_batches=fusion) for end in range(1, count + 1))
+    arcs.solve(each for each in every if not tileable.obstacle(each))
+    certificate = arcs.certificate()
+    assert len(certificate.duals) < len(arcs.solved)
+    assert float(fusion_bound(tileable, certificate)) == pytest.approx(found.value, rel=1e-6)
+
+
+def test_an_problem_without_a_graph_is_refused_in_one_line() -> None:
+    problem = lowered(spmopt.load("resnet18", batch=4), "1MB")
+    with pytest.raises(InputError, match="fusion tiles need a network"):
+        solve(replace(problem, listed=None), "fusion", request())
+    with pytest.raises(InputError, match="was changed after it was lowered"):
+        solve(replace(problem, mapper="mine"), "fusion", request())
+
+
+def test_a_time_limit_of_nothing_still_gives_a_schedule() -> None:
+    problem = lowered(spmopt.load("resnet18", batch=4), "1MB")
+    result: Result = solve(problem, "fusion", request(time_limit_s=0.0))
+    assert result.value is not None
+    assert result.verified
+
+
+def test_of_a_small_listing_too_what_is_left_is_not_solved_when_time_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of its 180 fused groups took seconds after an interrupt."""
+    problem, solved, solve_one = (
+        tight(training_graph(mlp())),
+        list[FusedGroup](),
+        FusedGroupArcs._solve,
+    )
+
+    def counted(self: FusedGroupArcs, fused_group: FusedGroup, *, twice: bool) -> Any:
+        solved.append(fused_group)
+        return solve_one(self, fused_group, twice=twice)
+
+    monkeypatch.setattr(FusedGroupArcs, "_solve", counted)
+    result = solve(problem, "fusion", request(time_limit_s=0.0, threads=1))
+    assert result.verified
+    assert len(solved) < 20
+
+
+def of_fusion_spaces(graph: Graph, tolerance: float) -> list[float]:
+    """Return what is found in each fusion space, once its fusion plans and claims are checked."""
+    problem = tight(graph)
+    found = {
+        name: solve(problem, f"fusion:space={name}", request(tolerance=tolerance))
+        for name in FUSION_SPACES
+    }
+    page = solve(problem, "residency", request(tolerance=tolerance))
+    assert found["none"].value == page.value
+    for name, result in found.items():
+        assert result.fusion is not None
+        assert result.fusion.certificate is not None
+        fusion_space = result.fusion.certificate.fusion_space
+        assert fusion_space.name == name
+        assert not result.fusion.tileable.outside(fusion_space, result.fusion.fusion_plan)
+        assert audit(result.fusion.problem, result).violations == ()
+    return [float(result.value or 0) for result in found.values()]
+
+
+def pooled() -> Graph:
+    """A small convolution, ReLU and pooling."""
+    b = GraphBuilder("pooled")
+    c = b.add("Conv", [b.input("x", (2, 2, 4, 4)), b.weight("w", (2, 2, 3, 3))], pads=(1, 1, 1, 1))
+    relu = b.add("Relu", [c])
+    return b.finish([b.add("MaxPool", [relu], kernel_shape=(2, 2), strides=(2, 2))])
+
+
+def test_a_smaller_family_is_no_better_and_its_fusion_plans_are_of_it() -> None:
+    """Of a tileable graph whose fusion plans are few: each search ends because all are tried."""
+    none, fuse, batch, every = of_fusion_spaces(pooled(), 1e-3)
+    assert none >= fuse >= every > 0
+    assert none >= batch >= every
+    assert none > every
+
+
+def test_covers_of_attention_are_of_their_family_too() -> None:
+    """All of them would take minutes; the first that is near enough the bound will do."""
+    none, *others = of_fusion_spaces(attention(), 0.25)
+    assert all(0 < each < none for each in others)
+
+
+def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
+    problem = tight(mlp())
+    result = solve(problem, "fusion", request(tolerance=0.2))
+    assert result.fusion is not None
+    assert result.fusion.certificate is not None
+    assert max(each.micro_batches for each in result.fusion.fusion_plan) > 1
+    fusion_space = result.fusion.tileable.fusion_space("none")
+    certificate = FusionCertificate(
+        fusion_space=fusion_space, objective=MAKESPAN, bits=60, duals={}
+    )
+    claimed = replace(result, fusion=replace(result.fusion, certificate=certificate))
+    said = [each.message for each in audit(result.fusion.problem, claimed).violations]
+    assert any("over other fusion plans than the schedule's" in each for each in said)
+
+
+def test_layer_by_layer_comes_first_with_its_bound() -> None:
+    problem, news = lowered(spmopt.load("alexnet", batch=2), "1MB"), list[Incumbent]()
+    result = solve(problem, "fusion", replace(request(tolerance=1e-2), on_incumbent=news.append))
+    (page,) = result.beside
+    assert (page.scheduler, page.fusion) == ("residency", None)
+    assert page.value is not None
+    assert page.bound is not None
+    assert result.value is not None
+    assert result.value <= page.value
+    assert page.bound <= page.value
+    names = list(dict.fromkeys(each.scheduler for each in news))
+    assert names == ["residency", "fusion"]
+    assert {each.of_fusion_plans for each in news if each.scheduler == "fusion"} == {True}
+    certain = [each.bound for each in news if each.scheduler == "residency" and each.certified]
+    assert certain[-1] == page.bound
+    first = next(at for at, each in enumerate(news) if each.scheduler == "fusion")
+    assert any(each.certified for each in news[:first])
+
+
+def test_a_long_list_has_values_of_short_fused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of all fused groups of 10,000 operations would take 7 GB in each table."""
+    problem = tight(training_graph(mlp()))
+    few = request(tolerance=0.3, threads=1)
+    every = solve(problem, "fusion", few)
+    monkeypatch.setattr(sizes, "ALL_OF", 1)
+    monkeypatch.setattr(sizes, "MOST_OPERATIONS", 4)
+    result = solve(problem, "fusion", few)
+    (page,) = result.beside
+    assert result.fusion is not None
+    proof = result.fusion.certificate
+    assert proof is not None
+    assert len(result.fusion.tileable.operations) > 8
+    assert max(each.end - each.begin for each in (*proof.duals, *proof.runs)) <= 4
+    assert every.fusion_bound is not None
+    assert every.value is not None
+    assert result.fusion_bound is not None
+    assert result.value is not None
+    assert page.value is not None
+    assert 0.8 * every.fusion_bound < result.fusion_bound <= min(result.value, every.value)
+    assert result.value < page.value
+    assert result.verified
+
+
+def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else what has stripes is searched until the time is up, and what lies near is not found."""
+    from formulations.fusion import schedule
+    from formulations.fusion.schedule import _Search
+
+    b = GraphBuilder("stack")
+    x = b.input("x", (4, 16, 32, 32))
+    for k in range(6):
+        x = b.add("Conv", [x, b.weight(f"w{k}", (16, 16, 3, 3))], pads=(1, 1, 1, 1))
+        x = b.add("Relu", [x])
+    problem = spmopt.lower(b.finish([x]), spmopt.machine("large-npu", spm="64KiB"))
+    assert isinstance(problem, Problem)
+    plain, tried = _Search.attempt, dict[str, list[FusionPlan]]()
+
+    def stripes(fusion_space: str) -> bool:
+        known = tried.get(fusion_space, [])
+        return (
+            len(known) > 3
+            if fusion_space == "batch"
+            else any(e.stripes > 1 for c in known for e in c)
+        )
+
+    def noted(search: _Search, fusion_plan: FusionPlan, *given: Any, **options: Any) -> None:
+        if fusion_plan:
+            tried.setdefault(search.fusion_space.name, []).append(fusion_plan)
+        plain(search, fusion_plan, *given, **options)
+
+    monkeypatch.setattr(_Search, "attempt", noted)
+    # Fusion plans of the batch are left after two counted seconds; the limit is for a busy machine.
+    monkeypatch.setattr(schedule, "_BATCH_SHARE", 0.03)
+    monkeypatch.setattr(schedule, "_FIRST_SHARE", 0.04)
+    for fusion_space in ("batch", "all"):
+        # Until one with stripes is tried; of the batch there is none.
+        asked = request(
+            threads=1,
+            time_limit_s=60.0,
+            stop=lambda fusion_space=fusion_space: stripes(fusion_space),
+        )
+        assert solve(problem, f"fusion:space={fusion_space}", asked).verified
+    first = tried["all"][0]
+    assert first == tried["batch"][0]
+    assert all(each.stripes == 1 for each in first)
+    assert any(each.stripes > 1 for fusion_plan in tried["all"] for each in fusion_plan)
+
+
+def test_covers_are_searched_between_natural_boundaries_then_between_all() -> None:
+    problem = tight(mlp())
+    assert problem.listed is not None
+    tileable = problem.listed(problem.machine)
+    assert isinstance(tileable, TileableGraph)
+    listed = Listed(tileable, MAKESPAN)
+    search = FusionPlanSearch(FusedGroupArcs(listed, listed.capacity), bool)
+    fusion_plans = list(search.fusion_plans())
+    assert search.exact
+    assert len(fusion_plans) == 6
+    natural = {0, *listed.boundaries, listed.count}
+    assert len(natural) <= listed.count
+    assert all(each.begin in natural for fusion_plan in fusion_plans[:2] for each in fusion_plan)
+    # At the last weight, that of the bound, none of all fusion plans is better.
+    least = search.held.cheapest(lambda: False).value
+    values = [
+        sum(search.held.solved[each].value for each in fusion_plan) for fusion_plan in fusion_plans
+    ]
+    assert values[-1] <= 1.05 * least
+
+
+def test_the_estimate_of_a_fusion_plan_is_between_its_two_values() -> None:
+    problem = lowered(mlp(), "64KiB")
+    assert problem.listed is not None
+    tileable = problem.listed(problem.machine)
+    assert isinstance(tileable, TileableGraph)
+    listed = Listed(tileable, MAKESPAN)
+    search = FusionPlanSearch(FusedGroupArcs(listed, listed.capacity), bool)
+    for micro_batches in listed.micro_batches:
+        fusion_plan = tileable.uniform(micro_batches)
+        estimate = search.estimate(fusion_plan)
+        held, empty = (
+            sum(arcs.solved[fused_group].value for fused_group in fusion_plan)
+            for arcs in (search.held, search.empty)
+        )
+        moved = sum(search.empty.solved[fused_group].moved_bytes for fused_group in fusion_plan)
+        assert 0 < held <= empty
+        # What bytes and steps cost beside is small.
+        assert 0.99 * held <= estimate <= empty + 0.1 * moved / listed.bytes_per_cycle

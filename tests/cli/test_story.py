@@ -28,7 +28,7 @@ def test_a_table_with_sentences(run: Run) -> None:
     assert lines[0].startswith("lstm (42 operations")
     rows = [line for line in lines if line.startswith(tuple(key.words for key in Key))]
     assert len(rows) == len(Key)
-    assert "With everything from DRAM the network takes" in ran.out
+    assert "(everything from DRAM) to " in ran.out
 
 
 def test_a_page_and_result_files(run: Run, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ Build = Callable[[GraphBuilder], int]
 def test_every_operator_has_a_kernel() -> None:
     lacking = []
     for name in SPECS.names():
+        if name in SPECS.added:  # by another test of this process
+            continue
         try:
             computes = lookup(name).style is not Style.VIEW
         except InputError:  # refused

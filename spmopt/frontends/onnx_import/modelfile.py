@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -19,6 +20,7 @@ NODES = 200_000
 """Most nodes of a model, local functions and loops written out: they take about 2 GB."""
 EXPANDED_NODES, _TIMES = 20_000, 20
 """What functions may come to, more only in a file that has so many nodes itself."""
+EXPANDED_BYTES = 1 << 26
 OF_LIBRARIES = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError),
     *(onnx.checker.ValidationError, onnx.shape_inference.InferenceError, DecodeError),
@@ -67,14 +69,19 @@ def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
     own = sum(len(each.node) for each in (model.graph, *model.functions))
     most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if model.functions else NODES
     try:
-        written = _nodes_written_out(model)
+        written = _size(model.graph.node, _Functions(model))
     except RecursionError:
         raise InputError(f"{source}: a local function calls itself; the file is damaged") from None
-    if written > most:
+    if written.nodes > most:
         once = " once its local functions are written out" if model.functions else ""
         raise InputError(f"{source}: over {most} nodes{once}; export a part of the model")
     if not model.functions:
         return model
+    if written.bytes > EXPANDED_BYTES:
+        raise InputError(
+            f"{source}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
+            "leave out long texts and attributes"
+        )
     try:
         kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
         return inliner.inline_selected_functions(model, kept, exclude=True)
@@ -89,26 +96,48 @@ def _has_rule(function: onnx.FunctionProto) -> bool:
     return f"{function.domain}.{function.name}" in SPECS.added
 
 
-def _nodes_written_out(model: onnx.ModelProto) -> int:
-    """Return the number of nodes without local functions; RecursionError if it is infinite."""
-    bodies = {
-        (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
-    }
-    sizes: dict[tuple[str, str], int | None] = {}
+class _Written(NamedTuple):
+    """What nodes come to when local functions are written out.
 
-    def size(nodes: Iterable[onnx.NodeProto]) -> int:
-        return sum(of(node) + sum(size(graph.node) for graph in subgraphs(node)) for node in nodes)
+    ``passed`` counts the attributes that they take from the caller.
+    """
 
-    def of(node: onnx.NodeProto) -> int:
-        name = (node.domain, node.op_type)
-        if name not in bodies:
-            return 1
-        if name not in sizes:
-            sizes[name] = None
-            sizes[name] = size(bodies[name])
-        found = sizes[name]
+    nodes: int = 0
+    bytes: int = 0
+    passed: int = 0
+
+
+class _Functions:
+    """Sizes of local functions by what they are called, each worked out once."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self._nodes = {
+            (each.domain, each.name): each.node for each in model.functions if not _has_rule(each)
+        }
+        self._sizes: dict[tuple[str, str], _Written | None] = {}
+
+    def size(self, node: onnx.NodeProto) -> _Written:
+        """Return what a node stands for; RecursionError where that is without end."""
+        name, own = (node.domain, node.op_type), node.ByteSize()
+        passed = sum(bool(each.ref_attr_name) for each in node.attribute)
+        if name not in self._nodes:
+            return _Written(1, own, passed)
+        if name not in self._sizes:
+            self._sizes[name] = None
+            self._sizes[name] = _size(self._nodes[name], self)
+        found = self._sizes[name]
         if found is None:
             raise RecursionError
-        return found
+        return _Written(
+            found.nodes, found.bytes + found.passed * own, passed * max(1, found.passed)
+        )
 
-    return size(model.graph.node)
+
+def _size(nodes: Iterable[onnx.NodeProto], functions: _Functions) -> _Written:
+    count = size = passed = 0
+    for node in nodes:
+        inner = (_size(graph.node, functions) for graph in subgraphs(node))
+        for part in (functions.size(node), *inner):
+            count, size = count + part.nodes, size + part.bytes
+            passed += part.passed
+    return _Written(count, size, passed)

@@ -21,6 +21,8 @@ MOST_BYTES = 256 << 20
 """Of a file of text: the result of a million operations has fewer."""
 MOST_TABLE_BYTES, MOST_YAML_BYTES = 1 << 20, 1 << 18
 """Of TOML and of YAML, which people write, and which take about a second to read."""
+_MOST_DOTS = 64
+"""Of one key of TOML."""
 _FORMULA = tuple("=+-@\t\r")
 _LONGEST_WORD, _LONGEST = 200, 1_900
 """Characters that people can still read."""
@@ -135,6 +137,9 @@ def read_toml(source: Path | Traversable, where: str) -> dict[str, Any]:
         text = read_text(source, where, most=MOST_TABLE_BYTES, kind="TOML")
     else:
         text = source.read_text(encoding="utf-8")
+    # Tables in tables take tomllib quadratic time and memory.
+    if any(key.count(".") > _MOST_DOTS for key in re.split(r"[=,\n\[\]{}\s]", text)):
+        raise InputError(f"{where}: a key of more than {_MOST_DOTS} parts; tables are not so deep")
     with guard(where, "TOML"):
         return tomllib.loads(text)
 

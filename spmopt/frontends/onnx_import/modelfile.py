@@ -19,6 +19,8 @@ NODES = 200_000
 """Most nodes of a model, local functions and loops written out: they take about 2 GB."""
 EXPANDED_NODES, _TIMES = 20_000, 20
 """What functions may come to, more only in a file that has so many nodes itself."""
+EXPANDED_BYTES = 1 << 26
+"""Most bytes of attributes that calls hand on, as if each node of a function took the largest."""
 _Name = tuple[str, str]
 """Domain and name of a function."""
 OF_LIBRARIES = (
@@ -78,6 +80,12 @@ def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
         raise InputError(f"{source}: over {most} nodes{once}; export a part of the model")
     if not model.functions:
         return model
+    bodies = (model.graph.node, *functions.values())
+    if count * max(_largest_call(nodes, functions) for nodes in bodies) > EXPANDED_BYTES:
+        raise InputError(
+            f"{source}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
+            "leave out long texts and attributes"
+        )
     try:
         kept = [(each.domain, each.name) for each in model.functions if _has_rule(each)]
         return inliner.inline_selected_functions(model, kept, exclude=True)
@@ -109,3 +117,14 @@ def _count(
         count += known.get(name, 1)
         count += sum(_count(graph.node, functions, known) for graph in subgraphs(node))
     return count
+
+
+def _largest_call(nodes: Iterable[onnx.NodeProto], functions: Mapping[_Name, object]) -> int:
+    """Return the most bytes of attributes that a call of a local function has."""
+    most = 0
+    for node in nodes:
+        inner = [_largest_call(graph.node, functions) for graph in subgraphs(node)]
+        if (node.domain, node.op_type) in functions:
+            inner.append(sum(each.ByteSize() for each in node.attribute))
+        most = max((most, *inner))
+    return most

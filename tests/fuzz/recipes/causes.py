@@ -129,11 +129,13 @@ def _chain(folder: Path, rng: Random) -> Case:
 CAUSES: dict[str, Recipe] = {
     "functions that cannot be inlined": _model(networks.broken_functions),
     "functions that expand past memory": _model(networks.doubling),
+    "text of functions that expands": _model(networks.passed_on),
     "opset 2^40": _model(_opset),
     "Shape without input": _model(_shape),
     "TOML nested 100,000 deep": _toml(_deep),
     "integers of 5,001 digits": _toml(_digits),
     "mac_pj of 400 zeros": _zeros,
+    "200 KB of dotted keys": _toml(lambda rng: "a." * rng.choice((DEEP, DEEP // 2)) + "b = 1"),
     "superscript digits": _superscript,
     "folder that may not be read": _instead("locked"),
     "name of 5,000 characters": _instead("long"),

@@ -284,15 +284,15 @@ def _full(found: Explanation, of: Transfer) -> str:
     if step is None:
         return ""
     holders = found.holders(step)
-    capacity = machine.spm_pages * machine.page_bytes
-    large = f"larger than the SPM of {si(capacity, 'B')}"
-    if of.size_bytes > capacity and not holders:
+    usable = machine.spm_pages * machine.page_bytes
+    large = f"larger than the SPM of {capacity(usable)}"
+    if of.size_bytes > usable and not holders:
         return large
     names = [f"{h.name} ({si(h.size_bytes, 'B')} until step {h.until_step})" for h in holders]
     rest = si(sum(holder.size_bytes for holder in holders[_NAMED:]), "B")
-    free = si(capacity - int(found.figures.occupied_bytes[step]), "B")
+    free = si(usable - int(found.figures.occupied_bytes[step]), "B")
     text = f"{free} free in step {step}, held by {_list(names, rest)}"
-    return f"{large}; {text}" if of.size_bytes > capacity else text
+    return f"{large}; {text}" if of.size_bytes > usable else text
 
 
 def _busy(found: Explanation, step: int | None) -> str:

@@ -16,7 +16,7 @@ from spmopt.reporting.quantities import percent, share, si
 from spmopt.reporting.results import Record, fields_by_name
 from spmopt.reporting.tables import Grid, Part
 
-_COLUMNS = ("fused_group", "operations", "fusion", "time", "stall", "traffic")
+_COLUMNS = ("group", "operations", "fusion", "time", "stall", "traffic")
 _OTHER_END = "why it ends there"
 _OTHER_FUSION = "other fusion tiles"
 _NOTHING = 1e-6
@@ -84,7 +84,7 @@ def fused_groups_parts(
         columns=(*_COLUMNS, _OTHER_END, _OTHER_FUSION),
         rows=rows,
         left=("operations", _OTHER_END, _OTHER_FUSION),
-        dispensable=(_OTHER_FUSION, "traffic", "stall", "fused_group"),
+        dispensable=(_OTHER_FUSION, "traffic", "stall", "group"),
     )
     yield _ESTIMATED
 

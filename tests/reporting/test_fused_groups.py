@@ -63,7 +63,7 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     }
     assert len(slices[FUSED_GROUPS]) == len(picture.fused_groups)
     assert len(slices[FUSION]) == sum(len(each.blocks) for each in picture.fused_groups)
-    assert slices[FUSION][0]["args"]["block"].startswith("fusion tile 1 of ")
+    assert slices[FUSION][0]["args"]["block"].startswith("micro-batch 1 of ")
     listed = picture.result.fusion
     assert listed is not None
     names = {each.name for each in listed.tileable.operations}
@@ -83,12 +83,12 @@ def test_labels_are_never_cut(picture: ScheduleView) -> None:
         picture.fused_groups[0], micro_batches=4, stripes=2, begin=0, end=16, operations="a to b"
     )
     assert stripes.labels == (
-        "4 fusion tiles x 2 stripes: a to b",
-        "4 fusion tiles x 2 stripes",
+        "4 micro-batches of 2 stripes: a to b",
+        "4 micro-batches of 2 stripes",
         "4 x 2",
     )
     whole = replace(stripes, micro_batches=1, stripes=1)
-    assert whole.labels == ("a to b", "whole", "1")
+    assert whole.labels == ("a to b", "untiled", "1")
 
 
 def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:

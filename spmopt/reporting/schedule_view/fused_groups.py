@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spmopt.core.order import other_order
 from spmopt.core.result import Result
+from spmopt.reporting.fusion_plans import tile_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,26 +38,25 @@ class FusedGroupSpan:
 
     @property
     def cut(self) -> str:
-        """What it is cut into; nothing where it is whole."""
-        stripes = f" x {self.stripes} stripes" if self.stripes > 1 else ""
-        return f"{self.micro_batches} fusion tiles{stripes}" if len(self.blocks) > 1 else ""
+        """Words for its fusion tiles; empty where it is untiled."""
+        return tile_words(self.micro_batches, self.stripes) if len(self.blocks) > 1 else ""
 
     @property
     def labels(self) -> tuple[str, str, str]:
-        """What it is called, the longest first: with its operations, what it is cut into."""
+        """Labels, the longest first: tiles with operations, tiles, numbers."""
         numbers = (
             f"{self.micro_batches} x {self.stripes}"
             if self.stripes > 1
             else str(self.micro_batches)
         )
         cut = self.cut
-        return (f"{cut}: {self.operations}" if cut else self.operations), cut or "whole", numbers
+        return (f"{cut}: {self.operations}" if cut else self.operations), cut or "untiled", numbers
 
     def block_name(self, block: int) -> str:
-        """Return what a block is called."""
-        fusion_tile, stripe = divmod(block, self.stripes)
-        of_rows = f", stripe {stripe + 1} of {self.stripes}" if self.stripes > 1 else ""
-        return f"fusion tile {fusion_tile + 1} of {self.micro_batches}{of_rows}"
+        """Return the name of a block: its micro-batch and stripe."""
+        batch, stripe = divmod(block, self.stripes)
+        levels = (("micro-batch", batch, self.micro_batches), ("stripe", stripe, self.stripes))
+        return ", ".join(f"{noun} {at + 1} of {count}" for noun, at, count in levels if count > 1)
 
 
 def fused_group_spans(result: Result) -> tuple[FusedGroupSpan, ...]:

@@ -119,7 +119,10 @@ def inspect(
     try:
         workload = load(source, batch=batch, **options, callbacks=callbacks)
     except InputError as error:
-        return replace(known, problem="" if known.open_options else str(error), top=top)
+        # Options to paste say enough, unless a dimension has no name that an option could use.
+        sizes = [size for each in known.inputs for size in each.dimensions]
+        enough = known.open_options and None not in sizes
+        return replace(known, problem="" if enough else str(error), top=top)
     return _size(workload, replace(known, notes=notes), top, callbacks)
 
 

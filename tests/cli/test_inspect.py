@@ -66,6 +66,13 @@ def test_open_dimensions_come_with_their_options(run: Run, tmp_path: Path) -> No
     assert record["layers"][0]["macs"] == 4 * 3 * 8 * 4
 
 
+def test_a_dimension_without_a_name_is_said(run: Run, tmp_path: Path) -> None:
+    ran = run(f"inspect {saved(tmp_path / 'm.onnx', 'Relu', ['n', None, 8])}")
+    assert ran.code == 0
+    assert "add --batch 32" in ran.out
+    assert "dimension 1 of x, which has no name" in ran.out.replace("\n", " ")
+
+
 def test_unknown_operators_are_named_with_what_to_paste(run: Run, tmp_path: Path) -> None:
     path = saved(tmp_path / "m.onnx", "Swirl", [2, 8], "com.acme")
     ran = run(f"inspect {path}")

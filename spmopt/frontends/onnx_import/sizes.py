@@ -12,7 +12,7 @@ from onnx import helper
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Fact, array_fact
-from spmopt.frontends.onnx_import.network import Declared
+from spmopt.frontends.onnx_import.network import Declared, Dimensions
 
 _COUNTS = frozenset((onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL))
 _BATCH = "batch"
@@ -91,7 +91,7 @@ def input_facts(
     InputError
         Dimensions that nothing fixes, or a name in ``sizes`` that no input uses.
     """
-    counts = _counts(inputs)
+    counts = {n for n, each in inputs.items() if is_count(each.element_type, each.dimensions)}
     _require_used(sizes, {*_symbols(inputs), *counts})
     shapes: dict[str, list[int]] = {name: [] for name in inputs}
     still_open = []
@@ -127,13 +127,9 @@ def _symbols(inputs: Mapping[str, Declared]) -> list[str]:
     return list(dict.fromkeys(size for size in found if isinstance(size, str)))
 
 
-def _counts(inputs: Mapping[str, Declared]) -> set[str]:
-    """Return the inputs that are one whole number."""
-    return {
-        name
-        for name, entry in inputs.items()
-        if entry.element_type in _COUNTS and entry.dimensions in ((), (1,))
-    }
+def is_count(element_type: int, shape: Dimensions) -> bool:
+    """Return whether an input is one whole number, which ``--param`` may fix."""
+    return element_type in _COUNTS and shape in ((), (1,))
 
 
 def _require_used(sizes: Mapping[str, int], known: set[str]) -> None:

@@ -13,6 +13,7 @@ from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.bags import bags
 from spmopt.frontends.onnx_import.deduce import Deduction
 from spmopt.frontends.onnx_import.facts import Fact, array_fact
+from spmopt.frontends.onnx_import.sizes import is_count
 from spmopt.frontends.onnx_import.topology import describe
 
 MOST_SLICES = 100_000
@@ -98,12 +99,30 @@ def look_up(step: Deduction, node: onnx.NodeProto, name: str, what: str) -> int:
     """Return the only element of a tensor whose contents are known."""
     fact: Fact = step.fact(name, node)
     if fact.data is None or fact.data.size != 1:
+        counts = _count_inputs(step, name)
+        option = " ".join(f"--param {each}=VALUE" for each in counts)
+        hint = f", or give the value that it follows from ({option})" if counts else ""
         raise InputError(
             f"{describe(node)}: {what} ({name}) depends on data; a schedule needs one fixed "
-            "sequence, so export with it fixed, or give an input that it is (--param "
-            f"{name}=8)"
+            f"sequence, so export with it fixed{hint}"
         )
     return int(fact.data.reshape(()))
+
+
+def _count_inputs(step: Deduction, name: str) -> list[str]:
+    """Return the inputs that an option can fix, of those that a value follows from."""
+    found, waiting, seen = list[str](), [name], set[str]()
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        fact = step.facts.get(each)
+        if each in step.made:
+            waiting += step.made[each].input
+        elif fact is not None and fact.data is None and is_count(fact.element_type, fact.shape):
+            found.append(each)
+    return sorted(found)
 
 
 def sources_of(node: onnx.NodeProto, names: dict[str, str]) -> list[str]:

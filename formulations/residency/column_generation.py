@@ -25,8 +25,9 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidate
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_residency_plan
-from formulations.residency.program.columns import PathColumns, near_best_paths, require
+from formulations.residency.program.columns import PathColumns, require
 from formulations.residency.program.master import Master
+from formulations.residency.program.paths import near_best_paths
 from formulations.residency.settings import Rates, Settings, interior_point_method
 from formulations.residency.subgradient import ascend
 from formulations.residency.windows.sweep import Span, Sweep

@@ -7,8 +7,14 @@ from numpy.typing import NDArray
 
 from formulations.residency.bound.compiled import CheapestSteps
 from formulations.residency.bound.dual import Arcs, DualFunction, final_drops
-from formulations.residency.program.columns import ColumnKind, PathColumns, Usage
+from formulations.residency.program.columns import (
+    ColumnKind,
+    PathColumns,
+    Usage,
+    candidates,
+)
 from formulations.solver.program import Floats
+from spmopt.core.table import Ints
 
 _DIRTY, _CLEAN, _GONE = 0, 1, 2
 _TAKEN = np.array(
@@ -155,3 +161,46 @@ def _columns(
         access=np.concatenate(at),
         step=np.concatenate([step[each] for each, (_, step) in zip(at, taken, strict=True)]),
     )
+
+
+def near_best_paths(dual: DualFunction, threshold: float, depth: int) -> PathColumns:
+    """Find columns with a marginal, best path through one less best path, up to ``threshold``."""
+    best, intervals = dual.best, dual.intervals
+
+    def limit(kind: ColumnKind, at: Ints) -> Floats:
+        result: Floats = threshold + best[at] - _rest(dual, kind, at)
+        return result
+
+    return candidates(intervals, dual.at_step, depth, limit)
+
+
+def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
+    """Dual value the best path through a column, but for events at a step of their own."""
+    intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
+    before, upto = intervals.previous[at], dual.at_step.held_before
+    cost: Floats
+    match kind:
+        case ColumnKind.HOLD_DIRTY:
+            # Stored by a reading access it would be a column of another kind.
+            onward = np.where(
+                intervals.read[at], back.dirty[at] + arc.keep_here[at], back.dirty_in[at]
+            )
+            cost = ahead.dirty[before] + arc.hold[at] + onward
+        case ColumnKind.HOLD_CLEAN:
+            cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
+        case ColumnKind.STREAM:
+            start = np.where(intervals.write[at], ahead.bypass[at], ahead.gone_in[at])
+            cost = start + arc.stream[at] + back.gone[at]
+        case ColumnKind.LOAD_HERE:
+            cost = ahead.gone_in[at] + arc.load_here[at] + back.clean_in[at]
+        case ColumnKind.WRITE_THROUGH:
+            cost = ahead.clean[at] + back.clean[at]
+        case ColumnKind.LOAD:
+            cost = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
+        case ColumnKind.DROP:
+            cost = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
+        case ColumnKind.CLEAN:
+            cost = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
+        case ColumnKind.FINAL:
+            cost = ahead.dirty[at] - upto[intervals.step[at] + 1]
+    return cost

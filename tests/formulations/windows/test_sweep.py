@@ -13,12 +13,12 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
-    near_best_paths,
     of_keys,
     of_kind,
     require,
 )
 from formulations.residency.program.master import Master
+from formulations.residency.program.paths import near_best_paths
 from formulations.residency.windows.costs_to_go import CostsToGo
 from formulations.residency.windows.state import Amounts, State
 from formulations.residency.windows.sweep import Span, Sweep, SweepPart

@@ -1,4 +1,4 @@
-"""Reuse intervals: between two uses of a tensor it may stay resident, or leave and come back.
+"""Reuse intervals: between two uses of a tensor it may remain resident, or leave and come back.
 
 The one table of accesses that the formulations share; each takes it in the order that it needs.
 """
@@ -27,7 +27,7 @@ class ReuseIntervals:
         Index of the access in the timeline.
     position : (a + 1,)
         Of each access of the timeline, in this order; -1 of none.
-    step, tensor, kind, passes, required-resident, size_bytes : (a,)
+    step, tensor, kind, fetches, required_resident, size_bytes : (a,)
         Of the access; the size is its tensor's.
     previous, next : (a,)
         Position, in this order, of the tensor's access before and after, or -1.
@@ -137,7 +137,7 @@ def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: Ints) -> Residency:
-    """Make the rows that fusion tiles (k,) of tensors, held in steps [begin, end), add up to."""
+    """Add up parts (k,) of tensors, each resident in steps [begin, end), to the rows of a plan."""
     span = steps + 1
     keys = np.concatenate((tensor * span + begin, tensor * span + end))
     unique, place = np.unique(keys, return_inverse=True)

@@ -3,7 +3,7 @@
 Say which block is above which in each step. Then "free of overlap" is linear: with the base ``a``
 of a block and its prefix ``r`` in step ``i``, ``a_s + r_s(i) <= a_u`` for ``u`` next above ``s``,
 and ``a_s + r_s(i) <= C - b_i`` for the topmost. These rows stand in for the capacity of the plain
-model, whose other rows stay: everything but the neighbors is optimized, all blocks at once. Bases
+model, whose other rows remain: everything but the neighbors is optimized, all blocks at once. Bases
 and prefixes rounded down to pages keep all these rows.
 """
 
@@ -191,7 +191,7 @@ _NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolera
 
 
 def in_pages(c: CellContext, resident: Floats) -> Ints:
-    """(k,) Resident bytes, rounded down to pages; all of a tensor stays all of it."""
+    """(k,) Resident bytes, rounded down to pages; all of a tensor remains all of it."""
     size, page = c.size, c.machine.page_bytes
     down = np.floor(resident / page + _NEARLY).astype(np.int64) * page
     whole = resident >= size - _NEARLY * page
@@ -225,7 +225,7 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
 
     A base is a sum of heights below it, or less than a real one was: rounded heights make it
     smaller, or larger by a few of the solver's tolerances, which are no page. Those ``fixed``
-    (s,) stay where they are; false if something is in their way.
+    (s,) remain where they are; false if something is in their way.
     """
     for owner in sorted(range(len(blocks)), key=lambda k: blocks[k].base):
         block = blocks[owner]

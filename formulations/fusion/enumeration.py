@@ -1,4 +1,4 @@
-"""All fusion plans of a small listing, those of the least sum of values the first."""
+"""All fusion plans of a small graph, those of the least sum of values the first."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ def by_value(
         Of begin, end and number of fusion tiles, its place in the table.
     """
     count = len(table) - 1
+    # Cost of the cheapest way on from each boundary: exact, so the search is A* with a perfect
+    # heuristic.
     rest = np.full(count + 1, np.inf)
     rest[count] = 0.0
     for begin in range(count - 1, -1, -1):
@@ -43,6 +45,7 @@ def by_value(
         for end, way in zip(ends.tolist(), ways.tolist(), strict=True):
             value = sum_ + float(table[end, way, at])
             fused_group = make(at, end, way)
+            # A number breaks ties: fused groups are not ordered.
             number += 1
             both = value + float(rest[end])
             heappush(waiting, (both, number, value, end, (*fusion_plan, fused_group)))

@@ -106,8 +106,10 @@ def blocks(alone: Floats, proved: dict[int, float], length: int) -> tuple[Floats
     upto, place = np.concatenate(([0.0], np.cumsum(alone))), np.arange(alone.size + 1)
     block = np.diff(upto[::length])
     for number, value in proved.items():
+        # A block costs at least its program, and at least its operations one by one.
         block[number] = max(block[number], value)
     whole = np.concatenate(([0.0], np.cumsum(block)))
+    # Only whole blocks inside of the group count; the operations beside them count alone.
     last, following = place // length, np.minimum(-(-place // length), block.size)
     ends = whole[last] + upto - upto[last * length]
     begins = whole[following] - (upto[following * length] - upto)
@@ -141,6 +143,7 @@ def shortest_path(
     longer = None if beyond is None else _Windows(beyond, reached)
     for end in range(1, len(at)):
         first = max(end - width, 0)
+        # Ends ascend, so that all distances before are final.
         arcs = table[end, :, : end - first] + reached[first:end]
         way, begin = divmod(int(arcs.argmin()), end - first)
         reached[end], came[end] = arcs[way, begin], (first + begin, way)

@@ -3,7 +3,7 @@
 Fusion plans are searched at the values of their fused groups (:mod:`formulations.fusion.search`),
 and each is scheduled as the problem that it makes (:mod:`formulations.residency.page`), the
 layer-by-layer plan the first. Meanwhile the bound over the fusion space rises
-(:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small listing
+(:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small graph
 all fusion plans are tried that may be better than the best.
 """
 
@@ -144,8 +144,11 @@ class _Search(FusionPlanTrials):
         if not (fit or np.isfinite(self.listed.compulsory)):
             raise InfeasibleError(_UNFIT)
         if request.start is None or request.duals is None:
+            # The layer-by-layer plan comes first: a schedule soon, and a value that others have to
+            # beat.
             self.attempt(whole(self.tileable), request.start is not None, _WHOLE_SHARE)
         else:
+            # It was scheduled by the caller, to the gap asked for.
             self.take(request.start, request.duals)
         try:
             if self._estimates_first():
@@ -233,7 +236,7 @@ class _Search(FusionPlanTrials):
         )
 
     def _by_estimates(self) -> None:
-        """Schedule covers that are good by estimates, roughly."""
+        """Schedule fusion plans that are good by estimates, roughly."""
         if not self._estimates_first():
             return
         batch = replace(self.fusion_space, stripes=(1,))
@@ -266,6 +269,7 @@ class _Search(FusionPlanTrials):
         self._try_long(stop)
         begun = self._search_batch(threads, stop)
         first = self.begun + begun + _FIRST_SHARE * (self.request.time_limit_s - begun)
+        # Values are lower bounds: they rank plans, and only schedules tell their costs.
         search = FusionPlanSearch(self.arcs, stop, threads, first)
         cut = self.best is not None and self.best.fusion_plan != whole(self.tileable)
         if self.best is not None and cut:
@@ -352,7 +356,7 @@ class _Search(FusionPlanTrials):
         return sorted(dict.fromkeys(found), key=steps_of)
 
     def _try_all(self, stop: Callable[[], bool]) -> None:
-        """Try all covers that may beat the best schedule by the values of their fused groups."""
+        """Try all fusion plans whose values are below the best schedule."""
         assert self.arcs is not None
         ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
         places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)

@@ -51,6 +51,7 @@ class SparseArcs:
 
         As :func:`~.lengths.shortest_path`, of costs (a,).
         """
+        # Arcs go forward, so that one pass over the ends finds all shortest paths.
         reached = np.full(self.count + 1, np.inf)
         reached[0] = 0.0
         came = np.full(self.count + 1, -1)

@@ -138,7 +138,7 @@ class Products:
         """Yield images of the layer that are the layer itself; they form a group.
 
         Rows of tiles may change places along each axis, and the transposed layer, X^T and W^T
-        in each other's place, is the same where I = J. Axes with many rows stay as they are.
+        in each other's place, is the same where I = J. Axes with many rows remain as they are.
         """
         numbers, used = np.arange(len(self.names)).reshape(-1, *self.shape), np.array(self.used)
         rows = self._rows()

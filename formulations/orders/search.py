@@ -2,7 +2,7 @@
 
 Layer by layer, by the number of products done; of each layer the most promising states are kept,
 more of them every time. States left out are bounded: once no state is left out that might lead
-to less, the best order is proved to be optimal.
+to less, the best order is is_proof to be optimal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BestOrder:
 
     @property
     def optimal(self) -> bool:
-        """Whether the order is proved to be the best."""
+        """Whether the order is is_proof to be the best."""
         return self.bound_tiles == self.traffic_tiles
 
 
@@ -83,7 +83,7 @@ def optimal_order(
     search = _OrderSearch(Products(shape, input_gradient), min(spm_tiles, WORD))
     width = _FIRST_WIDTH
     search.round(width, inf)
-    while not search.proved:
+    while not search.is_proof:
         width *= _WIDER
         if not search.round(width, due):
             break
@@ -109,7 +109,7 @@ class _OrderSearch:
         self.order: Ints = np.empty(0, np.int64)
 
     @property
-    def proved(self) -> bool:
+    def is_proof(self) -> bool:
         """Whether no order is better than the best."""
         return self.bound == self.best
 

@@ -48,7 +48,7 @@ _Pending = tuple[Remainder, int, "_Pending | None"]
 
 
 def searchable(part: Part) -> bool:
-    """Whether numbers stay within their ranges."""
+    """Whether numbers remain within their ranges."""
     return len(part) < SCALE and int(part.size.sum() + part.alignment.sum()) < -NEVER // 2
 
 
@@ -191,7 +191,7 @@ class TreeSearch:
 
 
 def _hatless(frame: _Frame) -> bool:
-    """Whether the last attempt is in nobody's way: then it is not the cause of failure."""
+    """Whether the last attempt is in no other's way: then it is not the cause of failure."""
     return frame.tried >= 0 and not frame.branch.raise_values(frame.tried)[1] & frame.waiting
 
 

@@ -193,7 +193,7 @@ class WholeModel(ABC):
         return self.here[use.tensor, use.step]
 
     def is_kept(self, interval: ReuseInterval) -> Any:
-        """Return whether the tensor stays through it, all of it; 0 where there is no choice."""
+        """Return whether the tensor remains through it, all of it; 0 where there is no choice."""
         return self.kept.get((interval.tensor, interval.end), 0)
 
     @abstractmethod
@@ -234,7 +234,7 @@ def link(model: WholeModel) -> Rows:
                 yield name, total([model.is_kept(one), -model.is_here(use)]) <= 0
 
 
-def required_resident(model: WholeModel) -> Rows:
+def keep_required_operands(model: WholeModel) -> Rows:
     """(S2) Required-resident operands are resident in the step of their operation: ``here = 1``."""
     for use in model.case.uses:
         if use.required_resident:

@@ -12,7 +12,7 @@ def residency_plan_of(model: WholeModel) -> ResidencyPlan:
     """Return the residency plan of the values that the model's variables have.
 
     Rounding down keeps it legal: resident tensors take no more pages, contents that DRAM lacks are
-    resident for as long as it lacks them, rises stay rises, and falls stay falls.
+    resident for as long as it lacks them, rises remain rises, and falls remain falls.
     """
     case = model.case
     resident = {

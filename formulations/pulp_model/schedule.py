@@ -66,7 +66,7 @@ class ExportedProgram:
     unit: str
 
 
-def exported(problem: Problem, objective: Objective, form: str) -> ExportedProgram:
+def export(problem: Problem, objective: Objective, form: str) -> ExportedProgram:
     """Return the program for ``objective`` as ``mps`` (free format) or ``lp`` (CPLEX's).
 
     Raises
@@ -98,7 +98,7 @@ def _outcome(
     """The better of the result and the residency plan to start from.
 
     In a residency plan that takes no notice of classes, a part that leaves and would be back in the
-    very next step just stays (R2). Then it may cost less than the bound for the class.
+    very next step just remains (R2). Then it may cost less than the bound for the class.
     """
     residency_plans = [
         residency_plan

@@ -256,7 +256,7 @@ def _is_stopped(file: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
     """Interrupt the solver when ``file`` appears; give settings that it needs for that.
 
     Solvers that are programs get the signal of Ctrl-C, upon which they write their incumbent;
-    HiGHS is asked for by a callback. Others are ended by whoever waits for this process.
+    HiGHS is asked for by a callback. Others are ended by the process that waits for this process.
     """
     told, over = Event(), Event()
 

@@ -14,8 +14,8 @@ from formulations.pulp_model.model import (
     WholeModel,
     WholeTensorCase,
     fits,
+    keep_required_operands,
     link,
-    required_resident,
     share,
     total,
     variable,
@@ -34,7 +34,7 @@ class TimedPulpModel(WholeModel):
     dirty
         Bytes that DRAM lacks after the step.
     waiting
-        Bytes that have to stay in the step until stored, of a tensor that is not kept.
+        Bytes that have to remain in the step until stored, of a tensor that is not kept.
     occupied
         Pages that a tensor takes in a step between uses, where that is no multiple of its share;
         none with ``spread``: then pages are in proportion to the share, as in the first model.
@@ -174,7 +174,7 @@ def dirt(model: TimedPulpModel) -> Rows:
 
 
 def nothing_lost(model: TimedPulpModel) -> Rows:
-    """(S6) R3, R5: bytes that DRAM lacks stay until stored: kept, or waiting.
+    """(S6) R3, R5: bytes that DRAM lacks remain until stored: kept, or waiting.
 
     ``waiting(q) >= dirty(q - 1) - kept`` in an interval, and ``dirty <= kept`` at its end: bytes
     streamed in, or loaded, are in DRAM (R3). After the last use ``dirty = 0`` (R7).
@@ -217,7 +217,7 @@ def serial(model: TimedPulpModel) -> Rows:
 
 TimedPulpModel.families = (
     link,
-    required_resident,
+    keep_required_operands,
     capacity,
     part_pages,
     growth,

@@ -94,7 +94,9 @@ def _solve_at_once(problem: Problem, request: Request) -> Certificate | None:
 
     By strong duality they prove its optimum, which is the least that any schedule costs in bytes.
     """
+    # Raises InfeasibleError, which no linear program would explain.
     fitting = fitting_timeline(problem)
+    # The bound is of all mappings: the least figure of each.
     line = relax_timeline(problem) if problem.several_mappings else fitting
     intervals = ReuseIntervals(line, np.arange(line.step.size))
     if int((intervals.step - intervals.begin)[intervals.live].sum()) > _MOST_STEPS:

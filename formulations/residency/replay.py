@@ -77,6 +77,7 @@ class _Search:
         self._at_instants = copy(self.coefficients)
         room = self.coefficients.capacity_bytes
         self._at_instants.capacity_bytes = self._spread(np.zeros_like(room), room, room, 0.0)
+        # Time of computing belongs to operations, not to instants: it is added by steps.
         self._at_instants.compute_cycles = np.zeros(PARTS * line.steps + 1)
         self.at_start, self.of_steps = np.zeros(line.steps), Multipliers.zero(self.coefficients)
 

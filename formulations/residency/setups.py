@@ -32,6 +32,7 @@ def with_setups(
 ) -> Certificate | None:
     """Return duals that prove at least as much as those found, where commands need set-ups."""
     setup = setup_bytes(problem)
+    # Without set-ups the duals of the program are the best there are.
     if found is None or not setup or not request.objective.cycle or found.holds_for:
         return found
     line = relax_timeline(problem)

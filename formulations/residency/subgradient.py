@@ -29,7 +29,7 @@ def _ignore(bound: float) -> None:
 
 
 class Ascent:
-    """Steps along subgradients from ``point``, which stays at 0 or above.
+    """Steps along subgradients from ``point``, which remains at 0 or above.
 
     Rates are those of the first and of the last of so many steps.
     """
@@ -46,6 +46,7 @@ class Ascent:
         k, (first_rate, last_rate) = self._done, self._rates
         self._first = _FIRST_DECAY * self._first + (1 - _FIRST_DECAY) * slope
         self._second = _SECOND_DECAY * self._second + (1 - _SECOND_DECAY) * slope**2
+        # Corrects the bias of averages that began at zero.
         trend = self._first / (1 - _FIRST_DECAY**k)
         spread = np.sqrt(self._second / (1 - _SECOND_DECAY**k)) + _TINY
         rate = first_rate * (last_rate / first_rate) ** (k / self._iterations)
@@ -80,6 +81,7 @@ def ascend(
     steps = intervals.steps
     unit = coefficients.dearest_byte
     channels = 2 if coefficients.duplex else 1
+    # Both kinds of coordinates are near 1, so that one rate serves them.
     scale = HOLD_SCALE * unit
     first_rate, last_rate = rates or (_FROM_SCRATCH if start is None else POLISH)
     if start is None:
@@ -108,6 +110,7 @@ def ascend(
         if done:
             break
         ascent.step(slope)
+        # A byte of DMA costs at most its time: rho >= 0.
         ascent.point[steps:] = np.minimum(ascent.point[steps:], 1.0)
     return best, of_keys(seen, steps)
 
@@ -115,6 +118,7 @@ def ascend(
 def _excess(coefficients: CostCoefficients, dual: DualFunction) -> Floats:
     """Return the excess use of SPM and DMA, each relative to its typical size."""
     held, into, out = path_use(dual)
+    # Relative excess of each row: the subgradient, scaled.
     spm = held / np.maximum(coefficients.capacity_bytes, 1.0) - 1
     covered = coefficients.covered_bytes
     if coefficients.duplex:

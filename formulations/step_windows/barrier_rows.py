@@ -38,6 +38,7 @@ class Barriers:
         for literal, operation, mapping in program.options(step):
             cycles = program.window.operations[operation][mapping].cycles
             program.when(taken >= before + program.unit * cycles + after, literal)
+        # R6 with two channels: each waits for the other's serial transfers.
         if len(program.window.free) > 1:
             program.cp.add(taken >= into + after)
             program.cp.add(taken >= before + out)

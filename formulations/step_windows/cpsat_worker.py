@@ -23,6 +23,7 @@ def decide(window: StepWindow, work_s: float) -> WindowDecision | None:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.linearization_level = 2  # without, SqueezeNet's take up to ten times as long
+    # Counted work, not seconds: the same decision under any load.
     solver.parameters.max_deterministic_time = work_s / _SECONDS
     solver.parameters.catch_sigint_signal = False
     status = solver.solve(program.cp)

@@ -37,8 +37,10 @@ class WindowProgram:
         self.true = self.cp.new_constant(1)
         cycles, pages = window.page_cycles
         self.unit = 1
+        # Page transfers are no whole cycles: finer units keep the rounding small.
         while self.unit < _FINEST and self.unit * cycles < _FINE * pages:
             self.unit *= 2
+        # Rounded up, so that no schedule is promised too short a time.
         self.page_time = -(-self.unit * cycles // pages)
         self.setup = self.unit * window.setup_cycles
         self.horizon = self._horizon()
@@ -100,6 +102,7 @@ class WindowProgram:
         if isinstance(amount, int):
             return self.true if amount else self.false
         found = self.cp.new_bool_var("")
+        # One direction is enough: where the literal need not hold, minimizing leaves it out.
         self.cp.add(amount <= most * found)
         return found
 

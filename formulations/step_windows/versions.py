@@ -25,6 +25,7 @@ def versions(window: StepWindow, tensor: int) -> Iterator[Version]:
     """Yield the contents of a tensor that are of use. All mappings touch the same tensors."""
     record = window.tensors[tensor]
     writer, readers, needed = -1, list[int](), record.live
+    # Dependences order every write against all uses, so that the listed order tells the versions.
     for operation, mappings in enumerate(window.operations[: window.steps]):
         for use in mappings[0].operands:
             if use.tensor != tensor:

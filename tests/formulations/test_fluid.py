@@ -46,7 +46,7 @@ def test_it_is_the_value_of_the_plain_program(
 
 
 def test_one_bound_serves_pages_of_any_size() -> None:
-    """``page`` proves no more than ``fluid``, but for tolerances: both dual value single bytes."""
+    """``page`` proves no more than ``fluid``, but for tolerances: both bound single bytes."""
     for seed in some(range(10)):
         problem = random_problem(seed, max_operations=10, max_tensors=6, duplex=True)
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)

@@ -360,7 +360,7 @@ def _residency_plan(
     size: list[list[int]],
     stores: list[tuple[int, int, int]],
 ) -> ResidencyPlan:
-    """Return the tables of layouts by step and tensor; pages that stay are in one row."""
+    """Return the tables of layouts by step and tensor; pages that remain are in one row."""
     machine, steps = problem.machine, len(mappings)
     held, rows = [], []
     for tensor in range(len(problem.tensors)):

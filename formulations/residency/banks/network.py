@@ -35,7 +35,7 @@ class BankArcs:
     source, target
         Nodes; the target may be ``NOWHERE``: the life ends.
     state
-        Of the bytes after the step; -1 for arcs between uses: moves, bytes evicted, stays.
+        Of the bytes after the step; -1 for arcs between uses: moves, bytes evicted, remains.
     bank
         That holds the byte in the steps [begin, end), or -1.
     moved_in, moved_out, serial
@@ -72,7 +72,7 @@ class BankNetwork:
 
     Attributes
     ----------
-    passes : (k,)
+    fetches : (k,)
         Of the operand of each cell; 0 where there is none.
     required-resident : (k,)
         Cells of required-resident operands.
@@ -153,7 +153,7 @@ class BankNetwork:
         """Add arcs from ``source`` (a state before the step; None: ``state`` after) to ``state``.
 
         With a bank the byte is there in the step, the operation uses it there, and it is loaded and
-        stored so many times; without, it passes by the stream bank.
+        stored so many times; without, it goes through the stream bank.
         """
         k = np.flatnonzero(where)
         at = bank if bank >= 0 else STREAM_BANK
@@ -224,7 +224,7 @@ def build_moves(net: BankNetwork) -> None:
             net.add_arcs(k, *nodes, read={source: 1.0}, write={target: 1.0})
 
 
-def build_stays(net: BankNetwork) -> None:
+def build_gaps(net: BankNetwork) -> None:
     """(B2) In a step that does not write the tensor: N-N, N-R (load), R-R, D-D, D-R (store)."""
     cells = net.cells
     untouched, reads = cells.kind < 0, cells.kind == Access.READ
@@ -280,7 +280,7 @@ def build_writes(net: BankNetwork) -> None:
 
 
 def build_carries(net: BankNetwork) -> None:
-    """(B6) In the steps between two cells bytes stay as they are."""
+    """(B6) In the steps between two cells bytes remain as they are."""
     cells = net.cells
     k = np.flatnonzero(net.interval & ~cells.dead)
     follows = cells.following[k]
@@ -303,7 +303,7 @@ def build_entries(net: BankNetwork) -> None:
 
 _FAMILIES = (
     build_moves,
-    build_stays,
+    build_gaps,
     build_streams,
     build_updates,
     build_writes,

@@ -1,4 +1,4 @@
-"""From the bytes that stay in each interval, and transfers at other times, to a residency plan."""
+"""From the bytes kept in each interval, and transfers at other times, to a residency plan."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def keep_residency_plan(
     early: ShiftedTransfers = NOTHING,
     late: ShiftedTransfers = NOTHING,
 ) -> ResidencyPlan:
-    """Make the plan that keeps ``kept_bytes`` (k,) of each stay, and of other intervals nothing.
+    """Make the plan that keeps ``kept_bytes`` (k,) of each interval, and nothing of others.
 
     Loads are in the step that needs them, but for ``early`` ones; stores in the step that writes
     departing bytes, but for ``late`` ones.
@@ -68,6 +68,7 @@ def store(intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
     """Count bytes (a,) that each write must store: that leave before the next one, or are kept."""
     reuse = intervals.reuse
     # One more, for what no operation wrote.
+    # A version is stored once, whichever interval its bytes leave in: the most of all.
     result = np.zeros(reuse.step.size + 1, np.int64)
     version = reuse.version[reuse.previous[intervals.access]]
     np.maximum.at(result, version, intervals.size_bytes - kept_bytes)

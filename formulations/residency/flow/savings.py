@@ -1,4 +1,4 @@
-"""Reuse intervals in which bytes may stay, the saving of each byte, and room for them."""
+"""Reuse intervals in which bytes may remain, the saving of each byte, and room for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST = 2**31  # saving, so that sums of them stay within 64 bits
 
 
 class SavingIntervals:
-    """Intervals (k,) of live tensors with untouched steps, in which any number of bytes may stay.
+    """Intervals (k,) of live tensors with untouched steps, in which any number of bytes may remain.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class SavingIntervals:
         Its untouched steps are [begin, end).
     size_bytes : (k,)
         Of the tensor: so many bytes at most.
-    saving : (k,) Saving of a byte that stays, in ``unit``; at least 1.
+    saving : (k,) Saving of a byte that remains, in ``unit``; at least 1.
     unit
         Of the objective.
     """
@@ -58,6 +58,7 @@ class SavingIntervals:
         access = np.flatnonzero(reuse.crossed)
         # The version from the start needs no store, and the last one, if kept, has one anyway.
         version = reuse.version[reuse.previous[access]]
+        # A kept last version is stored anyway, so that keeping it on chip saves no store.
         stored_once = (version >= 0) & ~np.isin(version, reuse.version[reuse.final])
         saving = duals.into + duals.out * stored_once
         untouched = reuse.step[access] > reuse.begin[access]

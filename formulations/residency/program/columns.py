@@ -185,6 +185,7 @@ def _search(
     owners, steps = [owner[:0]], [owner[:0]]
     for _ in range(depth):
         step = table.argmin(StepRanges(begin, end))
+        # Left and right of a step that is too dear there is none better.
         good = (begin < end) & (table.at(step) <= limit[owner])
         owner, begin, end, step = owner[good], begin[good], end[good], step[good]
         owners.append(owner)
@@ -207,18 +208,22 @@ class Usage:
         write, fetches = intervals.write[access], intervals.fetches[access].astype(np.float64)
         dirty, serial, loads, stores, stream, final, drop, through = _TRAITS[:, kind]
         # Dirty bytes that a blind write leaves count from the writing step on, or the one before.
+        # A result occupies its step from its writer on.
         since = np.where(intervals.write, 1 + intervals.early, 0)
         written = np.where(final, since[access], np.where(before >= 0, since[before], 0))
         start = np.where(final, step + 1, intervals.begin[access])
         self.at = np.where(stream | serial, step, columns.step)
         begin = np.where(loads | stream | serial, self.at, start)
+        # A byte written and stored in one step is resident in it (R5).
         begin = np.where(through & write, step + 1 - since[access], begin)
         self.begin = np.where(dirty, start - written, begin)
         end = np.where(drop | final, columns.step, step) + 1
         fetches_by = stream | (through & ~write)
         self.end = np.where(fetches_by, self.begin, end)
+        # R4: a result of p parts is read back p - 1 times.
         streamed_in = np.where(write, fetches - 1, fetches)
         streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, fetches)
+        # A byte of any kind but streams moves at most once.
         self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
         self.moved_out: Floats = np.where(stream, streamed_out, stores.astype(np.float64))
         self.serial = intervals.required_resident[access] & serial

@@ -56,6 +56,7 @@ def path_use(dual: DualFunction) -> tuple[Floats, Floats, Floats]:
     change -= np.bincount(use.end[held], size[held], steps + 1)
     at = np.maximum(use.at, 0)
     moved = (use.moved_in, use.moved_out)
+    # The same sums as the compiled code, so that both ascend alike.
     setups = dual.intervals.setups
     if setups is not None:
         streams = columns.kind == ColumnKind.STREAM
@@ -78,7 +79,9 @@ def _pointers(dual: DualFunction) -> tuple[States, States]:
     arrive[_DIRTY] = np.where(read, _DIRTY, inside)
     arrive[_CLEAN] = np.where(read, _least(d + arc.clean_here, r, n), inside)
     # A dead update may end from SPM; elsewhere N means that the bytes were streamed.
+    # A dead result may end from chip or by a stream, whichever is cheaper.
     ends_inside = ~read & intervals.dead & (lowest <= ahead.gone_in + arc.stream)
+    # 4 marks the way through the scratchpad, beside the state in the low bits.
     arrive[_GONE] = np.where(ends_inside, inside + 4, _GONE)
     before = intervals.previous
     first = before < 0
@@ -175,9 +178,9 @@ def near_best_paths(dual: DualFunction, threshold: float, depth: int) -> PathCol
 
 
 def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
-    """Dual value the best path through a column, but for events at a step of their own."""
+    """Return (k,) the best path through a column of a kind, without the cost of its own step."""
     intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
-    before, upto = intervals.previous[at], dual.at_step.held_before
+    before, upto = intervals.previous[at], dual.at_step.cost_before
     cost: Floats
     match kind:
         case ColumnKind.HOLD_DIRTY:

@@ -25,7 +25,7 @@ class Decisions:
     Attributes
     ----------
     kept : (a,)
-        The tensor stays through the interval of the access.
+        The tensor remains through the interval of the access.
     resident : (a,)
         It is resident in the access's step. May be the column of an interval next to it.
     count
@@ -36,7 +36,7 @@ class Decisions:
     resident: Ints
     count: int
 
-    def chosen(self, uses: PagedIntervals, values: Floats) -> Retention:
+    def choose(self, uses: PagedIntervals, values: Floats) -> Retention:
         """Return the decisions of a solution."""
         padded = np.append(values, 0.0)
 
@@ -46,7 +46,7 @@ class Decisions:
 
         return Retention.of(uses, true(self.resident), true(self.kept))
 
-    def put(self, values: Floats, chosen: Retention) -> None:
+    def write(self, values: Floats, chosen: Retention) -> None:
         """Write the choices into a solution."""
         # A shared column is that of the interval.
         for state, answer in ((self.resident, chosen.resident), (self.kept, chosen.kept)):
@@ -56,13 +56,14 @@ class Decisions:
 def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     """Open a column only where both answers may be best.
 
-    A tensor of one fetch gains nothing from being resident at an access unless it also stays
+    A tensor of one fetch gains nothing from being resident at an access unless it also remains
     in an interval next to it; ``streams_cost`` (a,) marks the accesses at which it does gain.
     """
     fixed = np.flatnonzero(uses.required_resident)
     needed = sum_up(uses.steps, uses.step[fixed], uses.pages[fixed])
     spare = uses.capacity_pages - needed
     own = np.where(uses.required_resident, uses.pages, 0)
+    # R1: beside the required-resident operands there is no room for it.
     resident = np.where(uses.pages > spare[uses.step] + own, NO, OPEN)
     resident[uses.required_resident] = YES
     kept = np.where(uses.crossed, OPEN, NO)
@@ -193,13 +194,13 @@ class CapacityRows:
         follows[uses.step[here[own != after[here]]]] = False
         precedes[uses.step[here[own != kept[here]]]] = False
 
-        def settled(open_interval: Bools) -> Ints:
+        def resident_pages(open_interval: Bools) -> Ints:
             """Return (n,) pages at ends of open intervals where the tensor is resident anyway."""
             at = np.flatnonzero(open_interval & (decisions.resident == YES))
             return sum_up(uses.steps, uses.step[at], uses.pages[at])
 
         # Where a settled access meets an open interval, its pages are part of the other row only.
-        arriving, leaving = room + settled(kept >= 0), room + settled(after >= 0)
+        arriving, leaving = room + resident_pages(kept >= 0), room + resident_pages(after >= 0)
         follows[:-1] &= arriving[1:] <= room[:-1]
         precedes[1:] &= leaving[:-1] <= room[1:]
         follows[-1] = precedes[0] = False

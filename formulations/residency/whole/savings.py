@@ -26,7 +26,7 @@ class Savings:
 def byte_duals(uses: PagedIntervals, duals: ByteDuals) -> tuple[Ints, Ints, Ints]:
     """Dual value (a,) not to be resident, to come back after an interval, and to be stored.
 
-    With ``p`` passes a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
+    With ``p`` fetches a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
     absent costs ``(p - 1) s`` on top of coming back. A result that is streamed pays ``p s`` out
     and ``(p - 1) s`` in, against one store.
     """

@@ -193,6 +193,7 @@ class _WholeSearch(WholeCase):
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
         """Return the dual values of the relaxation in pages, and the bound that they prove."""
+        # Its bound holds for all schedules, so that it is told as one.
         request = self.request.part(bounds=True).share(_RELAXATION_SHARE)
         search = ColumnGeneration(self.problem, request)
         tolerance = max(_RELAXATION_GAP, request.tolerance)
@@ -221,6 +222,7 @@ class _WholeSearch(WholeCase):
         search = KeptBound(self, columns, request)
         best = search.search(enough)
         proof = search.certificate()
+        # A class of fewer schedules is named only where it proves more.
         if best is None or proof is None or best.bound <= least.value * (1 + _LEAST_RISE):
             return None
         return ClassBound(

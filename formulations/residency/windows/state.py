@@ -100,7 +100,7 @@ class State:
         state.last = np.flatnonzero(state.final)
         return state, amounts.take(later)
 
-    def left(self, window: WindowIntervals) -> CarriedBytes:
+    def carried_bytes(self, window: WindowIntervals) -> CarriedBytes:
         """Return the bytes of a window's carriers, and zeros."""
         dirty, clean = np.zeros((2, window.origin.size))
         dirty[: self.open.size] = self.dirty[self.open]
@@ -108,7 +108,7 @@ class State:
         dirty[self.open.size : window.carriers] = self.final[self.last]
         return CarriedBytes(dirty=dirty, clean=clean)
 
-    def kept(self, window: WindowIntervals) -> KeptBytes:
+    def bytes_to_leave(self, window: WindowIntervals) -> KeptBytes:
         """Return the bytes that a window that ends here has to leave."""
         ends = np.zeros(window.origin.size, bool)
         ends[window.inner :] = True
@@ -157,7 +157,7 @@ class State:
         self.step = until
 
     def _scale(self, window: WindowIntervals, local: Ints, amount: Floats) -> None:
-        """Give up parcels of intervals in which less stays clean than there was."""
+        """Give up parcels of intervals in which less remains clean than there was."""
         staying = np.zeros(window.origin.size)
         staying[local] = amount
         real = np.flatnonzero(window.previous >= 0)

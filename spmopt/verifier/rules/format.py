@@ -33,6 +33,7 @@ def rule_r0(problem: Problem, schedule: Schedule) -> list[Violation]:
 
 def _check(table: Table, checks: Checks) -> list[Violation]:
     """Findings of the checks of a table; the later ones use the indices that the first checks."""
+    # Indices first: later checks look up sizes by them.
     what, unknown = next(checks)
     if unknown.any():
         return _bad(what, table, unknown)
@@ -63,6 +64,7 @@ def _steps(problem: Problem, schedule: Schedule) -> list[Violation]:
     unknown = _outside(steps.operation, 0, count)
     if unknown.any():
         return _bad("no such operation", steps, unknown)
+    # As many rows as operations, each once: a permutation.
     times = np.bincount(steps.operation, minlength=count)
     mappings = np.array([len(operation.mappings) for operation in problem.operations], np.int64)
     return _bad("operation runs more than once", steps, times[steps.operation] > 1) + _bad(
@@ -102,6 +104,7 @@ def _commands(problem: Problem, table: Commands, size: Ints) -> Checks:
 def _placements(problem: Problem, table: Placements, size: Ints) -> Checks:
     yield "no such tensor", _outside(table.tensor, -1, size.size)
     scratch = table.tensor == -1
+    # The last entry is of the scratch, tensor -1.
     limit = np.append(-(-size // problem.machine.page_bytes), problem.machine.spm_pages)
     pages = limit[table.tensor]
     outside = (
@@ -136,6 +139,7 @@ def _moves(problem: Problem, table: Moves, size: Ints) -> Checks:
 
 def _find_unsorted(begin: Ints, end: Ints, *keys: Ints) -> Bools:
     """Return rows that do not come after the one above: by the ``keys``, and from its end on."""
+    # From the last key to the first: lexicographic order in one pass.
     late = begin[1:] < end[:-1]
     for key in reversed(keys):
         late = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & late)

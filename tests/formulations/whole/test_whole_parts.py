@@ -117,8 +117,8 @@ def test_the_model_duals_plans_exactly(problem: Problem, seed: int) -> None:
     uses = uses_of(problem)
     model = TrafficProgram(uses, UNIT)
     values = np.random.default_rng(seed).random(model.program().cost.size).round()
-    choices = repair(uses, model.chosen(values), model.savings.keep)
-    choices = model.chosen(model.values(choices))
+    choices = repair(uses, model.choose(values), model.savings.keep)
+    choices = model.choose(model.values(choices))
     residency_plan = residency_plan_of(uses, choices)
     # Units of several bytes are not binary fractions: 89 bytes are 8.0909... units of 11.
     cost = float(model.cost(choices) * model.unit)

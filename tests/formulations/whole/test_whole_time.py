@@ -85,8 +85,8 @@ def test_the_program_holds_every_plan_of_its_choices(problem: Problem, seed: int
     upper = np.where(integer, values, model.program.upper)
     answer = solve(replace(model.program, lower=lower, upper=upper), threads=1)
     unit = model.built.dual_unit * model.built.unit_bytes
-    assert need(answer.objective) * unit <= timed.relaxed_value * (1 + 1e-6) + 1e-9
-    again = model.decisions.chosen(setting.uses, need(answer.primal))
+    assert need(answer.objective) * unit <= timed.lp_value * (1 + 1e-6) + 1e-9
+    again = model.decisions.choose(setting.uses, need(answer.primal))
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
 

@@ -112,6 +112,7 @@ class ReuseIntervals:
 def writers(line: Timeline) -> Ints:
     """Return (a,) the access that wrote the contents which each access leaves, or -1."""
     order = np.argsort(line.tensor, kind="stable")
+    # By tensor, then step: the sort is stable.
     written, first = line.kind[order] != Access.READ, line.previous[order] < 0
     # The latest one that wrote, or the first of the tensor if nothing did so far.
     origin = np.maximum.accumulate(np.where(written | first, np.arange(order.size), 0))
@@ -139,6 +140,7 @@ def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: Ints) -> Residency:
     """Add up parts (k,) of tensors, each resident in steps [begin, end), to the rows of a plan."""
     span = steps + 1
+    # One number for each tensor and step, so that one sort serves all rows.
     keys = np.concatenate((tensor * span + begin, tensor * span + end))
     unique, place = np.unique(keys, return_inverse=True)
     change = np.zeros(unique.size, np.int64)

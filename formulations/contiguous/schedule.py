@@ -61,6 +61,7 @@ class Repair:
                 line=line, pages=problem.machine.pages(line.size_bytes), gain=_gain(line, duals)
             ),
         )
+        # Contiguous plans hardly beat the paged one: within the tolerance of it none is sought.
         self._goal = residency_plan_value(problem, residency_plan, request.objective)
         self._goal *= 1 + Fraction(request.tolerance)
         self._large = sum(block.heights.size for block in self._paged) > _LARGE
@@ -210,6 +211,7 @@ def _gain(line: Timeline, duals: Certificate | None) -> Floats:
     into = np.ones(line.steps)
     out = into
     if duals is not None and duals.order is None:
+        # Saved transfers count most where the channel is short.
         into, out = duals.dram_in.astype(np.float64), duals.dram_out.astype(np.float64)
     following = np.maximum(line.next, 0)
     read = np.where(line.next >= 0, into[line.step[following]] * line.fetches[following], 0.0)

@@ -101,6 +101,7 @@ def stack(
         wait(build, c, x)
     step = c.cells.step + window.first
     pages = heights_at(blocks, block, step)
+    # At the edges heights are fixed: their blocks are known not to overlap.
     within = np.where(window.edges(step), -1, block)
     _stack_up(build, c, blocks, resident=x.resident, bases=bases, block=within, pages=pages)
     built = Stack(
@@ -119,6 +120,7 @@ def _with_edges(built: Stack, held: Holding, pages: Ints, window: StepWindow) ->
     lower[x.resident[k]] = upper[x.resident[k]] = np.minimum(pages[k] * page, c.size[k]) / unit
     dirty = held.dirty.of(c.cells.tensor[k], step[k]) / unit
     column, before = x.dirty[k], step[k] < window.begin
+    # After the window no more may be dirty than the plan beyond expects.
     upper[column[column >= 0]] = dirty[column >= 0]
     lower[column[(column >= 0) & before]] = dirty[(column >= 0) & before]
     fixed = np.unique(built.block[k[pages[k] > 0]])
@@ -165,10 +167,12 @@ def _stack_up(
     k = np.flatnonzero(block >= 0)
     owner, step = block[k], c.cells.step[k]
     base = np.array([one.base for one in blocks], np.int64)
+    # Lowest base first; an empty block below one that has pages at the same base.
     order = np.lexsort((owner, pages[k] > 0, base[owner], step))
     k, owner, step = k[order], owner[order], step[order]
     last = np.append(step[1:] != step[:-1], True)[: step.size]
     size = c.size[k]
+    # A prefix rounded to pages never takes more than its padded bytes.
     padded = machine.pages(size) * page / size
     above = np.where(last, -1, bases[np.append(owner[1:], 0)[: owner.size]])
     free = (machine.spm_pages - machine.pages(c.line.scratch_bytes[step])) * page
@@ -230,6 +234,7 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
     for owner in sorted(range(len(blocks)), key=lambda k: blocks[k].base):
         block = blocks[owner]
         below = memory.around(block.begin, block.end, owner)
+        # Scratch lies at the top: only blocks are below.
         base = int(below.high[below.owner >= 0].max(initial=0))
         if fixed[owner]:
             if base > round(block.base):

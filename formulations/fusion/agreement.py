@@ -24,7 +24,7 @@ from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import VALUE_S, FusedGroupArcs
 from formulations.fusion.planes import Planes
 from formulations.fusion.rows import NamedRows
-from formulations.fusion.sparse import SparseArcs
+from formulations.fusion.shortest_paths import SparseArcs
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan

@@ -14,9 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from formulations.fusion.shortest_paths import trace
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.table import Ints
 
 _LONGEST = 96
@@ -103,12 +104,8 @@ class Estimates:
             total = costs[int(fine)] + step * steps + reached[low:end]
             way, begin = divmod(int(total.argmin()), end - low)
             reached[end], came[end] = total[way, begin], (begin + low, way)
-        fusion_plan, end = list[FusedGroup](), len(places) - 1
-        while end and np.isfinite(reached[-1]):
-            begin, way = came[end].tolist()
-            fusion_plan.append(self.listed.fused_group(int(places[begin]), int(places[end]), way))
-            end = begin
-        return float(reached[-1]), tuple(reversed(fusion_plan))
+        make = self.listed.fused_group
+        return float(reached[-1]), trace(reached, came, places.tolist(), make)
 
     def _ending(self, uses: Uses, first: int, end: int) -> tuple[int, Floats]:
         """Return the first place from which a group ends here, and costs (2, p, w) from it on."""

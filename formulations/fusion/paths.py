@@ -15,9 +15,10 @@ from math import frexp
 import numpy as np
 
 from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, rename
-from formulations.fusion.lengths import Beyond, blocks, shortest_path
+from formulations.fusion.lengths import Beyond, blocks
 from formulations.fusion.rows import in_integers
 from formulations.fusion.runs import Runs
+from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError

@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from formulations.fusion.bounding import BoundingTask, BoundSearch, Values
-from formulations.fusion.enumeration import by_value
 from formulations.fusion.estimates import Estimates
 from formulations.fusion.neighbors import neighbors
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
+from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import COARSE, ROUGH, STEP_S, FusionPlanTrials, steps_of
 from spmopt.core.errors import InfeasibleError

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.fusion.lengths import shortest_path
 from formulations.fusion.paths import ARC_S, FusedGroupArcs
+from formulations.fusion.shortest_paths import shortest_path
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 

@@ -142,6 +142,7 @@ class Products:
         """
         numbers, used = np.arange(len(self.names)).reshape(-1, *self.shape), np.array(self.used)
         rows = self._rows()
+        # Transposing exchanges dX and dW: both must be computed, over as many tiles.
         may_turn = self.input_gradient and rows[0] == rows[2]
         for turned in (False, True) if may_turn else (False,):
             for places in product(*rows):

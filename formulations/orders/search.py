@@ -132,6 +132,7 @@ class _OrderSearch:
                 part = states.take(rows)
                 self._follow(States(part.done, part.held, part.total, first + rows), pending)
             self._finish(pending.pop(self._count, []), kept)
+        # States left out cost at least that: no better order was among them.
         self.bound = max(self.bound, min(left_out, self.best))
         return True
 
@@ -150,6 +151,7 @@ class _OrderSearch:
         states, total = states.take(total < self.best), total[total < self.best]
         if len(states) <= width:
             return states, _MOST
+        # Ties by open tiles, then by bits: the same states on every machine.
         rank = np.lexsort((states.held, states.done, self._moves.open_tiles(states), total))
         return states.take(rank[:width]), int(total[rank[width:]].min())
 

@@ -127,6 +127,7 @@ class CapacityAttempt:
         self._nodes = 0
         self._searches: dict[str, TreeSearch] = {}
         self._waiting: list[str] = []
+        # Bytes that live at one time do not fit, wherever they are.
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
         elif (scaled := of.in_scale) is not None:
@@ -153,6 +154,8 @@ class CapacityAttempt:
         verdict = search.run(self._nodes, limit.over)
         self._searched += search.nodes - before
         self.effort += search.nodes - before
+        # Unless all buffers are rectangles the search does not meet all placements: its end proves
+        # nothing.
         if verdict is Verdict.INFEASIBLE and not self._part.rectangles:
             del self._searches[word]
         elif verdict is not Verdict.OPEN:
@@ -161,6 +164,7 @@ class CapacityAttempt:
             self._end(verdict, search.offsets if found else None, method)
 
     def _learn(self, limit: SearchLimit) -> None:
+        # Geometric restarts: no limit is far too small for long.
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
         # A conflict visits most of the sections' members; a tenth of a node is one of them.

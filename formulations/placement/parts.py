@@ -97,6 +97,7 @@ def split(units: Units) -> list[Part]:
     upper = np.array([buffer.upper for buffer in units.members], dtype=np.int64)
     order = np.argsort(lower, kind="stable")
     reached = np.maximum.accumulate(upper[order])
+    # A time at which nothing lives separates parts.
     cuts = np.flatnonzero(lower[order][1:] >= reached[:-1]) + 1
     # What decides a tie is the same in every copy, whatever the order of the file.
     upper_first = (units.size, lower, upper)

@@ -89,6 +89,7 @@ class TreeSearch:
                 following, back, pending = frame.pending
                 self._enter(following.branch(), back, pending)
             elif not frame.candidates or _hatless(frame):
+                # Memory is bounded; what is forgotten is only searched again.
                 if len(self._failed) == _REMEMBERED:
                     self._failed.clear()
                 self._failed.add(frame.state)
@@ -145,6 +146,7 @@ class TreeSearch:
             return
         totals = frame.totals - start.needs(rank)
         # What a section still needs goes above its lowest buffer; above this one it has room.
+        # A section's lower bound: its lowest buffer, and above it all that it still needs.
         ends = np.minimum.reduceat(keys.take(start.members), start.starts)
         ends += totals
         if np.count_nonzero((ends >= self._limit) & (totals > 0)):

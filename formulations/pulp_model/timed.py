@@ -55,7 +55,9 @@ class TimedPulpModel(WholeModel):
 
         back = [one for one in case.intervals if one.after is not None]
         lost = [one for one in case.intervals if one.written]
+        # A load for a use may be in any step after the use before, its own included.
         self.load = shares("load", ((one, range(one.begin + 1, one.end + 1)) for one in back))
+        # A store may be in the step that writes, or in any before the bytes leave.
         self.store = shares("store", ((one, range(one.begin, one.end)) for one in lost))
         self.back = shares("back", ((one, one.inside) for one in back))
         self.dirty = shares("dirty", ((one, range(one.begin, one.end)) for one in lost))
@@ -149,6 +151,7 @@ def growth(model: TimedPulpModel) -> Rows:
         for step in range(one.begin + 1, one.end + 1):
             came = [model.back.get((one.tensor, step - 1), 0)] if step - 1 > one.begin else []
             came.append(model.load[one.tensor, step])
+            # At the use itself the bytes that came are all that was not kept.
             if step < one.end:
                 due = [-model.back[one.tensor, step]]
             else:
@@ -166,6 +169,7 @@ def dirt(model: TimedPulpModel) -> Rows:
             at = one.tensor, step
             wrote = one.before if step == one.begin else None
             if wrote is not None and wrote.writes:
+                # A streamed result is in DRAM when its step ends (R4).
                 there = model.is_here(wrote)
             else:
                 there = model.dirty[one.tensor, step - 1]

@@ -50,7 +50,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     note = f"the fluid optimum is at most {100 * gap:.3g} % above this bound"
     notes = (note,) if isfinite(gap) else ()
     if problem.machine.dma_setup_cycles:
-        from formulations.residency.setups import with_setups
+        from formulations.residency.subgradient import with_setups
 
         proof = with_setups(problem, request, proof)
     return Outcome(residency_plan=None, certificate=proof, notes=notes, cut_short=cut_short)

@@ -9,8 +9,8 @@ from math import inf
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import time_start
-from formulations.residency.setups import with_setups
 from formulations.residency.states.schedule import ENUMERATION, enumerate_all
+from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem

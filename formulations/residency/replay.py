@@ -30,8 +30,7 @@ from formulations.residency.bound.duals import (
 )
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.paths import path_use
-from formulations.residency.setups import setup_bytes
-from formulations.residency.subgradient import HOLD_SCALE, POLISH, Ascent
+from formulations.residency.subgradient import HOLD_SCALE, POLISH, Ascent, setup_bytes
 from formulations.solver.program import Floats
 from spmopt.core.instants import END, PARTS, START, by_instants, bytes_held_early
 from spmopt.core.objective import Objective

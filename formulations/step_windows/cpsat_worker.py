@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
-from formulations.step_windows.barrier_rows import Barriers
 from formulations.step_windows.program import Number, WindowProgram
 from formulations.step_windows.residency_rows import RESIDENCY
-from formulations.step_windows.time_rows import Replay
+from formulations.step_windows.time_rows import Barriers, Replay
 from spmopt.core.window import StepWindow, WindowDecision
 
 _SECONDS = 2.5

@@ -98,6 +98,7 @@ class BankNetwork:
             build(self)
         columns = zip(*(vars(part).values() for part in self._parts), strict=True)
         arcs = [np.concatenate(column) for column in columns]
+        # Where a byte may not be at the window's end there is no arc.
         possible = np.isfinite(arcs[-1])
         self.arcs = BankArcs(*(column[possible] for column in arcs))
         self._parts = []
@@ -118,6 +119,7 @@ class BankNetwork:
         """Return the nodes after the step; none where the life ends."""
         follows = self.cells.following[k]
         beyond = (len(self.cells) + k) * self.states + state
+        # In N bytes wait for nothing: they go on to the next cell at once.
         at = np.where(self.interval[k] & (state > 0), beyond, self.before(follows, state))
         return np.where((follows < 0) | self.cells.dead[k], NOWHERE, at)
 
@@ -189,6 +191,7 @@ class BankNetwork:
         step, nothing = self.cells.step[k], np.zeros(k.size)
         begin, end = steps or (step, step)
         inward, outward = moved or (nothing, nothing)
+        # R6: the operation waits for loads of its operands; stores wait for it where it writes.
         waits = inward + outward * self._written[k]
         by_bank = np.zeros((2, k.size, self.facts.bank_count))
         for table, amounts in zip(by_bank, (read, write), strict=True):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.flow.plan import ShiftedTransfers, keep_residency_plan, store
-from formulations.residency.flow.savings import SavingIntervals
+from formulations.residency.flow.savings import (
+    SavingIntervals,
+    ShiftedTransfers,
+    keep_residency_plan,
+    store,
+)
 from formulations.reuse_intervals import pages_in_steps
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints

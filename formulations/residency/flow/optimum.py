@@ -9,8 +9,7 @@ import numpy as np
 
 from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
 from formulations.residency.flow.network import Packing, pack
-from formulations.residency.flow.plan import keep_residency_plan
-from formulations.residency.flow.savings import SavingIntervals, spare_units
+from formulations.residency.flow.savings import SavingIntervals, keep_residency_plan, spare_units
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_cost
 from spmopt.core.operation import Operation

@@ -70,7 +70,9 @@ def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     intervals = np.flatnonzero(uses.crossed)
     least = _least(spare, uses.begin[intervals], uses.step[intervals])
     kept[intervals[least < uses.pages[intervals]]] = NO
+    # (W1) Kept means resident at both ends.
     kept[intervals[(resident[intervals] == NO) | (resident[intervals - 1] == NO)]] = NO
+    # Residency between no kept intervals saves nothing where streaming costs nothing.
     lonely = ~streams_cost & (kept == NO) & (_after(kept) == NO)
     resident[lonely & (resident == OPEN)] = NO
     _settle_free(uses, kept, resident)
@@ -94,6 +96,7 @@ def _least(values: Ints, begin: Ints, end: Ints) -> Ints:
 
 def _settle_free(uses: PagedIntervals, kept: Ints, resident: Ints) -> None:
     """Fix at 1 residency that only touches steps in which everything fits."""
+    # Where even all that is open fits, more residency is never worse.
     slack = uses.capacity_pages - uses.pages_of(kept != NO, resident != NO)
     free = slack >= 0
     resident[free[uses.step] & (resident == OPEN)] = YES
@@ -187,6 +190,7 @@ class CapacityRows:
         more room and each open access in ``i`` is decided by the interval after (before) it.
         """
         room, kept, after = self.room, decisions.kept, _after(decisions.kept)
+        # A row that everything fits excludes nothing.
         needed = sum_up(uses.steps, self.step, self.pages) > room
         follows, precedes = np.ones(uses.steps, bool), np.ones(uses.steps, bool)
         here = np.flatnonzero(decisions.resident >= 0)
@@ -234,5 +238,6 @@ def _largest_sum(weights: list[int], limit: int) -> int:
     mask = (1 << (limit + 1)) - 1
     sums = 1
     for weight in weights:
+        # Subset sums as bits: a shift adds the weight to each.
         sums |= (sums << weight) & mask
     return sums.bit_length() - 1

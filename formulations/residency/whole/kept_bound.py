@@ -15,8 +15,8 @@ from formulations.residency.bound.dual import DualFunction, PathCharges
 from formulations.residency.bound.duals import Multipliers, certificate, round_down
 from formulations.residency.program.columns import PathColumns
 from formulations.residency.program.paths import near_best_paths
-from formulations.residency.whole.absent import never_resident
 from formulations.residency.whole.decisions import NO, CapacityRows, settle
+from formulations.residency.whole.intervals import never_resident
 from formulations.residency.whole.knapsacks import Knapsack, dearest_set, violate
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase

@@ -8,12 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from formulations.classes import WHOLE
 from formulations.residency.bound.duals import Multipliers, multipliers
 from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
-from formulations.residency.whole.absent import never_resident
+from formulations.residency.whole.intervals import never_resident, savings
 from formulations.residency.whole.kept_bound import KeptBound
 from formulations.residency.whole.retention import (
     Retention,
@@ -22,14 +21,21 @@ from formulations.residency.whole.retention import (
     repair,
     residency_plan_of,
 )
-from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.residency.whole.transfers import TimedResidencyPlan, WholeCase
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_value, unavoidable
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem
-from spmopt.core.result import KEPT_WHOLE, LEFT_OUT, WHOLE_TENSORS, Certificate, ClassBound, Outcome
+from spmopt.core.result import (
+    KEPT_WHOLE,
+    LEFT_OUT,
+    WHOLE,
+    WHOLE_TENSORS,
+    Certificate,
+    ClassBound,
+    Outcome,
+)
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline

@@ -12,9 +12,8 @@ import numpy as np
 
 from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.whole.decisions import NO, YES, CapacityRows, Decisions, link, settle
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.intervals import PagedIntervals, byte_duals, savings
 from formulations.residency.whole.retention import Retention, fill, repair
-from formulations.residency.whole.savings import byte_duals, savings
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.scheduler import Request

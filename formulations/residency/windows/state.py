@@ -130,6 +130,7 @@ class State:
         holds = np.isin(kind, _HOLDING)
         event = np.where(holds, window.step[local], use.at[some])
         final = kind == ColumnKind.FINAL
+        # It is stored after the window.
         event[final & (event < 0)] = width
         open_after = ~final & (window.step[local] >= at)
         before = window.previous[local]
@@ -152,6 +153,7 @@ class State:
         closed = self.intervals.step[self.parcels.columns.access] < until
         self._done.append(self.parcels.take(closed))
         self.parcels = self.parcels.take(~closed)
+        # Dirty bytes whose store is not yet decided go to the next window.
         waiting = np.isin(kind, DIRTY) & (event >= at) & begun
         self._carry(window, local, amount, waiting & ~final, waiting & final)
         self.step = until

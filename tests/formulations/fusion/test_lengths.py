@@ -9,8 +9,9 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
-from formulations.fusion.lengths import Beyond, shortest_path
+from formulations.fusion.lengths import Beyond
 from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError, InputError

@@ -17,9 +17,8 @@ from formulations.residency.whole.decisions import (
     CapacityRows,
     largest_sums,
 )
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.intervals import PagedIntervals, savings
 from formulations.residency.whole.retention import Retention, fill, repair, residency_plan_of
-from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem

@@ -88,12 +88,12 @@ class ReuseIntervals:
         return result
 
     @cached_property
-    def crossed(self) -> Bools:
+    def between_uses(self) -> Bools:
         """(a,) Intervals between two accesses across which the contents are needed."""
         return self.live & (self.previous >= 0)
 
     @cached_property
-    def followed(self) -> Bools:
+    def before_use(self) -> Bools:
         """(a,) Accesses whose contents the next one needs."""
         result: Bools = (self.next >= 0) & self.live[self.next]
         return result

@@ -3,7 +3,7 @@
 Tensors are carried across boundaries in groups (:attr:`~.listed.Listed.groups`). Bytes that a
 fusion tile finds were loaded by an earlier one (*ahead*), or have been there since the fused group
 began (*here*); bytes that it leaves newer than DRAM are stored by a later one (*behind*), or remain
-until the fused group ends (``stays``). Unused bytes are held *through* the fused group, or is
+until the fused group ends (``stays``). Unused bytes are held *through* the fused group, or are
 loaded for *later*. All that takes room in other fusion tiles' steps than those of its own: a byte
 of fusion tile k that was here all k - 1 before it, one that is left all after it, one ahead from
 its load on, one behind until its store.
@@ -146,7 +146,7 @@ class Boundaries:
         # "old").
         lives = enters & ~self.touched | self.ending
         through = leaves & np.where(self.groups == np.array(READ), enters, enters & ~self.touched)
-        most = np.array([self.crossing[1].get(group, 0.0) for group in self.groups])
+        most = self._leaving()
         read = self.number.get(READ)
         if read is not None:
             # Of the bytes never written that leave, those used here are counted where they are
@@ -255,7 +255,7 @@ class Boundaries:
         leaves = leaves & ends
         out = program.columns((leaves | some) & ends, self._most_carried(1))
         newer = program.columns(some & ends, self._most_carried(1))
-        later = program.columns(leaves, most_of(self, 1))
+        later = program.columns(leaves, self._leaving())
         # The neighbor after it reads the same number, so that payments at a boundary cancel.
         rows = self._rows("dirty at end", some)
         builder.add(rows[:, None], dirty, 1.0)
@@ -287,6 +287,10 @@ class Boundaries:
         """Return (g,) bytes of each group that can be carried across an end."""
         held = self.held[end]
         return np.array([min(self.crossing[end].get(group, held), held) for group in self.groups])
+
+    def _leaving(self) -> Floats:
+        """Return (g,) bytes of each group that are needed after the fused group."""
+        return np.array([self.crossing[1].get(group, 0.0) for group in self.groups])
 
     def _rows(self, kind: str, where: Bools) -> Ints:
         return self.program.rows(kind, where, UPPER, [[group] for group in self.groups])
@@ -413,11 +417,6 @@ class Inner(Boundaries):
     @cached_property
     def _columns(self) -> tuple[list[Ints], list[Ints]]:
         return [], []
-
-
-def most_of(boundaries: Boundaries, end: int) -> Floats:
-    """Return (g,) bytes of each group that cross an end."""
-    return np.array([boundaries.crossing[end].get(group, 0.0) for group in boundaries.groups])
 
 
 def _nothing() -> Columns:

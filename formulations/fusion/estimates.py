@@ -119,11 +119,9 @@ class Estimates:
 
     def _cost(self, way: int, begins: Ints, end: int, held: Floats, moved: Floats) -> Floats:
         """Return costs (2, w) of fused groups from some positions to one, coarse and fine."""
-        listed, objective, micro_batches = (
-            self.listed,
-            self.listed.objective,
-            self.micro_batches[way],
-        )
+        listed = self.listed
+        objective = self.listed.objective
+        micro_batches = self.micro_batches[way]
         here = slice(end - held.shape[2], end)
         inner = np.arange(here.start, end) >= begins[:, None]
         if micro_batches == 1:

@@ -296,11 +296,9 @@ class FusedGroupProgram(FusedGroupRows):
 
     def _cut(self, uses: UseTable, number: int) -> None:
         """Track tensors that are cut along one tile; bytes are those of all tiles of a class."""
-        builder, steps, share = (
-            self.builder,
-            self.at(number),
-            self.counts[number] / self.micro_batches,
-        )
+        builder = self.builder
+        steps = self.at(number)
+        share = self.counts[number] / self.micro_batches
         size, owners = uses.size * share, uses.owners
         followed = np.array([self.group(t) != REST for t in uses.tensors], bool)
         spans = Spans(uses, followed)

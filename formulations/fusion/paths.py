@@ -122,7 +122,8 @@ class FusedGroupArcs:
             )
             if value == np.inf:
                 raise InfeasibleError(
-                    "the required-resident operands does not fit, over the fusion space"
+                    "infeasible: required-resident operands and scratch exceed the scratchpad in "
+                    "every fusion plan"
                 )
             placed = [each for each in fusion_plan if self.lengths.has(each)]
             open_arcs = [each for each in placed if each not in self.solved]
@@ -198,10 +199,8 @@ class FusedGroupArcs:
             for each in dict.fromkeys(fused_groups)
             if each not in self.solved or (empty is not None and each not in empty.solved)
         ]
-        ahead, twice = (
-            dict[FusedGroup, tuple[FusedGroupValue, FusedGroupValue | None]](),
-            empty is not None,
-        )
+        ahead = dict[FusedGroup, tuple[FusedGroupValue, FusedGroupValue | None]]()
+        twice = empty is not None
         if threads > 1 and len(new) > 1:
             # One of each program; the reverse keeps the first of those alike.
             first = list({self._like(each): each for each in reversed(new)}.values())

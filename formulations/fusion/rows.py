@@ -130,10 +130,8 @@ class FusedGroupRows:
         carried: bool,
     ) -> None:
         self.listed, self.fused_group, self.held, self.carried = listed, fused_group, held, carried
-        self.micro_batches, self.steps = (
-            fused_group.micro_batches,
-            fused_group.end - fused_group.begin,
-        )
+        self.micro_batches = fused_group.micro_batches
+        self.steps = fused_group.end - fused_group.begin
         self.counts = counts
         # Columns near 1 suit the solver: its tolerances are absolute.
         self.unit = max(listed.capacity / 64, 1.0)

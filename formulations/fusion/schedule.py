@@ -79,8 +79,11 @@ _WHOLE_SHARE = 0.2
 _LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
 """Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
 of stripes; and that a cost takes to estimate."""
-_UNFIT = "the required-resident operands does not fit, whole or in fusion tiles"
-_NONE_FITS = "no fusion plan was found in which the required-resident operands fits"
+_UNFIT = (
+    "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
+    "even with the finest tiles"
+)
+_NONE_FITS = "found no fusion plan whose required-resident operands fit the scratchpad"
 
 
 def schedule(problem: Problem, request: Request, space: str = "all") -> Outcome:

@@ -82,7 +82,7 @@ class _Search:
         return self.best <= self._least * (1 + self._settings.tolerance)
 
     def send_hints(self, answers: Iterable[Answer]) -> Iterator[Answer]:
-        """Yield better results, until the best is is_closed."""
+        """Yield better results, until the gap is closed."""
         for answer in answers:
             if isinstance(answer, FoundSchedule):
                 if answer.cycles >= self.best:

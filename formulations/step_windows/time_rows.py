@@ -152,12 +152,10 @@ class Barriers:
         """
         program = self._program
         queue, taken = [*moves(program, step)], program.time()
-        before, after, into, out = (
-            sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_LOAD),
-            sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_STORE),
-            sum(move.time for move in queue if not move.outward),
-            sum(move.time for move in queue if move.outward),
-        )
+        before = sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_LOAD)
+        after = sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_STORE)
+        into = sum(move.time for move in queue if not move.outward)
+        out = sum(move.time for move in queue if move.outward)
         for literal, operation, mapping in program.options(step):
             cycles = program.window.operations[operation][mapping].cycles
             program.when(taken >= before + program.unit * cycles + after, literal)

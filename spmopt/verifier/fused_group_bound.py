@@ -88,10 +88,8 @@ class _FusedGroup(Pricing):
         self.beside: Mapping[int, int] = {}
         self.tileable, self.fused_group = liveness.tileable, fused_group
         self.objective, self.bits = objective, bits
-        self.steps, self.micro_batches = (
-            fused_group.end - fused_group.begin,
-            fused_group.micro_batches,
-        )
+        self.steps = fused_group.end - fused_group.begin
+        self.micro_batches = fused_group.micro_batches
         self.tensors = uses_of(liveness, fused_group)
 
     def value(self, carried: Carried | None, *, fine: bool) -> int:

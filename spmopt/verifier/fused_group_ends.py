@@ -104,10 +104,8 @@ class Ends:
         machine = tileable.machine
         capacity = machine.spm_pages * machine.page_bytes
         self.fused_group, self.carried, self.counts = fused_group, carried, counts
-        self.micro_batches, self.steps = (
-            fused_group.micro_batches,
-            fused_group.end - fused_group.begin,
-        )
+        self.micro_batches = fused_group.micro_batches
+        self.steps = fused_group.end - fused_group.begin
         # Stripes are uneven: a fusion tile of one may be any share of its tensor.
         self.even = self.micro_batches <= tileable.batch
         self.sizes = [tensor.size_bytes for tensor in tileable.tensors]

@@ -126,15 +126,11 @@ class _FlowCase:
 
     def optimum(self, kept_bytes: Ints, duals: Floats) -> Optimum:
         """Return plan and proof; the gap is the most that others could save at these duals."""
-        intervals, unit, line = (
-            self.intervals,
-            float(self.intervals.unit),
-            self.intervals.reuse.line,
-        )
-        objective, residency_plan = (
-            self.request.objective,
-            keep_residency_plan(intervals, kept_bytes),
-        )
+        intervals = self.intervals
+        unit = float(self.intervals.unit)
+        line = self.intervals.reuse.line
+        objective = self.request.objective
+        residency_plan = keep_residency_plan(intervals, kept_bytes)
         value = residency_plan_cost(self.problem.machine, line, residency_plan).value(
             objective, line
         )

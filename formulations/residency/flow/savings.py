@@ -57,7 +57,7 @@ class SavingIntervals:
         if not duals.exact:
             return None
         reuse = ReuseIntervals(line, np.arange(line.step.size))
-        access = np.flatnonzero(reuse.crossed)
+        access = np.flatnonzero(reuse.between_uses)
         # The version from the start needs no store, and the last one, if kept, has one anyway.
         version = reuse.version[reuse.previous[access]]
         # A kept last version is stored anyway, so that keeping it on chip saves no store.

@@ -97,7 +97,7 @@ def existing(intervals: ReuseIntervals) -> dict[ColumnKind, Bools]:
     inner = intervals.begin < intervals.step
     return {
         ColumnKind.HOLD_DIRTY: intervals.dirty,
-        ColumnKind.HOLD_CLEAN: intervals.crossed,
+        ColumnKind.HOLD_CLEAN: intervals.between_uses,
         ColumnKind.STREAM: ~intervals.required_resident & ~(intervals.write & intervals.dead),
         ColumnKind.LOAD_HERE: intervals.live,
         ColumnKind.WRITE_THROUGH: ~intervals.read & ~intervals.dead,

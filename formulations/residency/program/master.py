@@ -164,11 +164,11 @@ class Master:
         # Elsewhere nothing is dirty, or nothing follows: the row would say 0 = 0.
         holds = np.where(intervals.read, intervals.dirty, ~intervals.write) & ~intervals.dead
         nothing = np.zeros(holds.size)
-        return holds & (intervals.followed | intervals.final), nothing, nothing
+        return holds & (intervals.before_use | intervals.final), nothing, nothing
 
     def _clean_rows(self) -> Bools:
         """Return the accesses (a,) with a row (C3)."""
-        return self.intervals.followed
+        return self.intervals.before_use
 
     def _rows(self, bounds: Bounds) -> Ints:
         where, lower, upper = bounds

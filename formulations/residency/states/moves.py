@@ -59,11 +59,9 @@ class Moves:
         self.of_step, self.layout = costs.facts.steps[step], costs.facts.layout
         self.mapping_index, self.duals = mapping, costs.duals
         self.mapping: MappingFacts = self.of_step.mappings[mapping]
-        self.costs, self.now, self.next = (
-            costs.mappings[step][mapping],
-            costs.to_go[step],
-            costs.to_go[step + 1],
-        )
+        self.costs = costs.mappings[step][mapping]
+        self.now = costs.to_go[step]
+        self.next = costs.to_go[step + 1]
         self.base_now, self.base_next = costs.base[step], costs.base[step + 1]
         self.toll = self.duals.toll[step][mapping]
 

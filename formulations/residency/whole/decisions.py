@@ -66,8 +66,8 @@ def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     # R1: beside the required-resident operands there is no room for it.
     resident = np.where(uses.pages > spare[uses.step] + own, NO, OPEN)
     resident[uses.required_resident] = YES
-    kept = np.where(uses.crossed, OPEN, NO)
-    intervals = np.flatnonzero(uses.crossed)
+    kept = np.where(uses.between_uses, OPEN, NO)
+    intervals = np.flatnonzero(uses.between_uses)
     least = _least(spare, uses.begin[intervals], uses.step[intervals])
     kept[intervals[least < uses.pages[intervals]]] = NO
     # (W1) Kept means resident at both ends.

@@ -74,13 +74,13 @@ def savings(uses: PagedIntervals, duals: ByteDuals) -> Savings:
     """Rank intervals and accesses; a version's intervals share the dual value of its store."""
     absent, back, store_dual = byte_duals(uses, duals)
     version = np.concatenate(([-1], uses.version))[:-1]
-    mine = uses.crossed & (version >= 0)
+    mine = uses.between_uses & (version >= 0)
     intervals = np.bincount(version[mine], minlength=uses.step.size)
     final = np.zeros(uses.step.size, bool)
     final[uses.version[uses.final]] = True
     # A version is stored once: its intervals share that cost, and a kept one pays it anyway.
     shared = np.where(final, 0, store_dual / np.maximum(intervals, 1))
-    saved = np.where(uses.crossed, back, 0) + np.where(mine, shared[version], 0)
+    saved = np.where(uses.between_uses, back, 0) + np.where(mine, shared[version], 0)
     length = uses.step - np.concatenate(([0], uses.step[:-1]))
     return Savings(keep=saved / (uses.pages * np.maximum(length, 1)), enter=absent / uses.pages)
 

@@ -115,7 +115,7 @@ class _WholeSearch(WholeCase):
         duals = ByteDuals.of(self.request.objective, _LARGEST_DUAL)
         saved = savings(self.uses, duals)
         starts = self._starts(saved.keep, saved.enter)
-        if int((self.uses.step - self.uses.begin)[self.uses.crossed].sum()) > _MOST_GAP_STEPS:
+        if int((self.uses.step - self.uses.begin)[self.uses.between_uses].sum()) > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
         model = TrafficProgram(self.uses, duals)

@@ -151,7 +151,7 @@ def _decide(case: WholeCase, build: ProgramBuilder) -> Decisions:
     settled = settle(uses, streams_cost=useful)
     open_ = useful & ~uses.required_resident & (settled.resident != NO)
     resident = build.columns(open_, upper=1.0, integer=True)
-    kept = build.columns(uses.crossed & (settled.kept != NO), upper=1.0, integer=True)
+    kept = build.columns(uses.between_uses & (settled.kept != NO), upper=1.0, integer=True)
     return Decisions(
         kept=kept,
         resident=np.where(uses.required_resident, YES, resident),

@@ -94,7 +94,7 @@ class TrafficProgram:
 
 def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
     """Return (a,) whether the version that each access writes is stored, wherever that is."""
-    interval = np.flatnonzero(uses.crossed)
+    interval = np.flatnonzero(uses.between_uses)
     version, kept = uses.version[interval - 1], decisions.kept[interval]
     written = version >= 0
     store = np.full(uses.step.size, NO, np.int64)

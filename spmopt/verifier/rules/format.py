@@ -74,12 +74,10 @@ def _steps(problem: Problem, schedule: Schedule) -> list[Violation]:
 
 def _residency(problem: Problem, table: Residency, size: Ints) -> Checks:
     yield "no such tensor", _outside(table.tensor, 0, size.size)
-    whole, page, begin, end = (
-        size[table.tensor],
-        problem.machine.page_bytes,
-        table.begin,
-        table.end,
-    )
+    whole = size[table.tensor]
+    page = problem.machine.page_bytes
+    begin = table.begin
+    end = table.end
     partial = (table.size_bytes % page != 0) & (table.size_bytes != whole)
     steps = len(problem.operations)
     yield "steps are not in range", (begin < 0) | (begin >= end) | (end > steps)

@@ -102,11 +102,11 @@ def test_what_is_a_page_too_many_is_given_up_and_nothing_else(
     """x needs two pages until its second use, beside one of y first and then one of z."""
     uses = uses_of(tiny(THREE, THREE_READS, spm=spm))
     of_x = uses.tensor == 0
-    chosen = repair(uses, Retention.of(uses, of_x, uses.crossed), np.ones(4))
-    assert chosen.kept[uses.crossed].tolist() == [x]
+    chosen = repair(uses, Retention.of(uses, of_x, uses.between_uses), np.ones(4))
+    assert chosen.kept[uses.between_uses].tolist() == [x]
     assert chosen.resident[of_x].tolist() == [x, x]
     fuller = fill(uses, chosen, np.ones(4), np.ones(4))
-    assert fuller.kept[uses.crossed].tolist() == [x]
+    assert fuller.kept[uses.between_uses].tolist() == [x]
     assert fuller.resident[~of_x].tolist() == [others, others]
 
 

@@ -60,8 +60,7 @@ def test_every_folder_has_its_line() -> None:
     folders = {path.parent for path in FOLDER.rglob("__init__.py")} - {FOLDER}
     within = {path for path in folders if path.parent.name == "joint"}  # told by its own README
     assert named == {f"{path.relative_to(FOLDER)}/" for path in folders - within} | {
-        "classes.py",
-        "reuse_intervals.py",
+        "reuse_intervals.py"
     }
 
 

@@ -1,4 +1,4 @@
-"""Reuse intervals: between two uses of a tensor it may stay resident, or leave and come back.
+"""Reuse intervals: between two uses of a tensor it may remain resident, or leave and come back.
 
 The one table of accesses that the formulations share; each takes it in the order that it needs.
 """
@@ -27,7 +27,7 @@ class ReuseIntervals:
         Index of the access in the timeline.
     position : (a + 1,)
         Of each access of the timeline, in this order; -1 of none.
-    step, tensor, kind, passes, required-resident, size_bytes : (a,)
+    step, tensor, kind, fetches, required_resident, size_bytes : (a,)
         Of the access; the size is its tensor's.
     previous, next : (a,)
         Position, in this order, of the tensor's access before and after, or -1.
@@ -88,12 +88,12 @@ class ReuseIntervals:
         return result
 
     @cached_property
-    def crossed(self) -> Bools:
+    def between_uses(self) -> Bools:
         """(a,) Intervals between two accesses across which the contents are needed."""
         return self.live & (self.previous >= 0)
 
     @cached_property
-    def followed(self) -> Bools:
+    def before_use(self) -> Bools:
         """(a,) Accesses whose contents the next one needs."""
         result: Bools = (self.next >= 0) & self.live[self.next]
         return result
@@ -112,6 +112,7 @@ class ReuseIntervals:
 def writers(line: Timeline) -> Ints:
     """Return (a,) the access that wrote the contents which each access leaves, or -1."""
     order = np.argsort(line.tensor, kind="stable")
+    # By tensor, then step: the sort is stable.
     written, first = line.kind[order] != Access.READ, line.previous[order] < 0
     # The latest one that wrote, or the first of the tensor if nothing did so far.
     origin = np.maximum.accumulate(np.where(written | first, np.arange(order.size), 0))
@@ -137,8 +138,9 @@ def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: Ints) -> Residency:
-    """Make the rows that fusion tiles (k,) of tensors, held in steps [begin, end), add up to."""
+    """Add up parts (k,) of tensors, each resident in steps [begin, end), to the rows of a plan."""
     span = steps + 1
+    # One number for each tensor and step, so that one sort serves all rows.
     keys = np.concatenate((tensor * span + begin, tensor * span + end))
     unique, place = np.unique(keys, return_inverse=True)
     change = np.zeros(unique.size, np.int64)

@@ -83,6 +83,7 @@ def blocks_of(residency: Residency, machine: Machine) -> list[Block]:
     if not len(residency):
         return []
     pages = machine.pages(residency.size_bytes)
+    # Bytes resident in adjoining steps keep their address (R8): one block.
     adjoins = (residency.tensor[1:] == residency.tensor[:-1]) & (
         residency.begin[1:] == residency.end[:-1]
     )
@@ -163,6 +164,7 @@ def lengthen(blocks: list[Block], memory: SpmMap, window: StepWindow, uses: UseS
         block = blocks[owner]
         least, most = window.begin, window.end
         if before >= 0 and blocks[before].tensor == block.tensor:
+            # A step between two blocks of a tensor keeps their bytes apart (R2).
             least = max(least, int(spans[before, 1]) + 1)
         if after >= 0 and blocks[after].tensor == block.tensor:
             most = min(most, blocks[after].begin - 1)
@@ -180,6 +182,7 @@ def lengthen(blocks: list[Block], memory: SpmMap, window: StepWindow, uses: UseS
 def _free_around(block: Block, owner: int, taken: Taken, window: StepWindow) -> tuple[int, int]:
     """First and last steps around a block between which no other is across its base."""
     across = (taken.low < block.base) & (block.base < taken.high) & (taken.owner != owner)
+    # Scratch lies at the top: all above its lower edge is taken.
     across |= (taken.owner < 0) & (taken.low <= block.base)
     begin, end = taken.begin[across], taken.end[across]
     after = int(begin[begin >= block.end].min(initial=window.last))

@@ -47,6 +47,8 @@ class _Stretch:
     def add(self, rectangle: tuple[int, int, int, int, int]) -> int:
         """Its row."""
         if self._spare:
+            # Rows of removed rectangles are used again: tables grow with what is there, not with
+            # what was.
             row = self._spare.pop()
         else:
             row, self._count = self._count, self._count + 1
@@ -99,6 +101,7 @@ class SpmMap:
         if not heights.size:
             return
         begin = max(begin, self.first) - self.first
+        # One rectangle for each run of equal heights.
         change = np.flatnonzero(np.diff(heights, prepend=heights[0] - 1))
         ends = np.append(change[1:], heights.size)
         for height, first, last in zip(

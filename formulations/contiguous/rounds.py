@@ -54,7 +54,7 @@ class Rounds:
     request: Request
     again: Reuses
 
-    def placed(
+    def evaluate(
         self, blocks: list[Block], window: StepWindow, dirty: Dirty | None = None
     ) -> ContiguousPlan:
         """Values of ``blocks`` as they are; without ``dirty`` every store at the latest."""
@@ -89,11 +89,13 @@ class Rounds:
             time_limit_s=self.request.remaining_s(),
             stop=self.request.stop,
         )
+        # The program has the plan before as a solution; only time can be short.
         if not answer.feasible or answer.primal is None:
             return None
         fluid, dirty, bases = values(built, answer.primal)
         resident = in_pages(built.context, fluid)
         now = blocks_now(built.context, window.first, built.block, bases, resident)
+        # Blocks that reach over the edge keep their base: their other part is decided elsewhere.
         fixed = np.array([any(_at_edges(block, window)) for block in now[0]], bool)
         if not settle(now[0], fixed, _empty(self.case, window)):
             return None
@@ -194,8 +196,9 @@ class WindowSweep:
         """Bytes held then, and the gain."""
         met = [s.begin < window.last and s.end > window.first for s in held.blocks]
         blocks = [block for block, own in zip(held.blocks, met, strict=True) if own]
-        before = self._rounds.placed(blocks, window, held.dirty)
+        before = self._rounds.evaluate(blocks, window, held.dirty)
         after = self._rounds.solve(before.held, window)
+        # Rounding to pages may lose what the program gained.
         if after is None or after.value >= before.value:
             return held, 0.0
         others = [block for block, own in zip(held.blocks, met, strict=True) if not own]
@@ -206,6 +209,7 @@ class WindowSweep:
 
 def windows(blocks: list[Block], steps: int, *, half: bool = False) -> list[StepWindow]:
     """Windows with equally many cells of ``blocks``; with ``half`` they begin half of one later."""
+    # Work of a window grows with its cells, so that windows have equally many.
     change = np.zeros(steps + 1, np.int64)
     for block in blocks:
         change[block.begin] += 1

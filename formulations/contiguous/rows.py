@@ -26,7 +26,7 @@ _FINE = 1024
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellContext:
-    """Data that every fusion space reads."""
+    """Problem data that all row families read."""
 
     machine: Machine
     line: Timeline
@@ -95,6 +95,7 @@ class Variables:
 def _costs(c: CellContext, objective: Objective, tie: float) -> tuple[Floats, float, float, float]:
     """Of a byte resident (k,), loaded, stored, and of time, in dual values of the dearest byte."""
     byte_time = objective.cycle / c.machine.bytes_per_cycle
+    # Costs near 1 suit the solver's absolute tolerances.
     dearest = max(byte_time, objective.dram_in_byte, objective.dram_out_byte) or Fraction(1)
     moving = replace(TRAFFIC, dram_in_byte=dearest, dram_out_byte=dearest)
     streamed_in, streamed_out = c.streams()
@@ -113,6 +114,7 @@ def grow(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     That loaded bytes are valid in DRAM, ``r(i-1) >= s - Z(i) = D(i-1)``, needs no row: (P3) of
     the step before says so, or (P2) where that step has written the tensor.
     """
+    # A blind write makes bytes resident without a load.
     k = np.flatnonzero(~c.cells.blind)
     row = build.rows(k.size, upper=0.0)
     build.add(row, x.resident[k], 1.0)
@@ -124,6 +126,7 @@ def carry_dirty(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P2) ``D(i) = D(i-1) - store(i)``; ``D(i) = r(i) - store(i)`` if ``i`` writes (R5)."""
     k = np.flatnonzero(c.cells.dirty)
     row = build.rows(k.size, 0.0, 0.0)
+    # After a write all resident bytes are dirty, whatever was before.
     source = np.where(c.cells.written, x.resident, before(x.dirty, c.cells))
     build.add(row, x.dirty[k], 1.0)
     build.add(row, x.store[k], 1.0)

@@ -61,6 +61,7 @@ class Repair:
                 line=line, pages=problem.machine.pages(line.size_bytes), gain=_gain(line, duals)
             ),
         )
+        # Contiguous plans hardly beat the paged one: within the tolerance of it none is sought.
         self._goal = residency_plan_value(problem, residency_plan, request.objective)
         self._goal *= 1 + Fraction(request.tolerance)
         self._large = sum(block.heights.size for block in self._paged) > _LARGE
@@ -98,7 +99,7 @@ class Repair:
             yield last
 
     def _shake(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
-        """Rounds from the best blocks, some placed anew by chance, until that is long in vain."""
+        """Yield rounds from the best blocks, some placed anew at random, while they gain."""
         random, vain = np.random.default_rng(0), 0
         while best.value > self._goal and vain < _FRUITLESS and self._request.remaining_s() > 0:
             self._request.report("contiguous addresses, some placed anew", None)
@@ -122,7 +123,7 @@ class Repair:
         )
         if not pack(blocks, memory, shake(random), np.flatnonzero(apart).tolist()):
             return None
-        return self._rounds.placed(blocks, self._whole)
+        return self._rounds.evaluate(blocks, self._whole)
 
     def _sweep(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Sweep after sweep over windows, those of one between those of the one before."""
@@ -136,7 +137,7 @@ class Repair:
     def _fill(self, held: Holding) -> ContiguousPlan:
         """With more kept where room is left over, which moves less in the same time."""
         blocks, _ = self._rounds.fill(held.blocks, self._whole)
-        return self._rounds.placed(blocks, self._whole, held.dirty)
+        return self._rounds.evaluate(blocks, self._whole, held.dirty)
 
     def _begin(self) -> Iterator[ContiguousPlan]:
         """The paged blocks, if they fit; else cut to fit; else required-resident operands alone."""
@@ -148,7 +149,7 @@ class Repair:
         any_found = False
         for blocks, ways in (
             (self._paged, orders),
-            (self._required_resident(), list(ORDERS.values())),
+            (self._blocks_of_operands(), list(ORDERS.values())),
         ):
             for order in ways:
                 if any_found and self._request.remaining_s() <= 0:
@@ -168,14 +169,14 @@ class Repair:
         scratch = machine.pages(case.line.scratch_bytes)
         if not fit(blocks, machine.spm_pages, scratch, request.stop, request.remaining_s()):
             return None
-        return self._rounds.placed(blocks, self._whole)
+        return self._rounds.evaluate(blocks, self._whole)
 
     def _pack(self, blocks: list[Block], order: Order) -> ContiguousPlan | None:
         blocks = self._uses.mark(blocks)
         self._request.report("contiguous addresses, placed anew", None)
         if not pack(blocks, self._rounds.case.memory(self._whole), order):
             return None
-        return self._rounds.placed(blocks, self._whole)
+        return self._rounds.evaluate(blocks, self._whole)
 
     def _after(self, start: ContiguousPlan, most: int) -> Iterator[ContiguousPlan]:
         """Rounds while they help; none where a program of all steps would take too long."""
@@ -193,7 +194,7 @@ class Repair:
                 return
             start = found
 
-    def _required_resident(self) -> list[Block]:
+    def _blocks_of_operands(self) -> list[Block]:
         """Only required bytes, only while required."""
         line = self._rounds.case.line
         access = np.lexsort((line.step, line.tensor))
@@ -210,6 +211,7 @@ def _gain(line: Timeline, duals: Certificate | None) -> Floats:
     into = np.ones(line.steps)
     out = into
     if duals is not None and duals.order is None:
+        # Saved transfers count most where the channel is short.
         into, out = duals.dram_in.astype(np.float64), duals.dram_out.astype(np.float64)
     following = np.maximum(line.next, 0)
     read = np.where(line.next >= 0, into[line.step[following]] * line.fetches[following], 0.0)

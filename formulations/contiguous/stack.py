@@ -3,7 +3,7 @@
 Say which block is above which in each step. Then "free of overlap" is linear: with the base ``a``
 of a block and its prefix ``r`` in step ``i``, ``a_s + r_s(i) <= a_u`` for ``u`` next above ``s``,
 and ``a_s + r_s(i) <= C - b_i`` for the topmost. These rows stand in for the capacity of the plain
-model, whose other rows stay: everything but the neighbors is optimized, all blocks at once. Bases
+model, whose other rows remain: everything but the neighbors is optimized, all blocks at once. Bases
 and prefixes rounded down to pages keep all these rows.
 """
 
@@ -101,6 +101,7 @@ def stack(
         wait(build, c, x)
     step = c.cells.step + window.first
     pages = heights_at(blocks, block, step)
+    # At the edges heights are fixed: their blocks are known not to overlap.
     within = np.where(window.edges(step), -1, block)
     _stack_up(build, c, blocks, resident=x.resident, bases=bases, block=within, pages=pages)
     built = Stack(
@@ -119,6 +120,7 @@ def _with_edges(built: Stack, held: Holding, pages: Ints, window: StepWindow) ->
     lower[x.resident[k]] = upper[x.resident[k]] = np.minimum(pages[k] * page, c.size[k]) / unit
     dirty = held.dirty.of(c.cells.tensor[k], step[k]) / unit
     column, before = x.dirty[k], step[k] < window.begin
+    # After the window no more may be dirty than the plan beyond expects.
     upper[column[column >= 0]] = dirty[column >= 0]
     lower[column[(column >= 0) & before]] = dirty[(column >= 0) & before]
     fixed = np.unique(built.block[k[pages[k] > 0]])
@@ -165,10 +167,12 @@ def _stack_up(
     k = np.flatnonzero(block >= 0)
     owner, step = block[k], c.cells.step[k]
     base = np.array([one.base for one in blocks], np.int64)
+    # Lowest base first; an empty block below one that has pages at the same base.
     order = np.lexsort((owner, pages[k] > 0, base[owner], step))
     k, owner, step = k[order], owner[order], step[order]
     last = np.append(step[1:] != step[:-1], True)[: step.size]
     size = c.size[k]
+    # A prefix rounded to pages never takes more than its padded bytes.
     padded = machine.pages(size) * page / size
     above = np.where(last, -1, bases[np.append(owner[1:], 0)[: owner.size]])
     free = (machine.spm_pages - machine.pages(c.line.scratch_bytes[step])) * page
@@ -191,7 +195,7 @@ _NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolera
 
 
 def in_pages(c: CellContext, resident: Floats) -> Ints:
-    """(k,) Resident bytes, rounded down to pages; all of a tensor stays all of it."""
+    """(k,) Resident bytes, rounded down to pages; all of a tensor remains all of it."""
     size, page = c.size, c.machine.page_bytes
     down = np.floor(resident / page + _NEARLY).astype(np.int64) * page
     whole = resident >= size - _NEARLY * page
@@ -225,11 +229,12 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
 
     A base is a sum of heights below it, or less than a real one was: rounded heights make it
     smaller, or larger by a few of the solver's tolerances, which are no page. Those ``fixed``
-    (s,) stay where they are; false if something is in their way.
+    (s,) remain where they are; false if something is in their way.
     """
     for owner in sorted(range(len(blocks)), key=lambda k: blocks[k].base):
         block = blocks[owner]
         below = memory.around(block.begin, block.end, owner)
+        # Scratch lies at the top: only blocks are below.
         base = int(below.high[below.owner >= 0].max(initial=0))
         if fixed[owner]:
             if base > round(block.base):

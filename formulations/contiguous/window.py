@@ -1,4 +1,4 @@
-"""Some steps to be decided anew while the others stay as they are."""
+"""Some steps to be decided anew while the others remain as they are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BY_ACCESS = ("tensor", "kind", "fetches", "required_resident", "live_after")
 class StepWindow:
     """Steps ``[begin, end)`` of ``steps``, and the ones before and after them, its *edges*.
 
-    Bytes resident at an edge stay so, at the same addresses, and no more of them are dirty after.
+    Bytes resident at an edge remain so, at the same addresses, and no more of them are dirty after.
     """
 
     begin: int

@@ -24,7 +24,7 @@ from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import VALUE_S, FusedGroupArcs
 from formulations.fusion.planes import Planes
 from formulations.fusion.rows import NamedRows
-from formulations.fusion.sparse import SparseArcs
+from formulations.fusion.shortest_paths import SparseArcs
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
@@ -107,6 +107,7 @@ class Agreement:
             expected, duals = self.planes.best(self.center, radius)
             self.arcs.work.seconds += self.planes.work_s
             gain, before = expected - self.best, self.best
+            # Planes promise no more here: widen the box, and stop at its greatest width.
             if gain < _CLOSE * abs(self.best):
                 if self.exact and radius >= _WIDE:
                     return
@@ -117,6 +118,7 @@ class Agreement:
                 if self.best > before:
                     radius = min(1.5 * radius, _WIDE)
                 else:
+                    # The planes were too optimistic this far out.
                     radius *= 0.7
                     self._look(self.center)
             yield self.best
@@ -148,15 +150,17 @@ class Agreement:
 
     def _open(self, fusion_plan: FusionPlan, duals: Floats) -> list[FusedGroup]:
         """Return the fused groups whose program is not solved at these dual values."""
-        return [each for each in fusion_plan if not self._known(each, duals)]
+        return [each for each in fusion_plan if not self._is_tight(each, duals)]
 
-    def _known(self, fused_group: FusedGroup, duals: Floats) -> bool:
+    def _is_tight(self, fused_group: FusedGroup, duals: Floats) -> bool:
         """Return whether the value of a fused group at dual values is tight enough."""
         last = self._last.get(fused_group)
         if last is None:
             return False
         if last is duals or np.array_equal(last, duals):
             return True
+        # The least of the known upper bounds on its cost at these duals (a plane for each
+        # solution).
         most = min(
             plain + float((change * duals[number]).sum())
             for plain, number, change in self._most[fused_group]
@@ -179,6 +183,7 @@ class Agreement:
         if not duals.size:
             return free.copy()
         alone, crossing = self._earn(duals)
+        # Both bound the group from below (README, prices at boundaries).
         value: Floats = np.maximum(free + alone, crossing)
         return value
 
@@ -208,6 +213,7 @@ class Agreement:
             self._kept -= known.size
         self._fused_groups[fused_group] = known
         self._kept += known.size
+        # The oldest goes first; it is built anew if it is met again.
         while self._kept > _SOLVERS:
             old = next(iter(self._fused_groups))
             self._kept -= self._fused_groups.pop(old).size
@@ -224,6 +230,7 @@ class Agreement:
             self._most.setdefault(fused_group, []).append((plain, known.number, change))
         else:
             self._most.setdefault(fused_group, []).append((np.inf, known.number, change))
+            # It fits at no dual values.
             self._free[self._at([fused_group])] = np.inf
 
     def certificate(self, least: float = np.inf) -> FusionCertificate:
@@ -288,6 +295,7 @@ class _Duals:
 
     def add(self, place: int, found: PricedFusedGroup, duals: Floats) -> None:
         """Add the duals that a program was solved with."""
+        # Reduced costs of the carried bytes: at other duals each is at the better end of its range.
         value = found.value - float((np.minimum(0.0, found.rest) * found.most).sum())
         rest = found.rest - found.sign * duals[found.number]
         self._new.append((place, value, found.number, found.sign, rest, found.most))

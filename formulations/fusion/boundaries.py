@@ -2,11 +2,11 @@
 
 Tensors are carried across boundaries in groups (:attr:`~.listed.Listed.groups`). Bytes that a
 fusion tile finds were loaded by an earlier one (*ahead*), or have been there since the fused group
-began (*here*); bytes that it leaves newer than DRAM are stored by a later one (*behind*), or stay
-until the fused group ends (*stays*). Unused bytes stay on chip *through* the fused group, or is
+began (*here*); bytes that it leaves newer than DRAM are stored by a later one (*behind*), or remain
+until the fused group ends (``stays``). Unused bytes are held *through* the fused group, or are
 loaded for *later*. All that takes room in other fusion tiles' steps than those of its own: a byte
-of fusion tile k that was here all k - 1 before it, one that stays all after it, one ahead from its
-load on, one behind until its store.
+of fusion tile k that was here all k - 1 before it, one that is left all after it, one ahead from
+its load on, one behind until its store.
 
 Stores of bytes that are counted as staying, or through, take no room of their own.
 """
@@ -36,6 +36,7 @@ class Boundaries:
         self.program = program
         listed, fused_group = program.listed, program.fused_group
         inside = (fused_group.begin > 0, fused_group.end < listed.count)
+        # Before the first operation and after the last the scratchpad is empty (h = 0).
         self.held = tuple(program.held if each else 0.0 for each in inside)
         self.crossing: tuple[dict[int, float], dict[int, float]] = ({}, {})
         if program.carried:
@@ -126,6 +127,8 @@ class Boundaries:
         """Count bytes never written that are carried on after a use, not only through."""
         reads = np.isin(of, [self.number.get(READ, -1)])
         size = uses.size[:, 0] + self._beside(uses)
+        # Bytes never written that are used here reach the end by their own columns, not as
+        # "through".
         self.last_read += float(size[reads & uses.ends].sum())
 
     def close(self) -> None:
@@ -133,16 +136,21 @@ class Boundaries:
         program, counts = self.program, self.program.counts
         micro_batches, count = program.micro_batches, len(self.groups)
         self.of_fusion_tile = np.repeat(np.arange(len(counts)), counts)
+        # Loads ahead need a tile before the one that finds them, late stores a tile after.
         self.early = np.array([number > 0 or n > 1 for number, n in enumerate(counts)], bool)
         self.late = self.early[::-1] if len(counts) > 1 else self.early
         enters, leaves = (
             np.array([group in each for group in self.groups], bool) for each in self.crossing
         )
+        # Dirty bytes that enter and are not used here stay dirty, or are stored (the rows of
+        # "old").
         lives = enters & ~self.touched | self.ending
         through = leaves & np.where(self.groups == np.array(READ), enters, enters & ~self.touched)
-        most = np.array([self.crossing[1].get(group, 0.0) for group in self.groups])
+        most = self._leaving()
         read = self.number.get(READ)
         if read is not None:
+            # Of the bytes never written that leave, those used here are counted where they are
+            # used.
             most[read] -= self.last_read
         self.through = self.program.columns(through & bool(min(self.held)), most)
         # Stripes are uneven: a fusion tile of one may be any share of its tensor, so that what
@@ -167,23 +175,27 @@ class Boundaries:
         some = np.zeros(shape, bool)
         some[found[0], found[1]] = True
         again = program.columns(some & self.early, np.inf)
-        rows = self._rows("found", some)
+        # (G8) A tile finds what an earlier one loaded, or what was there when the group began.
+        rows = self._rows("found in tiles", some)
         builder.add(rows[found[0], found[1]], found[2], 1.0)
         builder.add(rows[:, self.of_fusion_tile], self.here, -1.0)
         builder.add(rows, again, -1.0)
-        self.ahead = self._move("ahead", self.late, again, program.into)
+        self.ahead = self._move("loads ahead", self.late, again, program.into)
         there = enters | (self.here >= 0).any(axis=1)
         there[whole[0]] = True
         into = program.columns(there & bool(self.held[0]), self._most_carried(0))
-        rows = self._rows("in", there)
+        # (G8) All that was there at the begin was there at once: it counts against one capacity.
+        rows = self._rows("resident at begin", there)
         builder.add(rows[whole[0]], whole[2], 1.0)
         builder.add(rows[:, None], self.here, 1.0)
         builder.add(rows, self.through, 1.0)
         builder.add(rows, into, -1.0)
-        self._cap("held", into, self.held[0])
+        # R1 just before the first step.
+        self._cap("capacity at begin", into, self.held[0])
         some = enters & self._single & bool(self.held[0])
         self.owed = program.columns(some, self._most_carried(0))
-        rows = self._rows("dirty in", self.owed >= 0)
+        # Dirty bytes are among the resident ones.
+        rows = self._rows("dirty at begin", self.owed >= 0)
         builder.add(rows, self.owed, 1.0)
         builder.add(rows, into, -1.0)
         self._hand(0, into, self.owed)
@@ -199,32 +211,39 @@ class Boundaries:
         behind = program.columns(some & self.late, np.inf)
         kept = program.columns(some & self.late & ends, np.inf)
         dirty = program.columns(some & ends, np.inf)
-        rows = self._rows("newer", some)
+        # (G8) R7: what a tile leaves dirty is stored by a later one, or still there when the group
+        # ends.
+        rows = self._rows("dirty after tiles", some)
         builder.add(rows[newer[0], newer[1]], newer[2], 1.0)
         for column in (behind, kept, dirty):
             builder.add(rows, column, -1.0)
         staying: Bools = np.any(self.stays >= 0, axis=1)
-        rows = self._rows("stays", np.broadcast_to(staying[:, None], shape))
+        # (G8) What stays to the end was resident in the tile's last step.
+        rows = self._rows("resident after tiles", np.broadcast_to(staying[:, None], shape))
         builder.add(rows[:, self.of_fusion_tile], self.stays, 1.0)
         builder.add(rows[last[0], last[1]], last[2], -1.0)
-        rows = self._rows("kept", some & ends)
+        # Dirty bytes that stay are among the bytes that stay.
+        rows = self._rows("dirty to the end", some & ends)
         builder.add(rows, kept, 1.0)
         builder.add(rows, dirty, 1.0)
         builder.add(rows[:, self.of_fusion_tile], self.stays, -1.0)
-        self.behind = self._move("behind", self.early, behind, program.out)
+        self.behind = self._move("stores behind", self.early, behind, program.out)
         owes = owes & (self.owed >= 0)
         stored, old = program.columns(owes, np.inf), program.columns(owes & leaves & ends, np.inf)
-        rows = self._rows("owed", owes)
+        # R5, R7: dirty bytes that enter and are not written here are stored, or leave dirty.
+        rows = self._rows("write back of old", owes)
         builder.add(rows, self.owed, 1.0)
         builder.add(rows, stored, -1.0)
         builder.add(rows, old, -1.0)
-        rows, rest = self._rows("old", old >= 0), _join(self._whole_rest)
+        # They leave dirty only where they are resident at the end.
+        rows, rest = self._rows("old dirty resident", old >= 0), _join(self._whole_rest)
         builder.add(rows, old, 1.0)
         builder.add(rows[rest[0]], rest[2], -1.0)
         builder.add(rows[:, None], self.stays, -1.0)
         builder.add(rows, self.through, -1.0)
         both = np.concatenate((kept, stored[:, None]), axis=1)
-        self._move("stored", np.ones_like(self.early), both, program.out)
+        # No room is taken: these bytes are counted as staying until the end.
+        self._move("stores of the rest", np.ones_like(self.early), both, program.out)
         self._out(leaves, dirty, old)
 
     def _out(self, leaves: Bools, dirty: Ints, old: Ints) -> None:
@@ -236,24 +255,28 @@ class Boundaries:
         leaves = leaves & ends
         out = program.columns((leaves | some) & ends, self._most_carried(1))
         newer = program.columns(some & ends, self._most_carried(1))
-        later = program.columns(leaves, most_of(self, 1))
-        rows = self._rows("dirty out", some)
+        later = program.columns(leaves, self._leaving())
+        # The neighbor after it reads the same number, so that payments at a boundary cancel.
+        rows = self._rows("dirty at end", some)
         builder.add(rows[:, None], dirty, 1.0)
         builder.add(rows, old, 1.0)
         builder.add(rows[left[0]], left[2], 1.0)
         builder.add(rows, newer, -1.0)
-        rows = self._rows("newer out", newer >= 0)
+        # Dirty bytes are among the resident ones.
+        rows = self._rows("dirty within resident", newer >= 0)
         builder.add(rows, newer, 1.0)
         builder.add(rows, out, -1.0)
-        rows = self._rows("out", leaves)
+        # R2: what leaves stayed from a tile, passed through, or was loaded for later.
+        rows = self._rows("resident at end", leaves)
         builder.add(rows, out, 1.0)
         builder.add(rows[:, None], self.stays, -1.0)
         builder.add(rows[rest[0]], rest[2], -1.0)
         builder.add(rows, self.through, -1.0)
         builder.add(rows, later, -1.0)
-        self._cap("left", out, self.held[1])
+        # R1 just after the last step.
+        self._cap("capacity at end", out, self.held[1])
         every = np.ones_like(self.early)
-        self.later = self._move("later", every, later[:, None], program.into)
+        self.later = self._move("loads for later", every, later[:, None], program.into)
         self._hand(1, np.where(leaves, out, -1), np.where(leaves & self._single, newer, -1))
 
     @property
@@ -264,6 +287,10 @@ class Boundaries:
         """Return (g,) bytes of each group that can be carried across an end."""
         held = self.held[end]
         return np.array([min(self.crossing[end].get(group, held), held) for group in self.groups])
+
+    def _leaving(self) -> Floats:
+        """Return (g,) bytes of each group that are needed after the fused group."""
+        return np.array([self.crossing[1].get(group, 0.0) for group in self.groups])
 
     def _rows(self, kind: str, where: Bools) -> Ints:
         return self.program.rows(kind, where, UPPER, [[group] for group in self.groups])
@@ -296,7 +323,10 @@ class Boundaries:
         fusion_tile = np.arange(program.micro_batches)
         around = np.zeros((len(counts), 2, program.micro_batches))
         for number, count in enumerate(counts):
+            # (G9) A byte of tile k that was there at the begin takes room in all k - 1 tiles before
+            # it.
             around[number, 0] = np.clip(fusion_tile - before[number], 0, count)
+            # (G9) One that stays takes room in all tiles after its own.
             around[number, 1] = np.clip(before[number + 1] - 1 - fusion_tile, 0, count)
         parts = [
             (np.broadcast_to(columns, (len(counts), *columns.shape)), times)
@@ -313,9 +343,11 @@ class Boundaries:
             for columns, times in parts:
                 builder.add(rows.reshape(-1, *[1] * (columns.ndim - 1)), columns, times)
             for number in range(1, len(counts)):
+                # Bytes loaded for later in an earlier class are there in all tiles of this one.
                 builder.add(rows[number], self.later[:number].ravel(), float(counts[number]))
             for number in range(len(counts)):
                 program.room.add(program.at(number), np.full(program.steps, total[number]), 1.0)
+        # (G9) Within a class: from its load on, or until its store.
         self._since([self.ahead, self.later], shape)
         self._since([self.behind[:, ::-1]], shape, back=True)
 
@@ -373,20 +405,18 @@ class Inner(Boundaries):
     def close(self) -> None:
         """Add the rows."""
         program = self.program
-        for kind, several in zip(("finds", "leaves"), self._columns, strict=True):
+        for kind, several in zip(
+            ("capacity before tiles", "capacity after tiles"), self._columns, strict=True
+        ):
             columns = np.concatenate([np.empty(0, np.int64), *several])
             if (columns >= 0).any():
+                # (G8') R1 before, and after, each of the tiles, summed over them.
                 row = program.rows(kind, 1, (-np.inf, program.micro_batches * program.held))
                 program.builder.add(row, columns, 1.0)
 
     @cached_property
     def _columns(self) -> tuple[list[Ints], list[Ints]]:
         return [], []
-
-
-def most_of(boundaries: Boundaries, end: int) -> Floats:
-    """Return (g,) bytes of each group that cross an end."""
-    return np.array([boundaries.crossing[end].get(group, 0.0) for group in boundaries.groups])
 
 
 def _nothing() -> Columns:

@@ -91,6 +91,8 @@ class _Duals:
 
     def _dual(self, fused_group: FusedGroup) -> float:
         if fused_group not in self._known:
+            # The truth lies between an empty and a full scratchpad at both ends; the mean ranks
+            # plans well.
             ends = (0.0, self._listed.capacity)
             values = [
                 FusedGroupProgram(self._listed, fused_group, held).solve().value for held in ends

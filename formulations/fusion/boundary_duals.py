@@ -127,9 +127,11 @@ class BoundaryDuals:
         Other costs are those of each byte that is needed from before, and of each that is written
         and needed later; ``spmopt.verifier.boundary_credit`` says why.
         """
+        # The last entry stands for places that have no dual value.
         all_duals = np.append(duals, 0.0)
         held, newer = all_duals[self._held], all_duals[self._newer]
         found, left = self._full(held, newer, costs)
+        # Both are lower bounds on the same payment: the greater holds.
         full: Floats = -found[:, None] - left[None, :]
         full = np.maximum(full, self._by_bytes(held, newer, costs))
         return full
@@ -142,6 +144,7 @@ class BoundaryDuals:
         When found and when left.
         """
         into, out = costs
+        # A byte left dirty saves its store here and owes its dual value.
         stored = np.maximum(out - newer, 0.0)
         if READ in self._place:
             stored[self._place[READ]] = 0.0
@@ -149,10 +152,12 @@ class BoundaryDuals:
         return self._worth(worth[0]), self._worth(worth[1])
 
     def _worth(self, worth: Floats) -> Floats:
+        # A fractional knapsack: the capacity goes to the groups worth most a byte.
         order = np.argsort(-worth, axis=0)
         worth = np.take_along_axis(np.maximum(worth, 0.0), order, axis=0)
         upto = np.minimum(np.take_along_axis(self._sizes, order, axis=0).cumsum(0), self.capacity)
         total: Floats = (worth * np.diff(upto, axis=0, prepend=0.0)).sum(axis=0)
+        # At both ends of the list the scratchpad is empty.
         total[[0, -1]] = 0.0
         return total
 
@@ -161,24 +166,29 @@ class BoundaryDuals:
         into, out = costs
         count = self.listed.count
         clean, earned, owed = held.copy(), -held, newer - held
+        # Nothing is on chip before the first operation: finding a byte there is forbidden by its
+        # cost.
         clean[:, 0] = _FAR * (into + out + held.max(initial=0.0) + newer.max(initial=0.0))
+        # Nor is anything earned at the ends of the list.
         earned[:, [0, -1]] = 0.0
         owed[:, -1] = out
+        # A byte found dirty costs less by the dual value that its writer owes.
         dirty, left = clean - newer, np.minimum(0.0, earned)
         loaded, owes = np.minimum(0.0, into + earned), np.minimum(out + left, owed)
         written = np.minimum(left, owed - out)
+        # A byte that is used and found saves its load.
         used = np.minimum(np.minimum(clean, dirty) - into, 0.0)
 
-        def found(at: _Ways) -> Floats:
+        def costs_at(at: _Ways) -> Floats:
             group, begin, end = at.group, at.begin, at.end
             clear = clean[group, begin] + left[group, end]
             least: Floats = np.minimum(clear, dirty[group, begin] + owes[group, end])
             return least
 
         at = self._before
-        total = at.sum_up(np.minimum(found(at), loaded[at.group, at.end]), count)
+        total = at.sum_up(np.minimum(costs_at(at), loaded[at.group, at.end]), count)
         at = self._within
-        total += at.sum_up(np.minimum(found(at) - into, left[at.group, at.end]), count)
+        total += at.sum_up(np.minimum(costs_at(at) - into, left[at.group, at.end]), count)
         at = self._beyond
         total += at.sum_up(used[at.group, at.begin], count).cumsum(axis=1)
         at = self._writes
@@ -260,6 +270,7 @@ class PricedFusedGroup:
         self, listed: Listed, fused_group: FusedGroup, duals: BoundaryDuals, *, fine: bool
     ) -> None:
         own = fused_group
+        # Stripes are uneven, so that their first and last tile are not told apart.
         if fused_group.stripes > 1:
             (listed, own), fine = listed.of_stripes(fused_group), False
         self.program = FusedGroupProgram(listed, own, listed.capacity, carried=True, fine=fine)
@@ -288,6 +299,7 @@ class PricedFusedGroup:
         """
         program, solver = self.program, self._solver
         if self._answer is not None:
+            # Only costs change: the last basis stays primal feasible.
             solver.option("simplex_strategy", _PRIMAL)
         if self._columns.size:
             solver.costs(self._columns, self.sign * duals[self.number] / program.dual)

@@ -86,8 +86,8 @@ class BoundSearch:
     """The bound over the fusion space, as far as its search is at a point of counted time.
 
     It runs ahead, in a process of its own, or is taken a step further whenever its news is due. In
-    both ways a search of covers that asks at the same points of its own counted time hears the
-    same, whatever the load: it waits for a process that is behind.
+    both ways a search of fusion plans that asks at the same points of its own counted time hears
+    the same, whatever the load: it waits for a process that is behind.
 
     Parameters
     ----------
@@ -230,6 +230,7 @@ def improve(
 def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> Iterator[News]:
     """Yield proofs of bounds at dual values at boundaries, each worth its time."""
     steps = sum(each.end - each.begin for each in arcs.solved)
+    # Classes triple the programs; long groups gain little by them.
     fine = steps <= _SHORT_STEPS * len(arcs.solved)
     search, told, work = Agreement(arcs, fine=fine), plain, arcs.work
     due = work.seconds
@@ -237,6 +238,7 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
         proof, proved = None, told.value
         if best >= proved + _WORTH * abs(proved) and work.seconds >= due:
             begun = work.seconds
+            # A slightly weaker proof may need far fewer groups, and less time to check.
             for lost in _SHORT:
                 least = best - lost * (best - plain.value)
                 found = search.certificate(least)

@@ -1,7 +1,7 @@
 """Estimated costs of fused groups, for good fusion plans within a second: no program is solved.
 
 A fused group is taken to move bytes across its ends, bytes that its fusion tiles cannot keep
-between two uses, and shared bytes as often as they do not stay; some bytes across an end are on
+between two uses, and shared bytes as often as they do not remain; some bytes across an end are on
 chip. That is neither a bound nor a schedule. In training with 24 MB, fusion plans of GoogLeNet and
 MobileNetV2 were scheduled to within 3 % of their estimates at ends of fine fusion tiles, of
 ResNet-50 and ShuffleNet with enough steps; all fused groups of ResNet-50 take 0.5 s, of which each
@@ -14,22 +14,23 @@ from itertools import pairwise
 
 import numpy as np
 
+from formulations.fusion.shortest_paths import trace
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.table import Ints
 
 _LONGEST = 96
 """Operations of a fused group at most: sums of a training step part most lists more often."""
 _KEPT = 0.9
-"""Of bytes that cross an end and are soon dead, the share that stays on chip if it fits."""
+"""Of bytes that cross an end and are soon dead, the share that remains on chip if it fits."""
 _HALF_KEPT = 0.75
 """Of all bytes that cross an end, up to the scratchpad's size.
 
-The share that stays where tiles are not the finest: half of the steps, within 1 to 3 % of fine
+The share that remains where tiles are not the finest: half of the steps, within 1 to 3 % of fine
 tiles."""
 _SOON = 24
-"""Operations within which it is; fewer, or less that stays, led to worse fusion plans."""
+"""Operations within which it is; fewer, or less that remains, led to worse fusion plans."""
 _NOT_HIDDEN = 0.03
 """Of the shorter of computing and moving, the share that the longer does not hide."""
 _DEARER, _TRIES = 1e-7, 24
@@ -103,12 +104,8 @@ class Estimates:
             total = costs[int(fine)] + step * steps + reached[low:end]
             way, begin = divmod(int(total.argmin()), end - low)
             reached[end], came[end] = total[way, begin], (begin + low, way)
-        fusion_plan, end = list[FusedGroup](), len(places) - 1
-        while end and np.isfinite(reached[-1]):
-            begin, way = came[end].tolist()
-            fusion_plan.append(self.listed.fused_group(int(places[begin]), int(places[end]), way))
-            end = begin
-        return float(reached[-1]), tuple(reversed(fusion_plan))
+        make = self.listed.fused_group
+        return float(reached[-1]), trace(reached, came, places.tolist(), make)
 
     def _ending(self, uses: Uses, first: int, end: int) -> tuple[int, Floats]:
         """Return the first place from which a group ends here, and costs (2, p, w) from it on."""
@@ -122,11 +119,9 @@ class Estimates:
 
     def _cost(self, way: int, begins: Ints, end: int, held: Floats, moved: Floats) -> Floats:
         """Return costs (2, w) of fused groups from some positions to one, coarse and fine."""
-        listed, objective, micro_batches = (
-            self.listed,
-            self.listed.objective,
-            self.micro_batches[way],
-        )
+        listed = self.listed
+        objective = self.listed.objective
+        micro_batches = self.micro_batches[way]
         here = slice(end - held.shape[2], end)
         inner = np.arange(here.start, end) >= begins[:, None]
         if micro_batches == 1:

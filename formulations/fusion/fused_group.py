@@ -30,7 +30,16 @@ from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Bools, Ints
 
-_OF_TENSORS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "partial_sums")
+_OF_TENSORS = (
+    "growth",
+    "no loss",
+    "write back",
+    "arrival",
+    "last tile",
+    "first read",
+    "last store",
+    "partial sums",
+)
 """Rows that are of a tensor."""
 _PROGRAM_S, _ENTRY_S, _SOLVE_S, _LIKE_S = 3e-3, 1.5e-6, 6e-4, 7e-4
 """Seconds that it takes to build a program, and those for each entry; to solve one, and iterations
@@ -64,14 +73,14 @@ class FusedGroupValue:
 def rename(found: FusedGroupValue, names: Mapping[int, int]) -> FusedGroupValue:
     """Return the values of a fused group for one that has other tensors in the same places."""
 
-    def named(row: Row) -> Row:
+    def with_scale(row: Row) -> Row:
         if row[0] not in _OF_TENSORS:
             return row
         kind, tensor, *rest = row
         assert isinstance(tensor, int)
         return kind, names[tensor], *rest
 
-    duals = {named(row): dual for row, dual in found.duals.items()}
+    duals = {with_scale(row): dual for row, dual in found.duals.items()}
     return replace(found, duals=duals, work_s=_LIKE_S)
 
 
@@ -85,6 +94,7 @@ def classes(micro_batches: int, *, fine: bool) -> list[int]:
     """Return how many tiles each class has, in order: all, or the first, others and the last."""
     if not fine or micro_batches == 1:
         return [micro_batches]
+    # A single tile would be first and last; of two, none is between.
     return [1, 1] if micro_batches == 2 else [1, micro_batches - 2, 1]
 
 
@@ -94,8 +104,8 @@ class FusedGroupProgram(FusedGroupRows):
     Parameters
     ----------
     held
-        Bytes that may be on chip before and after it: the scratchpad's for a bound; with 0 it
-        dual values the fused group as one that begins and ends with nothing on chip.
+        Bytes that may be on chip before and after it: the scratchpad's for a bound; 0 gives
+        the value of a group that begins and ends with nothing on chip.
     carried
         Name the bytes carried across both ends, tensor by tensor, so that they can be priced.
     fine
@@ -127,6 +137,7 @@ class FusedGroupProgram(FusedGroupRows):
         duals = (float(objective.cycle) / listed.bytes_per_cycle, float(objective.dram_in_byte))
         # In joules a byte's dual value is below the solver's tolerance.
         self.dual = max(*duals, float(objective.dram_out_byte)) or 1.0
+        # Tensors that are used alike share columns: by the first, all that it stands for.
         self._alike: dict[int, list[int]] = {}
         self.ends = Inner(self) if inner else Boundaries(self)
         uses = self._uses()
@@ -207,6 +218,7 @@ class FusedGroupProgram(FusedGroupRows):
         held = replace(self._evaluate(first, priced=True), work_s=work_s(program, first))
         if not rows.size:
             return held, held
+        # Only the capacities at both ends change, so the last basis stays dual feasible.
         for row in rows.tolist():
             solver.sides(row, -np.inf, 0.0)
         answer = solver.solve()
@@ -216,6 +228,7 @@ class FusedGroupProgram(FusedGroupRows):
     def _evaluate(self, answer: SolverResult, *, priced: bool) -> FusedGroupValue:
         value = self.value(answer)
         if not np.isfinite(value):
+            # No tile fits: the value is infinite, and needs no certificate.
             return FusedGroupValue(value=value, moved_bytes=0.0)
         return FusedGroupValue(
             value=value,
@@ -231,6 +244,7 @@ class FusedGroupProgram(FusedGroupRows):
         ArithmeticError
             It found no optimum.
         """
+        # Required-resident operands exceed the capacity rows: the group is in no legal schedule.
         if answer.status is SolverStatus.INFEASIBLE:
             return np.inf
         if answer.status is not SolverStatus.OPTIMAL or answer.objective is None:
@@ -282,11 +296,9 @@ class FusedGroupProgram(FusedGroupRows):
 
     def _cut(self, uses: UseTable, number: int) -> None:
         """Track tensors that are cut along one tile; bytes are those of all tiles of a class."""
-        builder, steps, share = (
-            self.builder,
-            self.at(number),
-            self.counts[number] / self.micro_batches,
-        )
+        builder = self.builder
+        steps = self.at(number)
+        share = self.counts[number] / self.micro_batches
         size, owners = uses.size * share, uses.owners
         followed = np.array([self.group(t) != REST for t in uses.tensors], bool)
         spans = Spans(uses, followed)
@@ -296,23 +308,31 @@ class FusedGroupProgram(FusedGroupRows):
         before = np.concatenate((begins[:, None], now[:, :-1]), axis=1)
         load = self.columns(spans.loaded, size)
         self.load(number, load, uses.fixed)
-        grows = self.rows("grows", spans.grown, (-np.inf, 0.0), owners, number)
+        # (G3) R2: within a tile, bytes on chip grow by loads alone; a blind write, which replaces
+        # the contents, has no such row.
+        grows = self.rows("growth", spans.grown, (-np.inf, 0.0), owners, number)
         builder.add(grows, now, 1.0)
         builder.add(np.where(spans.grown, grows, -1), before, -1.0)
         builder.add(grows, load, -1.0)
         newer, store = self.columns(spans.stored, size), self.columns(spans.stored, size)
         self.store(number, store, uses.fixed & uses.writes)
         newer_before = np.concatenate((np.full_like(now[:, :1], -1), newer[:, :-1]), axis=1)
-        holds = self.rows("holds", spans.held, (0.0, np.inf), owners, number)
+        # (G4) R7: bytes newer than DRAM stay resident until they are stored; none is lost.
+        holds = self.rows("no loss", spans.held, (0.0, np.inf), owners, number)
         builder.add(holds, now, 1.0)
         builder.add(holds, newer_before, -1.0)
-        stores = self.rows("stores", spans.stored, (0.0, 0.0), owners, number)
+        # (G4) R5: a store is all that makes dirty bytes clean; a write makes all resident bytes
+        # dirty.
+        stores = self.rows("write back", spans.stored, (0.0, 0.0), owners, number)
         builder.add(stores, newer, 1.0)
         builder.add(stores, store, 1.0)
         builder.add(stores, np.where(uses.writes, now, newer_before), -1.0)
+        # R3, R4: a result is written as often as it is fetched, and read back once less; dead ones
+        # are neither.
         into = np.where(uses.reads, uses.fetches, (uses.fetches - 1) * uses.live)
         out = uses.fetches * (uses.writes & uses.live)
         self.stream(uses, number, now, (into, out), share)
+        # Contents that are dead at the end of the group need no room there.
         ends = np.where(uses.ends, now[:, -1], -1)
         self.ends.cut(uses, number, begins, ends, newer[:, -1])
 
@@ -322,21 +342,24 @@ class FusedGroupProgram(FusedGroupRows):
         self.named.times |= dict.fromkeys(OF_TIME, float(machine.clock_hz))
         free = listed.capacity * np.repeat(self.counts, self.steps)
         free = free - self._of_fusion(listed.scratch_of(self.micro_batches))
-        self._add(self._by_step("room", (-np.inf, free)), 1.0, self.room)
+        self._add(self._by_step("capacity", (-np.inf, free)), 1.0, self.room)
         if not listed.objective.cycle:
             return np.empty(0, np.int64)
         computing = listed.bytes_per_cycle * self._of_fusion(listed.cycles_of(self.micro_batches))
         time, serial = self.columns(self.width, np.inf, computing), np.zeros(self.width, bool)
+        # (G1) R6: elsewhere the lower bound of the time column states the same, without a row.
         serial[Amounts.all(self.serial_in, self.serial_out)[0]] = True
-        rows = self._by_step("waits", (computing, np.inf), serial)
+        rows = self._by_step("serial time", (computing, np.inf), serial)
         builder.add(rows, time, 1.0)
         self._add(rows, -1.0, self.serial_in, self.serial_out)
         moved = self.constant_in, self.constant_out
-        parts = [("moves", moved[0] + moved[1], (self.into, self.out))]
+        # (G1) One channel carries both directions; on two, each also waits for the serial transfers
+        # of the other.
+        parts = [("channel time", moved[0] + moved[1], (self.into, self.out))]
         if machine.duplex:
             parts = [
-                ("reads", moved[0], (self.into, self.serial_out)),
-                ("writes", moved[1], (self.out, self.serial_in)),
+                ("inward time", moved[0], (self.into, self.serial_out)),
+                ("outward time", moved[1], (self.out, self.serial_in)),
             ]
         for kind, constant, both in parts:
             rows = self._by_step(kind, (constant, np.inf))

@@ -9,15 +9,14 @@ one of its begin, so that the best begin is the least in a window that slides al
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import longest_valued
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Bools, Ints
 
 
@@ -106,81 +105,11 @@ def blocks(alone: Floats, proved: dict[int, float], length: int) -> tuple[Floats
     upto, place = np.concatenate(([0.0], np.cumsum(alone))), np.arange(alone.size + 1)
     block = np.diff(upto[::length])
     for number, value in proved.items():
+        # A block costs at least its program, and at least its operations one by one.
         block[number] = max(block[number], value)
     whole = np.concatenate(([0.0], np.cumsum(block)))
+    # Only whole blocks inside of the group count; the operations beside them count alone.
     last, following = place // length, np.minimum(-(-place // length), block.size)
     ends = whole[last] + upto - upto[last * length]
     begins = whole[following] - (upto[following * length] - upto)
     return ends, begins
-
-
-def shortest_path(
-    table: Floats,
-    at: Sequence[int],
-    make: Callable[[int, int, int], FusedGroup],
-    beyond: Beyond | None = None,
-) -> tuple[float, FusionPlan]:
-    """Return the shortest path from the first to the last of some positions, by these.
-
-    It is infinite, and empty, if there is none.
-
-    Parameters
-    ----------
-    table : (len(at), p, width)
-        Costs of fused groups, by end, number of fusion tiles, and begin: the last column is that
-        before the end, or the first column the first position.
-    make
-        Of begin, end and number of fusion tiles, its place in the table.
-    beyond
-        Costs of longer fused groups; without it there are none.
-    """
-    width = table.shape[2]
-    reached = np.full(len(at), np.inf)
-    reached[0] = 0.0
-    came = np.zeros((len(at), 2), np.int64)
-    longer = None if beyond is None else _Windows(beyond, reached)
-    for end in range(1, len(at)):
-        first = max(end - width, 0)
-        arcs = table[end, :, : end - first] + reached[first:end]
-        way, begin = divmod(int(arcs.argmin()), end - first)
-        reached[end], came[end] = arcs[way, begin], (first + begin, way)
-        if longer is not None:
-            value, begin, way = longer.best(end)
-            if value < reached[end]:
-                reached[end], came[end] = value, (begin, way)
-    fusion_plan, end = list[FusedGroup](), len(at) - 1
-    while end and np.isfinite(reached[-1]):
-        begin, way = came[end].tolist()
-        fusion_plan.append(make(at[begin], at[end], way))
-        end = begin
-    return float(reached[-1]), tuple(reversed(fusion_plan))
-
-
-class _Windows:
-    """Best begins of long fused groups to ends that ascend one by one."""
-
-    def __init__(self, beyond: Beyond, reached: Floats) -> None:
-        self.beyond, self.reached = beyond, reached
-        self.waiting: list[deque[tuple[float, int]]] = [deque() for _ in beyond.upto]
-        self.upto, self.before, self.first = (
-            each.tolist() for each in (beyond.upto, beyond.before, beyond.first)
-        )
-
-    def best(self, end: int) -> tuple[float, int, int]:
-        """Return the least way to an end, the begin of its last group, and number of tiles."""
-        found = np.inf, 0, 0
-        begin = end - self.beyond.longest - 1
-        if begin < 0:
-            return found
-        before = float(self.reached[begin])
-        for way, waiting in enumerate(self.waiting):
-            value, first = before - self.before[way][begin], self.first[way][end]
-            # One that was worse before is never the best again.
-            while waiting and waiting[-1][0] >= value:
-                waiting.pop()
-            waiting.append((value, begin))
-            while waiting and waiting[0][1] < first:
-                waiting.popleft()
-            if waiting and waiting[0][0] + self.upto[way][end] < found[0]:
-                found = waiting[0][0] + self.upto[way][end], waiting[0][1], way
-        return found

@@ -57,6 +57,7 @@ def _moves(
             if legal(merged):
                 yield (merged,), (one, two)
         place = bisect_left(boundaries, one.end)
+        # Two positions either way: a boundary moves little once a plan is good.
         for boundary in boundaries[max(place - 2, 0) : place + 3]:
             if one.begin < boundary < two.end and boundary != one.end:
                 parts = replace(one, end=boundary), replace(two, begin=boundary)

@@ -15,9 +15,10 @@ from math import frexp
 import numpy as np
 
 from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, rename
-from formulations.fusion.lengths import Beyond, blocks, shortest_path
+from formulations.fusion.lengths import Beyond, blocks
 from formulations.fusion.rows import in_integers
 from formulations.fusion.runs import Runs
+from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
@@ -121,10 +122,12 @@ class FusedGroupArcs:
             )
             if value == np.inf:
                 raise InfeasibleError(
-                    "the required-resident operands does not fit, over the fusion space"
+                    "infeasible: required-resident operands and scratch exceed the scratchpad in "
+                    "every fusion plan"
                 )
             placed = [each for each in fusion_plan if self.lengths.has(each)]
             open_arcs = [each for each in placed if each not in self.solved]
+            # Groups do not know of compulsory bytes: each may find its inputs on chip.
             least = max(value, self.listed.compulsory)
             all_solved = len(placed) == len(fusion_plan) and not open_arcs
             self.work.seconds += ARC_S * self.value.size
@@ -133,6 +136,7 @@ class FusedGroupArcs:
             long = [each for each in fusion_plan if not self.lengths.has(each)]
             inside = self.runs.inside([*open_arcs, *long])
             runs = [each for each in inside if each not in self.runs.solved]
+            # All programs of the cheapest plan are solved: no plan costs less.
             if not (runs or open_arcs):
                 return
             for run in runs:
@@ -195,11 +199,10 @@ class FusedGroupArcs:
             for each in dict.fromkeys(fused_groups)
             if each not in self.solved or (empty is not None and each not in empty.solved)
         ]
-        ahead, twice = (
-            dict[FusedGroup, tuple[FusedGroupValue, FusedGroupValue | None]](),
-            empty is not None,
-        )
+        ahead = dict[FusedGroup, tuple[FusedGroupValue, FusedGroupValue | None]]()
+        twice = empty is not None
         if threads > 1 and len(new) > 1:
+            # One of each program; the reverse keeps the first of those alike.
             first = list({self._like(each): each for each in reversed(new)}.values())
             with ThreadPoolExecutor(threads, thread_name_prefix="fused_groups") as pool:
                 solved = pool.map(lambda each: self._solve(each, twice=twice), first)
@@ -247,6 +250,7 @@ class FusedGroupArcs:
         self.solved[fused_group] = found
         if self.lengths.has(fused_group):
             at = self.place(fused_group)
+            # Runs may prove more of a group than its own program does.
             self.value[at] = max(float(self.value[at]), found.value)
             self.known[at], self.moved[at] = True, found.moved_bytes
 
@@ -291,6 +295,7 @@ class FusedGroupArcs:
 
         ``fine``: as in :class:`~.fused_group.FusedGroupProgram`, of those ``agreed`` on.
         """
+        # The verifier computes in Python integers: digits cost time, not overflow.
         bits = max(0, DIGITS - frexp(self.listed.dearest_row)[1])
 
         def whole(found: Mapping[FusedGroup, FusedGroupValue]) -> dict[FusedGroup, dict[Row, int]]:
@@ -336,17 +341,17 @@ class FusedGroupArcs:
             return none, none
         if fused_group.stripes > 1:
             # Its stripes depend on where it begins, so that it is seldom like another.
-            return self._solved(*self.listed.of_stripes(fused_group), twice=twice)
+            return self._solve_value(*self.listed.of_stripes(fused_group), twice=twice)
         alike, tensors = self.listed.alike(fused_group)
         known = self._known.get(alike)
         if known is None or (twice and known[1] is None):
-            found, empty = self._solved(self.listed, fused_group, twice=twice)
+            found, empty = self._solve_value(self.listed, fused_group, twice=twice)
             self._known[alike] = found, empty, tensors
             return found, empty
         found, empty, others = known
         return rename(found, dict(zip(others, tensors, strict=True))), empty
 
-    def _solved(
+    def _solve_value(
         self, listed: Listed, fused_group: FusedGroup, *, twice: bool
     ) -> tuple[FusedGroupValue, FusedGroupValue | None]:
         program = FusedGroupProgram(listed, fused_group, self.held)

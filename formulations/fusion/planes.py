@@ -37,6 +37,7 @@ class Planes:
         self._byte = max(listed.capacity / 64, 1.0)
         self.unit = unit
         builder, distance = ProgramBuilder(), np.arange(self.boundaries)
+        # Distances are bounded, as the program is unbounded before its first plane.
         cost, far = np.zeros(self.boundaries), np.where(distance > 0, _FAR, 0.0)
         cost[-1] = -1.0
         builder.columns(self.boundaries, cost=cost, lower=-far, upper=far)
@@ -47,6 +48,7 @@ class Planes:
 
     def add(self, fused_group: FusedGroup, plain: float, number: Ints, change: Floats) -> None:
         """Add an upper bound on a fused group."""
+        # Entries below the solver's tolerance would only make the matrix larger.
         some = np.abs(change) > 1e-9 * self._byte
         index = np.concatenate(
             ([fused_group.end, fused_group.begin], number[some] + self.boundaries)
@@ -74,6 +76,7 @@ class Planes:
             self._entries += matrix.index.size
             self._program.add_rows(matrix, np.full(len(most), -np.inf), np.array(most))
             self._new.clear()
+        # A trust region: far from the best known duals the planes know little.
         lower = np.maximum(center / self.unit - radius, 0.0)
         upper = np.minimum(center / self.unit + radius, _DEAREST)
         columns = self.boundaries + np.arange(self.count)
@@ -83,6 +86,7 @@ class Planes:
         self.work_s = _SEARCH_S + answer.work_s * self._entries
         if answer.status is not SolverStatus.OPTIMAL or answer.primal is None:
             raise ArithmeticError(f"dual values at boundaries: {answer.status}")
+        # The solver may leave a bound by its tolerance.
         duals = np.clip(answer.primal[columns], lower, upper) * self.unit
         assert answer.objective is not None
         return -answer.objective * self._byte * self.unit, duals

@@ -16,11 +16,11 @@ from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Bools, Ints
 
-OF_TIME = ("waits", "reads", "writes", "moves")
+OF_TIME = ("serial time", "inward time", "outward time", "channel time")
 """Rows that say how long a step takes."""
 
-_OF_SPANS = ("grows", "holds", "stores")
-"""Rows whose duals stay the same over many steps: 1.5 million of the traffic of MobileNetV2 are
+_OF_SPANS = ("growth", "no loss", "write back")
+"""Rows whose duals remain the same over many steps: 1.5 million of the traffic of MobileNetV2 are
 50,000 of such spans."""
 
 
@@ -45,6 +45,7 @@ def in_integers(duals: Mapping[Row, float], bits: int, listed: Listed) -> dict[R
     Rounded to the nearest they may exceed it by a unit, which the verifier refuses. Where a byte
     weighs far more than a cycle, a unit is more than any relative margin.
     """
+    # Any integers prove a bound; the nearest lose least.
     found = {row: round(dual * 2.0**bits) for row, dual in duals.items()}
     rate = listed.tileable.machine.dram_bytes_per_s
     most = floor(listed.objective.cycle * Fraction(2) ** bits) // rate
@@ -54,6 +55,8 @@ def in_integers(duals: Mapping[Row, float], bits: int, listed: Listed) -> dict[R
             timed.setdefault(row[1:], []).append(row)
     for rows in timed.values():
         total = sum(found[row] for row in rows)
+        # The verifier subtracts these from the weight of the step's time, and needs the rest to be
+        # >= 0. Rounding down keeps it so.
         if total > most:
             found |= {row: found[row] * most // total for row in rows}
     return found
@@ -127,11 +130,10 @@ class FusedGroupRows:
         carried: bool,
     ) -> None:
         self.listed, self.fused_group, self.held, self.carried = listed, fused_group, held, carried
-        self.micro_batches, self.steps = (
-            fused_group.micro_batches,
-            fused_group.end - fused_group.begin,
-        )
+        self.micro_batches = fused_group.micro_batches
+        self.steps = fused_group.end - fused_group.begin
         self.counts = counts
+        # Columns near 1 suit the solver: its tolerances are absolute.
         self.unit = max(listed.capacity / 64, 1.0)
         self.builder, self.width = ProgramBuilder(), self.steps * len(self.counts)
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
@@ -170,8 +172,12 @@ class FusedGroupRows:
         """
         lower, upper = sides
         rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
+        # Rows without a kind only define sums of columns; the verifier, which has no columns,
+        # leaves them out.
         if kind:
             self.named.add(rows, kind, owners or [], number)
+        # The sides tell the legal sign of a dual value, whatever the solver's tolerance makes of
+        # it.
         some = rows[rows >= 0]
         self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows
@@ -195,6 +201,7 @@ class FusedGroupRows:
         share: float,
     ) -> None:
         """Move non-resident bytes, in and out so often, of so many times the size."""
+        # R3: bytes not resident are streamed, so each resident byte saves its stream.
         used, steps = np.where(uses.used, resident, -1), self.at(number)
         into, out = (np.where(uses.used, each, 0.0) for each in moved)
         self.into.add(steps, used, -into)

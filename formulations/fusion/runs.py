@@ -56,6 +56,8 @@ class Runs:
         """
         found = dict[FusedGroup, None]()
         for each in fused_groups:
+            # Long groups take the same blocks whatever their ends: their values are differences of
+            # two sums.
             if self.lengths.has(each):
                 found.update(dict.fromkeys(_inside(each, whole=whole)))
             else:
@@ -107,6 +109,7 @@ class Runs:
             for begin, value in ending.get(end, ()):
                 before = best[begin, start - first[begin] : begin - first[begin]]
                 some = here[: begin - start]
+                # Steps belong to one run each, so that values of disjoint runs add up.
                 np.maximum(some, before + value, out=some)
                 here[begin - start] = max(here[begin - start], value)
         return best

@@ -3,7 +3,7 @@
 Fusion plans are searched at the values of their fused groups (:mod:`formulations.fusion.search`),
 and each is scheduled as the problem that it makes (:mod:`formulations.residency.page`), the
 layer-by-layer plan the first. Meanwhile the bound over the fusion space rises
-(:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small listing
+(:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small graph
 all fusion plans are tried that may be better than the best.
 """
 
@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 
 from formulations.fusion.bounding import BoundingTask, BoundSearch, Values
-from formulations.fusion.enumeration import by_value
 from formulations.fusion.estimates import Estimates
 from formulations.fusion.neighbors import neighbors
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
+from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import COARSE, ROUGH, STEP_S, FusionPlanTrials, steps_of
 from spmopt.core.errors import InfeasibleError
@@ -79,8 +79,11 @@ _WHOLE_SHARE = 0.2
 _LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
 """Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
 of stripes; and that a cost takes to estimate."""
-_UNFIT = "the required-resident operands does not fit, whole or in fusion tiles"
-_NONE_FITS = "no fusion plan was found in which the required-resident operands fits"
+_UNFIT = (
+    "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
+    "even with the finest tiles"
+)
+_NONE_FITS = "found no fusion plan whose required-resident operands fit the scratchpad"
 
 
 def schedule(problem: Problem, request: Request, space: str = "all") -> Outcome:
@@ -144,8 +147,11 @@ class _Search(FusionPlanTrials):
         if not (fit or np.isfinite(self.listed.compulsory)):
             raise InfeasibleError(_UNFIT)
         if request.start is None or request.duals is None:
+            # The layer-by-layer plan comes first: a schedule soon, and a value that others have to
+            # beat.
             self.attempt(whole(self.tileable), request.start is not None, _WHOLE_SHARE)
         else:
+            # It was scheduled by the caller, to the gap asked for.
             self.take(request.start, request.duals)
         try:
             if self._estimates_first():
@@ -233,7 +239,7 @@ class _Search(FusionPlanTrials):
         )
 
     def _by_estimates(self) -> None:
-        """Schedule covers that are good by estimates, roughly."""
+        """Schedule fusion plans that are good by estimates, roughly."""
         if not self._estimates_first():
             return
         batch = replace(self.fusion_space, stripes=(1,))
@@ -266,6 +272,7 @@ class _Search(FusionPlanTrials):
         self._try_long(stop)
         begun = self._search_batch(threads, stop)
         first = self.begun + begun + _FIRST_SHARE * (self.request.time_limit_s - begun)
+        # Values are lower bounds: they rank plans, and only schedules tell their costs.
         search = FusionPlanSearch(self.arcs, stop, threads, first)
         cut = self.best is not None and self.best.fusion_plan != whole(self.tileable)
         if self.best is not None and cut:
@@ -352,7 +359,7 @@ class _Search(FusionPlanTrials):
         return sorted(dict.fromkeys(found), key=steps_of)
 
     def _try_all(self, stop: Callable[[], bool]) -> None:
-        """Try all covers that may beat the best schedule by the values of their fused groups."""
+        """Try all fusion plans whose values are below the best schedule."""
         assert self.arcs is not None
         ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
         places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)

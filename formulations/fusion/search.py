@@ -4,7 +4,7 @@ A fused group is priced by two programs: as one that begins and ends with nothin
 will not have to, and with all that fits, which it shares with its neighbors. The former tells long
 fused groups apart, the latter operations of the whole batch among fused groups in fusion tiles; a
 mean of both is often better than either (training ResNet-50, 24 MB: 60.73, 60.75 and 60.43 ms). Of
-covers that cost as much, that which moves less leaves room to load ahead, and that of finer fusion
+plans that cost as much, that which moves less leaves room to load ahead, and that of finer fusion
 tiles is nearer to its dual value, which is a mean over fusion tiles.
 
 As in the bound, programs are solved of the fused groups of one path after another, runs inside of
@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.fusion.lengths import shortest_path
 from formulations.fusion.paths import ARC_S, FusedGroupArcs
+from formulations.fusion.shortest_paths import shortest_path
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 

@@ -29,6 +29,8 @@ class SharedTensors:
         """Track them from the begin of the fused group, through all fusion tiles, to its end."""
         program, uses, summed = self.program, self.uses, self.summed
         begins = rest = program.columns(uses.begins, self.size)
+        # The first class finds bytes only if the contents exist before the group; later classes
+        # always.
         there, parts = uses.begins, list[_Columns]()
         for number in range(len(program.counts)):
             resident, load = self._resident(number)
@@ -53,10 +55,12 @@ class SharedTensors:
         """
         program, uses = self.program, self.uses
         resident, load = self._resident(0)
+        # (G5') Each of the tiles may find all of it: other operations run between two of them.
         found = program.columns(len(uses.tensors), program.micro_batches * self.size)
         before = np.concatenate((found[:, None], resident[:, :-1]), axis=1)
+        # A blind write of a sum by the first tile may leave up to its size without a load.
         anew = np.where(uses.writes & ~uses.reads, uses.size, 0.0)
-        grows = program.rows("grows", load >= 0, (-np.inf, anew), uses.owners, 0)
+        grows = program.rows("growth", load >= 0, (-np.inf, anew), uses.owners, 0)
         for column, sign in ((resident, 1.0), (before, -1.0), (load, -1.0)):
             program.builder.add(grows, column, sign)
         self._stream(0, resident)
@@ -94,12 +98,15 @@ class SharedTensors:
         else:  # Of the last class only what is carried across the end matters.
             some = uses.ends if last else np.ones_like(uses.ends)
             left = program.columns(some, self.size)
-            rests = program.rows("rests", some, (-np.inf, 0.0), owners, number)
+            # The last tile of the class leaves at most what it has resident in its last step.
+            rests = program.rows("last tile", some, (-np.inf, 0.0), owners, number)
             builder.add(rests, left, 1.0)
             builder.add(rests, resident[:, -1], -1.0)
         free = np.where(uses.writes & ~uses.reads, uses.size, 0.0) if first else 0.0
         free = np.broadcast_to(free, load.shape)
-        grows = program.rows("grows", np.ones(load.shape, bool), (-np.inf, free), owners, number)
+        # (G5) R2 around the tiles: the step before the first one is the last one of the tile
+        # before.
+        grows = program.rows("growth", np.ones(load.shape, bool), (-np.inf, free), owners, number)
         builder.add(grows, load, -1.0)
         builder.add(grows[:, 0], rest, -1.0)
         builder.add(grows[:, 1:], resident[:, 1:], 1.0)
@@ -107,12 +114,13 @@ class SharedTensors:
         if count == 1:
             builder.add(grows[:, 0], resident[:, 0], 1.0)
             return left
+        # Summed over the tiles, the first step's row telescopes to what the last tile leaves.
         builder.add(grows[:, 0], left, 1.0)
         if program.steps > 1:  # else each fusion tile finds what the one before left
             builder.add(grows[:, 0], resident[:, 0], 1.0)
             builder.add(grows[:, 0], resident[:, -1], -1.0)
         # What is never there is streamed by each fusion tile.
-        comes = program.rows("comes", uses.used & there[:, None], (-np.inf, 0.0), owners, number)
+        comes = program.rows("arrival", uses.used & there[:, None], (-np.inf, 0.0), owners, number)
         builder.add(comes, resident, 1.0)
         builder.add(comes, rest[:, None], -float(count))
         tensor, step = np.nonzero(comes >= 0)
@@ -127,6 +135,7 @@ class SharedTensors:
         """
         uses, counts = self.uses, self.program.counts
         rows, count = np.arange(len(uses.tensors)), counts[number]
+        # R3, R4: every tile fetches a shared operand; a sum is written back as often.
         into = uses.fetches.copy()
         out = uses.fetches * self.summed[:, None]
         if count == 1 and number == 0:
@@ -140,9 +149,11 @@ class SharedTensors:
         program, uses, size = self.program, self.uses, self.size
         ends, there = self.summed & uses.ends, self.summed & uses.begins
         # Bytes on chip leave by a store, but for those that are dead when the fused group ends.
+        # (G7) Stores + what is left + streamed >= loads + found: each load of a part needs a store
+        # before it.
         least = size * (ends.astype(float) - there)
         least = least - uses.used.sum(axis=1) * program.micro_batches * size
-        row = program.rows("partial_sums", self.summed, (least, np.inf), uses.owners)
+        row = program.rows("partial sums", self.summed, (least, np.inf), uses.owners)
         for resident, load, store in parts:
             for column, sign in ((store, 1.0), (load, -1.0), (resident, -1.0)):
                 some = uses.used if column is resident else np.ones_like(uses.used)
@@ -160,9 +171,11 @@ class SharedTensors:
         rows = np.arange(len(uses.tensors))
         first, last = np.ones(rows.size), uses.fetches[rows, uses.last]
         for kind, some, step, fetches, number, amounts in (
-            ("less", summed & ~uses.begins, uses.first, first, 0, program.into),
-            ("spared", summed & ~uses.ends, uses.last, last, -1, program.out),
+            ("first read", summed & ~uses.begins, uses.first, first, 0, program.into),
+            ("last store", summed & ~uses.ends, uses.last, last, -1, program.out),
         ):
+            # (G7) One tile alone has its own streams set in _stream; of several, one in the class
+            # moves less.
             count, (resident, _, _) = program.counts[number], parts[number]
             if count == 1:
                 continue

@@ -34,6 +34,7 @@ class Amounts:
         parts = [nothing, *(part for each in several for part in each._parts)]
         step, column, times = (np.concatenate(each) for each in zip(*parts, strict=True))
         width = int(column.max(initial=0)) + 1
+        # The program builder takes each (row, column) once.
         key, place = np.unique(step * width + column, return_inverse=True)
         return key // width, key % width, np.bincount(place, times, key.size).astype(np.float64)
 
@@ -53,7 +54,7 @@ class UseTable:
     owners
         Of each tensor those that it stands for.
     used, reads, writes, live, fixed : (t, steps) bool
-    passes : (t, steps)
+    fetches : (t, steps)
     first, last : (t,)
         Steps of the first and the last use.
     begins, ends : (t,) bool
@@ -113,8 +114,10 @@ class Spans:
             follows = live & (before | dirty)
             self.there[:, step] = used | follows
             self.grown[:, step] = np.where(used, reads, follows)
+            # After the last use a load would be for another group: Boundaries has those.
             self.loaded[:, step] = self.grown[:, step] & before
             self.held[:, step] = self.grown[:, step] & dirty
             live = np.where(used, uses.live[:, step], live)
+            # Contents that are dead need no store (R5), so they are never dirty.
             dirty = live & (dirty | writes)
             self.stored[:, step] = dirty & self.there[:, step]

@@ -139,6 +139,7 @@ class Listed:
                     crossed = found[boundary]
                     crossed[group] = crossed.get(group, 0.0) + self.sizes[tensor]
                 before = at
+        # At both ends of the list nothing is on chip.
         found[0], found[-1] = {}, {}
         return found
 
@@ -159,7 +160,9 @@ class Listed:
                 reads=tensor in operation.reads,
                 writes=tensor in operation.writes,
                 live_after=self.live_after(tensor, at),
+                # In one tile nothing is shared: all tensors are whole to it.
                 shared=micro_batches > 1 and tensor not in operation.cut,
+                # Tiles may differ in their mappings; the least of them bounds all.
                 fetches=min(operand.fetches, later[tensor].fetches),
                 required_resident=operand.required_resident and later[tensor].required_resident,
             )
@@ -188,6 +191,7 @@ class Listed:
         """
         tileable, found = follow(self.tileable, fused_group)
         listed = copy(self)
+        # Cached figures of the graph without stripes would be wrong for this one.
         for name in ("compulsory", "apart", "boundaries"):
             listed.__dict__.pop(name, None)
         listed.__dict__.update(groups=self.groups, crossing=self.crossing)
@@ -229,7 +233,9 @@ class Listed:
             if used and used[0][1]
         )
         out = sum(self.sizes[t] for t in written if tensors[t].keep)
+        # R6: two channels run side by side, one carries both directions.
         moved = max(into, out) if self.tileable.machine.duplex else into + out
+        # The tile count of each operation is free: the least of all bounds every plan.
         cycles = np.min(
             [self.cycles(micro_batches) for micro_batches in self.micro_batches], axis=0
         )
@@ -290,7 +296,7 @@ class Listed:
     def boundaries(self) -> list[int]:
         """Positions before products, before and after operations that cannot be cut.
 
-        And after sums. Point-wise work stays with its predecessor.
+        And after sums. Point-wise work remains with its predecessor.
         """
         found = set[int]()
         for at, operation in enumerate(self.tileable.operations):
@@ -325,6 +331,7 @@ class Listed:
                     content, len(self._alike)
                 )
             steps.append((kind, *(places.setdefault(use.tensor, len(places)) for use in uses)))
+        # At the ends of the list h = 0, which makes another program of equal operations.
         ends = fused_group.begin == 0, fused_group.end == self.count
         return (fused_group.micro_batches, *ends, *steps), list(places)
 

@@ -49,6 +49,7 @@ def search(
     nothing better is to be found, a schedule of that time that is the same always.
     """
     left_out = [family for family in (*FAMILIES, *PAGED) if family.__name__ in settings.without]
+    # Interchangeable operations have one order in common; a fixed order has none to choose.
     alike = settings.order is None and "interchanges" not in settings.without
     pairs = interchanges(problem) if alike else ()
     order = [(pair.first, pair.other) for pair in pairs]
@@ -63,7 +64,7 @@ def search(
         if "relaxation" not in settings.without:
             yield from run.relax(start)
     yield from run.free()
-    if settings.same and run.proved:
+    if settings.same and run.is_closed:
         yield from _settle(create(), run.best, due)
 
 
@@ -76,12 +77,12 @@ class _Search:
         self.best, self._least = HUGE, 0
 
     @property
-    def proved(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the result is within the tolerance."""
         return self.best <= self._least * (1 + self._settings.tolerance)
 
     def send_hints(self, answers: Iterable[Answer]) -> Iterator[Answer]:
-        """Yield better results, until the best is proved."""
+        """Yield better results, until the gap is closed."""
         for answer in answers:
             if isinstance(answer, FoundSchedule):
                 if answer.cycles >= self.best:
@@ -92,12 +93,14 @@ class _Search:
             else:
                 self._least = max(self._least, answer.cycles)
             yield answer
-            if self.proved:
+            if self.is_closed:
                 break
 
     def near(self, hints: Hints) -> Iterator[Answer]:
         """A schedule with the hints fixed; if it is the best, all of it is hinted later."""
         solver = self._solver(_FIRST_SHARE)
+        # Decisions of the plan are fixed, its times and addresses are free: solved at once, or
+        # infeasible.
         solver.parameters.fix_variables_to_their_hinted_value = True
         self._hint(hints)
         if solver.solve(self.program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -112,10 +115,11 @@ class _Search:
 
     def relax(self, start: ResidencyPlan | None) -> Iterator[Answer]:
         """Bounds by the relaxation, and a schedule by its decisions."""
-        if self.proved:
+        if self.is_closed:
             return
         relaxation = relax(self.program.facts)
         if self.best < HUGE:
+            # Only better makespans matter: the domain shrinks.
             relaxation.cp.add(relaxation.makespan <= self.best)
         for literal, holds in () if start is None else hint(relaxation, start):
             relaxation.cp.add_hint(literal, holds)
@@ -123,11 +127,12 @@ class _Search:
         solver.parameters.max_deterministic_time = _RELAXING
         with closing(_solve(relaxation.cp, solver)) as answers:
             yield from self.send_hints(answers)
-        if self.proved or not solver.response_proto.solution:
+        if self.is_closed or not solver.response_proto.solution:
             return
         self.program.cp.add(self.program.makespan >= self._least)
         best = self.best
         yield from self.near(_decisions(self.program, relaxation, solver))
+        # The relaxation's decisions do not fit as they are: its order alone may.
         if self.best == best and self._settings.order is None:
             place = [solver.value(position) for position in relaxation.position]
             order = np.argsort(np.array(place, np.int64))
@@ -146,12 +151,12 @@ class _Search:
         with closing(_solve(program.cp, solver, program)) as answers:
             # Its bounds are of that order only.
             yield from self.send_hints(each for each in answers if isinstance(each, FoundSchedule))
-        if self.best < best and not self.proved:
+        if self.best < best and not self.is_closed:
             yield from self.near(_decisions(self.program, program, solver))
 
     def free(self) -> Iterator[Answer]:
         """All solutions and bounds on the way to the optimum."""
-        if self.proved:
+        if self.is_closed:
             return
         self._hint(self._hints)
         with closing(_solve(self.program.cp, self._solver(), self.program)) as answers:

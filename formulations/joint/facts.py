@@ -59,7 +59,7 @@ class Version:
     kept: bool
 
     @property
-    def needed(self) -> bool:
+    def is_needed(self) -> bool:
         """Whether the contents are of any use (``live_after`` its write)."""
         return bool(self.readers) or self.kept
 
@@ -113,6 +113,7 @@ def analyze(
     Without one, of those in which the first of each of ``pairs`` runs before the other.
     """
     before = _closure(problem, pairs) if order is None else _total(order)
+    # A pair with an operation between follows from the two shorter ones.
     through = (before.astype(np.int64) @ before.astype(np.int64)) > 0
     uses: list[OperandUse] = []
     # Of each version: its tensor, and by number its uses.
@@ -129,6 +130,7 @@ def analyze(
                 reads = current[tensor]
                 readers[reads].append(number)
             else:
+                # A blind write begins new contents; old intervals end before it.
                 segment[tensor] = next(segments)
             if tensor in operation.writes:
                 if tensor in current:
@@ -136,6 +138,7 @@ def analyze(
                 writes = current[tensor] = len(contents)
                 contents.append(tensor)
                 writer[writes] = number
+            # R5: an update reads the version that it replaces.
             kind = Access.WRITE if reads == NONE else Access.READ
             uses.append(
                 OperandUse(
@@ -208,7 +211,7 @@ class ResidencyInterval:
         The first use. Unless it is a blind write, the tensor is loaded for it.
     members
         Uses that may be in the interval, the head included.
-    fusion_plans
+    operations
         Operations in whose steps the tensor may be resident, those of the members included.
     issues
         Operations in whose steps the load may be issued.
@@ -219,7 +222,7 @@ class ResidencyInterval:
     pages: int
     loads: bool
     members: tuple[int, ...]
-    fusion_plans: tuple[int, ...]
+    operations: tuple[int, ...]
     issues: tuple[int, ...]
 
 
@@ -242,16 +245,18 @@ def _interval(facts: JointFacts, head: int, pages: int) -> ResidencyInterval:
         for other in same
         if facts.uses[other].segment == use.segment and not facts.use_before(other, head)
     )
+    # A blind write needs no old contents: its interval begins with it.
     loads = use.kind != Access.WRITE
-    fusion_plans = tuple(
+    operations = tuple(
         operation
         for operation in range(facts.operations)
-        if _may_fusion_plan(facts, head, members, operation)
+        if _may_hold_in(facts, head, members, operation)
     )
     touching = {facts.uses[other].operation for other in same}
     issues = tuple(
         operation
-        for operation in fusion_plans
+        for operation in operations
+        # A load may be issued with its use, or in any earlier step of no other use of the tensor.
         if operation == use.operation
         or (operation not in touching and not facts.before[use.operation, operation])
     )
@@ -261,16 +266,15 @@ def _interval(facts: JointFacts, head: int, pages: int) -> ResidencyInterval:
         pages=pages,
         loads=loads,
         members=members,
-        fusion_plans=fusion_plans,
+        operations=operations,
         issues=issues if loads else (),
     )
 
 
-def _may_fusion_plan(
-    facts: JointFacts, head: int, members: tuple[int, ...], operation: int
-) -> bool:
+def _may_hold_in(facts: JointFacts, head: int, members: tuple[int, ...], operation: int) -> bool:
     """Whether the tensor may be resident in that step, but in no step of a use outside."""
     begin, before = facts.uses[head].operation, facts.before
+    # Contents do not exist before their blind write.
     if before[operation, begin] and facts.uses[head].kind == Access.WRITE:
         return False
     inside = {facts.uses[member].operation for member in members}
@@ -287,6 +291,7 @@ def _may_fusion_plan(
 
 def command_cycles(machine: Machine, size_bytes: int) -> int:
     """Cycles of a command: ``lambda + ceil(x f / beta)``."""
+    # Rounded up to whole cycles (R6).
     transfer = -(-size_bytes * machine.clock_hz // machine.dram_bytes_per_s)
     return machine.dma_setup_cycles + transfer
 
@@ -294,7 +299,7 @@ def command_cycles(machine: Machine, size_bytes: int) -> int:
 def unit_cycles(facts: JointFacts) -> int:
     """Return cycles of which all computation and all commands take a multiple.
 
-    So do all times of a schedule in which nothing waits in vain, its makespan among them.
+    So do all times of a schedule in which nothing waits without need, its makespan among them.
     """
     problem = facts.problem
     cycles = {
@@ -303,8 +308,10 @@ def unit_cycles(facts: JointFacts) -> int:
     for use in facts.uses:
         for mapping in problem.operations[use.operation].mappings:
             fetches = mapping.operands[use.place].fetches
+            # A store or load moves the tensor once, streams p or p - 1 times (R4).
             for times in {1, fetches - 1, fetches} - {0}:
                 cycles.add(command_cycles(problem.machine, times * facts.size(use.tensor)))
+    # The solver's domains shrink by the unit; no optimum is lost, as every event waits for another.
     return max(1, gcd(*cycles))
 
 
@@ -321,6 +328,7 @@ def serial_cycles(facts: JointFacts) -> int:
     for use in facts.uses:
         mappings = problem.operations[use.operation].mappings
         fetches = max(mapping.operands[use.place].fetches for mapping in mappings)
+        # A read comes in; a write goes out, and may come in again.
         ways = 1 if use.kind == Access.READ else 2
         total += ways * command_cycles(problem.machine, fetches * facts.size(use.tensor))
     return total
@@ -339,6 +347,7 @@ def least_cycles(facts: JointFacts) -> int:
     inward = outward = 0
     for version in facts.versions:
         cycles = command_cycles(problem.machine, facts.size(version.tensor))
+        # Contents at the start that are read enter at least once, whatever the order.
         if version.writer == NONE and version.readers:
             inward += cycles
         if version.writer != NONE and version.kept:

@@ -36,6 +36,7 @@ class Hiding:
         self._most = [
             max(mapping.compute_cycles for mapping in each.mappings) for each in operations
         ]
+        # Of all steps only two instants are looked at: what is there at both is there between.
         self._taken: list[list[list[_Taken]]] = [[[] for _ in operations] for _ in (START, END)]
         # By operation: what hides how much.
         self._hidden: list[list[tuple[Move, Number]]] = [[] for _ in operations]
@@ -55,7 +56,7 @@ class Hiding:
         cycles = [mapping.compute_cycles for mapping in mappings]
         return LinearExpr.weighted_sum(self._program.mapping[operation], cycles)
 
-    def required_resident(self, use: int) -> bool:
+    def must_be_resident(self, use: int) -> bool:
         """Whether the operand is required-resident in every mapping."""
         mappings = self._program.mapping[self._program.facts.uses[use].operation]
         return all(
@@ -84,6 +85,7 @@ class Hiding:
     def runs(self, move: Move, conditions: Sequence[Literal]) -> Literal | None:
         """A new literal for a move during an operation, if ``conditions`` hold; None: never."""
         program = self._program
+        # A literal that never holds would only add a useless variable.
         if any(literal.index == program.false.index for literal in conditions):
             return None
         during = program.boolean()
@@ -93,6 +95,7 @@ class Hiding:
 
     def hide(self, operation: int, move: Move, during: Literal) -> Number:
         """Cycles of the operation's computation that the move hides, if ``during`` holds."""
+        # Neither more than the move takes, nor than there is computation.
         most = min(move.cycles, self._most[operation])
         hidden = self._program.integer(0, most)
         self._program.cp.add(hidden <= most * during)
@@ -108,16 +111,16 @@ class Hiding:
         for channel in self._program.channels:
             self._sum(channel)
 
-    def _required_resident(self, operation: int) -> set[int]:
+    def _tensors_in_full(self, operation: int) -> set[int]:
         """Tensors that are in the SPM in full while it runs, in every schedule."""
         facts = self._program.facts
-        uses = [use for use in facts.of_operation[operation] if self.required_resident(use)]
+        uses = [use for use in facts.of_operation[operation] if self.must_be_resident(use)]
         return {facts.uses[use].tensor for use in uses}
 
     def _free(self, operation: int, besides: Collection[int] = ()) -> int:
         """Pages left beside those that it takes in every schedule, but for tensors ``besides``."""
         facts = self._program.facts
-        tensors = self._required_resident(operation).difference(besides)
+        tensors = self._tensors_in_full(operation).difference(besides)
         mappings = facts.problem.operations[operation].mappings
         scratch = min(facts.pages(mapping.scratch_bytes) for mapping in mappings)
         taken = scratch + sum(facts.pages(facts.size(tensor)) for tensor in tensors)
@@ -129,7 +132,9 @@ class Hiding:
         room = program.facts.problem.machine.spm_pages
         held = LinearExpr.sum([each.pages * each.literal for each in taken])
         program.cp.add(held + program.scratch_pages(operation) <= room)
-        fixed, free = self._required_resident(operation), self._free(operation)
+        fixed, free = self._tensors_in_full(operation), self._free(operation)
+        # Two tensors of more than half of the free pages each do not fit together: a clique row,
+        # which the relaxation does not see in the sum.
         program.cp.add_at_most_one(
             each.literal for each in taken if 2 * each.pages > free and each.tensor not in fixed
         )
@@ -155,7 +160,7 @@ class Hiding:
         loads = {id(load) for load in program.load.values() if load.tensor in large}
         most = self._most[operation]
         for use in facts.of_operation[operation]:
-            if facts.uses[use].tensor not in large or self.required_resident(use):
+            if facts.uses[use].tensor not in large or self.must_be_resident(use):
                 continue
             kept = LinearExpr.sum(
                 [
@@ -184,6 +189,7 @@ class Hiding:
         for operation, parts in enumerate(self._hidden):
             hidden = LinearExpr.sum([h for move, h in parts if program.channel(move) == channel])
             computation = self.computation(operation)
+            # One channel hides one cycle at a time.
             program.cp.add(hidden <= computation)
             terms.append(computation - hidden)
         program.cp.add(LinearExpr.sum(terms) <= program.makespan)

@@ -39,10 +39,11 @@ def _cycles(moves: Iterable[Move]) -> LinearExpr:
 
 
 def contiguity(program: JointProgram) -> None:
-    """(J21) An interval covers the steps between its head and another step that it covers."""
+    """(J21) An interval includes all steps between its head and another one of its steps."""
     facts = program.facts
     for interval, record in enumerate(program.intervals):
         head = facts.uses[record.head].operation
+        # Dependences need no literal; other pairs have one for each order.
         known = [(one, other, program.true) for one, other in facts.chain]
         free = [(one, other, ordered) for (one, other), ordered in program.order.items()]
         for one, other, ordered in known + free:
@@ -58,6 +59,7 @@ def _spread(
     """``covered`` at ``outer`` gives ``covered`` at ``inner`` if all of ``when`` hold."""
     covered = program.covered.get(outer)
     impossible = any(literal.index == program.false.index for literal in when)
+    # The row holds by itself: nothing to add.
     if covered is None or impossible:
         return
     between = program.covered.get(inner, program.false)
@@ -87,6 +89,7 @@ def _keep(program: JointProgram, operation: int, tensor: int) -> list[Literal]:
     facts = program.facts
     uses = facts.of_tensor[tensor]
     for use in uses:
+        # A use in the step itself is resident by its memberships alone.
         if facts.uses[use].operation == operation:
             return program.memberships(use)
     later = [use for use in uses if facts.before[operation, facts.uses[use].operation]]

@@ -60,7 +60,7 @@ class Occupant:
     """Who may occupy a range of pages: an interval (its number), or an operation's scratch (-1).
 
     It occupies them in steps [begin, finish), and in cycles from ``claimed`` on, which waits for
-    whoever was there before, until ``released``. ``first`` is the operation that it begins with
+    the occupants before, until ``released``. ``first`` is the operation that it begins with
     or, if it is loaded ahead, is loaded for.
     """
 

@@ -32,10 +32,10 @@ def relax(facts: JointFacts) -> JointProgram:
     for version, store in program.store.items():
         writer = facts.versions[version].writer
         program.cp.add_bool_or(~store.present, *program.memberships(writer))
-    stays = _stays(program)
+    held = _hold_between(program)
     hiding = Hiding(program)
     for operation in range(facts.operations):
-        _resident(program, operation, stays, hiding)
+        _resident(program, operation, held, hiding)
     loads = {interval: _loads(program, interval, hiding) for interval in program.load}
     stores = {version: _stores(program, version, hiding) for version in program.store}
     _after_last(program, loads)
@@ -45,14 +45,14 @@ def relax(facts: JointFacts) -> JointProgram:
     return program
 
 
-def _stays(program: JointProgram) -> dict[tuple[int, int], Literal]:
-    """Literals that hold if the tensor stays while an operation runs that does not use it.
+def _hold_between(program: JointProgram) -> dict[tuple[int, int], Literal]:
+    """Literals that hold if the tensor remains while an operation runs that does not use it.
 
-    It stays if an interval has its head before and another member after. Where the operation uses
+    It remains if an interval has its head before and another member after. Where the operation uses
     the tensor, this use is a member then.
     """
     facts = program.facts
-    stays: dict[tuple[int, int], Literal] = {}
+    held: dict[tuple[int, int], Literal] = {}
     for tensor, uses in enumerate(facts.of_tensor):
         own = {facts.uses[use].operation: use for use in uses}
         for operation in range(facts.operations):
@@ -61,17 +61,17 @@ def _stays(program: JointProgram) -> dict[tuple[int, int], Literal]:
                 if operation in own:
                     between = program.member.get((own[operation], interval), program.false)
                 else:
-                    if (tensor, operation) not in stays:
-                        stays[tensor, operation] = program.boolean()
-                    between = stays[tensor, operation]
+                    if (tensor, operation) not in held:
+                        held[tensor, operation] = program.boolean()
+                    between = held[tensor, operation]
                     if all(literal.index == program.true.index for literal in when):
                         always.setdefault(use, []).append(program.member[use, interval])
                         continue
                 outside = (~literal for literal in (program.member[use, interval], *when))
                 program.cp.add_bool_or(between, *outside)
             for members in always.values():
-                program.cp.add(LinearExpr.sum(members) <= stays[tensor, operation])
-    return stays
+                program.cp.add(LinearExpr.sum(members) <= held[tensor, operation])
+    return held
 
 
 def _around(
@@ -92,9 +92,9 @@ def _around(
 
 
 def _resident(
-    program: JointProgram, operation: int, stays: dict[tuple[int, int], Literal], hiding: Hiding
+    program: JointProgram, operation: int, held: dict[tuple[int, int], Literal], hiding: Hiding
 ) -> None:
-    """Bytes that the operation uses from the SPM, and that stay in it meanwhile.
+    """Bytes that the operation uses from the SPM, and that remain in it meanwhile.
 
     Loads of its own step, unless required-resident, may come while it runs.
     """
@@ -103,15 +103,15 @@ def _resident(
         record = facts.uses[use]
         for interval in program.intervals_of(use):
             comes = program.intervals[interval].head == use and record.kind != Access.WRITE
-            instants = (END,) if comes and not hiding.required_resident(use) else (START, END)
+            instants = (END,) if comes and not hiding.must_be_resident(use) else (START, END)
             hiding.takes(operation, record.tensor, program.member[use, interval], instants)
     for tensor in range(len(facts.of_tensor)):
-        if (tensor, operation) in stays:
+        if (tensor, operation) in held:
             around = [*_around(program, tensor, operation)]
             heads = {facts.uses[program.intervals[i].head].operation for _, i, _ in around}
             members = {facts.uses[use].operation for use, _, _ in around}
-            hiding.takes(operation, tensor, stays[tensor, operation], (START,), heads)
-            hiding.takes(operation, tensor, stays[tensor, operation], (END,), members)
+            hiding.takes(operation, tensor, held[tensor, operation], (START,), heads)
+            hiding.takes(operation, tensor, held[tensor, operation], (END,), members)
 
 
 def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Number]:
@@ -125,7 +125,7 @@ def _loads(program: JointProgram, interval: int, hiding: Hiding) -> dict[int, Nu
     hidden: dict[int, Number] = {}
     for operation in hiding.computing:
         if operation == head:
-            during = None if hiding.required_resident(use) else load.present
+            during = None if hiding.must_be_resident(use) else load.present
         else:
             when = [program.precedes(operation, head)]
             if written != NONE:
@@ -143,14 +143,14 @@ def _stores(program: JointProgram, version: int, hiding: Hiding) -> dict[int, Nu
     """A store runs with its writer, unless that keeps it required-resident, and later operations.
 
     With a later one it has its pages when this one starts; they are counted already if it uses
-    the tensor, or that may stay.
+    the tensor, or that may remain.
     """
     facts, store = program.facts, program.store[version]
     writer = facts.versions[version].writer
     hidden: dict[int, Number] = {}
     for operation in hiding.computing:
         if operation == facts.uses[writer].operation:
-            during = None if hiding.required_resident(writer) else store.present
+            during = None if hiding.must_be_resident(writer) else store.present
         else:
             after = program.precedes(facts.uses[writer].operation, operation)
             during = hiding.runs(store, [after])
@@ -178,7 +178,7 @@ def _after_last(program: JointProgram, loads: Mapping[int, Mapping[int, Number]]
         if facts.versions[facts.uses[use].reads].writer == NONE
     }
     moved = [(facts.uses[heads[interval]].operation, hidden) for interval, hidden in loads.items()]
-    _left(program, facts.before, first, moved)
+    _add_rows(program, facts.before, first, moved)
 
 
 def _before_first(program: JointProgram, stores: Mapping[int, Mapping[int, Number]]) -> None:
@@ -187,10 +187,10 @@ def _before_first(program: JointProgram, stores: Mapping[int, Mapping[int, Numbe
     writers = {version: facts.uses[facts.versions[version].writer].operation for version in stores}
     kept = {writer for version, writer in writers.items() if facts.versions[version].kept}
     moved = [(writers[version], hidden) for version, hidden in stores.items()]
-    _left(program, facts.before.T, kept, moved)
+    _add_rows(program, facts.before.T, kept, moved)
 
 
-def _left(
+def _add_rows(
     program: JointProgram,
     before: Bools,
     among: Collection[int],

@@ -27,6 +27,7 @@ def membership(program: JointProgram) -> None:
         for use in record.members:
             member = program.member[use, interval]
             program.cp.add_implication(member, program.present(interval))
+            # (J3) The head is the first of the members in every order.
             if use != record.head:
                 program.cp.add_implication(member, program.precedes(head, uses[use].operation))
     for use in range(len(uses)):
@@ -34,7 +35,7 @@ def membership(program: JointProgram) -> None:
 
 
 def coverage(program: JointProgram) -> None:
-    """(J4) An interval covers exactly the steps [begin, finish); a use in one of them is a member.
+    """(J4) An interval is exactly the steps [begin, finish); a use in one of them is a member.
 
     ``covered`` of an operation that uses the tensor *is* its membership, so an interval ends, or
     has not begun, where a use of the tensor is not a member.
@@ -57,6 +58,7 @@ def coverage(program: JointProgram) -> None:
             ahead, behind = program.precedes(operation, head), program.precedes(head, operation)
             program.at_most(position + 1, begin, *outside, ahead)
             program.at_most(finish, position, *outside, behind)
+        # A blind write makes the contents in its own step.
         if not record.loads:
             program.equal(begin, program.position[head], present)
 
@@ -79,6 +81,7 @@ def separation(program: JointProgram) -> None:
             if facts.uses[right.head].kind != Access.WRITE:
                 program.at_most(program.finish[one] + 1, program.begin[other], *both)
                 continue
+            # Either a step lies between, or the new contents take over the very address.
             gap = program.boolean()
             program.at_most(program.finish[one] + 1, program.begin[other], *both, gap)
             program.equal(program.finish[one], program.begin[other], *both, ~gap)
@@ -109,6 +112,7 @@ def stores_needed(program: JointProgram) -> None:
     for version, contents in enumerate(program.facts.versions):
         if version not in program.store:
             continue
+        # A version streamed by its writer is in DRAM already (R4).
         stored = program.store[version].present
         for interval in program.intervals_of(contents.writer):
             written = program.member[contents.writer, interval]
@@ -130,6 +134,7 @@ def stores_issued(program: JointProgram) -> None:
         program.cp.add(sum(slot.chosen for slot in store.slots) == store.present)
         for slot in store.slots:
             program.cp.add_implication(slot.chosen, slot.mapping)
+            # A store in the writer's own step follows it by its phase.
             if slot.operation != writer:
                 program.cp.add_implication(slot.chosen, program.precedes(writer, slot.operation))
             if contents.next_writer != NONE:
@@ -162,6 +167,7 @@ def addresses(program: JointProgram) -> None:
                 for pair in ((one, other), (other, one))
                 if pair in program.earlier
             ]
+            # Disjunction of R8: apart in time, or one above the other.
             for low, high in ((left, right), (right, left)):
                 below = program.boolean()
                 program.at_most(low.address + low.pages, high.address, below)
@@ -204,6 +210,7 @@ def claims(program: JointProgram) -> None:
         present = program.present(interval)
         if record.loads:
             program.at_most(program.claimed[interval], program.load[interval].start, present)
+        # Whoever writes overwrites the pages with its start, without a load.
         if head.kind != Access.READ:
             start = program.start[head.operation]
             program.at_most(program.claimed[interval], start, present)

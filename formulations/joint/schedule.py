@@ -110,6 +110,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     InfeasibleError
         An operation's required-resident operands and scratch do not fit the SPM.
     """
+    # Raises where an operation fits in no mapping: CP-SAT would only say infeasible.
     fitting_mappings(problem)
     if not decide_together(problem):  # before it is analyzed, which takes 26 s for 7,000 uses
         return Outcome(residency_plan=request.start, notes=(_TOO_LARGE.format(MOST_USES),))
@@ -129,6 +130,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
         search(problem, settings, _hint(facts, request), request.stop, notes.append), notes
     ):
         if isinstance(answer, FoundSchedule):
+            # The last of equals: the settled one, which does not depend on threads.
             best = answer if best is None or answer.cycles <= best.cycles else best
         elif answer.infeasible:
             raise InfeasibleError("no schedule keeps required-resident operands in one range each")

@@ -21,6 +21,7 @@ def decode(
     queued by phase, then by start.
     """
     place = [value(position) for position in program.position]
+    # Positions are a permutation: argsort inverts it.
     order = np.argsort(np.array(place, np.int64))
     mapping = [
         next(number for number, chosen in enumerate(mappings) if holds(chosen))
@@ -29,7 +30,7 @@ def decode(
     residency, steps = [], {}
     for number, interval in enumerate(program.intervals):
         if holds(program.present(number)):
-            covered = [place[i] for i in interval.fusion_plans if holds(program.covered[number, i])]
+            covered = [place[i] for i in interval.operations if holds(program.covered[number, i])]
             steps[number] = min(covered), max(covered) + 1
             size = program.facts.size(interval.tensor)
             residency.append((interval.tensor, *steps[number], size))
@@ -112,6 +113,7 @@ def _heads(facts: JointFacts, residency_plan: ResidencyPlan, place: list[int]) -
         last = -1
         for use in sorted(uses, key=lambda use: place[facts.uses[use].operation]):
             step = place[facts.uses[use].operation]
+            # The model holds tensors whole: a part counts as absent.
             if held[tensor, step] < facts.size(tensor):
                 last = -1
                 continue

@@ -131,7 +131,7 @@ class _Graph:
         self._edges[other].append((2 * number + 1, one))
 
     def alike(self, operation: int, fixed: Sequence[int]) -> list[int]:
-        """Return later operations that have its color if ``fixed`` stay in place."""
+        """Return later operations that have its color if ``fixed`` remain in place."""
         if self._work >= _MOST_WORK:
             return []
         (color,) = self._colors([fixed])

@@ -17,6 +17,7 @@ def positions(program: JointProgram) -> None:
     facts = program.facts
     for (one, other), literal in program.order.items():
         program.at_most(program.position[one] + 1, program.position[other], literal)
+    # All pairs are ordered by dependences: positions are constants.
     if not program.order:
         return
     for operation in range(facts.operations):
@@ -66,6 +67,7 @@ def loads(program: JointProgram) -> None:
         if written != NONE:
             program.at_most(program.end[facts.uses[written].operation], load.start, load.present)
         for slot in load.slots:
+            # Row pipelining: a load of the same step serves the operation as it arrives.
             streamed = slot.operation == operation and slot.phase != BEFORE
             until = program.end[operation] if streamed else program.start[operation]
             program.at_most(load.end, until, slot.chosen)
@@ -82,6 +84,7 @@ def stores(program: JointProgram) -> None:
         contents = facts.versions[version]
         writer = facts.uses[contents.writer].operation
         for slot in store.slots:
+            # Row pipelining: a store may follow the rows of its own operation.
             own = slot.operation == writer and slot.phase != AFTER
             since = program.start[writer] if own else program.end[writer]
             program.at_most(since, store.start, slot.chosen)

@@ -39,7 +39,7 @@ def create_program(facts: JointFacts) -> JointProgram:
         if record.loads:
             program.load[interval] = _load(program, interval)
     for version, contents in enumerate(facts.versions):
-        if contents.writer != NONE and contents.needed and program.intervals_of(contents.writer):
+        if contents.writer != NONE and contents.is_needed and program.intervals_of(contents.writer):
             program.store[version] = _store(program, version)
     for use in range(len(facts.uses)):
         program.streams[use] = _streams(program, use)
@@ -76,7 +76,7 @@ def _intervals(program: JointProgram) -> None:
         for use in record.members:
             program.member[use, interval] = program.boolean()
         inside = {uses[use].operation: use for use in record.members}
-        for operation in record.fusion_plans:
+        for operation in record.operations:
             member = inside.get(operation)
             program.covered[interval, operation] = (
                 program.boolean() if member is None else program.member[member, interval]
@@ -142,7 +142,7 @@ def _streams(program: JointProgram, use: int) -> list[Move]:
     """Bytes that cross while the operation runs if the tensor is not resident (R3, R4)."""
     facts = program.facts
     record = facts.uses[use]
-    written = record.kind != Access.READ and facts.versions[record.writes].needed
+    written = record.kind != Access.READ and facts.versions[record.writes].is_needed
     moves = []
     for mapping, chosen in enumerate(program.mapping[record.operation]):
         operand = program.operand(use, mapping)

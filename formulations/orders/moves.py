@@ -62,6 +62,7 @@ class OrderMoves:
     def begin(self) -> States:
         """Begin with nothing done, nothing held; every tile has to come once."""
         nothing = np.zeros(1, np.uint64)
+        # Every tile moves at least once: inputs come, results go.
         total = np.full(1, len(self._products.tiles), np.int64)
         return States(nothing, nothing, total, np.full(1, -1, np.int64))
 
@@ -98,6 +99,7 @@ class OrderMoves:
         count = np.zeros(len(states), np.int64)
         for tile, users in enumerate(self._products.users):
             used = states.done & users
+            # A tile that is still used and not held has to come.
             comes = (used != users) & (states.held & _bit(tile) == NOTHING)
             count += comes
             if self._products.is_result[tile]:
@@ -124,6 +126,7 @@ class OrderMoves:
         for tile, is_result in enumerate(self._products.is_result):
             able = (states.held & _bit(tile) != NOTHING) & (states.total + 1 + is_result < below)
             left = states.take(able)
+            # A partial sum that leaves is stored, and comes again.
             total = left.total + 1 + is_result
             parts.append(States(left.done, left.held & ~_bit(tile), total, left.origin))
         return States.join(parts).cheapest()
@@ -132,6 +135,7 @@ class OrderMoves:
         """Run each product in states that have room; all of it needed where tiles had to leave."""
         room, masks = self._room(states), self._products.masks
         missing = bits(masks[:, None] & ~states.held)
+        # Where tiles had to leave, room that is left over was given up for nothing.
         able = (missing == room) if forced else (missing <= room)
         able &= (states.done >> np.arange(masks.size, dtype=np.uint64)[:, None]) & _bit(
             0

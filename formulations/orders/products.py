@@ -138,10 +138,11 @@ class Products:
         """Yield images of the layer that are the layer itself; they form a group.
 
         Rows of tiles may change places along each axis, and the transposed layer, X^T and W^T
-        in each other's place, is the same where I = J. Axes with many rows stay as they are.
+        in each other's place, is the same where I = J. Axes with many rows remain as they are.
         """
         numbers, used = np.arange(len(self.names)).reshape(-1, *self.shape), np.array(self.used)
         rows = self._rows()
+        # Transposing exchanges dX and dW: both must be computed, over as many tiles.
         may_turn = self.input_gradient and rows[0] == rows[2]
         for turned in (False, True) if may_turn else (False,):
             for places in product(*rows):

@@ -2,7 +2,7 @@
 
 Layer by layer, by the number of products done; of each layer the most promising states are kept,
 more of them every time. States left out are bounded: once no state is left out that might lead
-to less, the best order is proved to be optimal.
+to less, the best order is is_proof to be optimal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BestOrder:
 
     @property
     def optimal(self) -> bool:
-        """Whether the order is proved to be the best."""
+        """Whether the order is is_proof to be the best."""
         return self.bound_tiles == self.traffic_tiles
 
 
@@ -83,7 +83,7 @@ def optimal_order(
     search = _OrderSearch(Products(shape, input_gradient), min(spm_tiles, WORD))
     width = _FIRST_WIDTH
     search.round(width, inf)
-    while not search.proved:
+    while not search.is_proof:
         width *= _WIDER
         if not search.round(width, due):
             break
@@ -109,7 +109,7 @@ class _OrderSearch:
         self.order: Ints = np.empty(0, np.int64)
 
     @property
-    def proved(self) -> bool:
+    def is_proof(self) -> bool:
         """Whether no order is better than the best."""
         return self.bound == self.best
 
@@ -132,6 +132,7 @@ class _OrderSearch:
                 part = states.take(rows)
                 self._follow(States(part.done, part.held, part.total, first + rows), pending)
             self._finish(pending.pop(self._count, []), kept)
+        # States left out cost at least that: no better order was among them.
         self.bound = max(self.bound, min(left_out, self.best))
         return True
 
@@ -150,6 +151,7 @@ class _OrderSearch:
         states, total = states.take(total < self.best), total[total < self.best]
         if len(states) <= width:
             return states, _MOST
+        # Ties by open tiles, then by bits: the same states on every machine.
         rank = np.lexsort((states.held, states.done, self._moves.open_tiles(states), total))
         return states.take(rank[:width]), int(total[rank[width:]].min())
 

@@ -1,6 +1,6 @@
 """Attempts at one part: under a capacity, by searches and CP-SAT in turns; or downwards, by dives.
 
-Each is quick where the other is stuck. Knowledge of searches stays from round to round.
+Each is quick where the other is stuck. Knowledge of searches remains from round to round.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SearchLimit:
     on_improved: OnImproved = lambda height_bytes, bound_bytes: None
     begun_s: float = field(default_factory=monotonic)
 
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """Seconds left, 0 when told to stop."""
         return 0.0 if self.stop() else max(0.0, self.begun_s + self.time_limit_s - monotonic())
 
@@ -56,7 +56,7 @@ class SearchLimit:
 
     def over(self) -> bool:
         """Whether none are left."""
-        return self.left_s() <= 0
+        return self.remaining_s() <= 0
 
 
 class PartProgress:
@@ -84,7 +84,7 @@ class PartProgress:
         return self.offsets is not None and self.height <= capacity
 
     @cached_property
-    def scaled(self) -> ScaledPart | None:
+    def in_scale(self) -> ScaledPart | None:
         """For searches, if there can be any."""
         return ScaledPart.of(self.part) if searchable(self.part) else None
 
@@ -96,7 +96,7 @@ class PartProgress:
     @cached_property
     def dives(self) -> Dives | None:
         """Dives, if there can be any."""
-        return None if self.scaled is None else Dives(self.scaled)
+        return None if self.in_scale is None else Dives(self.in_scale)
 
 
 class CapacityAttempt:
@@ -127,9 +127,10 @@ class CapacityAttempt:
         self._nodes = 0
         self._searches: dict[str, TreeSearch] = {}
         self._waiting: list[str] = []
+        # Bytes that live at one time do not fit, wherever they are.
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
-        elif (scaled := of.scaled) is not None:
+        elif (scaled := of.in_scale) is not None:
             self._searches = {w: TreeSearch(scaled.order(w), capacity) for w in SEARCHED}
 
     def step(self, limit: SearchLimit) -> None:
@@ -153,6 +154,8 @@ class CapacityAttempt:
         verdict = search.run(self._nodes, limit.over)
         self._searched += search.nodes - before
         self.effort += search.nodes - before
+        # Unless all buffers are rectangles the search does not meet all placements: its end proves
+        # nothing.
         if verdict is Verdict.INFEASIBLE and not self._part.rectangles:
             del self._searches[word]
         elif verdict is not Verdict.OPEN:
@@ -161,6 +164,7 @@ class CapacityAttempt:
             self._end(verdict, search.offsets if found else None, method)
 
     def _learn(self, limit: SearchLimit) -> None:
+        # Geometric restarts: no limit is far too small for long.
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
         # A conflict visits most of the sections' members; a tenth of a node is one of them.
@@ -172,7 +176,7 @@ class CapacityAttempt:
                 self._capacity,
                 word,
                 conflicts=conflicts,
-                time_limit_s=limit.left_s(),
+                time_limit_s=limit.remaining_s(),
                 stop=limit.over,
             )
             if verdict is not Verdict.OPEN:

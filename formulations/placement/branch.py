@@ -100,6 +100,7 @@ class Branch:
         """
         if rank not in self._raised:
             raised: Ints = self.scaled.apart[self.which[rank], self.which] + self.ranks
+            # Bits of a number: intersections are one machine operation.
             met = np.packbits(raised > NEVER * SCALE // 2, bitorder="little")
             self._raised[rank] = raised, int.from_bytes(met.tobytes(), "little")
         return self._raised[rank]

@@ -81,6 +81,7 @@ class CpSat:
     def _model(self) -> OffsetModel:
         part = self.part
         inside = np.where(part.windowed[:, None], False, part.needs > 0)
+        # Buffers of no size are kept apart by pairs.
         inside[part.size == 0] = False
         return OffsetModel(
             size=part.size,

@@ -93,10 +93,11 @@ def split(units: Units) -> list[Part]:
     """Parts, in order of time."""
     if not units.ids.size:
         return []
-    lower = np.array([buffer.lower for buffer in units.kept], dtype=np.int64)
-    upper = np.array([buffer.upper for buffer in units.kept], dtype=np.int64)
+    lower = np.array([buffer.lower for buffer in units.members], dtype=np.int64)
+    upper = np.array([buffer.upper for buffer in units.members], dtype=np.int64)
     order = np.argsort(lower, kind="stable")
     reached = np.maximum.accumulate(upper[order])
+    # A time at which nothing lives separates parts.
     cuts = np.flatnonzero(lower[order][1:] >= reached[:-1]) + 1
     # What decides a tie is the same in every copy, whatever the order of the file.
     upper_first = (units.size, lower, upper)
@@ -107,7 +108,7 @@ def split(units: Units) -> list[Part]:
 
 
 def _part(units: Units, ids: Ints) -> Part:
-    kept = units.kept
+    kept = units.members
     buffers = [kept[k] for k in ids]
     times = _section_times(buffers)
     needs = np.zeros((len(buffers), times.size), dtype=np.int64)
@@ -189,7 +190,7 @@ class Units:
     fixed: Ints
 
     @property
-    def kept(self) -> list[Buffer]:
+    def members(self) -> list[Buffer]:
         """The buffers of ``ids``."""
         return [self.buffers[k] for k in self.ids]
 

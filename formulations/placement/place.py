@@ -63,7 +63,8 @@ def _explain(
     if not unexplained or capacity_bytes is None:
         return found
     own = SearchLimit(
-        time_limit_s=min(limit.left_s(), limit.seconds_spent() + _EXPLAINING_S), stop=limit.stop
+        time_limit_s=min(limit.remaining_s(), limit.seconds_spent() + _EXPLAINING_S),
+        stop=limit.stop,
     )
     conflict = explain(
         buffers, capacity_bytes, lambda some: _search(some, capacity_bytes, own, lowest=False)

@@ -77,6 +77,7 @@ class Progress:
             attempt.step(self.limit)
             self.effort += max(1, attempt.effort - before)
             if attempt.verdict is Verdict.INFEASIBLE:
+                # One part that does not fit is enough: no placement is that low.
                 if capacity >= self.bound:
                     self.bound, self._proof = capacity + 1, attempt.method
                     self._report()
@@ -207,6 +208,7 @@ class Progress:
             return
         each.offsets, each.height, each.method = offsets, height, method
         self._report()
+        # Capacities that are reached need no attempt any more.
         each.under = {room: each.under[room] for room in each.under if room < height}
 
     def _report(self) -> None:

@@ -48,7 +48,7 @@ _Pending = tuple[Remainder, int, "_Pending | None"]
 
 
 def searchable(part: Part) -> bool:
-    """Whether numbers stay within their ranges."""
+    """Whether numbers remain within their ranges."""
     return len(part) < SCALE and int(part.size.sum() + part.alignment.sum()) < -NEVER // 2
 
 
@@ -89,6 +89,7 @@ class TreeSearch:
                 following, back, pending = frame.pending
                 self._enter(following.branch(), back, pending)
             elif not frame.candidates or _hatless(frame):
+                # Memory is bounded; what is forgotten is only searched again.
                 if len(self._failed) == _REMEMBERED:
                     self._failed.clear()
                 self._failed.add(frame.state)
@@ -145,6 +146,7 @@ class TreeSearch:
             return
         totals = frame.totals - start.needs(rank)
         # What a section still needs goes above its lowest buffer; above this one it has room.
+        # A section's lower bound: its lowest buffer, and above it all that it still needs.
         ends = np.minimum.reduceat(keys.take(start.members), start.starts)
         ends += totals
         if np.count_nonzero((ends >= self._limit) & (totals > 0)):
@@ -191,7 +193,7 @@ class TreeSearch:
 
 
 def _hatless(frame: _Frame) -> bool:
-    """Whether the last attempt is in nobody's way: then it is not the cause of failure."""
+    """Whether the last attempt is in no other's way: then it is not the cause of failure."""
     return frame.tried >= 0 and not frame.branch.raise_values(frame.tried)[1] & frame.waiting
 
 

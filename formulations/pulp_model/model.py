@@ -125,6 +125,7 @@ class WholeTensorCase:
         ]
         self.labels = labels(problem.tensor_names)
         largest = float(max(objective.cycle, objective.dram_in_byte, objective.dram_out_byte))
+        # Tolerances of solvers are absolute: dual values near one suit them.
         self.unit = Fraction(10) ** floor(log10(largest)) if largest > 0 else Fraction(1)
 
     @cached_property
@@ -193,7 +194,7 @@ class WholeModel(ABC):
         return self.here[use.tensor, use.step]
 
     def is_kept(self, interval: ReuseInterval) -> Any:
-        """Return whether the tensor stays through it, all of it; 0 where there is no choice."""
+        """Return whether the tensor remains through it, all of it; 0 where there is no choice."""
         return self.kept.get((interval.tensor, interval.end), 0)
 
     @abstractmethod
@@ -234,7 +235,7 @@ def link(model: WholeModel) -> Rows:
                 yield name, total([model.is_kept(one), -model.is_here(use)]) <= 0
 
 
-def required_resident(model: WholeModel) -> Rows:
+def keep_required_operands(model: WholeModel) -> Rows:
     """(S2) Required-resident operands are resident in the step of their operation: ``here = 1``."""
     for use in model.case.uses:
         if use.required_resident:
@@ -278,6 +279,7 @@ def labels(names: Iterable[str]) -> list[str]:
     taken: set[str] = set()
     found = []
     for index, name in enumerate(names):
+        # File formats allow few characters, and names of limited length.
         label = _ILLEGAL.sub("_", name)[:_LONGEST]
         while label in taken:
             label = f"{label}_t{index}"
@@ -333,5 +335,6 @@ def _intervals(problem: Problem, uses: list[TensorUse]) -> list[ReuseInterval]:
         last[use.tensor] = use
         if use.writes:
             written.add(use.tensor)
+    # R7: a kept tensor that was never written is in DRAM already.
     kept = [t for t, tensor in enumerate(problem.tensors) if tensor.keep and t in written]
     return found + [interval(t, None, len(problem.operations)) for t in kept]

@@ -12,7 +12,7 @@ def residency_plan_of(model: WholeModel) -> ResidencyPlan:
     """Return the residency plan of the values that the model's variables have.
 
     Rounding down keeps it legal: resident tensors take no more pages, contents that DRAM lacks are
-    resident for as long as it lacks them, rises stay rises, and falls stay falls.
+    resident for as long as it lacks them, rises remain rises, and falls remain falls.
     """
     case = model.case
     resident = {
@@ -32,6 +32,7 @@ def residency_plan_of(model: WholeModel) -> ResidencyPlan:
                 had = resident.get((one.tensor, step), 0)
             else:
                 had = lacking[one.tensor, step - 1]
+            # R5: no more stays dirty than the next step holds.
             left = min(model.lacking(one, step, had), between[step + 1])
             lacking[one.tensor, step], stores[one.tensor, step] = left, had - left
     return _residency_plan(case, resident, stores)
@@ -46,6 +47,7 @@ def _residency_plan(case: WholeTensorCase, resident: Bytes, stores: Bytes) -> Re
             rows[-1] = (tensor, rows[-1][1], step + 1, size)
         else:
             rows.append((tensor, step, step + 1, size))
+    # Plans have their stores by step, then tensor.
     moved = sorted((step, tensor, size) for (tensor, step), size in stores.items() if size)
     return ResidencyPlan(
         steps=case.line.chosen,

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory, gettempdir
 from time import monotonic
 from uuid import uuid4
 
-from formulations.classes import WHOLE
 from formulations.pulp_model.model import WholeTensorCase
 from formulations.pulp_model.solver import STOP, Limits, WholeSolution, build, require, solve
 from formulations.solver import apart
@@ -19,7 +18,7 @@ from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.result import WHOLE, ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
 _MOST_TIMED, _MOST_STEPS = 150_000, 2_000_000  # steps of all intervals, with time and without
@@ -50,6 +49,7 @@ def schedule(problem: Problem, request: Request, *, solver: str) -> Outcome:
         return Outcome(residency_plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _find(problem, request, name)
     class_bound = None
+    # A solver that claims no bound proves none.
     if found.bound > -float("inf"):
         holds_for = "; ".join((WHOLE, *notes))
         class_bound = ClassBound(value=found.bound, holds_for=holds_for, proved_by=found.solver)
@@ -66,7 +66,7 @@ class ExportedProgram:
     unit: str
 
 
-def exported(problem: Problem, objective: Objective, form: str) -> ExportedProgram:
+def export(problem: Problem, objective: Objective, form: str) -> ExportedProgram:
     """Return the program for ``objective`` as ``mps`` (free format) or ``lp`` (CPLEX's).
 
     Raises
@@ -98,7 +98,7 @@ def _outcome(
     """The better of the result and the residency plan to start from.
 
     In a residency plan that takes no notice of classes, a part that leaves and would be back in the
-    very next step just stays (R2). Then it may cost less than the bound for the class.
+    very next step just remains (R2). Then it may cost less than the bound for the class.
     """
     residency_plans = [
         residency_plan

@@ -123,6 +123,7 @@ def bound(name: str, program: Any, value: float | None, limits: Limits) -> float
         log = limits.folder / _LOG
         stated = _LOG_BOUND.findall(log.read_text()) if log.exists() else []
         claimed = float(stated[-1]) - _LOG_DIGITS if stated else claimed
+    # An infinite claim is no bound.
     known = [one for one in (claimed, -float("inf")) if one < float("inf")]
     if value is not None:  # HiGHS has 0 where presolve leaves nothing to search
         known.append(value - max(limits.gap, _VALUE_DIGITS) * abs(value))
@@ -256,7 +257,7 @@ def _is_stopped(file: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
     """Interrupt the solver when ``file`` appears; give settings that it needs for that.
 
     Solvers that are programs get the signal of Ctrl-C, upon which they write their incumbent;
-    HiGHS is asked for by a callback. Others are ended by whoever waits for this process.
+    HiGHS is asked for by a callback. Others are ended by the process that waits for this process.
     """
     told, over = Event(), Event()
 

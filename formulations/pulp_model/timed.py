@@ -14,8 +14,8 @@ from formulations.pulp_model.model import (
     WholeModel,
     WholeTensorCase,
     fits,
+    keep_required_operands,
     link,
-    required_resident,
     share,
     total,
     variable,
@@ -34,7 +34,7 @@ class TimedPulpModel(WholeModel):
     dirty
         Bytes that DRAM lacks after the step.
     waiting
-        Bytes that have to stay in the step until stored, of a tensor that is not kept.
+        Bytes that have to remain in the step until stored, of a tensor that is not kept.
     occupied
         Pages that a tensor takes in a step between uses, where that is no multiple of its share;
         none with ``spread``: then pages are in proportion to the share, as in the first model.
@@ -55,7 +55,9 @@ class TimedPulpModel(WholeModel):
 
         back = [one for one in case.intervals if one.after is not None]
         lost = [one for one in case.intervals if one.written]
+        # A load for a use may be in any step after the use before, its own included.
         self.load = shares("load", ((one, range(one.begin + 1, one.end + 1)) for one in back))
+        # A store may be in the step that writes, or in any before the bytes leave.
         self.store = shares("store", ((one, range(one.begin, one.end)) for one in lost))
         self.back = shares("back", ((one, one.inside) for one in back))
         self.dirty = shares("dirty", ((one, range(one.begin, one.end)) for one in lost))
@@ -149,6 +151,7 @@ def growth(model: TimedPulpModel) -> Rows:
         for step in range(one.begin + 1, one.end + 1):
             came = [model.back.get((one.tensor, step - 1), 0)] if step - 1 > one.begin else []
             came.append(model.load[one.tensor, step])
+            # At the use itself the bytes that came are all that was not kept.
             if step < one.end:
                 due = [-model.back[one.tensor, step]]
             else:
@@ -166,6 +169,7 @@ def dirt(model: TimedPulpModel) -> Rows:
             at = one.tensor, step
             wrote = one.before if step == one.begin else None
             if wrote is not None and wrote.writes:
+                # A streamed result is in DRAM when its step ends (R4).
                 there = model.is_here(wrote)
             else:
                 there = model.dirty[one.tensor, step - 1]
@@ -174,7 +178,7 @@ def dirt(model: TimedPulpModel) -> Rows:
 
 
 def nothing_lost(model: TimedPulpModel) -> Rows:
-    """(S6) R3, R5: bytes that DRAM lacks stay until stored: kept, or waiting.
+    """(S6) R3, R5: bytes that DRAM lacks remain until stored: kept, or waiting.
 
     ``waiting(q) >= dirty(q - 1) - kept`` in an interval, and ``dirty <= kept`` at its end: bytes
     streamed in, or loaded, are in DRAM (R3). After the last use ``dirty = 0`` (R7).
@@ -217,7 +221,7 @@ def serial(model: TimedPulpModel) -> Rows:
 
 TimedPulpModel.families = (
     link,
-    required_resident,
+    keep_required_operands,
     capacity,
     part_pages,
     growth,

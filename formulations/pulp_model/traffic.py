@@ -11,8 +11,8 @@ from formulations.pulp_model.model import (
     WholeModel,
     WholeTensorCase,
     fits,
+    keep_required_operands,
     link,
-    required_resident,
     share,
     total,
     variable,
@@ -83,4 +83,4 @@ def require_one_store(model: TrafficPulpModel) -> Rows:
             yield model.with_name("stored_once", one.tensor, one.begin), leaves <= 0
 
 
-TrafficPulpModel.families = (link, required_resident, capacity, require_one_store)
+TrafficPulpModel.families = (link, keep_required_operands, capacity, require_one_store)

@@ -25,8 +25,9 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidate
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_residency_plan
-from formulations.residency.program.columns import PathColumns, near_best_paths, require
+from formulations.residency.program.columns import PathColumns, require
 from formulations.residency.program.master import Master
+from formulations.residency.program.paths import near_best_paths
 from formulations.residency.settings import Rates, Settings, interior_point_method
 from formulations.residency.subgradient import ascend
 from formulations.residency.windows.sweep import Span, Sweep
@@ -78,6 +79,7 @@ class ColumnGeneration:
         self.line: Timeline = relaxed if self.fluid else fitting
         self.intervals = self._rank(self.line, absent)
         self.coefficients = CostCoefficients(problem, self.line, request.objective)
+        # Plans run in one mapping; the bound holds for all of them, over a line of its own.
         self._bounded = self.intervals, self.coefficients
         if relaxed is not self.line:
             coefficients = CostCoefficients(problem, relaxed, request.objective)
@@ -104,6 +106,7 @@ class ColumnGeneration:
         before = self.duals
         self._try_duals(duals)
         if before is not None:
+            # The dual is concave: points between two good ones are often better than both.
             for weight in (0.5, 0.1):
                 self._try_duals(before.mix(duals, weight))
 
@@ -141,6 +144,8 @@ class ColumnGeneration:
             self.intervals,
             self.coefficients,
             columns,
+            # Padded to pages the program knows that rounding costs room; in bytes its duals prove
+            # more.
             page_bytes=self.page_bytes if self._padded else 1,
             margin=self.settings.margin if self._padded else 0.0,
             tie=self.tie if self._padded else 0.0,
@@ -152,6 +157,7 @@ class ColumnGeneration:
     def take(self, built: Master, answer: SolverResult) -> None:
         """Offer dual values and plan of a solved program."""
         if answer.row_dual is not None and answer.column_dual is not None:
+            # Whatever the solver returns is clamped to legal multipliers, which prove a bound.
             self.latest = built.multipliers(answer)
             self.offer_duals(self.latest)
         if answer.objective is not None:
@@ -181,7 +187,7 @@ class ColumnGeneration:
         dma = np.zeros(self.intervals.steps) if duals is None else duals.load
         return dma + self.coefficients.in_byte
 
-    def priced(self, duals: Multipliers) -> PathColumns:
+    def price(self, duals: Multipliers) -> PathColumns:
         """Return the columns that are nearly on a best path at ``duals``."""
         return self._near(duals, self.settings.threshold, self.settings.depth)
 
@@ -192,7 +198,9 @@ class ColumnGeneration:
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""
         steps, settings = self.intervals.steps, self.settings
+        # A tie costs at most the tolerance, in all: plans that move less round better.
         self.tie = 0.0 if self.fluid else min(settings.tie, tolerance / 3)
+        # A legal plan at once: nothing but required-resident operands is resident.
         if self.residency_plan is None:
             self._offer_streaming()
         if self.duals is not None and self.gap <= tolerance:
@@ -219,7 +227,7 @@ class ColumnGeneration:
         if not self.intervals.step.size:
             return None
         columns = columns.union(require(self.intervals), steps)
-        return columns.union(self.priced(duals), steps) if small else columns
+        return columns.union(self.price(duals), steps) if small else columns
 
     def _windows(self, tolerance: float) -> PathColumns | None:
         """Decide windows of steps, then wider ones from more columns; those for a program."""
@@ -254,7 +262,7 @@ class ColumnGeneration:
         return columns if len(columns) <= settings.large_program else None
 
     def _wider(self, width: int) -> int:
-        """Return the width of the next windows: twice this one, or as wide as bytes stay."""
+        """Return the width of the next windows: twice this one, or as wide as bytes remain."""
         reach = self.intervals.reach(float(self.coefficients.capacity_bytes.mean()))
         return max(2 * width, min(reach, self.settings.widest))
 
@@ -326,14 +334,16 @@ class ColumnGeneration:
             self._note(len(columns))
             if self.gap <= tolerance or self.request.remaining_s() <= 0:
                 break
+            # Steps are cheap beside programs of this size.
             if self.intervals.step.size > settings.small:
                 columns = columns.union(self._polish(), steps)
                 if self.gap <= tolerance:
                     break
             for duals in self._vantages(proved_more=self.bound > bound):
-                columns = columns.union(self.priced(duals), steps)
+                columns = columns.union(self.price(duals), steps)
             new = settings.hopeful and len(columns) > 1.01 * before
             stalled = 0 if new or self.gap < 0.97 * gap else stalled + 1
+            # Rounds that gain little are followed by others that gain no more.
             if stalled == settings.idle:
                 break
             accuracy = max(accuracy * (1 if new else 0.1), _TIGHTEST)
@@ -343,7 +353,7 @@ class ColumnGeneration:
         """Choose duals to find columns at: the best, the latest, between if these prove nothing.
 
         A program with few columns exaggerates its dual values; the way back from there to the best
-        ones passes by dual values at which the columns that it lacks show (Wentges, "Weighted
+        ones meets dual values at which the columns that it lacks show (Wentges, "Weighted
         Dantzig-Wolfe decomposition", International Transactions in Operational Research, 1997).
         """
         found = [duals for duals in (self.duals, self.latest) if duals is not None]

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from math import isfinite
 
-from formulations.residency.column_generation import ColumnGeneration
-from formulations.residency.flow.optimum import Optimum, fluid_optimum
-from formulations.residency.replay import replay_certificate
-from formulations.residency.setups import with_setups
-from spmopt.core.bypass import without_bypass
+import numpy as np
+
+from formulations.residency.bound.duals import CostCoefficients, certificate
+from formulations.residency.program.columns import all_columns
+from formulations.residency.program.master import Master
+from formulations.reuse_intervals import ReuseIntervals
+from formulations.solver.highs import solve_within
+from formulations.solver.program import SolverStatus
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.scheduler import Request
+from spmopt.core.timeline import fitting_timeline, relax_timeline
 
+_MOST_STEPS = 6_000
+"""Untouched steps of all intervals together, up to which all columns are in one program.
+
+Above it, column generation is faster: 129 operations have 5,800 such steps, and take equally long.
+"""
+_SIMPLEX = {"solver": "simplex", "presolve": "off"}
 _UNKNOWN = "of the replay with banks no bound is known but the one on any order"
 
 
@@ -37,15 +46,20 @@ def schedule(problem: Problem, request: Request) -> Outcome:
         from formulations.residency.banks.schedule import bound
 
         return bound(problem, request)
-    solved, cut_short = _solve(problem, request)
-    gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"
-    notes = (gap,) if isfinite(solved.gap) else ()
-    proof = with_setups(problem, request, solved.certificate)
+    proof, gap, cut_short = _solve(problem, request)
+    note = f"the fluid optimum is at most {100 * gap:.3g} % above this bound"
+    notes = (note,) if isfinite(gap) else ()
+    if problem.machine.dma_setup_cycles:
+        from formulations.residency.subgradient import with_setups
+
+        proof = with_setups(problem, request, proof)
     return Outcome(residency_plan=None, certificate=proof, notes=notes, cut_short=cut_short)
 
 
 def _replay(problem: Problem, request: Request) -> Outcome:
     """Return a bound on the replay, from duals of steps: those of the request, or found first."""
+    from formulations.residency.replay import replay_certificate
+
     if problem.machine.banks:
         return Outcome(residency_plan=None, notes=(_UNKNOWN,))
     steps, certificate, cut_short = request.objective.with_barriers, request.duals, False
@@ -58,29 +72,39 @@ def _replay(problem: Problem, request: Request) -> Outcome:
     return Outcome(residency_plan=None, certificate=proof, cut_short=cut_short)
 
 
-def enclosed(problem: Problem, request: Request) -> tuple[Certificate | None, Fraction | None]:
-    """Return the dual values that prove a bound, and the value of a solution of the relaxation.
+def _solve(problem: Problem, request: Request) -> tuple[Certificate | None, float, bool]:
+    """Return duals, the gap that they leave to a solution, and whether time ended the search."""
+    duals = _solve_at_once(problem, request)
+    if duals is not None:
+        return duals, 0.0, False
+    # Imported here: a small problem needs neither flows, nor rounding, nor windows of steps.
+    from formulations.residency.column_generation import ColumnGeneration
+    from formulations.residency.flow.optimum import fluid_optimum
 
-    The optimum of the relaxation lies between the two, on a machine without set-ups; None where
-    the time was too short for one. It is convex in the capacity, so that several of these enclose
-    a whole curve.
-
-    Raises
-    ------
-    InfeasibleError
-        As :func:`schedule`.
-    """
-    remainder = without_bypass(problem)
-    solved, _ = _solve(remainder.problem, request)
-    streams = remainder.streams.value(request.objective)
-    return solved.certificate, None if solved.value is None else solved.value + streams
-
-
-def _solve(problem: Problem, request: Request) -> tuple[Optimum | ColumnGeneration, bool]:
-    """Return the relaxation solved, by a flow where one decides; and whether time cut it short."""
-    found = fluid_optimum(problem, request)
-    if found is not None:
-        return found, False
+    optimum = fluid_optimum(problem, request)
+    if optimum is not None:
+        return optimum.certificate, optimum.gap, False
     search = ColumnGeneration(problem, request, fluid=True)
     search.run(request.tolerance)
-    return search, search.cut_short(request.tolerance)
+    return search.certificate, search.gap, search.cut_short(request.tolerance)
+
+
+def _solve_at_once(problem: Problem, request: Request) -> Certificate | None:
+    """Return the duals of the program over all columns; None if it is large, or time too short.
+
+    By strong duality they prove its optimum, which is the least that any schedule costs in bytes.
+    """
+    # Raises InfeasibleError, which no linear program would explain.
+    fitting = fitting_timeline(problem)
+    # The bound is of all mappings: the least figure of each.
+    line = relax_timeline(problem) if problem.several_mappings else fitting
+    intervals = ReuseIntervals(line, np.arange(line.step.size))
+    if int((intervals.step - intervals.begin)[intervals.live].sum()) > _MOST_STEPS:
+        return None
+    coefficients = CostCoefficients(problem, line, request.objective)
+    master = Master(intervals, coefficients, all_columns(intervals), page_bytes=1)
+    answer = solve_within(master.program, request, options=_SIMPLEX, brief=True)
+    if answer.status is not SolverStatus.OPTIMAL:
+        return None
+    duals = master.multipliers(answer)
+    return certificate(problem, request.objective, coefficients, duals)

@@ -9,8 +9,8 @@ from math import inf
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import time_start
-from formulations.residency.setups import with_setups
 from formulations.residency.states.schedule import ENUMERATION, enumerate_all
+from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem
@@ -18,7 +18,7 @@ from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
 _NEAR = 0.01
-"""Gap after a flow from which on a vain round of programs ends the search: more were as vain."""
+"""Gap after a flow below which a round of programs without gain ends the search."""
 _FRUITLESS = "the search ended before its time: a program gained nothing over a flow of least cost"
 
 
@@ -37,6 +37,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     """
     outcome, gap = _round(problem, request)
     outcome = replace(outcome, certificate=with_setups(problem, request, outcome.certificate))
+    # Enumeration is for small problems with an open gap.
     if gap <= request.tolerance or outcome.residency_plan is None:
         return outcome
     found = enumerate_all(problem, request, outcome.residency_plan, outcome.certificate)
@@ -70,6 +71,7 @@ def _round(problem: Problem, request: Request) -> tuple[Outcome, float]:
     if first is not None:
         search.offer_residency_plan(first[0])
         search.offer_duals(first[1])
+        # A flow leaves little to gain: one fruitless program is enough.
         if search.gap <= _NEAR:
             search.settings = replace(search.settings, idle=1, hopeful=False)
     search.run(request.tolerance)

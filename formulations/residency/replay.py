@@ -30,8 +30,7 @@ from formulations.residency.bound.duals import (
 )
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.paths import path_use
-from formulations.residency.setups import setup_bytes
-from formulations.residency.subgradient import HOLD_SCALE, POLISH, Ascent
+from formulations.residency.subgradient import HOLD_SCALE, POLISH, Ascent, setup_bytes
 from formulations.solver.program import Floats
 from spmopt.core.instants import END, PARTS, START, by_instants, bytes_held_early
 from spmopt.core.objective import Objective
@@ -77,6 +76,7 @@ class _Search:
         self._at_instants = copy(self.coefficients)
         room = self.coefficients.capacity_bytes
         self._at_instants.capacity_bytes = self._spread(np.zeros_like(room), room, room, 0.0)
+        # Time of computing belongs to operations, not to instants: it is added by steps.
         self._at_instants.compute_cycles = np.zeros(PARTS * line.steps + 1)
         self.at_start, self.of_steps = np.zeros(line.steps), Multipliers.zero(self.coefficients)
 

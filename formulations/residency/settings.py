@@ -50,7 +50,7 @@ class Settings:
     sooner: GNMT of 3,583 operations, 1.5 s for 4.9, unless a gap of ``loose`` will do) windows
     come before a program over all of them, by the last of ``efforts`` whose gap is not above that
     asked for: at most ``sweeps``, the first over windows that decide ``width`` steps, the others
-    over windows at least twice as wide, and as wide as bytes stay on chip (see
+    over windows at least twice as wide, and as wide as bytes remain on chip (see
     ``RankedIntervals.reach``) up to ``widest``, with columns up to the marginal ``near``, while
     each closes a ``gain`` of the gap. The program follows where it has no more columns than
     ``large_program``.

@@ -1,10 +1,10 @@
 """Calls in a process of their own, for models of OR-Tools or PuLP.
 
 Since highspy 1.15 OR-Tools and HiGHS cannot be loaded into one process: each brings its own
-libhighs.so.1, and whoever comes second gets the other's
+libhighs.so.1, and the second one gets the other's
 (https://github.com/google/or-tools/issues/5246). A process of its own can also be ended at any
 time, and whatever programs it runs, where a solver heeds neither Ctrl-C nor its time limit. It
-stays for the next call that needs the same libraries.
+remains for the next call that needs the same libraries.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from ortools.sat.python import cp_model
 
-from formulations.step_windows.barrier_rows import Barriers
 from formulations.step_windows.program import Number, WindowProgram
 from formulations.step_windows.residency_rows import RESIDENCY
-from formulations.step_windows.time_rows import Replay
+from formulations.step_windows.time_rows import Barriers, Replay
 from spmopt.core.window import StepWindow, WindowDecision
 
 _SECONDS = 2.5
@@ -23,6 +22,7 @@ def decide(window: StepWindow, work_s: float) -> WindowDecision | None:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.linearization_level = 2  # without, SqueezeNet's take up to ten times as long
+    # Counted work, not seconds: the same decision under any load.
     solver.parameters.max_deterministic_time = work_s / _SECONDS
     solver.parameters.catch_sigint_signal = False
     status = solver.solve(program.cp)

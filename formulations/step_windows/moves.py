@@ -28,6 +28,7 @@ class Move:
 def moves(program: WindowProgram, step: int) -> Iterator[Move]:
     """Yield the commands that a step may have."""
     for move in _all_moves(program, step):
+        # A command that never is needs no row.
         if move.present.index != program.false.index:
             yield move
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import networkx
 from ortools.sat.python import cp_model
 
-from formulations.step_windows.versions import versions
 from spmopt.core.window import StepWindow, WindowOperand, WindowTensor
 
 Literal: TypeAlias = cp_model.BoolVarT
@@ -37,8 +37,10 @@ class WindowProgram:
         self.true = self.cp.new_constant(1)
         cycles, pages = window.page_cycles
         self.unit = 1
+        # Page transfers are no whole cycles: finer units keep the rounding small.
         while self.unit < _FINEST and self.unit * cycles < _FINE * pages:
             self.unit *= 2
+        # Rounded up, so that no schedule is promised too short a time.
         self.page_time = -(-self.unit * cycles // pages)
         self.setup = self.unit * window.setup_cycles
         self.horizon = self._horizon()
@@ -100,6 +102,7 @@ class WindowProgram:
         if isinstance(amount, int):
             return self.true if amount else self.false
         found = self.cp.new_bool_var("")
+        # One direction is enough: where the literal need not hold, minimizing leaves it out.
         self.cp.add(amount <= most * found)
         return found
 
@@ -268,6 +271,7 @@ class WindowProgram:
         record = self.window.tensors[tensor]
         held: dict[int, Number] = {step - 1: pages for step, pages in enumerate(record.held)}
         for step in range(self.window.steps):
+            # Dead contents are never resident: they would only take room.
             needed = self.uses(step, tensor) or self.alive(step, tensor)
             held[step] = self._now_held(record, step) if needed else 0
         return held
@@ -303,3 +307,36 @@ def _crossings(use: WindowOperand, outward: bool) -> int:
     if use.reads:
         return use.fetches
     return use.fetches - 1 if use.needed else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Contents that a window's operations need.
+
+    ``writer``: the operation that writes them, -1 if they were there before. ``readers``, and
+    whether the contents ``survive``: something after the window needs them.
+    """
+
+    writer: int
+    readers: tuple[int, ...]
+    survives: bool
+
+
+def versions(window: StepWindow, tensor: int) -> Iterator[Version]:
+    """Yield the contents of a tensor that are of use. All mappings touch the same tensors."""
+    record = window.tensors[tensor]
+    writer, readers, needed = -1, list[int](), record.live
+    # Dependences order every write against all uses, so that the listed order tells the versions.
+    for operation, mappings in enumerate(window.operations[: window.steps]):
+        for use in mappings[0].operands:
+            if use.tensor != tensor:
+                continue
+            if use.reads:
+                readers.append(operation)
+            if use.writes:
+                # Contents that none reads are no version: nothing depends on them.
+                if needed and readers:
+                    yield Version(writer, tuple(readers), survives=False)
+                writer, readers, needed = operation, [], True
+    if needed and (readers or record.due is not None):
+        yield Version(writer, tuple(readers), survives=record.due is not None)

@@ -24,7 +24,7 @@ def capacity(program: WindowProgram) -> None:
         program.cp.add(program.spare(step) >= 0)
 
 
-def required_resident(program: WindowProgram) -> None:
+def keep_required_operands(program: WindowProgram) -> None:
     """Required-resident operands are resident (R3, R4)."""
     for tensor, record in enumerate(program.window.tensors):
         for step in range(program.window.steps):
@@ -36,6 +36,7 @@ def required_resident(program: WindowProgram) -> None:
 def versions(program: WindowProgram) -> None:
     """No write is lost: needed bytes are on chip, or valid in DRAM (R3, R5)."""
     for tensor, record in enumerate(program.window.tensors):
+        # R7: bytes of a version are needed from its writer until its last reader.
         for version in program.versions[tensor]:
             for step in range(program.window.steps):
                 here = program.held[tensor][step] + program.valid[tensor][step] >= record.pages
@@ -59,18 +60,20 @@ def valid_bytes(program: WindowProgram) -> None:
             for literal, use in program.uses(step, tensor):
                 if use.writes and use.needed:
                     program.when(after == record.pages - held[step] + stored[step], literal)
+                # A dead result is neither streamed nor stored (R4, R5).
                 elif use.writes:
                     program.when(after == 0, literal)
                     program.when(stored[step] == 0, literal)
             program.when(after == valid[step] + stored[step], ~writes)
             some = program.stores(step, tensor)
+            # What is stored is resident and not yet valid (R5).
             program.when(held[step] + valid[step] >= record.pages, some, ~writes)
         if record.due is not None:
             program.cp.add(valid[program.window.steps] >= record.due)
 
 
 def loads_ahead(program: WindowProgram) -> None:
-    """Bytes loaded before their use stay for the next step: in vain it would be in the way."""
+    """Bytes loaded before their use remain for the next step: others would only take room."""
     for tensor, held in enumerate(program.held):
         for step in range(min(program.window.steps, program.steps - 1)):
             some = program.load(step, tensor)[1]
@@ -79,4 +82,4 @@ def loads_ahead(program: WindowProgram) -> None:
                 program.when(held[step + 1] >= held[step], some, ~program.any(reads))
 
 
-RESIDENCY = (order, valid_bytes, capacity, required_resident, versions, loads_ahead)
+RESIDENCY = (order, valid_bytes, capacity, keep_required_operands, versions, loads_ahead)

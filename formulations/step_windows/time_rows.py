@@ -1,4 +1,4 @@
-"""When operations and commands run: the replay, without barriers between steps.
+"""When operations and commands run: with barriers between steps, or on the replay, without any.
 
 The queue is that of :mod:`spmopt.assemble.commands`. One freedom of the replay is left out: a
 command of a step never starts before the operation of the step before has ended. One that could, as
@@ -131,3 +131,38 @@ class Replay:
         for tensor in range(len(program.window.tensors)):
             if not any(use.required_resident for _, use in program.uses(step, tensor)):
                 yield program.load(step, tensor)[0]
+
+
+class Barriers:
+    """Adds the rows of one step after the other."""
+
+    def __init__(self, program: WindowProgram) -> None:
+        self._program = program
+        self._taken = list[Number]()
+
+    def end(self) -> Number:
+        """Return the time of all steps."""
+        return sum(self._taken)
+
+    def run(self, step: int) -> None:
+        """Add a step, which takes as long as its transfers, and as its computation.
+
+        Loads of required-resident operands come before that, stores of required-resident results
+        after it.
+        """
+        program = self._program
+        queue, taken = [*moves(program, step)], program.time()
+        before = sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_LOAD)
+        after = sum(move.time for move in queue if move.turn == Turn.REQUIRED_RESIDENT_STORE)
+        into = sum(move.time for move in queue if not move.outward)
+        out = sum(move.time for move in queue if move.outward)
+        for literal, operation, mapping in program.options(step):
+            cycles = program.window.operations[operation][mapping].cycles
+            program.when(taken >= before + program.unit * cycles + after, literal)
+        # R6 with two channels: each waits for the other's serial transfers.
+        if len(program.window.free) > 1:
+            program.cp.add(taken >= into + after)
+            program.cp.add(taken >= before + out)
+        else:
+            program.cp.add(taken >= into + out)
+        self._taken.append(taken)

@@ -19,7 +19,7 @@ from spmopt.core.timeline import Timeline
 from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.bank_use import port_cycles
 from spmopt.verifier.durations import durations, per_step
-from spmopt.verifier.rules.capacity import pages_occupied
+from spmopt.verifier.rules.steps import pages_occupied
 
 Reals = NDArray[np.float64]
 

@@ -25,6 +25,9 @@ UNFINISHED = OUT_OF_TIME, INTERRUPTED = (
 WHOLE_TENSORS = "whole tensors"
 """Class of schedules: in a step that uses a tensor all of it is resident, or nothing; in steps
 between anything (PROBLEM.md, section 2)."""
+WHOLE = "whole-tensor schedules, fixed order"
+"""Class of the bounds that solvers of whole tensors claim: in a step that uses a tensor all of it
+is resident, or nothing; between two uses it is kept in full or given up in full."""
 KEPT_WHOLE = "whole tensors, between two uses kept in full or dropped in full"
 """The same, and a tensor that is resident in two uses in a row is in full between them, or not at
 all in some step: no part of it stays while another leaves."""

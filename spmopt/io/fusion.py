@@ -23,6 +23,7 @@ from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, join
 from spmopt.io.columns import columns, columns_of, document_of, rows
+from spmopt.io.renames import ROWS
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
 _NEVER_WRITTEN = -1
@@ -287,7 +288,8 @@ def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
             raise InputError(f"{where}.steps: must be as many positive numbers as indices")
         spans = zip(part.indices[-1], part.steps, strict=True)
         indices[-1] = [(first, first + steps) for first, steps in spans]
-    names: Iterable[Row] = zip(*([part.row] * len(part.dual), *indices), strict=True)
+    kind = ROWS.get(part.row, part.row)
+    names: Iterable[Row] = zip(*([kind] * len(part.dual), *indices), strict=True)
     for fused_group, row, text in zip(part.fused_group, names, part.dual, strict=True):
         if not 0 <= fused_group < len(duals):
             raise InputError(f"{where}.fused group: no such fused group ({fused_group})")

@@ -4,7 +4,7 @@ In a window it decides the order and mappings of operations, what is resident, b
 step, and so when transfers start, and what is stored when; addresses follow
 (:func:`spmopt.assemble.addresses.allocate_in_time`). Its times are nearly those of the replay
 (:mod:`formulations.step_windows.time_rows`), or of steps with barriers between them, which then
-keep their order (:mod:`formulations.step_windows.barrier_rows`). The verifier judges every
+keep their order (:mod:`formulations.step_windows.time_rows`). The verifier judges every
 decision: whatever is illegal or no better is dropped. So the search ends anywhere, never with less
 than it began.
 

@@ -4,7 +4,7 @@
 at least what :func:`any_order_bound` returns (PROBLEM.md, section 5).
 
 **Proof.** Where predecessors name all that the accesses of a tensor must wait for (read after
-write, write after read or write), as in every problem that was lowered, each operation reads the
+write, write after read or write), as in every problem made from a graph, each operation reads the
 same contents of it in any order: so the same writes are live afterwards, and initial DRAM contents
 are read before they are overwritten, or never. Of other, *loose*, tensors less is known: one that
 is read by some operation and written by none enters, and the last contents leave if they are kept.
@@ -14,7 +14,7 @@ is read by some operation and written by none enters, and the last contents leav
   R7).
 * *Excess.* Of the operands that an operation reads, and the results that are live after
   it, at most the room beside its scratch is resident (R1); each other byte crosses the channel in
-  its step, as often as the least of the mappings' passes asks for (R3, R4). Least crosses where
+  its step, as often as the least of the mappings' fetches asks for (R3, R4). Least crosses where
   those are resident that would cross most often, required-resident operands, which must be, before
   all.
 
@@ -53,10 +53,12 @@ def any_order_bound(problem: Problem, objective: Objective) -> Fraction:
     machine, line = remainder.problem.machine, relax_timeline(remainder.problem)
     into, out = _once(line, loose)
     setup = machine.dma_setup_cycles
+    # R1: beside the scratch of the step, in whole pages.
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
     forced = _crossing(line, room, loose)
     all_forced = sum(forced)
     beta = machine.bytes_per_cycle
+    # Crossing bytes may be shared by both channels: the bound is of their mean.
     channels = 2 if machine.duplex else 1
     moved_in, moved_out = (each.size_bytes / beta + setup * each.tensors for each in (into, out))
     moved = max(moved_in, moved_out) if machine.duplex else moved_in + moved_out
@@ -68,10 +70,13 @@ def any_order_bound(problem: Problem, objective: Objective) -> Fraction:
     once = setup * beta.numerator  # of a step in which something crosses
     computing = Fraction(sum(max(c * unit, f * per_byte + once if f else 0) for c, f in each), unit)
     in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
+    # The excess crosses in at least one of the two directions: the cheaper weight bounds it.
     transferred = max(
         in_byte * into.size_bytes + out_byte * out.size_bytes, min(in_byte, out_byte) * all_forced
     )
     of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    # A loose tensor that bypasses may be read before it is written in another order: its streams
+    # are not known.
     bypassed = None if loose[list(problem.bypassing)].any() else remainder.streams
     return (
         objective.cycle * max(computing, transfers)
@@ -98,6 +103,7 @@ def _loose(problem: Problem) -> Bools:
     stated = np.repeat(np.arange(count), [len(each.predecessors) for each in problem.operations])
     predecessor = [p for each in problem.operations for p in each.predecessors]
     known = stated * count + np.array(predecessor, np.int64)
+    # A dependence that no predecessor states: the order may break it.
     free = ~np.isin(after * count + before, known)
     found = np.zeros(len(problem.tensors), bool)
     found[np.concatenate((tensor[waiting], tensor[read]))[free]] = True
@@ -130,6 +136,7 @@ def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
     read, written = line.kind != int(Access.WRITE), line.kind != int(Access.READ)
     live = written & line.live_after & ~loose[line.tensor]
     into = np.where(read, line.fetches, np.where(live, line.fetches - 1, 0))
+    # R3, R4: how often a byte that is not resident crosses.
     times = np.where(
         line.required_resident, np.where(read | live, _MUST, 0), into + live * line.fetches
     )

@@ -62,7 +62,7 @@ class _Step:
     firm_load: int
     firm_store: int
 
-    def moved(self, costs: State) -> State:
+    def move(self, costs: State) -> State:
         """Return the least cost in each bank, after moves at the start of the step."""
         return [
             min(
@@ -97,11 +97,15 @@ def bank_paths(
     page, capacity = problem.machine.page_bytes, problem.machine.bank_pages
     everywhere = duals.hold.tolist()
     for step, scratch in enumerate(line.scratch_bytes.tolist()):
+        # The dual value of a byte anywhere is counted with the uniform room; here is only what a
+        # bank adds.
         extra = [hold - everywhere[step] for hold in steps[step].hold]
         total -= page * sum(dual * pages for dual, pages in zip(extra, capacity, strict=True))
+        # R1: scratch lies in whole pages, in the bank where that costs least.
         total += page * -(-scratch // page) * min(extra)
         total += steps[step].exact_read[STREAM_BANK] * shares.loose_read[step]
         total += steps[step].exact_write[STREAM_BANK] * shares.loose_write[step]
+        # Of accesses that differ between mappings the operand is unknown: the cheapest bank.
         total += min(steps[step].exact_read) * shares.any_read[step]
         total += min(steps[step].exact_write) * shares.any_write[step]
     return total
@@ -208,7 +212,7 @@ def _access(old: State, touch: _Touch, step: _Step, own: State, out: State) -> S
     As ``spmopt.verifier.bound``, with the dual value of a byte that touches a bank at every touch.
     """
     banks, fetches = len(step.hold), touch.fetches
-    n, r, d = old[0], step.moved(old[1 : banks + 1]), step.moved(old[banks + 1 : -1])
+    n, r, d = old[0], step.move(old[1 : banks + 1]), step.move(old[banks + 1 : -1])
     read, written = touch.kind != Access.WRITE, touch.kind != Access.READ
     load = step.firm_load if touch.required_resident and read else step.load
     store = step.firm_store if touch.required_resident and written else step.store
@@ -225,6 +229,7 @@ def _access(old: State, touch: _Touch, step: _Step, own: State, out: State) -> S
         else:
             dirty.append((min(entering, r[bank], d[bank]) if read else min(old)) + held)
             clean.append(dirty[bank] + leaving)
+    # A stream takes clean bytes from DRAM, wherever else they are.
     streamed = min(n, *old[1 : banks + 1]) if read else min(old)
     streamed += (own[STREAM_BANK] if read else 0) + (out[STREAM_BANK] if written else 0)
     if read:
@@ -286,12 +291,12 @@ class _BankPaths:
         np.minimum(self._states, INFINITE, out=self._states)
         self._ahead = [
             min(kept, step.load + step.write[bank], INFINITE) + step.hold[bank]
-            for bank, kept in enumerate(step.moved(self._ahead))
+            for bank, kept in enumerate(step.move(self._ahead))
         ]
 
 
 def _move(costs: Ints, step: _Step) -> Ints:
-    """Do as :meth:`_Step.moved` for all tensors (banks, m)."""
+    """Do as :meth:`_Step.move` for all tensors (banks, m)."""
     read, write = np.array(step.read), np.array(step.write)
     dual = read[:, None] + write[None, :]
     np.fill_diagonal(dual, 0)

@@ -1,8 +1,8 @@
 """Reads and writes of each bank in every step, and the busy time of its port.
 
 Every byte that touches a bank counts once for each touch: a move reads the old bank and writes the
-new one, a load writes, a store reads, a stream passes by the stream bank (in writes it, out reads
-it, each fetch), and an operation reads and writes its operands where they are
+new one, a load writes, a store reads, a stream goes through the stream bank (in writes it, out
+reads it, each fetch), and an operation reads and writes its operands where they are
 (:mod:`spmopt.core.shares`). A port does one thing after the other; a step's operation lasts at
 least as long as the busiest port needs for everything of that step.
 """
@@ -88,6 +88,7 @@ class _Count:
             chosen = range(first_move[step], first_move[step + 1])
             rows = [(int(moves.tensor[k]), int(moves.begin[k]), int(moves.end[k])) for k in chosen]
             self._add(self._read[step], rows)
+            # A move reads the old addresses and writes the new ones.
             self._addresses.advance(step)
             self._add(self._write[step], rows)
             for row in range(first[step], first[step + 1]):
@@ -114,6 +115,7 @@ class _Count:
             tensor = int(line.tensor[access])
             resident = int(self._view.resident_bytes[access])
             bytes_in = self._by_bank([(tensor, 0, resident)])
+            # Bytes that are not resident go through the stream bank.
             bytes_in[STREAM_BANK] += int(line.size_bytes[tensor]) - resident
             for bank, size in enumerate(bytes_in):
                 self._read[step][bank] += size * shares.read[access]
@@ -131,11 +133,11 @@ class _Count:
             if begin == end:
                 continue
             for extent in self._addresses.part(tensor, begin // page, -(-end // page)):
-                for bank, size in self._pieces(extent, begin, end):
+                for bank, size in self._by_edges(extent, begin, end):
                     total[bank] += size
         return total
 
-    def _pieces(self, extent: Extent, begin: int, end: int) -> list[tuple[int, int]]:
+    def _by_edges(self, extent: Extent, begin: int, end: int) -> list[tuple[int, int]]:
         """Return the banks of an extent, and how many of the bytes [begin, end) lie in each."""
         low, high, shift = extent
         page = self._view.page_bytes

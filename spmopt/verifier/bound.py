@@ -34,8 +34,9 @@ rounding up and the waste of part-filled pages are dropped.
 
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
 of which each is resident in full or not at all in a step that uses it. Tensors that can be resident
-in no mapping of such a step have no arc through R or D there (:mod:`spmopt.verifier.absent`). For
-tensors that are also kept or dropped in full there is more (:mod:`spmopt.verifier.kept_bound`).
+in no mapping of such a step have no arc through R or D there
+(:func:`spmopt.verifier.paths.never_resident`). For tensors that are also kept or dropped in full
+there is more (:mod:`spmopt.verifier.kept_bound`).
 
 All dual values are integers in units of ``2**-bits`` of the objective per byte, and whatever is
 divided (weights, ``rho``) is rounded down, which weakens the bound and keeps it valid. Costs of
@@ -54,12 +55,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relax_timeline
-from spmopt.verifier.absent import never_resident
-from spmopt.verifier.bank_bound import bank_paths
 from spmopt.verifier.dual_check import CheckedDuals, step_duals
-from spmopt.verifier.kept_bound import keep_paths
-from spmopt.verifier.paths import all_paths
-from spmopt.verifier.replay_bound import replay_bound
+from spmopt.verifier.paths import all_paths, never_resident
 from spmopt.verifier.setups import setups_of_steps
 
 _CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
@@ -77,11 +74,13 @@ def bound(problem: Problem, certificate: Certificate, holds_for: str = "") -> Fr
         Dual values that are not legal, do not match the problem, or overflow 64 bits; an order that
         no schedule of the problem has; another class, or one that is not known.
     """
+    # A class is part of the claim: a bound of fewer schedules must never pass for one of all.
     if certificate.holds_for not in ("", *_CLASSES):
         raise InputError(f"certificate: {unknown('class', certificate.holds_for, _CLASSES)}")
     if certificate.holds_for != holds_for:
         names = (name or "all schedules" for name in (certificate.holds_for, holds_for))
         raise InputError("certificate: its dual values are for {}, not for {}".format(*names))
+    # Weak duality needs no optimality, but it does need the order: paths run along the steps.
     if certificate.order is not None:
         problem = reorder(problem, certificate.order)
     # What tensors that bypass the scratchpad cost is the same for all schedules (section 2).
@@ -90,13 +89,18 @@ def bound(problem: Problem, certificate: Certificate, holds_for: str = "") -> Fr
     line = relax_timeline(problem)
     duals = step_duals(problem, certificate, line)
     machine, objective = problem.machine, certificate.objective
+    # R1: scratch takes whole pages, so that the rest is floor(C/g) - ceil(b/g) pages.
     room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
     if certificate.spm_at_start is not None and not objective.replayed:
         raise InputError("certificate: dual values at starts prove nothing but for the replay")
+    # Each theorem is imported where it is asked for: most certificates need steps alone.
     if objective.replayed:
+        from spmopt.verifier.replay_bound import replay_bound
+
         total: int | Fraction = replay_bound(problem, certificate, line, duals, room)
     else:
         total = _of_steps(problem, certificate, line, duals, room)
+    # The same in every schedule: figures of the mappings, the least where there are several.
     of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
     fixed = objective.of_mappings(*(sum(column.tolist()) for column in of_mappings))
     fixed += remainder.streams.value(objective)
@@ -114,13 +118,19 @@ def _of_steps(
         raise InputError(f"certificate: charges prove nothing but for {KEPT_WHOLE}")
     total: int | Fraction
     if problem.machine.banks:
+        from spmopt.verifier.bank_bound import bank_paths
+
         total = bank_paths(problem, certificate, line, duals)
     elif holds_for == KEPT_WHOLE:
+        from spmopt.verifier.kept_bound import keep_paths
+
         total = keep_paths(problem, certificate, line, duals)
     else:
+        # All schedules may hold parts, so that only the class excludes these accesses.
         absent = never_resident(problem) if holds_for else ()
         setups = setups_of_steps(problem, certificate, duals)
         total = all_paths(line, duals, absent, setups=setups)
+    # Python integers: rho may exceed 64 bits, and the sum of products does.
     total += sum(map(mul, duals.cycle, line.compute_cycles.tolist()))
     held: int = sum(map(mul, duals.hold.tolist(), room.tolist()))
     return total - held

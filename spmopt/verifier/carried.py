@@ -29,6 +29,7 @@ class Carried:
         self, tileable: TileableGraph, duals: Mapping[tuple[int, int], tuple[int, int]]
     ) -> None:
         self.duals, count = duals, len(tileable.operations)
+        # Partial sums have several contents within a group, so that no dual value names one.
         written = {t for operation in tileable.operations for t in operation.writes}
         summed = {t for operation in tileable.operations for t in operation.partial_sums}
         priced = {group for _, group in duals}

@@ -51,6 +51,7 @@ def verify(problem: Problem, schedule: Schedule, claimed: Totals | None = None) 
     Takes nothing from a scheduler or solver but the schedule. ``claimed`` totals must equal the
     recomputed ones.
     """
+    # The other rules index tables by these numbers: R0 first, alone.
     violations = rule_r0(problem, schedule)
     if violations:
         return Report(violations=tuple(violations))
@@ -59,6 +60,7 @@ def verify(problem: Problem, schedule: Schedule, claimed: Totals | None = None) 
     if violations:
         return Report(violations=tuple(violations))
     time = durations(view)
+    # Retention needs durations, which mean something once R1 to R11 hold.
     violations = rule_r12(view, time.step)
     if violations:
         return Report(violations=tuple(violations))
@@ -67,6 +69,7 @@ def verify(problem: Problem, schedule: Schedule, claimed: Totals | None = None) 
         return Report(violations=run.violations, replay=run)
     exact = totals(view, time, run.cycles)
     violations = rule_r6(exact, claimed)
+    # Proved never to happen (spmopt.verifier.replay): a fault of ours, not of the schedule.
     if exact.replay_cycles > exact.makespan_cycles:
         text = f"took {exact.replay_cycles} cycles, the makespan is {exact.makespan_cycles}"
         violations.append(Violation(rule="replay", step=None, tensor=None, message=text))

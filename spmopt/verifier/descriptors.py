@@ -23,7 +23,7 @@ _END, _BEGIN, _COUNT = 0, 1, 2
 def descriptors(page_bytes: int, commands: Commands, placements: Placements) -> Ints:
     """Return (m,) descriptors of every command, by the addresses in force at its step.
 
-    The tables are those of a legal schedule: the placements of a tensor cover its resident
+    The tables are those of a legal schedule: the placements of a tensor are its resident
     prefix once in every step.
     """
     count = np.ones(len(commands), np.int64)

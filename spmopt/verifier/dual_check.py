@@ -45,6 +45,7 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
     if any(column.shape != (line.steps,) for column in columns):
         raise InputError(f"certificate: needs one dual value for each of the {line.steps} steps")
+    # Shifts by huge numbers of a damaged file would exhaust memory.
     if not 0 <= certificate.bits <= MOST_BITS:
         raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
     if min(int(column.min()) for column in columns) < 0:
@@ -52,6 +53,7 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
     hold, inward, outward = (column.tolist() for column in columns)
     if problem.machine.duplex:
         channel = [a + b for a, b in zip(inward, outward, strict=True)]
+    # One channel has one row (C5), hence one dual value.
     elif inward == outward:
         channel = inward
     else:
@@ -61,14 +63,17 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
     # With ``common`` for their denominator, weight and beta are whole numbers.
     common = lcm(weight.denominator, beta.denominator)
     whole_weight, whole_beta = int(weight * common), int(beta * common)
+    # rho = w - beta * channel >= 0 is dual feasibility (PROBLEM.md, section 5).
     left = [whole_weight - whole_beta * dual for dual in channel]
     if min(left) < 0:
         step = left.index(min(left))
         raise InputError(
             f"certificate: DMA dual values of step {step} exceed the dual value of its time"
         )
+    # Rounded down: a smaller rho, and a smaller firm, only weaken the bound.
     rho = [value // common for value in left]
     firm = [dual + r * common // whole_beta for dual, r in zip(channel, rho, strict=True)]
+    # Rounded down as well: the objective's own weight of a byte is at least this.
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
     firm_load, firm_store = ([dual + add for dual in firm] for add in (add_in, add_out))
@@ -108,6 +113,8 @@ def check_magnitude(hold: list[int], load: list[int], store: list[int], line: Ti
 
     In each step one holding, and ``fetches`` moves each way.
     """
+    # A path holds its byte once a step, and moves it at most so often each way; 2**59 leaves room
+    # for INFINITE plus a path in 64 bits.
     fetches = np.ones(line.steps, np.int64)
     np.maximum.at(fetches, line.step, line.fetches)
     moves = zip(load, store, fetches.tolist(), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
 from spmopt.verifier.arrays import AFTER, BEFORE, ScheduleArrays
-from spmopt.verifier.bank_use import BankUse, bank_use, port_cycles
+
+if TYPE_CHECKING:
+    from spmopt.verifier.bank_use import BankUse
 
 
 def command_cycles(machine: Machine, size_bytes: Ints) -> Ints:
@@ -21,6 +24,7 @@ def command_cycles(machine: Machine, size_bytes: Ints) -> Ints:
     largest = int(size_bytes.max(initial=0))
     # Python's integers where 64 bits would overflow.
     exact = size_bytes if (largest + 1) * up < 2**62 else size_bytes.astype(object)
+    # Minus floor of minus: rounded up, in whole cycles.
     return machine.dma_setup_cycles - np.asarray(-(exact * up) // down, np.int64)
 
 
@@ -62,13 +66,16 @@ def durations(view: ScheduleArrays) -> Durations:
     def total(rows: np.typing.NDArray[np.bool_]) -> Ints:
         return per_step(cycles[rows], commands.step[rows], line.steps)
 
-    banks = bank_use(view) if view.problem.machine.banks else None
-    operation = line.compute_cycles
-    if banks is not None:
+    banks, operation = None, line.compute_cycles
+    if view.problem.machine.banks:
+        from spmopt.verifier.bank_use import bank_use, port_cycles
+
+        banks = bank_use(view)
         operation = np.maximum(operation, port_cycles(view, banks).max(axis=1))
     before, after = total(view.command_phase == BEFORE), total(view.command_phase == AFTER)
     alone = before + operation + after
     if view.problem.machine.duplex:
+        # Duplex: a serial transfer keeps the other channel waiting with the operation.
         channels = np.maximum(total(inward) + after, total(~inward) + before)
     else:
         channels = total(inward) + total(~inward)

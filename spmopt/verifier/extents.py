@@ -32,6 +32,7 @@ class Addresses:
 
         Returns the pages given up: tensor, since which step it lay there, and the extent.
         """
+        # Ends come before begins: an address may be given to another tensor in the same step.
         given_up, rows = [], self._rows
         for row in self._ending.until(step):
             tensor = self._tensor[row]

@@ -88,10 +88,8 @@ class _FusedGroup(Pricing):
         self.beside: Mapping[int, int] = {}
         self.tileable, self.fused_group = liveness.tileable, fused_group
         self.objective, self.bits = objective, bits
-        self.steps, self.micro_batches = (
-            fused_group.end - fused_group.begin,
-            fused_group.micro_batches,
-        )
+        self.steps = fused_group.end - fused_group.begin
+        self.micro_batches = fused_group.micro_batches
         self.tensors = uses_of(liveness, fused_group)
 
     def value(self, carried: Carried | None, *, fine: bool) -> int:
@@ -112,11 +110,12 @@ class _FusedGroup(Pricing):
             self._follow_inside(whole) if carried is None else self._follow_whole(whole)
         self.ends.add(self, self.channels)
         for number in range(len(self.counts)):
-            self._streamed(number)
+            self._count_streams(number)
         return self.least()
 
     def _weight(self, weight: Fraction) -> int:
         """Return a weight of the objective in the units of dual values, rounded down."""
+        # Rounded down: a smaller weight makes the bound weaker, never false.
         scaled: Fraction = weight * 2**self.bits
         return floor(scaled)
 
@@ -132,23 +131,29 @@ class _FusedGroup(Pricing):
         free, cycles = list[int](), list[int]()
         for operation in self.tileable.operations[self.fused_group.begin : self.fused_group.end]:
             mappings = operation.mappings[self.micro_batches]
+            # The first tile has a mapping of its own; the others are alike.
             first = int(number == 0)
             both = [(mappings.first, first), (mappings.later, count - first)]
             scratch = sum(n * machine.pages(mapping.scratch_bytes) * page for mapping, n in both)
+            # (G2) R1 summed over the tiles of the class, scratch in whole pages taken off.
             free.append(count * machine.spm_pages * page - scratch)
             cycles.append(sum(n * mapping.compute_cycles for mapping, n in both))
             for mapping, n in both if objective.weighs_mappings else ():
                 self.total += n * self._weight(objective.of_mappings(*mapping.unchanging))
         every, zero = np.ones((1, self.steps), bool), np.zeros((1, self.steps), object)
+        # A step takes at least its computing: the lower end of its range.
         time = self.several(every, None, np.array([cycles], object))[0]
         cost = np.full((3, self.steps), -1)
         weights = objective.cycle, objective.dram_in_byte, objective.dram_out_byte
         for each, weight in zip(cost, weights, strict=True):
             each[:] = self.costing(self._weight(weight))
         self.add(cost[0], time)
-        (waits,) = self.rows([("waits", number)], every, zero, None)
+        # (G1) R6: computing and the transfers that wait for it, one after the other.
+        (waits,) = self.rows([("serial time", number)], every, zero, None)
         self.raise_values(waits, [rate * each for each in cycles])
-        names = ("reads", "writes") if machine.duplex else ("moves", "moves")
+        names = (
+            ("inward time", "outward time") if machine.duplex else ("channel time", "channel time")
+        )
         (reads,) = (writes,) = self.rows([(names[0], number)], every, zero, None)
         if machine.duplex:
             (writes,) = self.rows([(names[1], number)], every, zero, None)
@@ -156,7 +161,7 @@ class _FusedGroup(Pricing):
             self.add(rows, time, rate)
         waits_for = [(waits, -clock)]
         return Channels(
-            room=self.rows([("room", number)], every, None, np.array([free], object))[0],
+            room=self.rows([("capacity", number)], every, None, np.array([free], object))[0],
             into=[(cost[1], 1), (reads, -clock)],
             out=[(cost[2], 1), (writes, -clock)],
             fixed_into=waits_for + ([(writes, -clock)] if machine.duplex else []),
@@ -164,7 +169,7 @@ class _FusedGroup(Pricing):
             streamed=([0] * self.steps, [0] * self.steps),
         )
 
-    def _streamed(self, number: int) -> None:
+    def _count_streams(self, number: int) -> None:
         """Count bytes streamed if nothing is resident."""
         channels = self.channels[number]
         both = zip((channels.into, channels.out), channels.streamed, strict=True)
@@ -186,6 +191,7 @@ class _FusedGroup(Pricing):
 
     def _residents(self, number: int, where: Bools, most: Sizes, fixed: Bools) -> Ints:
         """Add bytes resident in steps of a class; all of it where it is ``fixed``."""
+        # R3, R4: required-resident operands are resident in full.
         least = np.where(fixed, most, 0) if fixed.any() else None
         resident = self.several(where, most, least)
         self.add(self.channels[number].room, resident)
@@ -212,6 +218,7 @@ class _FusedGroup(Pricing):
         loaded, followed = [uses[-1].step for _, uses in tensors], list[bool]()
         for at, (tensor, uses) in enumerate(tensors):
             live, written = uses[-1].live, any(use.writes for use in uses)
+            # Contents carried across the end may still be loaded after their last use here.
             if live and self.ends.follows(tensor):
                 loaded[at] = self.steps - 1
             followed.append(live and (written or self.ends.follows(tensor)))
@@ -241,19 +248,22 @@ class _FusedGroup(Pricing):
         for at, (tensor, uses) in enumerate(tensors):
             if uses[0].reads:
                 before[at, 0] = self.new(size[at, 0])
-                self.ends.found(tensor, number, int(before[at, 0]))
+                self.ends.add_found(tensor, number, int(before[at, 0]))
         loads = self._move(number, loaded, size, tracks.fixed & loaded)
-        rows = self._rows("grows", tensors, number, tracks.grows, (None, none))
+        # (G3) R2: bytes on chip grow by loads alone.
+        rows = self._rows("growth", tensors, number, tracks.grows, (None, none))
         for columns, factor in ((now, 1), (before[:, :-1], -1), (loads, -1)):
             self.add(rows, columns, factor)
         newer, was = self.several(tracks.newer, size), np.full(now.shape, -1)
         was[:, 1:] = newer[:, :-1]
-        rows = self._rows("holds", tensors, number, tracks.grows & (was >= 0), (none, None))
+        # (G4) R7: dirty bytes stay resident until they are stored.
+        rows = self._rows("no loss", tensors, number, tracks.grows & (was >= 0), (none, None))
         self.add(rows, now)
         self.add(rows, was, -1)
         fixed = tracks.fixed & tracks.wrote & tracks.newer
         stores = self._move(number, tracks.newer, size, fixed, back=True)
-        rows = self._rows("stores", tensors, number, tracks.newer, (none, none))
+        # (G4) R5: after a write all resident bytes are dirty; only stores make them clean.
+        rows = self._rows("write back", tensors, number, tracks.newer, (none, none))
         base = np.where(tracks.wrote | (was < 0), now, was)
         for columns, factor in ((newer, 1), (stores, 1), (base, -1)):
             self.add(rows, columns, factor)
@@ -296,7 +306,7 @@ class _FusedGroup(Pricing):
             stores = self._stores_of_sums(tensors, number, size * count)
             for at, (tensor, uses) in enumerate(tensors):
                 moved = resident[at].tolist(), loads[at].tolist()
-                if ("partial_sums", tensor) in self.duals:
+                if ("partial sums", tensor) in self.duals:
                     balances[at] += [(each, 1) for each in stores[at].tolist()]
                     balances[at] += [(each, -1) for each in moved[1]]
                     balances[at] += [(moved[0][use.step], -1) for use in uses]
@@ -313,8 +323,9 @@ class _FusedGroup(Pricing):
                     left = self.new(whole)
                     self.ends.leaves_sum(tensor, left)
                     balance.append((left, 1))
+                # (G7): every load of a part of a sum needs a store before it.
                 least = whole * (ends - uses[0].reads - len(uses) * self.micro_batches)
-                self.row(("partial_sums", tensor), balance, least, None)
+                self.row(("partial sums", tensor), balance, least, None)
 
     def _grow_whole(
         self, tensors: list[Uses], number: int, size: Sizes, most: Sizes
@@ -325,7 +336,8 @@ class _FusedGroup(Pricing):
         loads = self._move(number, where, size, fixed)
         before = np.full(where.shape, -1)
         before[:, 1:] = resident[:, :-1]
-        grows = self._rows("grows", tensors, number, where, (None, most))
+        # (G5) R2 around the tiles; the first step's row is completed by _around.
+        grows = self._rows("growth", tensors, number, where, (None, most))
         for columns, factor in ((resident[:, 1:], 1), (before[:, 1:], -1), (loads[:, 1:], -1)):
             self.add(grows[:, 1:], columns, factor)
         self._stream(
@@ -386,11 +398,13 @@ class _FusedGroup(Pricing):
             first = [(resident[0], 1), (resident[-1], -1)] if self.steps > 1 else []
             if number < len(self.counts) - 1 or uses[-1].live:
                 left = self.new(size)
-                self.row(("rests", tensor, number), [(left, 1), (resident[-1], -1)], None, 0)
+                # The last tile leaves at most what it has resident in its last step.
+                self.row(("last tile", tensor, number), [(left, 1), (resident[-1], -1)], None, 0)
                 first.append((left, 1))
             for use in uses if number or uses[0].reads else []:
-                name = "comes", tensor, number, use.step
+                name = "arrival", tensor, number, use.step
                 if name in self.duals:
+                    # (G6), (G10): what was never found nor loaded is streamed by each of the tiles.
                     come = times(-count, [*((each, 1) for each in loads), *found])
                     self.row(name, [(resident[use.step], 1), *come], None, 0)
         return left, first
@@ -407,18 +421,22 @@ class _FusedGroup(Pricing):
         for use in uses:
             into, out = use.fetches, use.fetches * summed
             if count == 1:
+                # A class of one tile saves them outright; a larger one by a quantity below.
                 into -= begins and use is uses[0]
                 out *= not (ends and use is uses[-1])
             streams.append((use.step, resident[use.step], count * size, into, out))
         if count > 1 and begins:
             less, step = self.new(size), uses[0].step
             streams.append((step, less, 0, 1, 0))
+            # The first tile has no part to read: at most the non-resident bytes of one tile are
+            # saved.
             terms = [(less, 1), (resident[step], 1)]
-            self.row(("less", tensor), terms, None, count * size)
+            self.row(("first read", tensor), terms, None, count * size)
         if count > 1 and ends:
             fetches, step = uses[-1].fetches, uses[-1].step
             spared = self.new(fetches * size)
             streams.append((step, spared, 0, 0, 1))
+            # The last tile stores nothing of a sum that is dead.
             terms = [(spared, 1), (resident[step], fetches)]
-            self.row(("spared", tensor), terms, None, fetches * count * size)
+            self.row(("last store", tensor), terms, None, fetches * count * size)
         return streams

@@ -6,12 +6,12 @@ itself, all that are never written together, and the rest. Each row holds for an
 
 * those that a fusion tile *finds* have been *here* since the fused group began, or an earlier
   fusion tile loaded them *ahead*;
-* those that a fusion tile leaves newer than DRAM a later one stores *behind*, or they *stay*: these
-  are stored, or carried out as *newer*;
+* those that a fusion tile leaves newer than DRAM a later one stores *behind*, or they *remain*:
+  these are stored, or carried out as *newer*;
 * the others that are carried out at the end were held all *through*, or loaded for *later*.
 
 Where a byte is held in steps of fusion tiles that do not use it, it takes room. Stores of bytes
-that stay or that are held through have none of their own: it would be counted twice.
+that remain or that are held through have none of their own: it would be counted twice.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Around:
         """Return that only bytes newer than DRAM are followed beyond their last use."""
         return False
 
-    def found(self, tensor: int, number: int, found: int) -> None:
+    def add_found(self, tensor: int, number: int, found: int) -> None:
         """Add the bytes that fusion tiles find of a tensor that is cut."""
         self._found.append((found, 1))
 
@@ -82,7 +82,10 @@ class Around:
 
     def add(self, pricing: Pricing, channels: list[Channels]) -> None:
         """Add the rows."""
-        for name, terms in (("finds", self._found), ("leaves", self._left)):
+        for name, terms in (
+            ("capacity before tiles", self._found),
+            ("capacity after tiles", self._left),
+        ):
             if terms:
                 pricing.row((name,), terms, None, self._most)
 
@@ -101,10 +104,8 @@ class Ends:
         machine = tileable.machine
         capacity = machine.spm_pages * machine.page_bytes
         self.fused_group, self.carried, self.counts = fused_group, carried, counts
-        self.micro_batches, self.steps = (
-            fused_group.micro_batches,
-            fused_group.end - fused_group.begin,
-        )
+        self.micro_batches = fused_group.micro_batches
+        self.steps = fused_group.end - fused_group.begin
         # Stripes are uneven: a fusion tile of one may be any share of its tensor.
         self.even = self.micro_batches <= tileable.batch
         self.sizes = [tensor.size_bytes for tensor in tileable.tensors]
@@ -144,7 +145,7 @@ class Ends:
         """Return whether a tensor is followed to the fused group's end if it is needed then."""
         return self.carried.group[tensor] != REST
 
-    def found(self, tensor: int, number: int, found: int) -> None:
+    def add_found(self, tensor: int, number: int, found: int) -> None:
         """Add the bytes that the fusion tiles of a class find of a tensor that is cut."""
         self._begins[self.of(tensor)] += self.sizes[tensor] if number == 0 else 0
         self._found.setdefault((self.of(tensor), number), []).append((found, 1))
@@ -162,7 +163,7 @@ class Ends:
         """Add bytes of tensors that are not followed.
 
         Those that are read before they are written are found, or loaded; those that are written and
-        needed afterwards are left newer than DRAM, or stored. Needed bytes may stay on chip.
+        needed afterwards are left newer than DRAM, or stored. Needed bytes may be held.
         """
         for tensor, whole, uses in self._tensors:
             size, group = beside.get(tensor, 0), self.of(tensor)
@@ -212,6 +213,7 @@ class Ends:
                 if held and sizes[group]:
                     # Of uneven stripes only what all of them find is known.
                     each = self.micro_batches if self.even else 1
+                    # Rounded up: a wider range of a quantity weakens the bound, and keeps it true.
                     most = -(-sizes[group] // each)
                     quantities = pricing.several(np.ones(each, bool), most)
                     self._takes(quantities, times)
@@ -260,8 +262,9 @@ class Ends:
                 again = (new(self.pricing.most(found)), 1)
                 ahead.append(again)
                 terms += minus([again])
-            row(("found", group, number), terms, None, 0)
-        self._move("ahead", ahead, self._late)
+            # (G8) R2: what a tile finds was there at the begin, or an earlier tile loaded it.
+            row(("found in tiles", group, number), terms, None, 0)
+        self._move("loads ahead", ahead, self._late)
         total = Terms()
         for group in self.groups:
             whole = self._whole["found"].get(group, [])
@@ -271,15 +274,19 @@ class Ends:
             into: Terms = []
             if self.held[0]:
                 dual, worth = self.carried.of(self.fused_group.begin, group)
+                # A range that is too wide only weakens the bound.
                 most = min(self.into.get(group, self.held[0]), self.held[0])
                 into = [(new(most, cost=dual), 1)]
                 if group >= 0 and group in self.into:
                     self._owed[group] = new(most, cost=-worth)
-                    row(("dirty in", group), [(self._owed[group], 1), *minus(into)], None, 0)
-            row(("in", group), [*terms, *minus(into)], None, 0)
+                    # Dirty bytes are among the resident ones.
+                    row(("dirty at begin", group), [(self._owed[group], 1), *minus(into)], None, 0)
+            # All that is found here was there at once.
+            row(("resident at begin", group), [*terms, *minus(into)], None, 0)
             total += into
         if total:
-            row(("held",), total, None, self.held[0])
+            # R1 just before the first step.
+            row(("capacity at begin",), total, None, self.held[0])
 
     def _leave(self) -> None:
         """Bytes that fusion tiles leave, and bytes at the end of the fused group."""
@@ -300,15 +307,18 @@ class Ends:
                 held.append(given)
                 dirty.setdefault(group, []).append(given)
                 stays = self.stays[group, number]
-                row(("kept", group, number), [*held, *minus(stays)], None, 0)
-            row(("newer", group, number), [*terms, *minus(held)], None, 0)
+                # Dirty bytes that stay are among those that stay.
+                row(("dirty to the end", group, number), [*held, *minus(stays)], None, 0)
+            # (G8) R7: they are stored later, or still there at the end.
+            row(("dirty after tiles", group, number), [*terms, *minus(held)], None, 0)
         for (group, number), stays in self.stays.items():
             if stays or any(self.stays[group, other] for other in range(len(self.counts))):
                 last = self._last.get((group, number), [])
-                row(("stays", group, number), [*stays, *minus(last)], None, 0)
-        self._move("behind", behind, self._early, out=True, back=True)
+                # What stays was resident in the tile's last step.
+                row(("resident after tiles", group, number), [*stays, *minus(last)], None, 0)
+        self._move("stores behind", behind, self._early, out=True, back=True)
         stored += self._old(dirty)
-        self._move("stored", stored, lambda number: True, out=True, room=False)
+        self._move("stores of the rest", stored, lambda number: True, out=True, room=False)
         self._give(dirty)
 
     def _old(self, dirty: dict[int, Terms]) -> Terms:
@@ -328,8 +338,10 @@ class Ends:
                 sources = self._all(self.stays, group)
                 sources += self._whole["rest"].get(group, [])
                 sources += self.through.get(group, [])
-                row(("old", group), [old, *minus(sources)], None, 0)
-            row(("owed", group), terms, None, 0)
+                # Dirty bytes leave only where they are resident.
+                row(("old dirty resident", group), [old, *minus(sources)], None, 0)
+            # R5, R7: they are stored, or leave dirty.
+            row(("write back of old", group), terms, None, 0)
         return stored
 
     def _give(self, dirty: dict[int, Terms]) -> None:
@@ -349,18 +361,20 @@ class Ends:
                 given: Terms = []
                 if held:
                     given = [(new(most, cost=worth), 1)]
-                    row(("newer out", group), [*given, *minus(out)], None, 0)
-                row(("dirty out", group), [*newer, *minus(given)], None, 0)
+                    row(("dirty within resident", group), [*given, *minus(out)], None, 0)
+                row(("dirty at end", group), [*newer, *minus(given)], None, 0)
             if crosses:
                 loaded = (new(self.out[group]), 1)
                 later.append(loaded)
                 sources = self._all(self.stays, group)
                 sources += self._whole["rest"].get(group, [])
                 sources += [*self.through.get(group, []), loaded]
-                row(("out", group), [*out, *minus(sources)], None, 0)
+                # R2: what leaves stayed, passed through, or was loaded for later.
+                row(("resident at end", group), [*out, *minus(sources)], None, 0)
         if total:
-            row(("left",), total, None, self.held[1])
-        self._move("later", later, lambda number: True, after=True)
+            # R1 just after the last step.
+            row(("capacity at end",), total, None, self.held[1])
+        self._move("loads for later", later, lambda number: True, after=True)
 
     def _move(
         self,
@@ -388,10 +402,12 @@ class Ends:
             terms += [(each, -1) for each in moved.tolist()]
             for rows, factor in channels.out if out else channels.into:
                 pricing.add(rows, moved, factor)
+            # (G9) From the load on, or until the store, the byte takes room in other tiles' steps.
             if room and self.even:
                 pricing.add(pricing.onward(channels.room, back=back), moved)
             for later in range(number + 1, len(self.room)) if after else ():
                 pricing.add(np.repeat(self.room[later], self.steps), moved, self.counts[later])
+        # Amounts are moved in some step: no more is used than moved.
         pricing.row((name,), terms, None, 0)
 
 

@@ -28,6 +28,7 @@ class Liveness:
     def __init__(self, tileable: TileableGraph) -> None:
         self.tileable = tileable
         self._live: list[dict[int, bool]] = []
+        # Backwards: contents are needed if a later operation reads them, or if they are kept.
         needed = {t: tensor.keep for t, tensor in enumerate(tileable.tensors)}
         for operation in reversed(tileable.operations):
             used = {*operation.reads, *operation.writes}
@@ -57,6 +58,8 @@ def uses_of(
                 reads=tensor in operation.reads,
                 writes=tensor in operation.writes,
                 live=liveness.after(fused_group.begin + step, tensor),
+                # The first tile's mapping may differ from the others'; the weaker of both holds for
+                # all.
                 fetches=min(operand.fetches, later[tensor].fetches),
                 fixed=operand.required_resident and later[tensor].required_resident,
             )

@@ -71,10 +71,8 @@ class FusionPlanPath:
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.fusion_space = certificate.fusion_space
-        self.micro_batches, self.barrier = (
-            self.fusion_space.counts(tileable.batch),
-            self._barriers(),
-        )
+        self.micro_batches = self.fusion_space.counts(tileable.batch)
+        self.barrier = self._barriers()
         self.longest = longest_valued(self.count, len(self.micro_batches))
         self.first = [max(end - self.longest, 0) for end in range(self.count + 1)]
         plain = [
@@ -198,10 +196,8 @@ class FusionPlanPath:
 
     def _always(self, at: int, micro_batches: int) -> Fraction:
         """Return the costs of an operation beside time and transfers: accesses of the SPM, MACs."""
-        mappings, objective = (
-            self.tileable.operations[at].mappings.get(micro_batches),
-            self.objective,
-        )
+        mappings = self.tileable.operations[at].mappings.get(micro_batches)
+        objective = self.objective
         return sum(
             (
                 count * objective.of_mappings(*mapping.unchanging)

@@ -34,9 +34,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.verifier.absent import never_resident
 from spmopt.verifier.dual_check import INFINITE, LARGEST, CheckedDuals
-from spmopt.verifier.paths import D, access_costs, final_store, stay_duals
+from spmopt.verifier.paths import D, access_costs, final_store, never_resident, resident_duals
 
 _MOST_SUMS = 20_000
 State = tuple[int, int, int, int]
@@ -77,10 +76,11 @@ def _arcs(
     """Return (4, 4, a) costs of each access, from state to state, with its charge."""
     pairs = zip(line.step.tolist(), line.tensor.tolist(), strict=True)
     charge = np.array([charged[step].get(tensor, 0) for step, tensor in pairs], np.int64)
-    stay = np.minimum(stay_duals(line, duals, never_resident(problem)) + charge, INFINITE)
+    # An absent byte costs infinitely much; the sum with a charge stays within 64 bits.
+    resident = np.minimum(resident_duals(line, duals, never_resident(problem)) + charge, INFINITE)
     start = np.where(np.eye(4, dtype=bool), 0, INFINITE)[:, :, None]
     old = tuple(np.repeat(state, line.step.size, axis=1) for state in start)
-    return access_costs(line, np.arange(line.step.size), duals, stay, old)
+    return access_costs(line, np.arange(line.step.size), duals, resident, old)
 
 
 def _charges(problem: Problem, certificate: Certificate) -> list[dict[int, int]]:
@@ -173,10 +173,10 @@ def _in_part(items: list[tuple[int, int]], room: int) -> int:
 
 
 class _KeptPaths:
-    """States of the tensors between two accesses; bytes that stay through to the next are apart.
+    """States of the tensors between two accesses; bytes that remain through to the next are apart.
 
     ``n``: in DRAM only. ``lr``, ``ld``: there since the access, clean or dirty, to leave before the
-    next one. ``a``: loaded after it was gone. ``kr``, ``kd``: stays from the access to the next.
+    next one. ``a``: loaded after it was gone. ``kr``, ``kd``: remains from the access to the next.
 
     Before its first access a tensor is in DRAM (N, at no cost, or R, loaded ahead: the same cost
     for all of them), or it does not exist (U). In U, that is while dead, nothing costs anything.

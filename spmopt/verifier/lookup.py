@@ -26,7 +26,9 @@ class StepIndex:
     @classmethod
     def of(cls, tensor: Ints, step: Ints, steps: int) -> Self:
         """Return index rows whose ``step`` is in -1..steps; of equal rows the last one is found."""
+        # Keys ascend by tensor, then step, so that one binary search answers all pairs.
         row = np.lexsort((step, tensor))
+        # Steps run from -1 to n: one number each.
         stride = steps + 2
         return cls(
             key=tensor[row] * stride + step[row] + 1, tensor=tensor[row], row=row, stride=stride

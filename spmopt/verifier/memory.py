@@ -9,7 +9,7 @@ from spmopt.verifier.extents import Extent
 from spmopt.verifier.runs import Runs
 
 NOTHING = 0
-FusionTile = tuple[int, int, int]
+Contents = tuple[int, int, int]
 """Pages [first, last) of a tensor, and the version that they are of."""
 
 
@@ -29,6 +29,8 @@ class MemoryContents:
         self._size: list[int] = sizes.tolist()
         self._pages: list[int] = view.pages(sizes).tolist()
         self._offset = view.problem.machine.spm_pages
+        # The distance between two page numbers lies within +-pages, so that version * span +
+        # distance is unique.
         self._span = self._offset + max(self._pages, default=0) + 1
         self._tags = Runs(self._offset)
         self._versions = len(self._size)
@@ -47,12 +49,12 @@ class MemoryContents:
     def write(self, tensor: int, extents: Iterable[Extent]) -> None:
         """Leave the operation's current version in these pages."""
         for begin, end, shift in extents:
-            self._tags.put(begin, end, self._tag(self._current[tensor], shift))
+            self._tags.set(begin, end, self._tag(self._current[tensor], shift))
 
     def scribble(self, extents: Iterable[Extent]) -> None:
         """Let the pages hold nothing that is of use: scratch."""
         for begin, end, _ in extents:
-            self._tags.put(begin, end, NOTHING)
+            self._tags.set(begin, end, NOTHING)
 
     def load(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
         """Copy DRAM bytes to the pages ``extents``; a page not filled holds nothing."""
@@ -63,7 +65,7 @@ class MemoryContents:
         ]
         self.lay(filled, extents)
 
-    def lift(self, extents: Iterable[Extent]) -> list[FusionTile]:
+    def lift(self, extents: Iterable[Extent]) -> list[Contents]:
         """Contents of these pages that are in their place: pages [first, last) of some version."""
         held = []
         for low, high, shift in extents:
@@ -73,29 +75,29 @@ class MemoryContents:
                     held.append((first + shift, last + shift, version))
         return held
 
-    def lay(self, pieces: Iterable[FusionTile], extents: Iterable[Extent]) -> None:
-        """Put pieces of a tensor into these pages; a page that gets none holds nothing."""
+    def lay(self, held: Iterable[Contents], extents: Iterable[Extent]) -> None:
+        """Put contents of a tensor into these pages; a page that gets none holds nothing."""
         for low, high, shift in extents:
-            self._tags.put(low, high, NOTHING)
-            for first, last, version in pieces:
+            self._tags.set(low, high, NOTHING)
+            for first, last, version in held:
                 left, right = max(first - shift, low), min(last - shift, high)
                 if left < right:
-                    self._tags.put(left, right, self._tag(version, shift))
+                    self._tags.set(left, right, self._tag(version, shift))
 
     def store(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
         """Copy pages to DRAM bytes; bytes without a page get nothing."""
-        self._put(tensor, begin, end, NOTHING)
+        self._write_dram(tensor, begin, end, NOTHING)
         for low, high, shift in extents:
             for first, last, tag in self._tags.over(low, high):
                 version, distance = divmod(tag, self._span)
                 left = max(begin, (first + shift) * self._page)
                 right = min(end, (last + shift) * self._page)
                 in_place = distance == shift + self._offset
-                self._put(tensor, left, right, version if in_place else NOTHING)
+                self._write_dram(tensor, left, right, version if in_place else NOTHING)
 
     def stream_out(self, tensor: int, begin: int, end: int) -> None:
         """Put the current version into DRAM bytes [begin, end)."""
-        self._put(tensor, begin, end, self._current[tensor])
+        self._write_dram(tensor, begin, end, self._current[tensor])
 
     def valid_in_dram(self, tensor: int, begin: int, end: int) -> bool:
         """Whether DRAM bytes [begin, end) hold the current version."""
@@ -112,15 +114,17 @@ class MemoryContents:
         current = self._current[tensor]
         if current == NOTHING:
             return False
+        # A wrong version, or a page out of place, has another tag.
         pages = self._tags.follow(self._tag(current, 0), extents)
         return pages >= -(-end // self._page)
 
-    def _put(self, tensor: int, begin: int, end: int, version: int) -> None:
+    def _write_dram(self, tensor: int, begin: int, end: int, version: int) -> None:
         """Put a version into DRAM bytes [begin, end)."""
         ranges = self._dram[tensor]
         if len(ranges) == 1 and begin <= ranges[0][0] and ranges[0][1] <= end:
             self._dram[tensor] = [(begin, end, version)]  # nothing is left below or above
             return
+        # Ranges stay disjoint, sorted and merged: their number follows the commands, not the bytes.
         below = [(b, min(e, begin), v) for b, e, v in ranges if b < begin]
         above = [(max(b, end), e, v) for b, e, v in ranges if e > end]
         if below and below[-1][2] == version:

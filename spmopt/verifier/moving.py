@@ -32,7 +32,7 @@ class PageTimes:
         """Return when commands are done with these pages."""
         return _greatest(extents, self.loaded, self.stored)
 
-    def left(self, extents: Iterable[Extent]) -> int:
+    def unused_from(self, extents: Iterable[Extent]) -> int:
         """Return when the old contents of these pages are of no more use."""
         return _greatest(extents, self.stored, self.used)
 
@@ -82,14 +82,16 @@ class Moving:
             return 0
         rows = range(first, last)
         old = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
+        # All moves of a step read before any writes: they may swap places.
         pieces = [self._memory.lift(extents) for extents in old]
         ready = max([ready, *map(self._busy.quiet, old)])
         give_up(step)
         new = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
+        # Pages that are overwritten must be quiet too.
         now = max([ready, *map(self._busy.quiet, new)])
         for row, left, taken, held in zip(rows, old, new, pieces, strict=True):
             self._memory.lay(held, taken)
             self.last[self._tensor[row]] = now
             for low, high, _ in left + taken:  # quiet until now, so that these times grow too
-                self._busy.used.put(low, high, now)
+                self._busy.used.set(low, high, now)
         return now

@@ -17,6 +17,8 @@ from operator import mul
 
 import numpy as np
 
+from spmopt.core.operation import Operation, OpMapping
+from spmopt.core.problem import Problem
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.verifier.dual_check import INFINITE, CheckedDuals
@@ -39,6 +41,7 @@ def all_paths(
     ``absent``: steps, each with a tensor that it uses and that is not resident then; ``early``
     (a,): accesses whose resident bytes were held in the step before, too.
     """
+    # Stable: accesses of a tensor keep the order of their steps.
     order = np.argsort(line.tensor, kind="stable")
     gap = _stretches(line, duals)
     moves = None if setups is None else MoveSetups.of(line, duals, setups)
@@ -46,9 +49,9 @@ def all_paths(
         gap += np.stack(
             (np.zeros_like(moves.load), moves.load_before, moves.store_before, moves.store_before)
         )
-    stay = stay_duals(line, duals, absent)
+    resident = resident_duals(line, duals, absent)
     if early is not None:
-        stay[early] += duals.hold[line.step[early] - 1]
+        resident[early] += duals.hold[line.step[early] - 1]
     final = final_store(duals)
     total = 0
     for first, last in _blocks(line.tensor[order]):
@@ -56,39 +59,43 @@ def all_paths(
         tensor = line.tensor[rows]
         starts = np.flatnonzero(np.diff(tensor, prepend=-1))
         counts = np.diff(starts, append=rows.size)
-        costs = access_costs(line, rows, duals, stay[rows], _arriving(gap[:, rows]), moves)
+        costs = access_costs(line, rows, duals, resident[rows], _arriving(gap[:, rows]), moves)
         costs = _join(costs, np.arange(rows.size) - np.repeat(starts, counts))
         owner = tensor[starts]
         least = costs[np.where(line.in_dram[owner], N, U), :, np.arange(owner.size)]
         least[:, D] += final[line.step[line.last_access[owner]] + 1]
         if moves is not None:
             least[:, D] += moves.final[owner]
+        # Every byte of a tensor pays at least the shortest path: s_t times that, in Python
+        # integers.
         total += sum(map(mul, line.size_bytes[owner].tolist(), least.min(axis=1).tolist()))
     return total
 
 
-def stay_duals(line: Timeline, duals: CheckedDuals, absent: Collection[tuple[int, int]]) -> Ints:
+def resident_duals(
+    line: Timeline, duals: CheckedDuals, absent: Collection[tuple[int, int]]
+) -> Ints:
     """Return (a,) the payment of a resident byte at each access; infinite where none can be."""
-    stay: Ints = duals.hold[line.step]
+    resident: Ints = duals.hold[line.step]
     if absent:
         pairs = zip(line.step.tolist(), line.tensor.tolist(), strict=True)
-        stay[[pair in absent for pair in pairs]] = INFINITE
-    return stay
+        resident[[pair in absent for pair in pairs]] = INFINITE
+    return resident
 
 
 def access_costs(  # noqa: PLR0917
     line: Timeline,
     rows: Ints,
     duals: CheckedDuals,
-    stay: Ints,
+    resident: Ints,
     old: tuple[Ints, ...],
     moves: MoveSetups | None = None,
 ) -> Ints:
     """Follow accesses: the table of section 5, with a dual value for each direction.
 
-    Resident bytes pay ``stay``. A byte not resident is streamed, unless required-resident. A dead
-    result is not streamed out, and afterwards its bytes are in U. Before an access that needs its
-    contents, U is for a byte in R that is not to stay.
+    Resident bytes pay ``resident``. A byte not resident is streamed, unless required-resident. A
+    dead result is not streamed out, and afterwards its bytes are in U. Before an access that needs
+    its contents, U is for a byte in R that is not to remain.
 
     Parameters
     ----------
@@ -96,7 +103,7 @@ def access_costs(  # noqa: PLR0917
         In the certificate's order.
     rows : (k,)
         The accesses.
-    stay : (k,)
+    resident : (k,)
     old
         Costs in N, R, D, U before each access, each (4, k): by state at a start.
     moves
@@ -112,9 +119,13 @@ def access_costs(  # noqa: PLR0917
     read, written = kind != Access.WRITE, kind != Access.READ
     load = np.where(firm & read, duals.firm_load[step], duals.load[step])
     store = np.where(firm & written, duals.firm_store[step], duals.store[step])
+    # A byte whose contents are in DRAM, or of no use, may be absent; a dirty one may not (R7).
     dropped = np.minimum(np.minimum(n, r), u)
+    # A blind write replaces the contents: dirty bytes need no store before it (R5).
     anywhere = np.minimum(dropped, d)
+    # R3, R4: p fetches of an operand; a result of p parts is read back p - 1 times.
     times_in = np.where(read, fetches, np.where(live, fetches - 1, 0))
+    # Dead results are not streamed out (R4).
     times_out = np.where(written & live, fetches, 0)
     by = times_in * load + times_out * store
     if moves is not None:
@@ -122,9 +133,10 @@ def access_costs(  # noqa: PLR0917
         by += np.where(times_out > 0, moves.stream_out[rows], 0)
         load, store = load + moves.load[rows], store + moves.store[rows]
     entered = np.minimum(n + load, r)
-    dirty = np.where(read, np.where(written, np.minimum(entered, d), d), anywhere) + stay
-    clean = np.where(written, dirty + store, np.minimum(entered, d + store) + stay)
+    dirty = np.where(read, np.where(written, np.minimum(entered, d), d), anywhere) + resident
+    clean = np.where(written, dirty + store, np.minimum(entered, d + store) + resident)
     streamed = np.where(read, dropped, anywhere) + by
+    # R3: a required-resident operand is never streamed.
     streamed[:, firm] = INFINITE
     dead = np.minimum(np.minimum(clean, dirty), streamed)
     none = np.full_like(dead, INFINITE)
@@ -133,13 +145,16 @@ def access_costs(  # noqa: PLR0917
         np.stack((streamed, clean, dirty, none), axis=1),
         np.stack((none, none, none, dead), axis=1),
     )
+    # Sums of two infinite costs must stay below 2**63.
     return np.minimum(costs, INFINITE, out=costs)
 
 
 def final_store(duals: CheckedDuals) -> Ints:
     """Per step, the least that a kept dirty byte pays from that step to the end."""
     paid = duals.held
+    # Held from the last access up to and with the step of the store.
     stored = duals.store + paid[1:]
+    # A running minimum from the end: the best step at or after each.
     least = np.minimum.accumulate(stored[::-1])[::-1] - paid[:-1]
     return np.append(least, INFINITE)
 
@@ -147,15 +162,17 @@ def final_store(duals: CheckedDuals) -> Ints:
 def _stretches(line: Timeline, duals: CheckedDuals) -> Ints:
     """Return (4, a) costs of the steps from each access's previous one, or the start, to it.
 
-    Of a byte that stays; that is loaded from N; that is stored and stays; stored and then dropped.
+    Of a byte that remains; that is loaded from N; that is stored and remains; stored and then
+    dropped.
     """
     paid = duals.held
+    # Steps between two accesses, without both.
     first = np.where(line.previous < 0, 0, line.step[line.previous] + 1)
-    load, stay, drop = least_in_ranges(
+    load, resident, drop = least_in_ranges(
         np.stack((duals.load - paid[:-1], duals.store, duals.store + paid[1:])), first, line.step
     )
     held = paid[line.step] - paid[first]
-    return np.stack((held, load + paid[line.step], held + stay, drop - paid[first]))
+    return np.stack((held, load + paid[line.step], held + resident, drop - paid[first]))
 
 
 def _arriving(gap: Ints) -> tuple[Ints, ...]:
@@ -182,6 +199,7 @@ def _join(costs: Ints, place: Ints) -> Ints:
     while place.any():
         odd = np.flatnonzero(place & 1)
         left, right = costs[:, :, odd - 1], costs[:, :, odd]
+        # A min-plus product over the state between the two parts.
         joined = left[:, N, None] + right[None, N]
         for state in (R, D, U):
             np.minimum(joined, left[:, state, None] + right[None, state], out=joined)
@@ -189,3 +207,34 @@ def _join(costs: Ints, place: Ints) -> Ints:
         even = np.flatnonzero(place & 1 == 0)
         costs, place = costs[:, :, even], place[even] >> 1
     return costs
+
+
+def never_resident(problem: Problem) -> set[tuple[int, int]]:
+    """Return (step, tensor) for each access at which the tensor does not fit in any mapping.
+
+    By R3 and R4 the required-resident operands of the step's mapping are resident in full, by R1
+    they, the scratch and whatever else is resident fit the scratchpad, all in whole pages. So where
+    a tensor does not fit beside them, in no mapping of the operation, not all of it is resident;
+    and in a schedule of whole tensors (PROBLEM.md, section 2) nothing of it is. Operands that are
+    required-resident in every mapping are left out: where one does not fit, no schedule exists.
+    """
+    return {
+        (step, tensor)
+        for step, operation in enumerate(problem.operations)
+        for place, tensor in enumerate(operation.tensors)
+        if not all(mapping.operands[place].required_resident for mapping in operation.mappings)
+        and all(not _fits(problem, operation, mapping, place) for mapping in operation.mappings)
+    }
+
+
+def _fits(problem: Problem, operation: Operation, mapping: OpMapping, place: int) -> bool:
+    """Whether an operand fits in full beside the scratch and all that is required-resident."""
+    page_bytes = problem.machine.page_bytes
+    sizes = [
+        problem.tensors[tensor].size_bytes
+        for k, tensor in enumerate(operation.tensors)
+        if k == place or mapping.operands[k].required_resident
+    ]
+    # Each operand and the scratch take whole pages of their own (R8).
+    pages = sum(-(-size // page_bytes) for size in (*sizes, mapping.scratch_bytes))
+    return pages * page_bytes <= problem.machine.spm_bytes

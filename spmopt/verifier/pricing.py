@@ -126,7 +126,10 @@ class Pricing:
 
     def _dual_columns(self, name: Row, dual: int, least: int | None, most: int | None) -> int:
         self._known.add(name)
+        # A positive multiple of a row >= its lower side, a negative one of a row <= its upper side:
+        # both add a term that is at most 0 to the cost.
         side = least if dual > 0 else most
+        # A row without that side says nothing at such a dual value.
         if dual and side is None:
             raise InputError(f"{self.name}: row {name} has no side for its dual value")
         self.total += dual * (side or 0)
@@ -140,6 +143,7 @@ class Pricing:
 
     def costing(self, cost: int) -> int:
         """Return a row by which each unit of a quantity in it costs so much."""
+        # A cost is a row without sides: quantities in it cost so much each.
         return self._number(-cost) if cost else -1
 
     def together(self, rows: Ints) -> Ints:

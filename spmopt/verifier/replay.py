@@ -41,7 +41,6 @@ from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.verifier.arrays import AFTER, BEFORE, DURING, ScheduleArrays
-from spmopt.verifier.dram_order import DramOrder
 from spmopt.verifier.durations import Durations, durations
 from spmopt.verifier.extents import Addresses, Extent
 from spmopt.verifier.lookup import pick_flag
@@ -101,7 +100,7 @@ class _Machine:
         self._memory = MemoryContents(view)
         self._addresses = Addresses(view.schedule.placements)
         # One channel keeps the order of accesses to DRAM by itself.
-        self._dram = DramOrder(tensors) if view.problem.machine.duplex else None
+        self._dram = _DramOrder(tensors) if view.problem.machine.duplex else None
         # Columns as lists, which give single numbers faster than arrays.
         self._cycles: list[int] = time.command.tolist()
         self._kind: list[int] = commands.kind.tolist()
@@ -156,7 +155,7 @@ class _Machine:
             self._written[tensor] = end
         self._last_use[SCRATCH] = step
         self._operation_end = end
-        self._spans.put(step, start, end)
+        self._spans.set(step, start, end)
 
     def check_end(self) -> None:
         """Check that kept tensors are in DRAM."""
@@ -174,7 +173,7 @@ class _Machine:
         for tensor, since, (low, high, _) in self._addresses.advance(step):
             last = self._last_use[tensor]
             if last >= since:
-                self._busy.used.put(low, high, self._spans.end[last])
+                self._busy.used.set(low, high, self._spans.end[last])
 
     def _run_during(self, row: int, step: int, start: int) -> int:
         """Run a command; return until when the operation must wait for it (0: it need not)."""
@@ -197,10 +196,10 @@ class _Machine:
         start = max(self._free[0], eligible)
         finish = start + self._cycles[row]
         self._free[0] = finish
-        self._command_spans.put(row, start, finish)
+        self._command_spans.set(row, start, finish)
         return finish
 
-    def _run_duplex(self, dram: DramOrder, row: int, step: int, eligible: int) -> int:
+    def _run_duplex(self, dram: _DramOrder, row: int, step: int, eligible: int) -> int:
         """Do so on the channel of its direction, after the other's accesses to these bytes."""
         outward = self._kind[row] in (_STORE, _STREAM_OUT)
         tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
@@ -208,16 +207,16 @@ class _Machine:
         start = max(self._free[outward], eligible, order)
         finish = start + self._cycles[row]
         self._free[outward] = finish
-        self._command_spans.put(row, start, finish)
+        self._command_spans.set(row, start, finish)
         dram.note(outward, tensor, (begin, end, finish, step), self._free[not outward])
         return finish
 
     def _load(self, row: int, step: int) -> int:
         tensor, extents = self._tensor[row], self._extents(row)
-        eligible = max(self._busy.left(extents), self._written[tensor])
+        eligible = max(self._busy.unused_from(extents), self._written[tensor])
         finish = self._run(row, step, eligible)
         for low, high, _ in extents:
-            self._busy.loaded.put(low, high, finish)
+            self._busy.loaded.set(low, high, finish)
         self._arrived[tensor] = finish
         self._memory.load(tensor, self._begin[row], self._end[row], extents)
         return finish
@@ -269,7 +268,7 @@ class _Machine:
         if kind == _STORE:
             extents = self._extents(row)
             for low, high, _ in extents:
-                self._busy.stored.put(low, high, self._command_spans.end[row])
+                self._busy.stored.set(low, high, self._command_spans.end[row])
             self._memory.store(self._tensor[row], self._begin[row], self._end[row], extents)
         elif kind == _STREAM_OUT:
             self._memory.stream_out(self._tensor[row], self._begin[row], self._end[row])
@@ -288,7 +287,7 @@ class _Spans:
     def __init__(self, count: int) -> None:
         self.start, self.end = [0] * count, [0] * count
 
-    def put(self, place: int, start: int, end: int) -> None:
+    def set(self, place: int, start: int, end: int) -> None:
         """Set those of one."""
         self.start[place], self.end[place] = start, end
 
@@ -328,3 +327,37 @@ def _result(
         command_end=np.array(commands.end, np.int64),
         violations=tuple(violations),
     )
+
+
+Past = tuple[int, int, int, int]
+"""Bytes [begin, end) of an access, when it was over, and its step."""
+
+
+class _DramOrder:
+    """Per tensor and direction, the accesses that a later one may have to wait for.
+
+    For duplex: one channel keeps the order by itself. In one step the accesses to a tensor are
+    to different bytes, or are inputs and results of one operation, pipelined by rows; so only
+    those of earlier steps are waited for.
+    """
+
+    def __init__(self, tensors: int) -> None:
+        self._past: tuple[list[list[Past]], ...] = tuple(
+            [[] for _ in range(tensors)] for _ in range(2)
+        )
+
+    def eligible(self, outward: bool, tensor: int, begin: int, end: int, step: int) -> int:
+        """Return when the other direction's accesses to bytes [begin, end) are over."""
+        past = self._past[not outward][tensor]
+        return max(
+            (over for low, high, over, at in past if at < step and low < end and begin < high),
+            default=0,
+        )
+
+    def note(self, outward: bool, tensor: int, access: Past, now: int) -> None:
+        """Remember ``access``; forget commands that ended by ``now``.
+
+        ``now`` is when the other channel is free: commands started later need not wait for them.
+        """
+        past = self._past[outward]
+        past[tensor] = [*(each for each in past[tensor] if each[2] > now), access]

@@ -12,7 +12,7 @@ Run = tuple[int, int, int]
 class Runs:
     """As an array of numbers, at first all 0, where a run costs as much as a single page.
 
-    Runs are disjoint and cover every page; neighbors may have equal numbers. Ranges must not
+    Runs are disjoint, and every page is in one; neighbors may have equal numbers. Ranges must not
     be empty and must lie within the pages.
     """
 
@@ -21,9 +21,10 @@ class Runs:
         self._at = {0: (pages, 0)}
         """By begin: end and number."""
 
-    def put(self, begin: int, end: int, number: int) -> None:
+    def set(self, begin: int, end: int, number: int) -> None:
         """Set the number of pages [begin, end)."""
         runs, begins = self._at, self._begins
+        # Most ranges are set again as they were set before: one look-up.
         run = runs.get(begin)
         if run is None or run[0] != end:
             first = bisect_left(begins, begin)

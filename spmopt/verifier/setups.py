@@ -129,7 +129,7 @@ class MoveSetups:
         read, written = line.kind != Access.WRITE, line.kind != Access.READ
         most = _most(line, duals)
 
-        def shared(values: Ints, bytes_of: Ints) -> Ints:
+        def share_out(values: Ints, bytes_of: Ints) -> Ints:
             shares: Ints = np.minimum(values // bytes_of, most >> setups.shift) << setups.shift
             return shares
 
@@ -144,13 +144,13 @@ class MoveSetups:
         ends = np.full_like(after, line.steps)
         (final,) = least_in_ranges(setups.store[None], after, ends)
         return cls(
-            load=shared(load, size),
-            store=shared(store, size),
-            stream_in=shared(setups.streams_in[step], size),
-            stream_out=shared(setups.streams_out[step], size),
-            load_before=shared(load_before, size),
-            store_before=shared(store_before, size),
-            final=shared(final, line.size_bytes),
+            load=share_out(load, size),
+            store=share_out(store, size),
+            stream_in=share_out(setups.streams_in[step], size),
+            stream_out=share_out(setups.streams_out[step], size),
+            load_before=share_out(load_before, size),
+            store_before=share_out(store_before, size),
+            final=share_out(final, line.size_bytes),
         )
 
 

@@ -54,7 +54,7 @@ class _Indices:
     end: int
     given: Ints | None = None
 
-    def moved(self, by: int, size: int) -> _Indices:
+    def shift(self, by: int, size: int) -> _Indices:
         """Return them further on, and those of an axis of ``size`` only."""
         begin, end = max(self.begin + by, 0), min(self.end + by, size)
         if self.given is None:
@@ -191,7 +191,7 @@ class _Accesses:
         """Return the indices along an axis over the box of a fusion tile, without padding."""
         node = self.maps.nodes[fusion_tile.node]
         found, by = self._image(along.map, fusion_tile.box, node)
-        return found.moved(by, along.size)
+        return found.shift(by, along.size)
 
     def _image(self, along: AxisMap, box: Box, node: NodeMap) -> tuple[_Indices, int]:
         """Return the indices over a box moved to the origin, padding among them, and by how much.

@@ -1,6 +1,6 @@
 """Computations, inputs and results of tiles of operations.
 
-Boxes of loops, affine maps, parts of tensors. Plain records, which whoever asks for a check makes
+Boxes of loops, affine maps, parts of tensors. Plain records, which the caller makes
 of a graph and of the names in a problem.
 """
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from hypothesis import assume
 
+from formulations.residency.column_generation import ColumnGeneration
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
+from spmopt.core.scheduler import Request
 from tests.brute_force import Optimum, optimum
 
 SMALL: dict[str, Any] = {
@@ -35,3 +37,10 @@ def small_optimum(
         raise
     assert found is not None, "random problems are feasible"
     return found
+
+
+def relax(problem: Problem, request: Request) -> ColumnGeneration:
+    """Return column generation in bytes after its run."""
+    search = ColumnGeneration(problem, request, fluid=True)
+    search.run(request.tolerance)
+    return search

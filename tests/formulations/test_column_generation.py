@@ -22,11 +22,11 @@ class Watched(ColumnGeneration):
         super().take(built, answer)
         self.rounds.append((self.bound > before, 0))
 
-    def priced(self, duals: Multipliers) -> PathColumns:
+    def price(self, duals: Multipliers) -> PathColumns:
         if self.rounds:
             proved, count = self.rounds[-1]
             self.rounds[-1] = proved, count + 1
-        return super().priced(duals)
+        return super().price(duals)
 
 
 def test_columns_are_sought_between_duals_only_where_a_program_proved_nothing() -> None:

@@ -30,8 +30,14 @@ def proved(problem: Problem, objective: Objective, tolerance: float = TOLERANCE)
     return bound(problem, need(outcome.certificate))
 
 
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
-def test_it_is_the_value_of_the_plain_program(tolerance: float) -> None:
+@pytest.mark.parametrize(
+    ("tolerance", "most_steps"), [(1e-3, 0), (1e-6, 0), (1e-9, 6_000)], ids=str
+)
+def test_it_is_the_value_of_the_plain_program(
+    tolerance: float, most_steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By column generation, and by one program over all columns."""
+    monkeypatch.setattr(fluid, "_MOST_STEPS", most_steps)
     for seed, case in enumerate(cases(24)):
         least = need(solve_plain(case.problem, case.objective).value)
         value = float(proved(case.problem, case.objective, tolerance))
@@ -40,7 +46,7 @@ def test_it_is_the_value_of_the_plain_program(tolerance: float) -> None:
 
 
 def test_one_bound_serves_pages_of_any_size() -> None:
-    """``page`` proves no more than ``fluid``, but for tolerances: both dual value single bytes."""
+    """``page`` proves no more than ``fluid``, but for tolerances: both bound single bytes."""
     for seed in some(range(10)):
         problem = random_problem(seed, max_operations=10, max_tensors=6, duplex=True)
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)

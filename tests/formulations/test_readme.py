@@ -51,7 +51,7 @@ def test_files_and_functions_exist() -> None:
         assert list(FOLDER.glob(path)), path
     for path in re.findall(r"`((?:spmopt|results|tests)/[\w/.]*)`", README):
         assert (FOLDER.parent / path).exists(), path
-    assert inspect.isfunction(named("residency.program.columns.near_best_paths"))
+    assert inspect.isfunction(named("residency.program.paths.near_best_paths"))
 
 
 def test_every_folder_has_its_line() -> None:
@@ -60,8 +60,7 @@ def test_every_folder_has_its_line() -> None:
     folders = {path.parent for path in FOLDER.rglob("__init__.py")} - {FOLDER}
     within = {path for path in folders if path.parent.name == "joint"}  # told by its own README
     assert named == {f"{path.relative_to(FOLDER)}/" for path in folders - within} | {
-        "classes.py",
-        "reuse_intervals.py",
+        "reuse_intervals.py"
     }
 
 

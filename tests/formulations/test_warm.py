@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from formulations.residency import column_generation, subgradient
 from formulations.residency.bound.duals import CostCoefficients, certificate, multipliers
-from formulations.residency.fluid import enclosed
 from formulations.residency.page import schedule
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
@@ -20,6 +19,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
 from spmopt.verifier import bound
 from tests.checked import need
+from tests.formulations.small import relax
 from tests.strategies import problems, random_problem
 from tests.thorough import share
 
@@ -40,7 +40,7 @@ def coefficients(problem: Problem) -> CostCoefficients:
 @settings(max_examples=share(15), deadline=None)
 @given(problem=problems())
 def test_the_optimum_is_the_same_from_any_duals(problem: Problem) -> None:
-    duals, _ = enclosed(wider(problem), Request(tolerance=TOLERANCE))
+    duals = relax(wider(problem), Request(tolerance=TOLERANCE)).certificate
     assert bound(problem, need(duals)) <= _enclosed(problem, None)[1]
     cold, warm = _enclosed(problem, None), _enclosed(problem, need(duals))
     assert cold[0] <= warm[1]
@@ -48,8 +48,8 @@ def test_the_optimum_is_the_same_from_any_duals(problem: Problem) -> None:
 
 
 def _enclosed(problem: Problem, duals: Certificate | None) -> tuple[Fraction, Fraction]:
-    found, upper = enclosed(problem, Request(tolerance=TOLERANCE, duals=duals))
-    return bound(problem, need(found)), need(upper)
+    search = relax(problem, Request(tolerance=TOLERANCE, duals=duals))
+    return bound(problem, need(search.certificate)), need(search.value)
 
 
 def test_few_steps_from_given_duals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +73,7 @@ def test_few_steps_from_given_duals(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=10, deadline=None)
 def test_duals_return_from_a_certificate(seed: int) -> None:
     problem = random_problem(seed)
-    found, _ = enclosed(problem, Request(tolerance=TOLERANCE))
-    assert found is not None
+    found = need(relax(problem, Request(tolerance=TOLERANCE)).certificate)
     own = coefficients(problem)
     duals = need(multipliers(found, own))
     again = certificate(problem, MAKESPAN, own, duals)

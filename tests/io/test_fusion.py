@@ -28,6 +28,8 @@ from spmopt.core.solution import Solution
 from spmopt.graph.training import training_graph
 from spmopt.io.files import decode_result, encode_result, read_result, write_result
 from spmopt.io.fusion import decode_fusion, encode_fusion
+from spmopt.io.renames import ROWS as ROW_NAMES
+from tests.checked import need
 from tests.fused import of_graph, perceptron
 from tests.graph.networks import convolution, lstm
 from tests.thorough import share
@@ -92,10 +94,10 @@ LOOPS = st.builds(
 )
 SPANS = st.tuples(st.integers(0, 9), st.integers(1, 9)).map(lambda span: (span[0], sum(span)))
 ROWS: st.SearchStrategy[Row] = st.one_of(
-    st.tuples(st.just("grows"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9) | SPANS),
-    st.tuples(st.sampled_from(("grows", "holds")), st.integers(0, 9), st.integers(0, 9)),
-    st.tuples(st.sampled_from(("room", "moves")), st.integers(0, 9)),
-    st.tuples(st.sampled_from(("found", "left"))),
+    st.tuples(st.just("growth"), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9) | SPANS),
+    st.tuples(st.sampled_from(("growth", "no loss")), st.integers(0, 9), st.integers(0, 9)),
+    st.tuples(st.sampled_from(("capacity", "channel time")), st.integers(0, 9)),
+    st.tuples(st.sampled_from(("found in tiles", "capacity at end"))),
 )
 FUSION_SPACES = st.builds(
     FusionSpace,
@@ -147,6 +149,15 @@ def test_pieces_are_lossless(
     for one, other in zip(again.graph.nodes, graph.nodes, strict=True):
         for name, value in one.attributes.items():
             assert type(value) is type(other.attributes[name])
+
+
+@pytest.mark.parametrize(("old", "new"), ROW_NAMES.items())
+def test_rows_of_older_files_are_named_as_today(old: str, new: str) -> None:
+    document = json.loads(json.dumps(encode_result(perceptron())))
+    document["fusion"]["certificate"]["duals"][0]["row"] = old
+    certificate = need(decode_fusion(document["fusion"], "fusion").certificate)
+    assert new in {row[0] for duals in certificate.duals.values() for row in duals}
+    assert new not in ROW_NAMES
 
 
 def test_numbers_that_json_lacks() -> None:

@@ -16,7 +16,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.verifier import bound
-from spmopt.verifier.absent import never_resident
+from spmopt.verifier.paths import never_resident
 from tests.brute_force import optimum
 from tests.checked import need
 from tests.strategies import random_problem

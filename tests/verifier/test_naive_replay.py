@@ -94,6 +94,6 @@ def test_runs_are_an_array(puts: list[tuple[int, int, int]]) -> None:
         for asked in range(4):
             found = runs.follow(asked - 1, [(begin, end, 1)])
             assert found == (end - begin if {*array[begin:end]} == {asked} else -1)
-        runs.put(begin, end, number)
+        runs.set(begin, end, number)
         array[begin:end] = [number] * (end - begin)
     assert [n for low, high, n in runs.over(0, PAGES) for _ in range(low, high)] == array

@@ -53,7 +53,7 @@ def assign(
     """Return the least cost of a plan's banks; None if the solver found nothing in its time.
 
     Where banks forget, durations depend on the choice, and the allowed banks on durations: pages
-    that stay too long are barred from a bank and the choice is made again, until none does. None
+    that remain too long are barred from a bank and the choice is made again, until none does. None
     too if the residency plan has more that must last than other banks hold.
     """
     model = _Model(facts, residency_plan, spent)
@@ -62,6 +62,7 @@ def assign(
     step_cycles = spent.step_time.astype(np.float64)
     model.bar(retention, step_cycles)
     while (found := _solve(model, request)) is not None:
+        # Durations only grow, so that the loop ends.
         step_cycles = np.maximum(step_cycles, model.durations(found))
         if not model.bar(retention, step_cycles, found):
             return found
@@ -72,21 +73,22 @@ def _solve(model: _Model, request: Request) -> Assignment | None:
     """Solve the relaxation, then the program with whole numbers next to its solution."""
     options: dict[str, Option] = {"mip_rel_gap": min(_GAP, request.tolerance)}
 
-    def solved(one: Program) -> SolverResult:
+    def solve_part(one: Program) -> SolverResult:
         return solve_within(one, request, options=options)
 
     program = model.program()
-    relaxed = solved(replace(program, integer=None))
-    answer = solved(program if relaxed.primal is None else _near(program, relaxed.primal))
+    relaxed = solve_part(replace(program, integer=None))
+    answer = solve_part(program if relaxed.primal is None else _near(program, relaxed.primal))
+    # Rounding the relaxation may exclude all solutions: then the whole program.
     if answer.status is SolverStatus.INFEASIBLE:
-        answer = solved(program)
+        answer = solve_part(program)
     if answer.primal is None or answer.objective is None or not answer.feasible:
         return None
     return model.read(answer.primal, answer.objective)
 
 
 def _near(program: Program, solution: Floats) -> Program:
-    """Return whole numbers next to the relaxation's: most of them are whole, and stay as they are.
+    """Return whole numbers next to the relaxation's: most are whole, and are left as they are.
 
     Rows are nearly those of intervals, so that little is lost, and the rest is quick to decide.
     """
@@ -113,7 +115,7 @@ class _Model:
         self._busy = np.flatnonzero(facts.scratch_bytes)
         self._streamed_read, self._streamed_write = _stream(facts, residency_plan)
         self._cycle = facts.byte_time * facts.cycle_bytes  # objective units
-        timed = bool(facts.ported.any())
+        timed = bool(facts.banks_with_port.any())
         # Objective units of a segment's page in each bank, and of each move.
         cost = found.read[:, None] * facts.read_byte + found.write[:, None] * facts.write_byte
         touched = np.zeros((found.interval.size, facts.bank_count))
@@ -138,7 +140,7 @@ class _Model:
         if timed:
             cycle, least = self._cycle / self._unit, spent.step_time
             self._time = self._columns((facts.line.steps,), cost=cycle, lower=least)
-            for bank in np.flatnonzero(facts.ported).tolist():
+            for bank in np.flatnonzero(facts.banks_with_port).tolist():
                 self._use_port(self._time, bank)
 
     def _columns(self, shape: tuple[int, ...], **sides: Any) -> Ints:

@@ -1,4 +1,4 @@
-"""Cells (tensor, step) in which a program may load, store or move; between them bytes just stay."""
+"""Cells (tensor, step) in which a program may load, store or move; between them it only holds."""
 
 from __future__ import annotations
 

@@ -67,6 +67,7 @@ class Layouts:
         self.resident: Ints = self.held.sum(axis=1)
         covered = np.clip(self.levels[:, None] - np.arange(pages) * page, 0, own)
         self.below: Ints = np.einsum("lpb,yp->lyb", here.astype(np.int64), covered)
+        # Only pages resident in both layouts move between banks.
         differ = (table[:, None] != table[None]) & (table[:, None] >= 0) & (table[None] >= 0)
         self.moved_out: Ints = np.einsum("klp,kpb->klb", differ * own, here.astype(np.int64))
         self.moved_in: Ints = np.einsum("klp,lpb->klb", differ * own, here.astype(np.int64))
@@ -175,11 +176,12 @@ class TensorChoices:
         """Return all layouts that may follow, and all stores that may go with each."""
         layouts = self.layouts
         rows, now = np.nonzero(self._legal(here, before, missing))
-        unsaved = layouts.level(layouts.resident[now]) if here.written else missing[rows]
+        unsaved = layouts.level(layouts.resident[now]) if here.writes else missing[rows]
         live = self._live[here.step + 1]
         can = np.full(rows.size, live)
-        if not here.written:  # what is stored is resident (R5)
+        if not here.writes:  # what is stored is resident (R5)
             can &= layouts.resident[now] >= layouts.levels[unsaved]
+        # From one level to any below it: so many stores are possible, none included.
         often = np.where(can, unsaved + 1, 1)
         again = np.repeat(np.arange(rows.size), often)
         place = np.arange(again.size) - np.repeat(np.cumsum(often) - often, often)
@@ -199,6 +201,8 @@ class TensorChoices:
             legal &= resident == self._size
         held, lacks = resident[before][:, None], self.layouts.levels[missing][:, None]
         if here.kind != Access.WRITE:
+            # R2, R5: a load brings bytes from DRAM, so that the prefix before it must hold all that
+            # DRAM lacks.
             legal &= (resident <= held) | (held >= lacks)
         if self._live[here.step]:
             legal &= resident >= lacks
@@ -211,12 +215,12 @@ class TensorChoices:
         load = np.maximum(resident - held, 0) * (here.kind != Access.WRITE)
         store = layouts.levels[way.unsaved] - layouts.levels[way.left]
         stream_in, stream_out = here.streams(self._size - resident)
-        read, write = self._touched(here, way, stream_in, stream_out)
+        read, write = self._bank_bytes(here, way, stream_in, stream_out)
         inward, outward = load + stream_in, store + stream_out
         cost = facts.in_byte * inward + facts.out_byte * outward
         cost = cost + read @ facts.read_byte + write @ facts.write_byte
         # What the operation waits for takes channel, ports and computation: its whole time.
-        firm, result = here.required_resident, here.required_resident and here.written
+        firm, result = here.required_resident, here.required_resident and here.writes
         pages = layouts.count[way.now]
         dual = cost + read @ (duals.port[:, step] * facts.read_ratio)
         dual += write @ (duals.port[:, step] * facts.write_ratio)
@@ -240,7 +244,7 @@ class TensorChoices:
             dual=dual,
         )
 
-    def _touched(
+    def _bank_bytes(
         self, here: _Here, way: _Ways, stream_in: Ints, stream_out: Ints
     ) -> tuple[Floats, Floats]:
         """Return (c, b) bytes that each bank reads and writes."""
@@ -281,7 +285,7 @@ class _Here:
         return int(self.facts.line.kind[self.access]) if self.access >= 0 else -1
 
     @property
-    def written(self) -> bool:
+    def writes(self) -> bool:
         """Whether the operation writes the tensor."""
         return self.kind in (Access.WRITE, Access.UPDATE)
 

@@ -106,7 +106,7 @@ class BankCoefficients:
         return int(self.capacity_bytes.size)
 
     @property
-    def ported(self) -> Bools:
+    def banks_with_port(self) -> Bools:
         """(b,) Banks with a port that a step may wait for, where time has a dual value."""
         slow: Bools = (self.read_ratio > 0) | (self.write_ratio > 0)
         return slow & (self.byte_time > 0)

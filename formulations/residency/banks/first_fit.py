@@ -1,6 +1,6 @@
 """Banks of a residency plan's pages without a program: where they are cheapest and there is room.
 
-Pages stay where they begin, so that pages free as they come are free until they leave: there is
+Pages remain where they begin, so that pages free as they come are free until they leave: there is
 always room. Also the residency plan with all pages in one bank.
 """
 
@@ -48,7 +48,7 @@ def all_in(facts: BankCoefficients, residency_plan: ResidencyPlan, bank: int) ->
 
 
 def _costs(facts: BankCoefficients, found: PageSegments) -> Floats:
-    """Return (s, b) the cost of a whole stay in each bank, ports as if nothing hid their time."""
+    """Return (s, b) the cost of an interval in each bank, ports as if nothing hid their time."""
     read = facts.read_byte + facts.byte_time * facts.read_ratio
     write = facts.write_byte + facts.byte_time * facts.write_ratio
     cost = np.zeros((found.tensor.size, facts.bank_count))

@@ -124,6 +124,7 @@ class _LabelSearch:
 
     def _ahead(self, step: int, states: Ints) -> Floats:
         """Return (k,) the least payments left before a step."""
+        # Weak duality: what is left costs at least its payments at the dual values.
         left = np.full(len(states), self._rest[step])
         for tensor, table in enumerate(self._tables):
             left += table.ahead[step][states[:, tensor]]
@@ -159,7 +160,9 @@ class _LabelSearch:
             slack_now = slack[row] - table.more[step][mapping][choice]
             now = total[row] + table.columns[step][mapping][choice]
             used = now[:, : room.size]
+            # R1 of each bank, and of all with the scratch, which lies where there is room.
             good = np.flatnonzero((used <= room).all(axis=1) & (used.sum(axis=1) <= left))
+            # A beam: from here on the result may not be the optimum.
             if good.size > _ROWS:
                 good = good[np.argpartition(-slack_now[good], _ROWS)[:_ROWS]]
             label, total, slack = label[row[good]], now[good], slack_now[good]
@@ -183,6 +186,7 @@ class _LabelSearch:
         loose = facts.read_ratio[STREAM_BANK] * facts.loose_read[step]
         loose += facts.write_ratio[STREAM_BANK] * facts.loose_write[step]
         busy[:, STREAM_BANK] += loose / facts.cycle_bytes
+        # Floats: a port that is busy for whole cycles must not round up.
         busiest = np.ceil(busy.max(axis=1, initial=0.0) * (1 - _ROUNDED) - _ROUNDED)
         compute = np.maximum(busiest, facts.line.compute_cycles[step]).astype(np.int64)
         cost = total[:, 2 * banks]
@@ -200,6 +204,7 @@ class _LabelSearch:
         order = kept[np.lexsort((found.value[kept], *found.states[kept].T))]
         states = found.states[order]
         first = np.ones(order.size, bool)
+        # Of labels of one state the cheapest comes first: the others end no better.
         first[1:] = (states[1:] != states[:-1]).any(axis=1)
         order = order[first]
         if order.size > _LABELS:
@@ -279,6 +284,7 @@ class _Table:
                 rest = self.ahead[step + 1][new]
                 with np.errstate(invalid="ignore"):
                     more = each.dual + rest - self.ahead[step][each.old]
+                    # A choice on no path within the gap is in no better schedule.
                     good = np.flatnonzero(behind[each.old] + more <= gap)
                 good = good[np.lexsort((more[good], each.old[good]))]
                 own[mapping] = kept = each.take(good)
@@ -360,7 +366,7 @@ def _residency_plan(
     size: list[list[int]],
     stores: list[tuple[int, int, int]],
 ) -> ResidencyPlan:
-    """Return the tables of layouts by step and tensor; pages that stay are in one row."""
+    """Return the tables of layouts by step and tensor; pages that remain are in one row."""
     machine, steps = problem.machine, len(mappings)
     held, rows = [], []
     for tensor in range(len(problem.tensors)):

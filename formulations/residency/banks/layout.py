@@ -15,7 +15,7 @@ _Row = tuple[int, int, int, int, int, int]
 
 
 def bank_rows(found: Assignment) -> BankRows:
-    """Make rows of each interval and of the scratch; pages that need not move stay in their row."""
+    """Make rows of each interval and of the scratch; pages that need not move keep their row."""
     stays = found.segments
     rows: list[_Row] = []
     edges = np.searchsorted(stays.interval, np.arange(stays.tensor.size + 1)).tolist()

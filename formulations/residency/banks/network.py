@@ -35,7 +35,7 @@ class BankArcs:
     source, target
         Nodes; the target may be ``NOWHERE``: the life ends.
     state
-        Of the bytes after the step; -1 for arcs between uses: moves, bytes evicted, stays.
+        Of the bytes after the step; -1 for arcs between uses: moves, bytes evicted, remains.
     bank
         That holds the byte in the steps [begin, end), or -1.
     moved_in, moved_out, serial
@@ -72,7 +72,7 @@ class BankNetwork:
 
     Attributes
     ----------
-    passes : (k,)
+    fetches : (k,)
         Of the operand of each cell; 0 where there is none.
     required-resident : (k,)
         Cells of required-resident operands.
@@ -98,6 +98,7 @@ class BankNetwork:
             build(self)
         columns = zip(*(vars(part).values() for part in self._parts), strict=True)
         arcs = [np.concatenate(column) for column in columns]
+        # Where a byte may not be at the window's end there is no arc.
         possible = np.isfinite(arcs[-1])
         self.arcs = BankArcs(*(column[possible] for column in arcs))
         self._parts = []
@@ -118,6 +119,7 @@ class BankNetwork:
         """Return the nodes after the step; none where the life ends."""
         follows = self.cells.following[k]
         beyond = (len(self.cells) + k) * self.states + state
+        # In N bytes wait for nothing: they go on to the next cell at once.
         at = np.where(self.interval[k] & (state > 0), beyond, self.before(follows, state))
         return np.where((follows < 0) | self.cells.dead[k], NOWHERE, at)
 
@@ -153,7 +155,7 @@ class BankNetwork:
         """Add arcs from ``source`` (a state before the step; None: ``state`` after) to ``state``.
 
         With a bank the byte is there in the step, the operation uses it there, and it is loaded and
-        stored so many times; without, it passes by the stream bank.
+        stored so many times; without, it goes through the stream bank.
         """
         k = np.flatnonzero(where)
         at = bank if bank >= 0 else STREAM_BANK
@@ -189,6 +191,7 @@ class BankNetwork:
         step, nothing = self.cells.step[k], np.zeros(k.size)
         begin, end = steps or (step, step)
         inward, outward = moved or (nothing, nothing)
+        # R6: the operation waits for loads of its operands; stores wait for it where it writes.
         waits = inward + outward * self._written[k]
         by_bank = np.zeros((2, k.size, self.facts.bank_count))
         for table, amounts in zip(by_bank, (read, write), strict=True):
@@ -224,7 +227,7 @@ def build_moves(net: BankNetwork) -> None:
             net.add_arcs(k, *nodes, read={source: 1.0}, write={target: 1.0})
 
 
-def build_stays(net: BankNetwork) -> None:
+def build_gaps(net: BankNetwork) -> None:
     """(B2) In a step that does not write the tensor: N-N, N-R (load), R-R, D-D, D-R (store)."""
     cells = net.cells
     untouched, reads = cells.kind < 0, cells.kind == Access.READ
@@ -280,7 +283,7 @@ def build_writes(net: BankNetwork) -> None:
 
 
 def build_carries(net: BankNetwork) -> None:
-    """(B6) In the steps between two cells bytes stay as they are."""
+    """(B6) In the steps between two cells bytes remain as they are."""
     cells = net.cells
     k = np.flatnonzero(net.interval & ~cells.dead)
     follows = cells.following[k]
@@ -303,7 +306,7 @@ def build_entries(net: BankNetwork) -> None:
 
 _FAMILIES = (
     build_moves,
-    build_stays,
+    build_gaps,
     build_streams,
     build_updates,
     build_writes,

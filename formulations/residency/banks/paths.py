@@ -39,6 +39,7 @@ class Paths:
         boundary = ends(facts) if boundary is None else boundary
         self.back, births = _backward(facts, self.costs, boundary.back)
         self.ahead = _forward(facts, self.costs, boundary.ahead)
+        # Bytes that exist before the first step; blind writes begin the others.
         start = (boundary.ahead + self.back[0]).min(axis=0)
         value = float(line.size_bytes[np.isfinite(start)] @ start[np.isfinite(start)])
         blind = line.kind == Access.WRITE

@@ -55,7 +55,9 @@ class BankProgram:
             self._time = self._build.columns(facts.line.steps, cost=dual, lower=computing)
             self.channels = self._channels()
             self._serial(computing)
-            self.ports = {bank: self._port(bank) for bank in np.flatnonzero(facts.ported).tolist()}
+            self.ports = {
+                bank: self._port(bank) for bank in np.flatnonzero(facts.banks_with_port).tolist()
+            }
         self.program = self._build.program()
 
     def amounts(self, answer: SolverResult) -> Floats:

@@ -67,6 +67,7 @@ class Relaxation:
     def offer(self, certificate: Certificate) -> None:
         """Try dual values that know no banks."""
         unit = 2.0**-certificate.bits
+        # Dual values of a uniform scratchpad are legal with the same value in every bank.
         hold = np.tile(certificate.spm * unit, (self.facts.bank_count, 1))
         self._try(
             BankMultipliers.legal(
@@ -103,6 +104,7 @@ class Relaxation:
             if answer.status is not SolverStatus.OPTIMAL:
                 break
             residency_plan = self._round(built, answer) or residency_plan
+            # The program over chosen cells is above the optimum, the bound below it.
             gained = built.value(answer) - self.bound
             further = promising(field, self._table, chosen, self._limit)
             if gained <= request.tolerance / 3 * abs(self.bound) or not further.any():
@@ -295,6 +297,7 @@ def _rows(network: BankNetwork, amounts: Floats) -> _Rows:
     before = np.where(cells.first | cells.entered, 0.0, np.roll(dirty, 1))
     before += network.enter_dirty(amounts)
     # The row after a cell is not needed where the next cell is one step on.
+    # Between two cells of a tensor bytes only remain: one row for all those steps.
     apart = (np.diff(cells.tensor) != 0) | (np.diff(cells.step) != 1)
     alone = np.flatnonzero(np.append(apart, True)[:count])
     return _Rows(

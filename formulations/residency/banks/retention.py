@@ -76,6 +76,7 @@ class Retention:
         """
         ends = np.concatenate(([0.0], np.cumsum(step_cycles)))
         lies = (arcs.bank >= 0) & (arcs.end > arcs.begin)
+        # An arc between uses lasts until its next use has read the bytes.
         until = np.minimum(arcs.end + (arcs.state < 0), step_cycles.size)
         barred: Bools = lies & (ends[until] - ends[arcs.begin] > self.limits[arcs.bank])
         return barred

@@ -44,7 +44,7 @@ _NO_BANKS = (
 
 
 def schedule(problem: Problem, request: Request) -> Outcome:
-    """Decide which pages stay, in which bank, and when they move, by least cost; with a bound.
+    """Decide which pages remain, in which bank, and when they move, by least cost; with a bound.
 
     The bound is that of the program in bytes (:mod:`formulations.residency.banks.relaxation`). Of
     several plans (its own rounded to pages, that of the scheduler ``page`` for one bank of the

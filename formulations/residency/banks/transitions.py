@@ -27,7 +27,7 @@ class Transitions:
     """
 
     def __init__(self, facts: BankCoefficients, duals: BankMultipliers) -> None:
-        """Dual value all steps and accesses."""
+        """Compute the costs of all steps and accesses."""
         line = facts.line
         read = facts.read_byte[:, None] + duals.port * facts.read_ratio[:, None]
         write = facts.write_byte[:, None] + duals.port * facts.write_ratio[:, None]
@@ -36,6 +36,7 @@ class Transitions:
         clean, dirty = _blocks(facts.bank_count)
         waiting[:, dirty, clean] = waiting[:, dirty, dirty] + (store[:, None] + read.T)[:, None, :]
         waiting[:, 0, 0] = 0.0
+        # A clean byte leaves at no cost (R5).
         waiting[:, 1 : facts.bank_count + 1, 0] = 0.0
         # Per access: dual values of its step.
         at, kind = line.step, line.kind
@@ -53,8 +54,10 @@ class Transitions:
         updates = kind == Access.UPDATE
         access[updates, :1, dirty] = entering[updates]
         access[updates, clean, dirty] = access[updates, clean, clean]
+        # An update leaves its bytes dirty; clean after it means stored in the step.
         access[updates, :, clean] = access[updates, :, dirty] + leaving[updates]
         overwrites = kind == Access.WRITE
+        # A blind write follows any state alike.
         access[overwrites, :, dirty] = held[overwrites][:, None, :]
         access[overwrites, :, clean] = (held[:, None, :] + leaving)[overwrites]
         streamed = (
@@ -74,7 +77,7 @@ def _blocks(banks: int) -> tuple[slice, slice]:
 
 
 def _moves(read: Floats, write: Floats) -> Floats:
-    """Dual value (n, b, b) reading one bank and writing another; nothing to stay."""
+    """Return (n, b, b) the cost of reading one bank and writing another; 0 where it remains."""
     moved: Floats = read.T[:, :, None] + write.T[:, None, :]
     banks = np.arange(read.shape[0])
     moved[:, banks, banks] = 0.0

@@ -71,7 +71,7 @@ def _touch(
         if kind in (Command.STREAM_IN, Command.STREAM_OUT):
             side[STREAM_BANK] += (end - begin) * fetches
         else:
-            for bank, size in where.held(step, tensor, begin, end):
+            for bank, size in where.bytes_by_bank(step, tensor, begin, end):
                 side[bank] += size
     shares = Shares.of(line)
     for step in range(line.steps):
@@ -81,7 +81,7 @@ def _touch(
     columns = (line.step.tolist(), line.tensor.tolist(), held)
     for access, (step, tensor, resident) in enumerate(zip(*columns, strict=True)):
         own = [(STREAM_BANK, int(line.size_bytes[tensor]) - resident)]
-        for bank, size in [*own, *where.held(step, tensor, 0, resident)]:
+        for bank, size in [*own, *where.bytes_by_bank(step, tensor, 0, resident)]:
             read[step][bank] += size * shares.read[access]
             write[step][bank] += size * shares.write[access]
     return read, write
@@ -102,7 +102,9 @@ class _Where:
         """Return the bytes of pages [first, last)."""
         return min(last * self._page, self._sizes[tensor]) - first * self._page
 
-    def held(self, step: int, tensor: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    def bytes_by_bank(
+        self, step: int, tensor: int, begin: int, end: int
+    ) -> Iterator[tuple[int, int]]:
         """Yield banks and how many of the bytes [begin, end) lie there in a step."""
         for first, last, bank, since, until in self._rows[tensor]:
             size = min(end, last * self._page) - max(begin, first * self._page)

@@ -1,7 +1,7 @@
 """The Lagrangian dual: shortest paths of all tensors at given dual values (PROBLEM.md, section 5).
 
 States of a byte after an access: ``D`` in SPM only (dirty), ``R`` in SPM and DRAM, ``N`` in
-DRAM only. Given dual values the tensors part company, and each byte of a tensor takes a cheapest
+DRAM only. Given dual values the tensors do not interact, and each byte of a tensor takes a cheapest
 path through its accesses. ``RankedIntervals`` lets one slice operation advance the k-th access of
 every tensor, and range minima give the best step within each interval for a load or a store.
 """
@@ -107,9 +107,9 @@ class PathCharges:
 class Arcs:
     """Costs per byte of events in each interval and at each access, all (a,).
 
-    ``hold``: stay resident through the interval. ``load``: enter within it at step
-    ``load_at`` and stay. ``drop``: store at ``drop_at`` and leave. ``clean``: store at
-    ``clean_at`` and stay. ``load_here``, ``clean_here``: the same in the access's own step.
+    ``hold``: remain resident through the interval. ``load``: enter within it at step
+    ``load_at`` and remain. ``drop``: store at ``drop_at`` and leave. ``clean``: store at
+    ``clean_at`` and remain. ``load_here``, ``clean_here``: the same in the access's own step.
     ``stream``: pass by the SPM. ``keep_here``: the byte of SPM in the access's step, infinite
     where none may be resident (``RankedIntervals.absent``).
     ``final_drop`` (f,): store after the last access at ``final_at``.
@@ -133,13 +133,15 @@ class Arcs:
 def dual_arcs(
     intervals: RankedIntervals, duals: MoveDuals, charges: PathCharges | None = None
 ) -> Arcs:
-    """Dual value all arcs."""
-    upto, step, inner = duals.held_before, intervals.step, intervals.inner
+    """Compute the costs of all arcs at dual values."""
+    upto, step, inner = duals.cost_before, intervals.step, intervals.inner
     fixed, written = intervals.required_resident, ~intervals.read
     loaded, stored = duals.loaded[step], duals.stored[step]
+    # Prefix sums: the untouched steps of the interval.
     hold = upto[step] - upto[np.minimum(intervals.begin, step)]
     here = duals.held[step]
     here = np.where(intervals.early, here + duals.held[step - 1], here)
+    # Where no byte may be resident the arc does not exist.
     keep_here = np.where(intervals.absent, INFINITE, here)
     if charges is not None:
         hold, keep_here = hold + charges.hold, keep_here + charges.here
@@ -148,12 +150,15 @@ def dual_arcs(
     final_drop, final_at = final_drops(intervals, duals)
     arcs = Arcs(
         hold=hold,
+        # Loaded at q, held from q to the access: the part that depends on q is in the range
+        # minimum.
         load=duals.loads.at(load_at) + upto[step],
         drop=duals.drops.at(drop_at) - upto[intervals.begin],
         clean=duals.cleans.at(clean_at) + hold,
         keep_here=keep_here,
         load_here=np.where(fixed, duals.loaded_fixed, loaded),
         clean_here=np.where(fixed & written, duals.stored_fixed, stored),
+        # R3: a required-resident operand is never streamed.
         stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
         load_at=load_at,
         drop_at=drop_at,
@@ -197,7 +202,7 @@ def _crosses_in(intervals: RankedIntervals) -> Bools:
 def final_drops(intervals: RankedIntervals, duals: MoveDuals) -> tuple[Floats, Ints]:
     """Return (f,) the least cost of a store after each ``last`` access, and its step."""
     at = duals.drops.argmin(intervals.after_last)
-    held = duals.held_before[intervals.step[intervals.last] + 1]
+    held = duals.cost_before[intervals.step[intervals.last] + 1]
     drop = duals.drops.at(at) - held
     if intervals.setups is None:
         return drop, at
@@ -207,7 +212,7 @@ def final_drops(intervals: RankedIntervals, duals: MoveDuals) -> tuple[Floats, I
 
 
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:
-    """Dual value of not being resident at an access (table of section 5)."""
+    """Return (a,) the cost of not being resident at an access (table of section 5)."""
     fetches = intervals.fetches.astype(np.float64)
     stored = np.where(intervals.dead, 0.0, fetches * out)
     partial = np.where(intervals.dead, 0.0, (fetches - 1) * into)
@@ -248,12 +253,15 @@ def forward(intervals: RankedIntervals, arc: Arcs) -> Forward:
         before = slice(start, start + end - begin)
         live = intervals.live[here]
         if begin == 0:
+            # Before its first access a tensor is in DRAM, or nowhere.
             cost.gone_in[here] = np.where(intervals.from_dram[here], 0.0, INFINITE)
             cost.clean_in[here] = cost.gone_in[here] + arc.load[here]
         else:
             d, r, n = cost.dirty[before], cost.clean[before], cost.gone[before]
+            # A blind write may follow any state: the old contents are dead.
             cost.bypass[here] = np.minimum(np.minimum(d, r), n)
             cost.dirty_in[here] = np.where(live, d + arc.hold[here], INFINITE)
+            # N costs no more than R: clean bytes leave for nothing (R5).
             left = np.minimum(np.minimum(n, r), d + arc.drop[here])
             cost.gone_in[here] = np.where(live, left, INFINITE)
             kept = np.minimum(r + arc.hold[here], d + arc.clean[here])
@@ -262,6 +270,7 @@ def forward(intervals: RankedIntervals, arc: Arcs) -> Forward:
         start = begin
     last = intervals.last
     cost.best[:] = np.minimum(np.minimum(cost.dirty, cost.clean), cost.gone)
+    # R7: dirty bytes of a kept tensor are stored at last.
     ended = np.minimum(cost.clean, cost.gone)[last]
     cost.best[last] = np.minimum(ended, cost.dirty[last] + arc.final_drop)
     return cost

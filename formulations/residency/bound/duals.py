@@ -106,11 +106,13 @@ class Multipliers:
         coefficients: CostCoefficients, spm: Floats, load: Floats, store: Floats
     ) -> Multipliers:
         """Make the nearest legal ones (clamped, and scaled down where a sum is too large)."""
+        # fmax drops NaN, too: any numbers become legal multipliers.
         spm, load, store = (np.minimum(np.fmax(x, 0.0), _LARGEST) for x in (spm, load, store))
         limit = coefficients.byte_time
         if not coefficients.duplex:
             load = np.minimum(load, limit)
             return Multipliers(spm=spm, load=load, store=load)
+        # Duplex: w >= beta (in + out). Both are scaled down where the sum exceeds it.
         total = load + store
         factor = np.where(total > limit, limit / np.maximum(total, 1e-300), 1.0)
         return Multipliers(spm=spm, load=load * factor, store=store * factor)
@@ -124,6 +126,7 @@ class Multipliers:
     def mix(self, other: Multipliers, weight: float) -> Multipliers:
         """Return ``weight`` of the other and the rest of this one (legal if both are)."""
         load = (1 - weight) * self.load + weight * other.load
+        # On one channel both are the same array, and have to remain so.
         simplex = self.load is self.store
         return Multipliers(
             spm=(1 - weight) * self.spm + weight * other.spm,
@@ -144,7 +147,7 @@ class Multipliers:
 class MoveDuals:
     """Dual value of a byte ``loaded``, ``stored`` and ``held`` in each step (n,).
 
-    The objective's too. ``held_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
+    The objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
     ``stored_fixed`` are dual values of required-resident operands, which overlap no computing. The
     range minima are over the steps of an interval: of entering at a step and staying to the end
     (``loads``), of staying from the begin, stored and given up at a step (``drops``), and of being
@@ -161,14 +164,14 @@ class MoveDuals:
         self.stored_fixed = coefficients.byte_time + coefficients.out_byte
 
     @cached_property
-    def held_before(self) -> Floats:
-        """(n + 1,) Cost of a byte that stays until a step."""
+    def cost_before(self) -> Floats:
+        """(n + 1,) Cost of a byte that remains until a step."""
         return np.concatenate(([0.0], np.cumsum(self.held)))
 
     @cached_property
     def loads(self) -> RangeMinimum:
         """Of loads within an interval."""
-        return RangeMinimum(self.loaded - self.held_before[:-1])
+        return RangeMinimum(self.loaded - self.cost_before[:-1])
 
     @cached_property
     def entries(self) -> RangeMinimum:
@@ -178,7 +181,7 @@ class MoveDuals:
     @cached_property
     def drops(self) -> RangeMinimum:
         """Of stores within an interval, after which the byte leaves."""
-        return RangeMinimum(self.stored + self.held_before[1:])
+        return RangeMinimum(self.stored + self.cost_before[1:])
 
     @cached_property
     def cleans(self) -> RangeMinimum:
@@ -199,11 +202,12 @@ def certificate(
     costs a little strength and no validity.
     """
     fetches, dearest = problem.operands.most_fetches(), coefficients.dearest_byte
-    # At more than this only required-resident operands stay resident, which the capacity fusion
-    # plans: a full step may have any dual value (its dual is unbounded), and this one proves as
-    # much.
+    # At more than this only required-resident operands stay resident, for which there is room: a
+    # full step may have any dual value (its dual is unbounded), and this one proves as much.
     spm = np.minimum(duals.spm, 4 * (fetches + 1) * dearest)
     moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
+    # A path holds its byte once a step and moves it twice a fetch: fewer bits where that exceeds
+    # 2**58.
     path = float(spm.sum() + fetches.sum() * moves) + dearest_setups(problem, dearest)
     bits = binary_digits(dearest, path, MAGNITUDE) if dearest > 0 else 0
     limit = dma_limit(problem, objective, bits)
@@ -223,6 +227,7 @@ def dearest_setups(problem: Problem, dearest: float) -> float:
     if not machine.dma_setup_cycles or not table.tensor.size:
         return 0.0
     sizes = [problem.tensors[tensor].size_bytes for tensor in np.unique(table.tensor).tolist()]
+    # Two moves at each access, and two in each stretch between.
     most = 4 * (int(np.bincount(table.tensor).max()) + 1)
     setup_bytes = machine.dma_setup_cycles * float(machine.bytes_per_cycle)
     paid: float = most * dearest * setup_bytes / min(sizes)
@@ -253,6 +258,7 @@ def round_channels(
     inward = round_down(load, bits, limit)
     if not duplex:
         return inward, inward
+    # Rounded apart, their sum could exceed the limit by a unit.
     return inward, np.minimum(round_down(store, bits, limit), limit - inward)
 
 

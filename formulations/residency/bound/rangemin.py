@@ -17,6 +17,7 @@ class StepRanges:
     """
 
     def __init__(self, begin: Ints, end: Ints) -> None:
+        # Two spans of a power of two, which may overlap, have the minimum of both.
         length = np.maximum(end - begin, 1)
         level = (np.frexp(length.astype(np.float64))[1] - 1).astype(np.int64)
         self.empty = end <= begin
@@ -40,6 +41,7 @@ class RangeMinimum:
             count = size - 2 * half + 1
             if count <= 0:
                 break
+            # The left one of equals, as the compiled code takes it.
             keep = minima[:count] <= minima[half : half + count]
             table[k, :count] = np.where(
                 keep, table[k - 1, :count], table[k - 1, half : half + count]

@@ -71,6 +71,7 @@ class RankedIntervals(ReuseIntervals):
         starts = np.cumsum(count) - count
         rank = np.empty(by_tensor.size, np.int64)
         rank[by_tensor] = np.arange(by_tensor.size) - starts[line.tensor[by_tensor]]
+        # First by rank, then by the tensor's number of accesses: slices shrink at their end.
         super().__init__(line, np.lexsort((line.tensor, -count[line.tensor], rank)), early)
         everywhere = np.zeros(by_tensor.size, bool) if absent is None else absent
         self.absent: Bools = everywhere[self.access]
@@ -112,6 +113,7 @@ class RankedIntervals(ReuseIntervals):
         length = (self.step - self.begin)[some]
         if not length.size:
             return 0
+        # Short intervals take least room for a use saved.
         order = np.argsort(length, kind="stable")
         held = np.cumsum((length * self.size_bytes[some])[order]) / self.steps
         last = min(int(np.searchsorted(held, capacity_bytes)), length.size - 1)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.flow.plan import ShiftedTransfers, keep_residency_plan, store
-from formulations.residency.flow.savings import SavingIntervals
+from formulations.residency.flow.savings import (
+    SavingIntervals,
+    ShiftedTransfers,
+    keep_residency_plan,
+    store,
+)
 from formulations.reuse_intervals import pages_in_steps
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints
@@ -34,6 +38,7 @@ class Hiding:
         self._page, self._need = page, need.tolist()
         kept = np.zeros(line.step.size, np.int64)
         kept[intervals.access] = kept_bytes
+        # Bytes that remain from the step before need no load.
         beside = (line.previous >= 0) & (line.step == line.step[line.previous] + 1)
         size = line.size_bytes[line.tensor]
         waits = np.where(beside | (line.kind == Access.WRITE), 0, size - kept)
@@ -42,13 +47,13 @@ class Hiding:
         self._waits, self._stores = waits.tolist(), store(intervals, kept_bytes).tolist()
         self._begin = intervals.reuse.begin.tolist()
         # Bytes of a version may leave in a later interval; they are stored at once then.
-        self._leaves = self._left(kept, size).tolist()
+        self._leaves = self._leaving_bytes(kept, size).tolist()
         self._first, self._previous = line.first.tolist(), line.previous.tolist()
         self._early: list[tuple[int, int, int]] = []
         self._late: list[tuple[int, int, int]] = []
         self._intervals, self._kept_bytes = intervals, kept_bytes
 
-    def _left(self, kept: Ints, size: Ints) -> Ints:
+    def _leaving_bytes(self, kept: Ints, size: Ints) -> Ints:
         """Count bytes (a,) that leave in the interval after each access, if it has other steps."""
         line = self._line
         after = np.where(line.next >= 0, line.step[line.next], line.steps)
@@ -90,6 +95,7 @@ class Hiding:
             size = self._waits[access]
             if not size or self._begin[access] > step or need <= 0:
                 continue
+            # The bytes take room from their step until their use.
             free = min(self._free[step:ahead])
             moved = self._pages(min(size, need), size, free)
             if moved:

@@ -9,8 +9,7 @@ import numpy as np
 
 from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
 from formulations.residency.flow.network import Packing, pack
-from formulations.residency.flow.plan import keep_residency_plan
-from formulations.residency.flow.savings import SavingIntervals, spare_units
+from formulations.residency.flow.savings import SavingIntervals, keep_residency_plan, spare_units
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_cost
 from spmopt.core.operation import Operation
@@ -81,6 +80,7 @@ class _FlowCase:
     def in_pages(self) -> tuple[Ints, Floats] | None:
         """Pack full pages, and last ones apart: (k,) bytes kept, and (n,) dual values of a byte."""
         intervals, page = self.intervals, self.problem.machine.page_bytes
+        # A last page that is not full takes a page and saves less: an item of its own.
         full, rest = intervals.size_bytes // page, intervals.size_bytes % page
         whole, part = np.flatnonzero(full), np.flatnonzero(rest)
         stay = np.concatenate((whole, part))
@@ -125,16 +125,12 @@ class _FlowCase:
         return spare_units(self.problem.machine, self.intervals.reuse.line, unit_bytes)
 
     def optimum(self, kept_bytes: Ints, duals: Floats) -> Optimum:
-        """Return plan and proof; the gap is the most that other stays could save at these duals."""
-        intervals, unit, line = (
-            self.intervals,
-            float(self.intervals.unit),
-            self.intervals.reuse.line,
-        )
-        objective, residency_plan = (
-            self.request.objective,
-            keep_residency_plan(intervals, kept_bytes),
-        )
+        """Return plan and proof; the gap is the most that others could save at these duals."""
+        intervals = self.intervals
+        unit = float(self.intervals.unit)
+        line = self.intervals.reuse.line
+        objective = self.request.objective
+        residency_plan = keep_residency_plan(intervals, kept_bytes)
         value = residency_plan_cost(self.problem.machine, line, residency_plan).value(
             objective, line
         )
@@ -142,6 +138,7 @@ class _FlowCase:
         gain = intervals.saving * unit - (upto[intervals.end] - upto[intervals.begin])
         most = float((duals * self._spare(1)).sum())
         most += float((np.maximum(gain, 0.0) * intervals.size_bytes).sum())
+        # Weak duality: what the duals value above the plan is the gap.
         excess = most - unit * float((intervals.saving * kept_bytes).sum())
         bound = float(value) - excess
         coefficients = CostCoefficients(self.problem, line, objective)

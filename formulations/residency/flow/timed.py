@@ -3,7 +3,7 @@
 Transfers of a step for its own operands wait for its computing (R6); hidden behind it are
 transfers for other steps alone, and each byte of these takes up room in the step. Where transfers
 take longer than computing, time is thus that of all transfers and of the computing that hides
-none. Hiding is one more stay, of one step, that saves the time of its bytes: the same flow.
+none. Hiding is one more interval, of one step, that saves the time of its bytes: the same flow.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def time_start(problem: Problem, request: Request) -> tuple[ResidencyPlan, Multi
     ).residency_plan()
     coefficients = CostCoefficients(problem, line, objective)
     spm = (packed.dual / page).astype(np.float64) * float(intervals.unit)
+    # A byte moved a step ahead pays for room, and saves as much of its time.
     dma = coefficients.byte_time - spm
     return residency_plan, Multipliers.legal(coefficients, spm, dma, dma)
 

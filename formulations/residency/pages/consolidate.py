@@ -1,11 +1,11 @@
 """Fewer, larger transfers for the same objective.
 
 An interior solution spreads a load over every step that is as good as another. How many bytes
-all loads together move in each step fixes the step's duration, and, as each load stays until
+all loads together move in each step fixes the step's duration, and, as each load remains until
 its access, the SPM that is in use: whose bytes they are does not matter. So the bytes of each
 step go to the loads with the earliest deadline first, which by the usual exchange argument
 meets every deadline that the given solution meets, and leaves at most one piece per load and
-one per step. Stores likewise: of bytes that stay, and of bytes that leave, each for themselves.
+one per step. Stores likewise: of bytes that remain, and of bytes that leave, each for themselves.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ def consolidate(
     step = np.where(here, intervals.step[access], columns.step)
     loads, drops = some & ((kind == ColumnKind.LOAD) | here), some & (kind == ColumnKind.DROP)
     tidy, last_drop = _leave_before_they_return(intervals, access, step, loads, drops)
+    # Where bytes return before others have left, their order matters: those intervals keep their
+    # steps.
     loads, drops = loads & tidy[access], drops & tidy[access]
     cleans = some & (kind == ColumnKind.CLEAN)
     rest = some & ~loads & ~drops & ~cleans
@@ -76,6 +78,7 @@ def _earliest_deadline_first(
     """
     owners, place = np.unique(owner, return_inverse=True)
     left = np.bincount(place, amount, owners.size)
+    # Not earlier than the solution loads: that would take room it does not have.
     release = np.full(owners.size, np.iinfo(np.int64).max)
     np.minimum.at(release, place, step)
     steps, turn = np.unique(step, return_inverse=True)

@@ -52,6 +52,7 @@ def profiles(intervals: RankedIntervals, columns: PathColumns, amounts: Floats) 
     some = (use.end > use.begin) & (amounts > 0)
     tensor = intervals.tensor[access]
     dirty = some & np.isin(columns.kind, DIRTY)
+    # Bytes are dirty from the write on until the step of their store, included.
     own_final = columns.kind == ColumnKind.FINAL
     since = np.where(own_final, intervals.step[access] + 1, intervals.begin[access])
     until = (
@@ -86,5 +87,6 @@ def _sum(change: Floats, tensor: Ints) -> Floats:
     first = np.flatnonzero(np.concatenate(([True], tensor[1:] != tensor[:-1])))
     base = np.concatenate(([0.0], total))[first]
     result: Floats = total - np.repeat(base, np.diff(np.append(first, tensor.size)))
+    # Sums of floats return to zero only nearly.
     result[np.flatnonzero(np.diff(tensor, append=-1))] = 0.0
     return result

@@ -32,6 +32,7 @@ def to_residency_plan(
     step. Where the program's solution is slightly over the capacity (it was solved to a tolerance),
     everything but required-resident operands shrinks by a small fraction.
     """
+    # Least first: most solutions fit as they are.
     for shrink in _SHRINK:
         low = _round(profile, page_bytes, shrink, up=False)
         free = capacity_pages - _occupy(profile, low[0], page_bytes, capacity_pages.size)
@@ -55,6 +56,7 @@ def _round(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> tu
 
     def to_pages(amount: Floats) -> Ints:
         whole = amount >= size * (1 - _NEARLY_WHOLE) - 0.5
+        # So much shrunk, tensors that were whole may no longer fit whole.
         if shrink > 1e-3:
             whole &= False
         exact = np.maximum(amount, 0.0) * (1 - shrink) / page_bytes
@@ -69,6 +71,7 @@ def _occupy(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> I
     """Return (n,) the pages in use."""
     pages = -(-resident // page_bytes)
     before = np.concatenate(([0], pages[:-1]))
+    # The first row of each tensor follows nothing.
     before[np.concatenate(([True], profile.tensor[1:] != profile.tensor[:-1]))] = 0
     change = np.bincount(profile.step, pages - before, steps + 2)
     return np.rint(np.cumsum(change)[:steps]).astype(np.int64)
@@ -76,6 +79,7 @@ def _occupy(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> I
 
 def _settle(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
     """Return the dirty bytes: at most the resident ones, never growing within a version."""
+    # R5: a dirty byte is resident.
     dirty = np.minimum(dirty, resident)
     same = np.concatenate(([False], profile.version[1:] == profile.version[:-1]))
     same &= np.concatenate(([False], profile.tensor[1:] == profile.tensor[:-1]))
@@ -84,6 +88,7 @@ def _settle(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
     dirty[1:] = np.where(fresh[1:], np.minimum(dirty[1:], resident[:-1]), dirty[1:])
     segment = np.cumsum(fresh)
     big = int(profile.size_bytes.max(initial=0)) + 1
+    # A running minimum within each version: large steps down between versions keep them apart.
     lowest: Ints = np.minimum.accumulate(dirty - segment * big) + segment * big
     return lowest
 
@@ -131,6 +136,7 @@ def raise_rows(profile: Profiles, pages: tuple[Ints, Ints], dma_dual: Floats, fr
     spans = list(zip(*(column.tolist() for column in columns), strict=True))
     chosen = np.zeros(count, bool)
     candidates = np.flatnonzero((gain > 0) & (last > first))
+    # Greedy by saving per page and step, as for a knapsack.
     for k in candidates[np.argsort(-gain[candidates] / cost[candidates], kind="stable")].tolist():
         mine = spans[first[k] : last[k]]
         if all(free[begin:end].min() >= need for begin, end, need in mine):

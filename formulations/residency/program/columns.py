@@ -12,11 +12,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from formulations.residency.bound.dual import DualFunction
 from formulations.residency.bound.duals import MoveDuals
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
-from formulations.residency.bound.ranked import RankedIntervals
-from formulations.reuse_intervals import ReuseIntervals
+from formulations.reuse_intervals import ReuseIntervals, steps_of
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints, Table, distinct
 
@@ -60,7 +58,7 @@ _TRAITS = np.array(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PathColumns(Table):
-    """A set of columns: kind, position of the access in ``RankedIntervals``, and step (-1 if none).
+    """A set of columns: kind, position of the access in ``ReuseIntervals``, and step (-1 if none).
 
     For ``FINAL`` the access is the last one of the tensor.
     """
@@ -94,12 +92,12 @@ def of_kind(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumn
     )
 
 
-def existing(intervals: RankedIntervals) -> dict[ColumnKind, Bools]:
+def existing(intervals: ReuseIntervals) -> dict[ColumnKind, Bools]:
     """Return (a,) the accesses at which a column of each kind makes sense."""
     inner = intervals.begin < intervals.step
     return {
         ColumnKind.HOLD_DIRTY: intervals.dirty,
-        ColumnKind.HOLD_CLEAN: intervals.crossed,
+        ColumnKind.HOLD_CLEAN: intervals.between_uses,
         ColumnKind.STREAM: ~intervals.required_resident & ~(intervals.write & intervals.dead),
         ColumnKind.LOAD_HERE: intervals.live,
         ColumnKind.WRITE_THROUGH: ~intervals.read & ~intervals.dead,
@@ -114,7 +112,7 @@ AT_ACCESS = tuple(kind for kind in ColumnKind if kind < ColumnKind.LOAD)
 """Kinds without a step of their own, one column of each an access."""
 
 
-def require(intervals: RankedIntervals) -> PathColumns:
+def require(intervals: ReuseIntervals) -> PathColumns:
     """Return columns that make the program feasible: stream all, or load and store where fixed."""
     where, fixed = existing(intervals), intervals.required_resident
     streamed = of_kind(ColumnKind.STREAM, np.flatnonzero(where[ColumnKind.STREAM]))
@@ -122,8 +120,29 @@ def require(intervals: RankedIntervals) -> PathColumns:
     return PathColumns.together(streamed, *serial)
 
 
+def all_columns(intervals: ReuseIntervals) -> PathColumns:
+    """Return every column: of transfers within an interval, one for each of its steps."""
+    where = {kind: np.flatnonzero(there) for kind, there in existing(intervals).items()}
+    parts = [of_kind(kind, where[kind]) for kind in AT_ACCESS]
+    for kind in (ColumnKind.LOAD, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL):
+        at = where[kind]
+        owner, step = steps_of(*_steps_within(intervals, kind, at))
+        parts.append(of_kind(kind, at[owner], step))
+    at = where[ColumnKind.CLEAN]
+    at = at[intervals.read[at]]
+    parts.append(of_kind(ColumnKind.CLEAN, at, intervals.step[at]))
+    return PathColumns.together(*parts)
+
+
+def _steps_within(intervals: ReuseIntervals, kind: ColumnKind, at: Ints) -> tuple[Ints, Ints]:
+    """Return the steps [begin, end) in which the transfer of a column may be."""
+    if kind == ColumnKind.FINAL:
+        return intervals.step[at] + 1, np.full_like(at, intervals.steps)
+    return intervals.begin[at], intervals.step[at]
+
+
 def candidates(
-    intervals: RankedIntervals,
+    intervals: ReuseIntervals,
     duals: MoveDuals,
     depth: int,
     limit: Callable[[ColumnKind, Ints], Floats],
@@ -147,9 +166,7 @@ def candidates(
     }
     for kind, table in tables.items():
         at = where[kind]
-        begin, end = intervals.begin[at], intervals.step[at]
-        if kind == ColumnKind.FINAL:
-            begin, end = end + 1, np.full_like(end, intervals.steps)
+        begin, end = _steps_within(intervals, kind, at)
         owner, step = _search(table, begin, end, limit(kind, at), depth)
         parts.append(of_kind(kind, at[owner], step))
     # Stored at the reading access itself.
@@ -160,49 +177,6 @@ def candidates(
     return PathColumns.together(*parts)
 
 
-def near_best_paths(dual: DualFunction, threshold: float, depth: int) -> PathColumns:
-    """Find columns with a marginal, best path through one less best path, up to ``threshold``."""
-    best, intervals = dual.best, dual.intervals
-
-    def limit(kind: ColumnKind, at: Ints) -> Floats:
-        result: Floats = threshold + best[at] - _rest(dual, kind, at)
-        return result
-
-    return candidates(intervals, dual.at_step, depth, limit)
-
-
-def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
-    """Dual value the best path through a column, but for events at a step of their own."""
-    intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
-    before, upto = intervals.previous[at], dual.at_step.held_before
-    cost: Floats
-    match kind:
-        case ColumnKind.HOLD_DIRTY:
-            # Stored by a reading access it would be a column of another kind.
-            onward = np.where(
-                intervals.read[at], back.dirty[at] + arc.keep_here[at], back.dirty_in[at]
-            )
-            cost = ahead.dirty[before] + arc.hold[at] + onward
-        case ColumnKind.HOLD_CLEAN:
-            cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
-        case ColumnKind.STREAM:
-            start = np.where(intervals.write[at], ahead.bypass[at], ahead.gone_in[at])
-            cost = start + arc.stream[at] + back.gone[at]
-        case ColumnKind.LOAD_HERE:
-            cost = ahead.gone_in[at] + arc.load_here[at] + back.clean_in[at]
-        case ColumnKind.WRITE_THROUGH:
-            cost = ahead.clean[at] + back.clean[at]
-        case ColumnKind.LOAD:
-            cost = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
-        case ColumnKind.DROP:
-            cost = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
-        case ColumnKind.CLEAN:
-            cost = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
-        case ColumnKind.FINAL:
-            cost = ahead.dirty[at] - upto[intervals.step[at] + 1]
-    return cost
-
-
 def _search(
     table: RangeMinimum, begin: Ints, end: Ints, limit: Floats, depth: int
 ) -> tuple[Ints, Ints]:
@@ -211,6 +185,7 @@ def _search(
     owners, steps = [owner[:0]], [owner[:0]]
     for _ in range(depth):
         step = table.argmin(StepRanges(begin, end))
+        # Left and right of a step that is too dear there is none better.
         good = (begin < end) & (table.at(step) <= limit[owner])
         owner, begin, end, step = owner[good], begin[good], end[good], step[good]
         owners.append(owner)
@@ -233,18 +208,22 @@ class Usage:
         write, fetches = intervals.write[access], intervals.fetches[access].astype(np.float64)
         dirty, serial, loads, stores, stream, final, drop, through = _TRAITS[:, kind]
         # Dirty bytes that a blind write leaves count from the writing step on, or the one before.
+        # A result occupies its step from its writer on.
         since = np.where(intervals.write, 1 + intervals.early, 0)
         written = np.where(final, since[access], np.where(before >= 0, since[before], 0))
         start = np.where(final, step + 1, intervals.begin[access])
         self.at = np.where(stream | serial, step, columns.step)
         begin = np.where(loads | stream | serial, self.at, start)
+        # A byte written and stored in one step is resident in it (R5).
         begin = np.where(through & write, step + 1 - since[access], begin)
         self.begin = np.where(dirty, start - written, begin)
         end = np.where(drop | final, columns.step, step) + 1
         fetches_by = stream | (through & ~write)
         self.end = np.where(fetches_by, self.begin, end)
+        # R4: a result of p parts is read back p - 1 times.
         streamed_in = np.where(write, fetches - 1, fetches)
         streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, fetches)
+        # A byte of any kind but streams moves at most once.
         self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
         self.moved_out: Floats = np.where(stream, streamed_out, stores.astype(np.float64))
         self.serial = intervals.required_resident[access] & serial

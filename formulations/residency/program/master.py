@@ -44,6 +44,7 @@ def room(
     needed = np.bincount(intervals.step, pages * fixed, intervals.steps)
     hidden = np.bincount(intervals.step, pages * (fixed & dead), intervals.steps)
     left = coefficients.capacity_bytes * (1 - margin)
+    # Required-resident operands fit in whole pages, whatever the margin.
     result: Floats = np.maximum(left, needed) - hidden
     return result
 
@@ -86,7 +87,9 @@ class Master:
     ) -> None:
         self.intervals, self.coefficients, self.columns = intervals, coefficients, columns
         self.use, self.builder = self._usage(), ProgramBuilder()
+        # Amounts near 1: the solver's tolerances are absolute.
         self.unit_bytes = max(float(coefficients.capacity_bytes.max()) / 64, 1.0)
+        # In joules a byte's cost is below the tolerance.
         self.dual_unit = coefficients.dearest_byte or 1.0
         self.page_bytes, self.margin, steps = page_bytes, margin, intervals.steps
         self.amount = self.builder.columns(
@@ -114,6 +117,7 @@ class Master:
         """Return the dual values from the duals of capacity and DMA time."""
         if result.column_dual is None or result.row_dual is None:
             raise ValueError("the solver returned no duals")
+        # The dual of an upper bound is the reduced cost of its column, with the other sign.
         spm = -result.column_dual[self.occupancy] * self.dual_unit
         dma = [result.row_dual[rows] * self.dual_unit for rows in self.channels]
         dma = dma or [np.zeros_like(spm)]
@@ -157,13 +161,14 @@ class Master:
     def _dirty_rows(self) -> Bounds:
         """Return the accesses (a,) with a row (C2), and its sides in bytes."""
         intervals = self.intervals
+        # Elsewhere nothing is dirty, or nothing follows: the row would say 0 = 0.
         holds = np.where(intervals.read, intervals.dirty, ~intervals.write) & ~intervals.dead
         nothing = np.zeros(holds.size)
-        return holds & (intervals.followed | intervals.final), nothing, nothing
+        return holds & (intervals.before_use | intervals.final), nothing, nothing
 
     def _clean_rows(self) -> Bools:
         """Return the accesses (a,) with a row (C3)."""
-        return self.intervals.followed
+        return self.intervals.before_use
 
     def _rows(self, bounds: Bounds) -> Ints:
         where, lower, upper = bounds
@@ -217,6 +222,7 @@ class Master:
         use = self.use
         row = self.builder.rows(self.occupancy.size, 0.0, 0.0)
         self.builder.add(row, self.occupancy, 1.0)
+        # Differences keep two entries a column, however long it holds.
         self.builder.add(row[1:], self.occupancy[:-1], -1.0)
         held = use.end > use.begin
         self.builder.add(row[use.begin[held]], self.amount[held], -padding[held])
@@ -230,6 +236,7 @@ class Master:
         channels = [self.builder.rows(duration.size, 0.0) for _ in moved]
         for row, taken in zip(channels, moved, strict=True):
             self.builder.add(row, duration, 1.0)
+            # R6: a serial transfer keeps both channels.
             busy = np.where(use.serial, 1.0, taken) if duplex else taken
             some = use.at >= 0
             self.builder.add(row[use.at[some]], self.amount[some], -busy[some])

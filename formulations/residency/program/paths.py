@@ -7,8 +7,14 @@ from numpy.typing import NDArray
 
 from formulations.residency.bound.compiled import CheapestSteps
 from formulations.residency.bound.dual import Arcs, DualFunction, final_drops
-from formulations.residency.program.columns import ColumnKind, PathColumns, Usage
+from formulations.residency.program.columns import (
+    ColumnKind,
+    PathColumns,
+    Usage,
+    candidates,
+)
 from formulations.solver.program import Floats
+from spmopt.core.table import Ints
 
 _DIRTY, _CLEAN, _GONE = 0, 1, 2
 _TAKEN = np.array(
@@ -50,6 +56,7 @@ def path_use(dual: DualFunction) -> tuple[Floats, Floats, Floats]:
     change -= np.bincount(use.end[held], size[held], steps + 1)
     at = np.maximum(use.at, 0)
     moved = (use.moved_in, use.moved_out)
+    # The same sums as the compiled code, so that both ascend alike.
     setups = dual.intervals.setups
     if setups is not None:
         streams = columns.kind == ColumnKind.STREAM
@@ -72,7 +79,9 @@ def _pointers(dual: DualFunction) -> tuple[States, States]:
     arrive[_DIRTY] = np.where(read, _DIRTY, inside)
     arrive[_CLEAN] = np.where(read, _least(d + arc.clean_here, r, n), inside)
     # A dead update may end from SPM; elsewhere N means that the bytes were streamed.
+    # A dead result may end from chip or by a stream, whichever is cheaper.
     ends_inside = ~read & intervals.dead & (lowest <= ahead.gone_in + arc.stream)
+    # 4 marks the way through the scratchpad, beside the state in the low bits.
     arrive[_GONE] = np.where(ends_inside, inside + 4, _GONE)
     before = intervals.previous
     first = before < 0
@@ -155,3 +164,46 @@ def _columns(
         access=np.concatenate(at),
         step=np.concatenate([step[each] for each, (_, step) in zip(at, taken, strict=True)]),
     )
+
+
+def near_best_paths(dual: DualFunction, threshold: float, depth: int) -> PathColumns:
+    """Find columns with a marginal, best path through one less best path, up to ``threshold``."""
+    best, intervals = dual.best, dual.intervals
+
+    def limit(kind: ColumnKind, at: Ints) -> Floats:
+        result: Floats = threshold + best[at] - _rest(dual, kind, at)
+        return result
+
+    return candidates(intervals, dual.at_step, depth, limit)
+
+
+def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
+    """Return (k,) the best path through a column of a kind, without the cost of its own step."""
+    intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
+    before, upto = intervals.previous[at], dual.at_step.cost_before
+    cost: Floats
+    match kind:
+        case ColumnKind.HOLD_DIRTY:
+            # Stored by a reading access it would be a column of another kind.
+            onward = np.where(
+                intervals.read[at], back.dirty[at] + arc.keep_here[at], back.dirty_in[at]
+            )
+            cost = ahead.dirty[before] + arc.hold[at] + onward
+        case ColumnKind.HOLD_CLEAN:
+            cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
+        case ColumnKind.STREAM:
+            start = np.where(intervals.write[at], ahead.bypass[at], ahead.gone_in[at])
+            cost = start + arc.stream[at] + back.gone[at]
+        case ColumnKind.LOAD_HERE:
+            cost = ahead.gone_in[at] + arc.load_here[at] + back.clean_in[at]
+        case ColumnKind.WRITE_THROUGH:
+            cost = ahead.clean[at] + back.clean[at]
+        case ColumnKind.LOAD:
+            cost = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
+        case ColumnKind.DROP:
+            cost = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
+        case ColumnKind.CLEAN:
+            cost = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
+        case ColumnKind.FINAL:
+            cost = ahead.dirty[at] - upto[intervals.step[at] + 1]
+    return cost

@@ -165,7 +165,7 @@ def arrivals(step: StepFacts, costs: MappingCosts) -> Ints:
 def _keep(step: StepFacts, costs: MappingCosts) -> Ints:
     """Return (m, k, k) costs to go, by pages in the step and dirty pages before it.
 
-    Dirty bytes have to stay (R5); bytes written in the step are dirty after it.
+    Dirty bytes have to remain (R5); bytes written in the step are dirty after it.
     """
     pages = np.arange(costs.kept.shape[1])
     written = np.diagonal(costs.kept, axis1=1, axis2=2)[:, :, None]
@@ -222,7 +222,7 @@ def usage(costs: CostsToGo) -> Usage:
         )
         held = np.array([each.argmin(axis=1) for each in ahead])[own, tensors]
         dirty = np.where(of_step.written, held, dirty)
-        left = _left(costs, step, own, held, dirty)
+        left = _dirty_after(costs, step, own, held, dirty)
         into, out = _move(costs, step, own, pages, held)
         stored = layout.size[tensors, dirty] - layout.size[tensors, left]
         after = np.array([mapping.after for mapping in of_step.mappings])[own, tensors]
@@ -238,7 +238,7 @@ def usage(costs: CostsToGo) -> Usage:
     return found
 
 
-def _left(costs: CostsToGo, step: int, own: Ints, held: Ints, dirty: Ints) -> Ints:
+def _dirty_after(costs: CostsToGo, step: int, own: Ints, held: Ints, dirty: Ints) -> Ints:
     """Return (m,) dirty pages after the best store."""
     tensors = np.arange(own.size)
     store = np.array([each.store for each in costs.mappings[step]])[own, tensors, dirty]

@@ -164,6 +164,7 @@ def facts(problem: Problem, objective: Objective) -> Facts | None:
 def _layout(problem: Problem, objective: Objective) -> Layout | None:
     machine, rate = problem.machine, problem.machine.bytes_per_cycle
     used = sorted({t for operation in problem.operations for t in operation.tensors})
+    # All costs become whole numbers: no rounding in comparisons.
     scale = lcm(*(weight.denominator for weight in objective.weights))
     weights = (objective.cycle, objective.dram_in_byte, objective.dram_out_byte)
     costs = [int(weight * scale) for weight in weights]
@@ -221,6 +222,7 @@ class _Role:
             zip((self.place[t] for t in self.operation.tensors), mapping.operands, strict=True)
         )
         pinned = [row for row, operand in operands.items() if operand.required_resident]
+        # R1, R3: the mapping is in no legal schedule.
         if scratch + int(layout.pages[pinned].sum()) > layout.capacity:
             return None
         shape = (count[0], count[1], count[1])
@@ -252,6 +254,7 @@ class _Role:
         """Return (k, k) bytes loaded, streamed in and streamed out (R2, R3, R4)."""
         size = self.layout.size[row]
         load = np.maximum(size - size[:, None], 0)
+        # R2: a blind write makes bytes resident without a load.
         if self.written[row] and not self.read[row]:
             load = np.zeros_like(load)
         if operand is None:

@@ -100,6 +100,7 @@ def drop_dominated(layer: Layer, reload: Ints, work: Work, strong: int) -> Layer
     """
     if not len(layer.cost):
         return layer
+    # Of equal states the cheapest comes first, and is kept.
     order = np.lexsort((layer.cost, *layer.dirty.T, *layer.pages.T))
     states = np.concatenate((layer.pages[order], layer.dirty[order]), axis=1)
     order = order[np.append(True, (states[1:] != states[:-1]).any(axis=1))]
@@ -116,6 +117,7 @@ def _dominate(layer: Layer, order: Ints, reload: Ints, work: Work, count: int) -
     for row in np.argsort(layer.bound[order], kind="stable")[:count]:
         if dominated[row]:
             continue
+        # Only states that cost as much or more can be dominated.
         begin = int(np.searchsorted(cost, cost[row]))
         rest = np.flatnonzero(~dominated[begin:]) + begin
         work.compare(order.size - begin)

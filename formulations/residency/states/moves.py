@@ -59,11 +59,9 @@ class Moves:
         self.of_step, self.layout = costs.facts.steps[step], costs.facts.layout
         self.mapping_index, self.duals = mapping, costs.duals
         self.mapping: MappingFacts = self.of_step.mappings[mapping]
-        self.costs, self.now, self.next = (
-            costs.mappings[step][mapping],
-            costs.to_go[step],
-            costs.to_go[step + 1],
-        )
+        self.costs = costs.mappings[step][mapping]
+        self.now = costs.to_go[step]
+        self.next = costs.to_go[step + 1]
         self.base_now, self.base_next = costs.base[step], costs.base[step + 1]
         self.toll = self.duals.toll[step][mapping]
 
@@ -71,6 +69,7 @@ class Moves:
         """Begin with one move from each of some states, of which nothing is chosen."""
         self.layer, self.from_row = layer, rows
         base = self.costs.base - int(self.toll.sum())
+        # The bound charges all room of the step; what is used is charged with each choice.
         base -= int(self.duals.page[self.step]) * self.layout.capacity
         self.bound = layer.bound[rows] + base + self.base_next - self.base_now
         self.held = np.zeros((rows.size, self.layout.pages.size), np.int64)
@@ -148,6 +147,7 @@ class Moves:
         order = np.lexsort((later, sooner, *keys.T))
         keys, later = keys[order], later[order]
         group = np.concatenate(([0], np.cumsum((np.diff(keys, axis=0) != 0).any(axis=1))))
+        # Groups far apart, so that one running minimum serves all.
         apart = later - group * (int(later.max(initial=0)) + 1)
         best = np.minimum.accumulate(apart)
         kept = np.ones(order.size, bool)
@@ -173,6 +173,7 @@ class Moves:
         pages = np.arange(ahead.shape[2])
         good = (self.bound[:, None] + more <= self.limit) & (pages <= self.free[:, None])
         if of_step.live[tensor]:
+            # R5: dirty bytes are resident.
             good &= pages >= self.layout.pages_held(dirty)[:, None]
         self.work.look(good.size)
         row, new = np.nonzero(good)
@@ -211,6 +212,7 @@ class Moves:
     def finish(self) -> Layer:
         """Return the states that the moves lead to, without those that cannot cost less."""
         layout, live = self.layout, self.of_step.live_after
+        # R6: the longer of the step's time without stores and of the channel's.
         cost = self._cost_before() + layout.cycle * np.maximum(*self.times())
         bound = (cost << POINT) + self.base_next + self._dead_ahead()
         for tensor in np.flatnonzero(live):

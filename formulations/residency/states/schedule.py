@@ -109,6 +109,7 @@ class _Proof:
     @property
     def below(self) -> int:
         """The least whole cost that is not less than that of the best residency plan."""
+        # Costs are whole in units of 1 / scale, so the bound is rounded up.
         return -(-self.value * self.facts.layout.scale // 1)
 
     def run(self) -> Enumerated:
@@ -127,6 +128,7 @@ class _Proof:
                 break
             moves -= search.work.moves
             rough = search.rough()
+            # Stores that share an idle channel are cut finer where that may have been wrong.
             for step in rough:
                 parts[step] *= FINER
             if not rough:
@@ -142,6 +144,7 @@ class _Proof:
             found = search.run()
         except TooLargeError:
             return None
+        # A search that left states out proves nothing.
         if search.work.exhaustive:
             self.prove(self.below if found is None else int(found.cost[0]))
         if found is None:

@@ -55,6 +55,7 @@ class StateSearch:
             found = [self._after(step, layer, mapping) for mapping in range(self._mappings(step))]
             layer = self._drop_dominated(Layer.stack(found), _STRONG)
             most = self.effort.states
+            # A beam: the best by bound go on.
             if most is not None and len(layer.cost) > most:
                 layer = layer.rows(np.argsort(layer.bound, kind="stable")[:most])
                 self.work.exhaustive = False
@@ -96,6 +97,7 @@ class StateSearch:
             except TooManyAtOnceError:
                 if rows.size == 1:
                     raise TooLargeError from None
+                # Memory, not time, is short: fewer states at once.
                 width = -(-rows.size // 4)
                 continue
             begin += rows.size

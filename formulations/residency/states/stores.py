@@ -67,6 +67,7 @@ class Stores:
         held, dirty = moves.held[:, tensor], moves.layer.dirty[moves.from_row, tensor]
         if moves.of_step.written[tensor]:
             dirty = layout.size[tensor, held]
+        # Nothing to store: only the bound becomes what it is.
         if not dirty.any():
             moves.bound = moves.bound + self._relief(
                 tensor, held, dirty, moves.next[tensor, held, 0]
@@ -122,6 +123,7 @@ class Stores:
             return np.zeros_like(may_fill)
         if self._parts and not self._one:
             return may_fill
+        # One fill a step is enough (above); where it is not, nothing is proved.
         first: Bools = self.moves.fills == 0
         if not self._one and (self.layout.per > 1 or (may_fill & ~first).any()):
             self.moves.work.exhaustive = False

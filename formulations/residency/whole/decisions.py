@@ -25,7 +25,7 @@ class Decisions:
     Attributes
     ----------
     kept : (a,)
-        The tensor stays through the interval of the access.
+        The tensor remains through the interval of the access.
     resident : (a,)
         It is resident in the access's step. May be the column of an interval next to it.
     count
@@ -36,7 +36,7 @@ class Decisions:
     resident: Ints
     count: int
 
-    def chosen(self, uses: PagedIntervals, values: Floats) -> Retention:
+    def choose(self, uses: PagedIntervals, values: Floats) -> Retention:
         """Return the decisions of a solution."""
         padded = np.append(values, 0.0)
 
@@ -46,7 +46,7 @@ class Decisions:
 
         return Retention.of(uses, true(self.resident), true(self.kept))
 
-    def put(self, values: Floats, chosen: Retention) -> None:
+    def write(self, values: Floats, chosen: Retention) -> None:
         """Write the choices into a solution."""
         # A shared column is that of the interval.
         for state, answer in ((self.resident, chosen.resident), (self.kept, chosen.kept)):
@@ -56,20 +56,23 @@ class Decisions:
 def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     """Open a column only where both answers may be best.
 
-    A tensor of one fetch gains nothing from being resident at an access unless it also stays
+    A tensor of one fetch gains nothing from being resident at an access unless it also remains
     in an interval next to it; ``streams_cost`` (a,) marks the accesses at which it does gain.
     """
     fixed = np.flatnonzero(uses.required_resident)
     needed = sum_up(uses.steps, uses.step[fixed], uses.pages[fixed])
     spare = uses.capacity_pages - needed
     own = np.where(uses.required_resident, uses.pages, 0)
+    # R1: beside the required-resident operands there is no room for it.
     resident = np.where(uses.pages > spare[uses.step] + own, NO, OPEN)
     resident[uses.required_resident] = YES
-    kept = np.where(uses.crossed, OPEN, NO)
-    intervals = np.flatnonzero(uses.crossed)
+    kept = np.where(uses.between_uses, OPEN, NO)
+    intervals = np.flatnonzero(uses.between_uses)
     least = _least(spare, uses.begin[intervals], uses.step[intervals])
     kept[intervals[least < uses.pages[intervals]]] = NO
+    # (W1) Kept means resident at both ends.
     kept[intervals[(resident[intervals] == NO) | (resident[intervals - 1] == NO)]] = NO
+    # Residency between no kept intervals saves nothing where streaming costs nothing.
     lonely = ~streams_cost & (kept == NO) & (_after(kept) == NO)
     resident[lonely & (resident == OPEN)] = NO
     _settle_free(uses, kept, resident)
@@ -93,6 +96,7 @@ def _least(values: Ints, begin: Ints, end: Ints) -> Ints:
 
 def _settle_free(uses: PagedIntervals, kept: Ints, resident: Ints) -> None:
     """Fix at 1 residency that only touches steps in which everything fits."""
+    # Where even all that is open fits, more residency is never worse.
     slack = uses.capacity_pages - uses.pages_of(kept != NO, resident != NO)
     free = slack >= 0
     resident[free[uses.step] & (resident == OPEN)] = YES
@@ -186,6 +190,7 @@ class CapacityRows:
         more room and each open access in ``i`` is decided by the interval after (before) it.
         """
         room, kept, after = self.room, decisions.kept, _after(decisions.kept)
+        # A row that everything fits excludes nothing.
         needed = sum_up(uses.steps, self.step, self.pages) > room
         follows, precedes = np.ones(uses.steps, bool), np.ones(uses.steps, bool)
         here = np.flatnonzero(decisions.resident >= 0)
@@ -193,13 +198,13 @@ class CapacityRows:
         follows[uses.step[here[own != after[here]]]] = False
         precedes[uses.step[here[own != kept[here]]]] = False
 
-        def settled(open_interval: Bools) -> Ints:
+        def resident_pages(open_interval: Bools) -> Ints:
             """Return (n,) pages at ends of open intervals where the tensor is resident anyway."""
             at = np.flatnonzero(open_interval & (decisions.resident == YES))
             return sum_up(uses.steps, uses.step[at], uses.pages[at])
 
         # Where a settled access meets an open interval, its pages are part of the other row only.
-        arriving, leaving = room + settled(kept >= 0), room + settled(after >= 0)
+        arriving, leaving = room + resident_pages(kept >= 0), room + resident_pages(after >= 0)
         follows[:-1] &= arriving[1:] <= room[:-1]
         precedes[1:] &= leaving[:-1] <= room[1:]
         follows[-1] = precedes[0] = False
@@ -233,5 +238,6 @@ def _largest_sum(weights: list[int], limit: int) -> int:
     mask = (1 << (limit + 1)) - 1
     sums = 1
     for weight in weights:
+        # Subset sums as bits: a shift adds the weight to each.
         sums |= (sums << weight) & mask
     return sums.bit_length() - 1

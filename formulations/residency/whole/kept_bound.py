@@ -13,9 +13,10 @@ import numpy as np
 
 from formulations.residency.bound.dual import DualFunction, PathCharges
 from formulations.residency.bound.duals import Multipliers, certificate, round_down
-from formulations.residency.program.columns import PathColumns, near_best_paths
-from formulations.residency.whole.absent import never_resident
+from formulations.residency.program.columns import PathColumns
+from formulations.residency.program.paths import near_best_paths
 from formulations.residency.whole.decisions import NO, CapacityRows, settle
+from formulations.residency.whole.intervals import never_resident
 from formulations.residency.whole.knapsacks import Knapsack, dearest_set, violate
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase
@@ -28,10 +29,8 @@ from spmopt.core.table import Ints
 
 _ROUNDS = 20
 _LEAST = 1e-4  # by how much a row must be broken, in parts of its right-hand side
-_ENTERS, _DEPTH = (
-    0.05,
-    1,
-)  # marginal of columns that enter, in dual values of a byte; levels of steps
+_ENTERS = 0.05  # marginal of columns that enter, in dual values of a byte
+_DEPTH = 1  # levels of steps
 _IDLE = 2  # rounds without a better bound that end the search
 _GAIN = 1e-5
 _LARGEST = 2**58
@@ -78,7 +77,7 @@ class KeptBound:
         case, uses = self.case, self.case.uses
         settled = settle(uses, streams_cost=np.ones(uses.step.size, bool))
         absent = never_resident(case.problem.machine, case.line)[case.intervals.access]
-        never = (uses.crossed & (settled.kept == NO))[case.use]
+        never = (uses.between_uses & (settled.kept == NO))[case.use]
         return PathCharges(hold=np.where(never, np.inf, 0.0), here=np.where(absent, np.inf, 0.0))
 
     def search(self, enough: float) -> ChargedDuals | None:
@@ -186,7 +185,7 @@ class KeptBound:
 
         here = until(intervals.step + 1) - until(intervals.step)
         through = until(intervals.step) - until(np.minimum(intervals.begin, intervals.step))
-        through = np.where(intervals.crossed, through, 0.0)
+        through = np.where(intervals.between_uses, through, 0.0)
         return PathCharges(
             hold=np.maximum(through, 0.0) + self._barred.hold,
             here=np.maximum(here, 0.0) + self._barred.here,

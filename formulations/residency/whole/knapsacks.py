@@ -33,10 +33,12 @@ def dearest_set(value: Floats, pages: Ints, room: int) -> tuple[float, Bools]:
     best: list[tuple[int, float, int]] = [(0, 0.0, 0)]  # pages, value, set as bits
     for item in np.flatnonzero(value > 0).tolist():
         size, gain, bit = int(pages[item]), float(value[item]), 1 << item
+        # Dynamic program over sums of pages; sets as bits.
         more = [(p + size, v + gain, s | bit) for p, v, s in best if p + size <= room]
         merged = sorted(best + more, key=lambda each: (each[0], -each[1]))
         best = []
         for each in merged:
+            # Pareto front: more pages only for more value.
             if not best or each[1] > best[-1][1]:
                 best.append(each)
         if len(best) > _MOST_SUMS:

@@ -30,7 +30,7 @@ class Retention:
         resident = resident | uses.required_resident
         before = np.concatenate(([False], resident[:-1]))
         neighbors = np.concatenate(([False], uses.step[1:] == uses.step[:-1] + 1))
-        kept = uses.crossed & resident & before & (kept | neighbors)
+        kept = uses.between_uses & resident & before & (kept | neighbors)
         return Retention(resident=resident, kept=kept)
 
     @staticmethod
@@ -61,7 +61,7 @@ class Retention:
 
     def drop(self, uses: PagedIntervals) -> Bools:
         """Return (a,) writing accesses whose version must be in DRAM later on."""
-        interval = np.flatnonzero(uses.crossed & ~self.kept)
+        interval = np.flatnonzero(uses.between_uses & ~self.kept)
         version = uses.version[interval - 1]
         result = np.zeros(uses.step.size, bool)
         result[version[version >= 0]] = True
@@ -119,7 +119,7 @@ def fill(uses: PagedIntervals, chosen: Retention, keep: Floats, enter: Floats) -
     free = chosen.free_pages(uses)
     kept, resident = chosen.kept.copy(), chosen.resident.copy()
     step, pages = uses.step.tolist(), uses.pages.tolist()
-    for use in _rank(keep, uses.crossed & ~kept):
+    for use in _rank(keep, uses.between_uses & ~kept):
         need, first, last = pages[use], step[use - 1], step[use]
         ends = [end for end in (use - 1, use) if not resident[end]]
         if any(free[step[end]] < need for end in ends):

@@ -8,12 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from formulations.classes import WHOLE
 from formulations.residency.bound.duals import Multipliers, multipliers
 from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
-from formulations.residency.whole.absent import never_resident
+from formulations.residency.whole.intervals import never_resident, savings
 from formulations.residency.whole.kept_bound import KeptBound
 from formulations.residency.whole.retention import (
     Retention,
@@ -22,14 +21,21 @@ from formulations.residency.whole.retention import (
     repair,
     residency_plan_of,
 )
-from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.residency.whole.transfers import TimedResidencyPlan, WholeCase
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_value, unavoidable
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem
-from spmopt.core.result import KEPT_WHOLE, LEFT_OUT, WHOLE_TENSORS, Certificate, ClassBound, Outcome
+from spmopt.core.result import (
+    KEPT_WHOLE,
+    LEFT_OUT,
+    WHOLE,
+    WHOLE_TENSORS,
+    Certificate,
+    ClassBound,
+    Outcome,
+)
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
@@ -109,7 +115,7 @@ class _WholeSearch(WholeCase):
         duals = ByteDuals.of(self.request.objective, _LARGEST_DUAL)
         saved = savings(self.uses, duals)
         starts = self._starts(saved.keep, saved.enter)
-        if int((self.uses.step - self.uses.begin)[self.uses.crossed].sum()) > _MOST_GAP_STEPS:
+        if int((self.uses.step - self.uses.begin)[self.uses.between_uses].sum()) > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
         model = TrafficProgram(self.uses, duals)
@@ -193,6 +199,7 @@ class _WholeSearch(WholeCase):
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
         """Return the dual values of the relaxation in pages, and the bound that they prove."""
+        # Its bound holds for all schedules, so that it is told as one.
         request = self.request.part(bounds=True).share(_RELAXATION_SHARE)
         search = ColumnGeneration(self.problem, request)
         tolerance = max(_RELAXATION_GAP, request.tolerance)
@@ -221,6 +228,7 @@ class _WholeSearch(WholeCase):
         search = KeptBound(self, columns, request)
         best = search.search(enough)
         proof = search.certificate()
+        # A class of fewer schedules is named only where it proves more.
         if best is None or proof is None or best.bound <= least.value * (1 + _LEAST_RISE):
             return None
         return ClassBound(

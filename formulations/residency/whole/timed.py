@@ -62,7 +62,7 @@ class TimedProgram:
         values[np.searchsorted(columns.key(steps), theirs.key(steps))] = primal[: len(theirs)]
         others = primal[len(theirs) :]
         values[len(columns) : len(columns) + others.size] = others
-        self.decisions.put(values, timed.chosen)
+        self.decisions.write(values, timed.chosen)
         return values
 
 
@@ -102,9 +102,9 @@ def search(
         answer = _solve(case, model, best)
         if answer.primal is None or answer.objective is None:
             break
-        offer(repair(case.uses, model.decisions.chosen(case.uses, answer.primal), keep))
+        offer(repair(case.uses, model.decisions.choose(case.uses, answer.primal), keep))
         value = answer.objective * model.built.dual_unit * model.built.unit_bytes
-        if best is None or best.relaxed_value > value * (1 - _LEAST_GAIN):
+        if best is None or best.lp_value > value * (1 - _LEAST_GAIN):
             break
     return best
 
@@ -151,7 +151,7 @@ def _decide(case: WholeCase, build: ProgramBuilder) -> Decisions:
     settled = settle(uses, streams_cost=useful)
     open_ = useful & ~uses.required_resident & (settled.resident != NO)
     resident = build.columns(open_, upper=1.0, integer=True)
-    kept = build.columns(uses.crossed & (settled.kept != NO), upper=1.0, integer=True)
+    kept = build.columns(uses.between_uses & (settled.kept != NO), upper=1.0, integer=True)
     return Decisions(
         kept=kept,
         resident=np.where(uses.required_resident, YES, resident),

@@ -12,9 +12,8 @@ import numpy as np
 
 from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.whole.decisions import NO, YES, CapacityRows, Decisions, link, settle
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.intervals import PagedIntervals, byte_duals, savings
 from formulations.residency.whole.retention import Retention, fill, repair
-from formulations.residency.whole.savings import byte_duals, savings
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.scheduler import Request
@@ -52,6 +51,7 @@ class TrafficProgram:
         self.capacity = CapacityRows(uses, self.decisions)
         count = self.decisions.count + int((self.store >= 0).sum())
         cost = np.zeros(count, np.int64)
+        # Costs are stated as savings on streaming everything.
         constant = int(absent.sum() + back.sum())
         priced = (
             (self.decisions.kept, -back),
@@ -61,6 +61,7 @@ class TrafficProgram:
         for state, dual in priced:
             constant += int(dual[state == YES].sum())
             np.add.at(cost, state[state >= 0], dual[state >= 0])
+        # Whole small numbers: the solver's objective is exact.
         unit = int(np.gcd.reduce(cost)) or 1
         self.unit = unit * duals.unit
         self._cost, self._offset = cost / unit, constant / unit
@@ -81,19 +82,19 @@ class TrafficProgram:
     def values(self, chosen: Retention) -> Floats:
         """Return the solution of a set that fits."""
         values = np.zeros(self._cost.size)
-        self.decisions.put(values, chosen)
+        self.decisions.write(values, chosen)
         own = self.store >= 0
         values[self.store[own]] = chosen.drop(self.uses)[own]
         return values
 
-    def chosen(self, values: Floats) -> Retention:
+    def choose(self, values: Floats) -> Retention:
         """Return the decisions of a solution, without residency that saves nothing."""
-        return self.decisions.chosen(self.uses, values)
+        return self.decisions.choose(self.uses, values)
 
 
 def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
     """Return (a,) whether the version that each access writes is stored, wherever that is."""
-    interval = np.flatnonzero(uses.crossed)
+    interval = np.flatnonzero(uses.between_uses)
     version, kept = uses.version[interval - 1], decisions.kept[interval]
     written = version >= 0
     store = np.full(uses.step.size, NO, np.int64)
@@ -125,7 +126,7 @@ class TrafficSolution:
     bound: float
     solver: str
 
-    def closed(self, tolerance: float) -> bool:
+    def is_closed(self, tolerance: float) -> bool:
         """Return whether nothing is left to gain."""
         return self.cost - self.bound <= max(tolerance * abs(self.cost), 1e-6)
 
@@ -141,14 +142,14 @@ def search(
     """
     request.report("relaxing", None)
     relaxed = _solve(replace(model.program(), integer=None), request, better)
-    start = model.chosen(model.values(start))
+    start = model.choose(model.values(start))
     found = TrafficSolution(
         chosen=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver
     )
     where = _busy(model, relaxed)
     tolerance = max(request.tolerance, _COARSE)
     for left in reversed(range(_ROUNDS + 1)):
-        if found.closed(request.tolerance) or request.remaining_s() <= 0:
+        if found.is_closed(request.tolerance) or request.remaining_s() <= 0:
             break
         if not left:
             where[:], tolerance = True, request.tolerance
@@ -201,11 +202,11 @@ def _take(
         return found, np.zeros_like(capacity.needed)
     values = np.round(answer.primal)
     broken = capacity.needed & (capacity.used(values) > capacity.room)
-    chosen = model.chosen(values)
+    chosen = model.choose(values)
     if not chosen.fits(model.uses):
         keep, enter = model.savings.keep, model.savings.enter
         chosen = fill(model.uses, repair(model.uses, chosen, keep), keep, enter)
-        chosen = model.chosen(model.values(chosen))
+        chosen = model.choose(model.values(chosen))
     cost = model.cost(chosen)
     if cost < found.cost:
         found = replace(found, chosen=chosen, cost=cost)

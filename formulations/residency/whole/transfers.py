@@ -115,7 +115,7 @@ class TimedResidencyPlan:
     duals: Multipliers
 
     @property
-    def relaxed_value(self) -> float:
+    def lp_value(self) -> float:
         """Objective of the linear program: before rounding to pages and whole cycles."""
         unit = self.built.dual_unit * self.built.unit_bytes
         return unit * (self.answer.objective or 0.0)
@@ -133,7 +133,7 @@ def best_transfers(
         timed = _solve(case, chosen, columns.take(case.allow(columns, chosen)))
         if timed is None:
             break
-        gained = best is None or timed.relaxed_value < best.relaxed_value * (1 - 1e-6)
+        gained = best is None or timed.lp_value < best.lp_value * (1 - 1e-6)
         if best is None or timed.value < best.value:
             best = timed
         if not gained or case.request.remaining_s() <= 0:
@@ -144,6 +144,7 @@ def best_transfers(
 
 def _solve(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedResidencyPlan | None:
     built, request = case.master(columns), case.request
+    # A vertex has few fractions, so that rounding to pages loses less.
     options = interior_point(1e-8) if len(columns) > _SMALL else _SIMPLEX
     answer = solve_within(built.program, request, options=options)
     if answer.primal is None or answer.row_dual is None or not answer.feasible:
@@ -173,5 +174,6 @@ def _residency_plan(case: WholeCase, built: Master, answer: SolverResult) -> Res
     if residency_plan is None:
         return None
     resident = resident_bytes(residency_plan.residency, line.step, line.tensor)
+    # R1 to R5 allow parts; the class does not.
     whole = (resident == 0) | (resident == line.size_bytes[line.tensor])
     return residency_plan if whole.all() else None

@@ -16,7 +16,7 @@ class CostsToGo:
     ----------
     loaded, stored : (n,)
         Dual value of a byte moved in each step, the objective's too.
-    held_before : (n + 1,)
+    cost_before : (n + 1,)
         Dual value of a byte held in all steps before.
     """
 
@@ -27,7 +27,7 @@ class CostsToGo:
         self._dirty, self._clean, self._gone = back.dirty_in, back.clean_in, back.gone_in
         self.loaded = duals.load + coefficients.in_byte
         self.stored = duals.store + coefficients.out_byte
-        self.held_before = np.concatenate(([0.0], np.cumsum(duals.spm)))
+        self.cost_before = np.concatenate(([0.0], np.cumsum(duals.spm)))
 
     def beyond(self, step: int, ends: Ints) -> tuple[Floats, Floats]:
         """Return the extra cost of a dirty and a clean byte over one in DRAM only (e,).
@@ -36,7 +36,7 @@ class CostsToGo:
         """
         if not ends.size:
             return np.empty(0), np.empty(0)
-        before = self.held_before - self.held_before[step]
+        before = self.cost_before - self.cost_before[step]
         at = self.intervals.step[ends]
         last = int(at.max())
         steps, place = slice(step, last), at - step
@@ -51,16 +51,16 @@ class CostsToGo:
 
     def final(self, step: int) -> float:
         """Return the cost of storing a byte at or after ``step``, held until then."""
-        before = self.held_before[step + 1 :] - self.held_before[step]
+        before = self.cost_before[step + 1 :] - self.cost_before[step]
         return float((self.stored[step:] + before).min())
 
     def drops(self, begin: int, end: int) -> Floats:
         """Return the cost of storing a byte in each step of a window, held since its first."""
-        return self.stored[begin:end] + self.held_before[begin + 1 : end + 1]
+        return self.stored[begin:end] + self.cost_before[begin + 1 : end + 1]
 
     def loads(self, begin: int, end: int) -> Floats:
         """Return the cost of loading a byte in each step, up to a constant."""
-        return self.loaded[begin:end] - self.held_before[begin:end]
+        return self.loaded[begin:end] - self.cost_before[begin:end]
 
 
 def _least(values: Floats, count: Ints) -> Floats:

@@ -117,7 +117,7 @@ class WindowIntervals(ReuseIntervals):
         self.dirty, self.live_after = intervals.dirty[origin], intervals.live_after[origin]
         self.absent = intervals.absent[origin]
         self.live, self.final = intervals.live[origin], intervals.final[origin]
-        self.followed = intervals.followed[origin]
+        self.before_use = intervals.before_use[origin]
         self.previous = np.full(origin.size, -1, np.int64)
         carriers = slice(self.carriers)
         self.step[carriers], self.begin[carriers] = -1, 0
@@ -125,4 +125,4 @@ class WindowIntervals(ReuseIntervals):
         self.live_after[carriers] = True
         self.absent[carriers] = self.required_resident[carriers] = False
         self.final[: self.carried] = self.final[self.inner :] = False
-        self.followed[self.inner :] = False
+        self.before_use[self.inner :] = False

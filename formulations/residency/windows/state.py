@@ -100,7 +100,7 @@ class State:
         state.last = np.flatnonzero(state.final)
         return state, amounts.take(later)
 
-    def left(self, window: WindowIntervals) -> CarriedBytes:
+    def carried_bytes(self, window: WindowIntervals) -> CarriedBytes:
         """Return the bytes of a window's carriers, and zeros."""
         dirty, clean = np.zeros((2, window.origin.size))
         dirty[: self.open.size] = self.dirty[self.open]
@@ -108,7 +108,7 @@ class State:
         dirty[self.open.size : window.carriers] = self.final[self.last]
         return CarriedBytes(dirty=dirty, clean=clean)
 
-    def kept(self, window: WindowIntervals) -> KeptBytes:
+    def bytes_to_leave(self, window: WindowIntervals) -> KeptBytes:
         """Return the bytes that a window that ends here has to leave."""
         ends = np.zeros(window.origin.size, bool)
         ends[window.inner :] = True
@@ -130,6 +130,7 @@ class State:
         holds = np.isin(kind, _HOLDING)
         event = np.where(holds, window.step[local], use.at[some])
         final = kind == ColumnKind.FINAL
+        # It is stored after the window.
         event[final & (event < 0)] = width
         open_after = ~final & (window.step[local] >= at)
         before = window.previous[local]
@@ -152,12 +153,13 @@ class State:
         closed = self.intervals.step[self.parcels.columns.access] < until
         self._done.append(self.parcels.take(closed))
         self.parcels = self.parcels.take(~closed)
+        # Dirty bytes whose store is not yet decided go to the next window.
         waiting = np.isin(kind, DIRTY) & (event >= at) & begun
         self._carry(window, local, amount, waiting & ~final, waiting & final)
         self.step = until
 
     def _scale(self, window: WindowIntervals, local: Ints, amount: Floats) -> None:
-        """Give up parcels of intervals in which less stays clean than there was."""
+        """Give up parcels of intervals in which less remains clean than there was."""
         staying = np.zeros(window.origin.size)
         staying[local] = amount
         real = np.flatnonzero(window.previous >= 0)

@@ -34,6 +34,7 @@ class ColumnsByStep:
     """Columns by the step in which something happens: their own, or that of the access."""
 
     def __init__(self, steps: int, access_step: Ints, columns: PathColumns) -> None:
+        # Such a column happens in its access's step.
         at_access = columns.kind < len(AT_ACCESS)
         event = np.where(at_access, access_step[columns.access], columns.step)
         order = np.argsort(event, kind="stable")
@@ -98,6 +99,7 @@ class Sweep:
         are does not depend on the threads, so that neither do schedules.
         """
         steps = self.intervals.steps
+        # Parts do not depend on threads, so that results do not.
         count = max(1, min(_PARTS, steps // (_PART * self.span.decided)))
         cuts = [steps * part // count for part in range(count + 1)]
         parts = [SweepPart(self, begin, end) for begin, end in pairwise(cuts)]
@@ -118,7 +120,7 @@ class Sweep:
         return amounts
 
     def join(self, cut: int, amounts: Amounts, request: Request) -> Amounts:
-        """Decide the steps about a cut anew, so that bytes may stay on chip there."""
+        """Decide the steps about a cut anew, so that bytes may remain on chip there."""
         intervals, width = self.intervals, self.span.decided
         begin, end = max(cut - width, 0), min(cut + width, intervals.steps)
         if end == intervals.steps or request.remaining_s() <= 0:
@@ -141,10 +143,11 @@ class SweepPart:
         self.numbers = WindowNumbers(sweep.intervals)
 
     def run(self, request: Request) -> Amounts:
-        """Return the bytes of columns until the end, where nothing stays on chip."""
+        """Return the bytes of columns until the end, where nothing remains on chip."""
         while self.state.step < self.end:
             if request.remaining_s() <= 0 or not self.advance(request):
                 break
+        # Where time ended the sweep the rest streams: still a solution.
         whole = self.state.step == self.sweep.intervals.steps
         return self.state.decide() if whole else self.state.stream(self.end)
 
@@ -163,8 +166,8 @@ class SweepPart:
             columns = columns.union(own.between(begin, end), steps)
         entered = columns.access[columns.kind == ColumnKind.LOAD]
         window = self.numbers.window(begin, end, state.open, state.last, entered)
-        left = state.left(window)
-        kept = None if after is None else after.kept(window)
+        left = state.carried_bytes(window)
+        kept = None if after is None else after.bytes_to_leave(window)
         beyond = (
             EndCosts.of(window, sweep.to_go) if kept is None else EndCosts.keeping(window, kept)
         )
@@ -191,6 +194,7 @@ class SweepPart:
         self.numbers.forget(window)
         if answer.status is not SolverStatus.OPTIMAL:
             return False
+        # The overlap is decided anew by the next window, which sees further.
         until = end if end == steps or after is not None else begin + span.decided
         state.advance(window, built.columns, built.use, built.amounts(answer), min(until, self.end))
         return True

@@ -107,6 +107,7 @@ class WindowProgram(Master):
 
     def _usage(self) -> Usage:
         use, width = super()._usage(), self.window.steps
+        # Steps beyond the window are priced at its end, not counted.
         use.begin, use.end = np.minimum(use.begin, width), np.minimum(use.end, width)
         later = use.at >= width
         use.moved_out[later] = 0.0
@@ -138,6 +139,7 @@ class WindowProgram(Master):
         held = self._is(ColumnKind.HOLD_CLEAN)
         carrier = self.window.previous[self.columns.access]
         held &= carrier < self.window.carriers
+        # Clean bytes may leave for nothing, so that they bound the columns from above alone.
         limit[held] = self.left.clean[carrier[held]] / self.unit_bytes
         return limit
 
@@ -152,6 +154,7 @@ class WindowProgram(Master):
         loaded = np.zeros(where.size, bool)
         loaded[self.columns.access[self._is(ColumnKind.LOAD)]] = True
         where[window.inner :] = loaded[window.inner :]
+        # An end may take less than the tensor: bytes that do not arrive are in DRAM.
         lower = lower.copy()
         lower[window.inner :] = -np.inf
         return where, lower, upper
@@ -161,6 +164,7 @@ class WindowProgram(Master):
         where, lower, _ = super()._dirty_rows()
         where[: window.carriers] = self.left.dirty[: window.carriers] > 0
         where[window.inner :] = False
+        # Bytes that the past has left dirty must be taken up by columns: none is lost (R7).
         lower[: window.carriers] = -self.left.dirty[: window.carriers]
         return where, lower, lower
 
@@ -207,6 +211,7 @@ def window_columns(
         of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(newer & np.isfinite(beyond.dirty) & stays)),
         of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(clean & stays)),
     ]
+    # Stores after the window are one column, at their price.
     ended = window.first_step + width
     if ended < to_go.stored.size:
         parts.append(of_kind(ColumnKind.FINAL, np.flatnonzero(last), width))

@@ -13,8 +13,8 @@ from spmopt.verifier.violation import MAX_PER_CHECK, Violation, find
 
 def rule_r8(view: ScheduleArrays) -> list[Violation]:
     """R8, address: of resident pages and of scratch, in every step."""
-    stays = _move if view.problem.machine.banks else _stays
-    return _outside(view) + _coverage(view) + stays(view) + _overlaps(view)
+    fixed = _move if view.problem.machine.banks else _one_address
+    return _outside(view) + _coverage(view) + fixed(view) + _overlaps(view)
 
 
 def _outside(view: ScheduleArrays) -> list[Violation]:
@@ -66,7 +66,7 @@ def _coverage(view: ScheduleArrays) -> list[Violation]:
     return violations
 
 
-def _stays(view: ScheduleArrays) -> list[Violation]:
+def _one_address(view: ScheduleArrays) -> list[Violation]:
     """Find pages resident in step ``b - 1`` and in ``b`` at different addresses.
 
     Where a row begins at ``b``, its pages that were resident before must come from rows that

@@ -33,6 +33,7 @@ def rule_r0(problem: Problem, schedule: Schedule) -> list[Violation]:
 
 def _check(table: Table, checks: Checks) -> list[Violation]:
     """Findings of the checks of a table; the later ones use the indices that the first checks."""
+    # Indices first: later checks look up sizes by them.
     what, unknown = next(checks)
     if unknown.any():
         return _bad(what, table, unknown)
@@ -63,6 +64,7 @@ def _steps(problem: Problem, schedule: Schedule) -> list[Violation]:
     unknown = _outside(steps.operation, 0, count)
     if unknown.any():
         return _bad("no such operation", steps, unknown)
+    # As many rows as operations, each once: a permutation.
     times = np.bincount(steps.operation, minlength=count)
     mappings = np.array([len(operation.mappings) for operation in problem.operations], np.int64)
     return _bad("operation runs more than once", steps, times[steps.operation] > 1) + _bad(
@@ -72,12 +74,10 @@ def _steps(problem: Problem, schedule: Schedule) -> list[Violation]:
 
 def _residency(problem: Problem, table: Residency, size: Ints) -> Checks:
     yield "no such tensor", _outside(table.tensor, 0, size.size)
-    whole, page, begin, end = (
-        size[table.tensor],
-        problem.machine.page_bytes,
-        table.begin,
-        table.end,
-    )
+    whole = size[table.tensor]
+    page = problem.machine.page_bytes
+    begin = table.begin
+    end = table.end
     partial = (table.size_bytes % page != 0) & (table.size_bytes != whole)
     steps = len(problem.operations)
     yield "steps are not in range", (begin < 0) | (begin >= end) | (end > steps)
@@ -102,6 +102,7 @@ def _commands(problem: Problem, table: Commands, size: Ints) -> Checks:
 def _placements(problem: Problem, table: Placements, size: Ints) -> Checks:
     yield "no such tensor", _outside(table.tensor, -1, size.size)
     scratch = table.tensor == -1
+    # The last entry is of the scratch, tensor -1.
     limit = np.append(-(-size // problem.machine.page_bytes), problem.machine.spm_pages)
     pages = limit[table.tensor]
     outside = (
@@ -136,6 +137,7 @@ def _moves(problem: Problem, table: Moves, size: Ints) -> Checks:
 
 def _find_unsorted(begin: Ints, end: Ints, *keys: Ints) -> Bools:
     """Return rows that do not come after the one above: by the ``keys``, and from its end on."""
+    # From the last key to the first: lexicographic order in one pass.
     late = begin[1:] < end[:-1]
     for key in reversed(keys):
         late = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & late)

@@ -75,7 +75,7 @@ def rule_r3(view: ScheduleArrays) -> list[Violation]:
 def rule_r4(view: ScheduleArrays) -> list[Violation]:
     """R4, write: ``s_t - r_t(i)`` bytes are streamed out ``p`` times.
 
-    A blind write with ``p`` passes streams its partial sums in ``p - 1`` times. Nothing is
+    A blind write with ``p`` fetches streams its partial sums in ``p - 1`` times. Nothing is
     streamed out, nor partial sums in, when the result is dead afterwards. A required-resident
     result is resident in full.
     """

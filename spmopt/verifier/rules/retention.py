@@ -50,8 +50,9 @@ def _lives(view: ScheduleArrays) -> Iterator[tuple[int, int, int, int, int]]:
     Of pages that are alike the first one.
     """
     for tensor in np.unique(view.schedule.placements.tensor).tolist():
-        for page, stays in _stays(view, tensor):
-            for bank, begin, end in stays:
+        for page, intervals in _intervals(view, tensor):
+            for bank, begin, end in intervals:
+                # Scratch has no contents from one step to the next.
                 if tensor == _SCRATCH:  # is another one in each step
                     lives = [(step, step + 1) for step in range(begin, end)]
                 else:
@@ -60,10 +61,12 @@ def _lives(view: ScheduleArrays) -> Iterator[tuple[int, int, int, int, int]]:
                     yield tensor, page, bank, *life
 
 
-def _stays(view: ScheduleArrays, tensor: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+def _intervals(
+    view: ScheduleArrays, tensor: int
+) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
     """Yield pages, one of those that are alike, with bank and steps in which each has an address.
 
-    Rows of one address that follow each other are one stay.
+    Rows of one address that follow each other are one interval.
     """
     machine, table = view.problem.machine, view.schedule.placements
     edges = [0, *accumulate(machine.bank_pages)]
@@ -74,29 +77,30 @@ def _stays(view: ScheduleArrays, tensor: int) -> Iterator[tuple[int, list[tuple[
     )  # fmt: skip
     cuts = {page for _, _, page, _, _ in rows}
     for _, _, page, pages, address in rows:
+        # A row may lie across the edge of two banks: pages on either side differ.
         cuts |= {page + edge - address for edge in edges if address < edge < address + pages}
         cuts.add(page + pages)
     for cut in sorted(cuts):
-        stays: list[tuple[int, int, int]] = []
+        intervals: list[tuple[int, int, int]] = []
         last = None
         for begin, end, page, pages, address in rows:
             if not page <= cut < page + pages:
                 continue
             here = address + cut - page
             bank = next(b for b, edge in enumerate(edges[1:]) if here < edge)
-            if stays and stays[-1][2] == begin and last == here:
-                stays[-1] = (bank, stays[-1][1], end)
+            if intervals and intervals[-1][2] == begin and last == here:
+                intervals[-1] = (bank, intervals[-1][1], end)
             else:
-                stays.append((bank, begin, end))
+                intervals.append((bank, begin, end))
             last = here
-        if stays:
-            yield cut, stays
+        if intervals:
+            yield cut, intervals
 
 
 def _between_writes(
     view: ScheduleArrays, tensor: int, begin: int, end: int
 ) -> list[tuple[int, int]]:
-    """Cut a stay where an operation writes the tensor; updated tensors last through its step."""
+    """Cut an interval where an operation writes the tensor; an update lasts through its step."""
     line = view.timeline
     lives, since = [], begin
     for row in np.flatnonzero((line.tensor == tensor) & (line.kind != Access.READ)).tolist():

@@ -83,7 +83,7 @@ def test_any_duals_prove_the_same_here_and_there(seed: int) -> None:
         hold=unit * generator.random(shape),
         load=unit * generator.random(shape[1]),
         store=unit * generator.random(shape[1]),
-        port=unit * generator.random(shape) * facts.ported[:, None],
+        port=unit * generator.random(shape) * facts.banks_with_port[:, None],
     )
     exact = proved(problem, objective, facts, duals)
     found = Paths(facts, duals).bound

@@ -17,8 +17,7 @@ from formulations.residency.bound import compiled, dual
 from formulations.residency.bound.dual import DualFunction
 from formulations.residency.bound.duals import Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import near_best_paths
-from formulations.residency.program.paths import path_columns, path_use
+from formulations.residency.program.paths import near_best_paths, path_columns, path_use
 from formulations.residency.subgradient import ascend
 from spmopt.core.timeline import Access
 from tests.checked import need

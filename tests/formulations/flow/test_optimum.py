@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations.residency import fluid, page
+from formulations.residency import page
 from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_optimum
 from formulations.residency.flow.savings import SavingIntervals
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
@@ -146,8 +146,6 @@ def test_the_schedulers_use_it() -> None:
     assert need(result.class_bound).value == float(found.value)
     relaxed = solve(problem, "lp-bound", Request(objective=TRAFFIC))
     assert need(result.bound) <= need(relaxed.bound) <= found.value
-    certificate, value = fluid.enclosed(problem, Request(objective=TRAFFIC))
-    assert float(bound(problem, need(certificate))) == pytest.approx(float(value or 0))
 
 
 def test_a_start_as_good_is_returned_as_it_is() -> None:

@@ -36,11 +36,40 @@ from tests.formulations.fusion.test_carried import BITS, Duals, priced, random_d
 from tests.formulations.fusion.test_fused_groups import bound_of, fused_groups
 from tests.thorough import share, some
 
-OF_STEPS = ("grows", "holds", "stores", "comes", "rests", "less", "spared", "partial_sums", "room")
-OF_TIME = ("moves", "reads", "writes", "waits")
+OF_STEPS = (
+    "growth",
+    "no loss",
+    "write back",
+    "arrival",
+    "last tile",
+    "first read",
+    "last store",
+    "partial sums",
+    "capacity",
+)
+OF_TIME = ("channel time", "inward time", "outward time", "serial time")
 OF_ENDS = (
-    *("found", "ahead", "in", "dirty in", "held", "newer", "stays", "kept", "behind", "stored"),
-    *("owed", "old", "dirty out", "newer out", "out", "left", "later"),
+    *(
+        "found in tiles",
+        "loads ahead",
+        "resident at begin",
+        "dirty at begin",
+        "capacity at begin",
+        "dirty after tiles",
+        "resident after tiles",
+        "dirty to the end",
+        "stores behind",
+        "stores of the rest",
+    ),
+    *(
+        "write back of old",
+        "old dirty resident",
+        "dirty at end",
+        "dirty within resident",
+        "resident at end",
+        "capacity at end",
+        "loads for later",
+    ),
 )
 FAULTS = ("row", "sign", "term", "size")
 Terms = Iterable[tuple[int, int]]
@@ -184,7 +213,7 @@ def test_a_fault_of_the_room_of_other_pieces_is_noticed(
     move = Ends._move
 
     def wrong(self: Ends, name: str, *arguments: Any, **options: Any) -> None:
-        if fault == "later once" and name == "later":
+        if fault == "later once" and name == "loads for later":
             options["room"] = False
         move(self, name, *arguments, **options)
 
@@ -271,7 +300,7 @@ def test_duals_of_a_program_that_counts_room_twice_prove_no_more(
 
     def remember(self: Boundaries, kind: str, *arguments: Any) -> Ints:
         columns = moved(self, kind, *arguments)
-        if kind == "stored":
+        if kind == "stores of the rest":
             stored.append(columns)
         return columns
 

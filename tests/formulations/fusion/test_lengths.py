@@ -9,8 +9,9 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
-from formulations.fusion.lengths import Beyond, shortest_path
+from formulations.fusion.lengths import Beyond
 from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError, InputError
@@ -210,7 +211,7 @@ def test_duals_that_a_long_list_has_not_are_refused(limit: Limit) -> None:
         fusion_space=figures.fusion_space, objective=figures.objective, bits=60, duals={}
     )
     fusion_bound(figures.given, proof)
-    long: dict[FusedGroup, dict[Row, int]] = {FusedGroup(begin=0, end=5): {("room", 0, 0): -1}}
+    long: dict[FusedGroup, dict[Row, int]] = {FusedGroup(begin=0, end=5): {("capacity", 0, 0): -1}}
     with pytest.raises(
         InputError, match=r"fused group 0 to 5: .* none of more than 4 has dual values"
     ):

@@ -147,7 +147,7 @@ def test_duals_of_runs_that_there_are_not_are_refused() -> None:
             objective=objective,
             bits=60,
             duals={},
-            runs={run: {("found", 0): 1}},
+            runs={run: {("found in tiles", 0): 1}},
         )
         with pytest.raises(InputError, match=message):
             fusion_bound(listed, proof)
@@ -160,7 +160,7 @@ def test_runs_whose_duals_prove_next_to_nothing_lower_no_bound() -> None:
     proof = FusionCertificate(
         fusion_space=Listed(listed, objective).fusion_space, objective=objective, bits=60, duals={}
     )
-    dear: dict[Row, int] = {("room", 0, 0): -(2**200)}
+    dear: dict[Row, int] = {("capacity", 0, 0): -(2**200)}
     runs = {FusedGroup(begin=0, end=1): dear}
     assert fusion_bound(listed, replace(proof, runs=runs)) == fusion_bound(listed, proof)
 

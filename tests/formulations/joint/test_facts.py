@@ -25,7 +25,7 @@ def test_versions_and_fused_groups() -> None:
     facts = analyze(CHAIN)
     x = [facts.uses[use] for use in facts.of_tensor[0]]
     assert [(use.reads, use.writes) for use in x] == [(0, -1), (0, -1), (0, 2), (2, -1), (-1, 3)]
-    assert [facts.versions[v].needed for v in (0, 2, 3)] == [True, True, False]
+    assert [facts.versions[v].is_needed for v in (0, 2, 3)] == [True, True, False]
     assert [use.segment == x[0].segment for use in x] == [True, True, True, True, False]
     assert facts.versions[0].next_writer == facts.of_tensor[0][2]
 
@@ -53,4 +53,4 @@ def test_intervals() -> None:
     assert [intervals[head].loads for head in range(5)] == [True, True, True, True, False]
     # What is read after the update is loaded after it, there being nothing in between.
     assert intervals[3].issues == (3,)
-    assert intervals[4].fusion_plans == (4,)
+    assert intervals[4].operations == (4,)

@@ -55,9 +55,9 @@ def test_dives_are_never_below_the_least_height(seed: int) -> None:
         found = dives.dive(parts[0].load, units.floor(least) + 4, bool)
         if found is not None:
             placement = Placement.of(
-                units.kept, (found[1][np.argsort(parts[0].ids)] * units.unit_bytes).tolist()
+                units.members, (found[1][np.argsort(parts[0].ids)] * units.unit_bytes).tolist()
             )
-            require_placement(units.kept, placement)
+            require_placement(units.members, placement)
             assert placement.height_bytes >= least
 
 

@@ -86,7 +86,7 @@ def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:
     units = in_units([replace(buffer, fixed_bytes=None) for buffer in draw(seed, windows=True)])
     for part in split(units):
         for _, offsets in greedy.fits(part):
-            kept = [units.kept[k] for k in part.ids]
+            kept = [units.members[k] for k in part.ids]
             placement = Placement.of(kept, (offsets * units.unit_bytes).tolist())
             require_placement(kept, placement)
             assert placement.height_bytes >= part.load * units.unit_bytes

@@ -9,11 +9,10 @@ import pytest
 
 from formulations.residency.program.columns import (
     PathColumns,
-    near_best_paths,
     require,
 )
 from formulations.residency.program.master import Master
-from formulations.residency.program.paths import path_columns
+from formulations.residency.program.paths import near_best_paths, path_columns
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, Program
 from tests.formulations.priced import (

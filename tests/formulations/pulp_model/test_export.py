@@ -10,7 +10,7 @@ import highspy
 import pytest
 
 from formulations.pulp_model.model import labels
-from formulations.pulp_model.schedule import exported
+from formulations.pulp_model.schedule import export
 from spmopt.core.objective import objective_named
 from tests.cli.run import Run
 from tests.formulations.pulp_model.models import second
@@ -44,7 +44,7 @@ def test_read_back_it_has_the_same_optimum(
 ) -> None:
     problem = golden.problem(name)
     objective = objective_named(objective_name, problem.machine)
-    program = exported(problem, objective, form)
+    program = export(problem, objective, form)
     path = tmp_path / f"program.{form}"
     path.write_text(program.text)
     optimum = second(problem, objective).value
@@ -53,7 +53,7 @@ def test_read_back_it_has_the_same_optimum(
 
 
 def test_columns_and_rows_bear_names() -> None:
-    text = exported(
+    text = export(
         golden.problem("mlp"), objective_named("time", golden.problem("mlp").machine), "lp"
     ).text
     for name in ("here_x_s0", "capacity_s3", "cycles_s8", "load_w1_s0"):

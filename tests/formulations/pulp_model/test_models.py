@@ -38,11 +38,11 @@ def test_time_is_nearly_always_that_of_brute_force() -> None:
 
 NEEDED = [
     (TrafficPulpModel, model.link, (6, EXACT), 35, 28),
-    (TrafficPulpModel, model.required_resident, (44, EXACT), 32, 28),
+    (TrafficPulpModel, model.keep_required_operands, (44, EXACT), 32, 28),
     (TrafficPulpModel, traffic.capacity, (19, BYTES), 9, 6),
     (TrafficPulpModel, traffic.require_one_store, (0, EXACT), 4, 0),
     (TimedPulpModel, model.link, (14, EXACT), 31, 21),
-    (TimedPulpModel, model.required_resident, (13, EXACT), 35, 29),
+    (TimedPulpModel, model.keep_required_operands, (13, EXACT), 35, 29),
     (TimedPulpModel, timed.capacity, (19, BYTES), 27, 18),
     (TimedPulpModel, timed.part_pages, (28, EXACT), 44, 41),
     (TimedPulpModel, timed.growth, (5, EXACT), 45, 15),

@@ -17,9 +17,8 @@ from formulations.residency.whole.decisions import (
     CapacityRows,
     largest_sums,
 )
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.intervals import PagedIntervals, savings
 from formulations.residency.whole.retention import Retention, fill, repair, residency_plan_of
-from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
@@ -103,11 +102,11 @@ def test_what_is_a_page_too_many_is_given_up_and_nothing_else(
     """x needs two pages until its second use, beside one of y first and then one of z."""
     uses = uses_of(tiny(THREE, THREE_READS, spm=spm))
     of_x = uses.tensor == 0
-    chosen = repair(uses, Retention.of(uses, of_x, uses.crossed), np.ones(4))
-    assert chosen.kept[uses.crossed].tolist() == [x]
+    chosen = repair(uses, Retention.of(uses, of_x, uses.between_uses), np.ones(4))
+    assert chosen.kept[uses.between_uses].tolist() == [x]
     assert chosen.resident[of_x].tolist() == [x, x]
     fuller = fill(uses, chosen, np.ones(4), np.ones(4))
-    assert fuller.kept[uses.crossed].tolist() == [x]
+    assert fuller.kept[uses.between_uses].tolist() == [x]
     assert fuller.resident[~of_x].tolist() == [others, others]
 
 
@@ -117,8 +116,8 @@ def test_the_model_duals_plans_exactly(problem: Problem, seed: int) -> None:
     uses = uses_of(problem)
     model = TrafficProgram(uses, UNIT)
     values = np.random.default_rng(seed).random(model.program().cost.size).round()
-    choices = repair(uses, model.chosen(values), model.savings.keep)
-    choices = model.chosen(model.values(choices))
+    choices = repair(uses, model.choose(values), model.savings.keep)
+    choices = model.choose(model.values(choices))
     residency_plan = residency_plan_of(uses, choices)
     # Units of several bytes are not binary fractions: 89 bytes are 8.0909... units of 11.
     cost = float(model.cost(choices) * model.unit)

@@ -16,12 +16,10 @@ from formulations.residency.bound.duals import Multipliers
 from formulations.residency.byte_duals import ByteDuals
 from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
-from formulations.residency.whole.absent import never_resident
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.intervals import PagedIntervals, never_resident, savings
 from formulations.residency.whole.kept_bound import KeptBound
 from formulations.residency.whole.knapsacks import Knapsack, dearest_set, violate
 from formulations.residency.whole.retention import Retention, fill, is_kept_whole
-from formulations.residency.whole.savings import savings
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase, best_transfers
 from formulations.solver.highs import solve
@@ -36,7 +34,7 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.policies import belady
-from spmopt.verifier import absent, bound
+from spmopt.verifier import bound, paths
 from tests.checked import need
 from tests.formulations.small import small_optimum
 from tests.formulations.whole.cases import solved, verified_value
@@ -85,8 +83,8 @@ def test_the_program_holds_every_plan_of_its_choices(problem: Problem, seed: int
     upper = np.where(integer, values, model.program.upper)
     answer = solve(replace(model.program, lower=lower, upper=upper), threads=1)
     unit = model.built.dual_unit * model.built.unit_bytes
-    assert need(answer.objective) * unit <= timed.relaxed_value * (1 + 1e-6) + 1e-9
-    again = model.decisions.chosen(setting.uses, need(answer.primal))
+    assert need(answer.objective) * unit <= timed.lp_value * (1 + 1e-6) + 1e-9
+    again = model.decisions.choose(setting.uses, need(answer.primal))
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
 
@@ -236,8 +234,8 @@ def test_both_find_the_same_accesses_that_only_stream() -> None:
         line = relax_timeline(problem)
         streamed = never_resident(problem.machine, line)
         found = set(zip(line.step[streamed].tolist(), line.tensor[streamed].tolist(), strict=True))
-        assert found == absent.never_resident(replace(problem, operations=one)), seed
-        assert found <= absent.never_resident(problem), seed
+        assert found == paths.never_resident(replace(problem, operations=one)), seed
+        assert found <= paths.never_resident(problem), seed
 
 
 def test_it_stops_at_the_bound_of_its_class() -> None:

@@ -13,12 +13,12 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
-    near_best_paths,
     of_keys,
     of_kind,
     require,
 )
 from formulations.residency.program.master import Master
+from formulations.residency.program.paths import near_best_paths
 from formulations.residency.windows.costs_to_go import CostsToGo
 from formulations.residency.windows.state import Amounts, State
 from formulations.residency.windows.sweep import Span, Sweep, SweepPart
@@ -135,7 +135,7 @@ def test_costs_to_go_are_those_of_the_dual() -> None:
     for seed, case in enumerate(cases(share(40), **LARGER)):
         dual, intervals = case.priced(random_duals(case, seed)), case.intervals
         to_go, back = CostsToGo(dual), dual.back
-        for access in np.flatnonzero(intervals.crossed).tolist():
+        for access in np.flatnonzero(intervals.between_uses).tolist():
             dirty, clean = to_go.beyond(int(intervals.begin[access]), np.array([access]))
             before = intervals.previous[access]
             assert clean[0] == pytest.approx(back.clean[before] - back.gone[before], abs=1e-12)

@@ -9,7 +9,7 @@ from spmopt.core.schedule import Command
 from spmopt.core.timeline import Access
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.reporting.schedule_view.residencies import Came, Left
-from spmopt.verifier.rules.capacity import pages_occupied
+from spmopt.verifier.rules.steps import pages_occupied
 from tests.reporting.schedule_view.small import pictures
 
 

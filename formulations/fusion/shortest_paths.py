@@ -1,0 +1,200 @@
+"""Fusion plans of least sum of values: a shortest path over fused groups; all plans, best first.
+
+Fused groups are arcs from boundary to boundary. Their values are in a table of all begins, ends and
+numbers of fusion tiles, or in a list of those that there are: of the fused groups of a training
+step one in twenty can be, as no other reads the sums of one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
+
+import numpy as np
+
+from formulations.fusion.lengths import Beyond
+from formulations.solver.program import Floats
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.table import Bools, Ints
+
+
+def shortest_path(
+    table: Floats,
+    at: Sequence[int],
+    make: Callable[[int, int, int], FusedGroup],
+    beyond: Beyond | None = None,
+) -> tuple[float, FusionPlan]:
+    """Return the shortest path from the first to the last of some positions, by these.
+
+    It is infinite, and empty, if there is none.
+
+    Parameters
+    ----------
+    table : (len(at), p, width)
+        Costs of fused groups, by end, number of fusion tiles, and begin: the last column is that
+        before the end, or the first column the first position.
+    make
+        Of begin, end and number of fusion tiles, its place in the table.
+    beyond
+        Costs of longer fused groups; without it there are none.
+    """
+    width = table.shape[2]
+    reached = np.full(len(at), np.inf)
+    reached[0] = 0.0
+    came = np.zeros((len(at), 2), np.int64)
+    longer = None if beyond is None else _Windows(beyond, reached)
+    for end in range(1, len(at)):
+        first = max(end - width, 0)
+        # Ends ascend, so that all distances before are final.
+        arcs = table[end, :, : end - first] + reached[first:end]
+        way, begin = divmod(int(arcs.argmin()), end - first)
+        reached[end], came[end] = arcs[way, begin], (first + begin, way)
+        if longer is not None:
+            value, begin, way = longer.best(end)
+            if value < reached[end]:
+                reached[end], came[end] = value, (begin, way)
+    return float(reached[-1]), trace(reached, came, at, make)
+
+
+def trace(
+    reached: Floats, came: Ints, at: Sequence[int], make: Callable[[int, int, int], FusedGroup]
+) -> FusionPlan:
+    """Return the fused groups of a shortest path, none if there is no path.
+
+    Parameters
+    ----------
+    reached : (n,)
+        Distance of each position.
+    came : (n, 2)
+        Position before it on the path, and number of fusion tiles on the way.
+    """
+    fusion_plan, end = list[FusedGroup](), len(at) - 1
+    while end and np.isfinite(reached[-1]):
+        begin, way = came[end].tolist()
+        fusion_plan.append(make(at[begin], at[end], way))
+        end = begin
+    return tuple(reversed(fusion_plan))
+
+
+class _Windows:
+    """Best begins of long fused groups to ends that ascend one by one."""
+
+    def __init__(self, beyond: Beyond, reached: Floats) -> None:
+        self.beyond, self.reached = beyond, reached
+        self.waiting: list[deque[tuple[float, int]]] = [deque() for _ in beyond.upto]
+        self.upto, self.before, self.first = (
+            each.tolist() for each in (beyond.upto, beyond.before, beyond.first)
+        )
+
+    def best(self, end: int) -> tuple[float, int, int]:
+        """Return the least way to an end, the begin of its last group, and number of tiles."""
+        found = np.inf, 0, 0
+        begin = end - self.beyond.longest - 1
+        if begin < 0:
+            return found
+        before = float(self.reached[begin])
+        for way, waiting in enumerate(self.waiting):
+            value, first = before - self.before[way][begin], self.first[way][end]
+            # One that was worse before is never the best again.
+            while waiting and waiting[-1][0] >= value:
+                waiting.pop()
+            waiting.append((value, begin))
+            while waiting and waiting[0][1] < first:
+                waiting.popleft()
+            if waiting and waiting[0][0] + self.upto[way][end] < found[0]:
+                found = waiting[0][0] + self.upto[way][end], waiting[0][1], way
+        return found
+
+
+class SparseArcs:
+    """Fused groups (a,) by their ends, the number of fusion tiles and the begin.
+
+    Parameters
+    ----------
+    there : (n + 1, p, n + 1)
+        Whether there is one, by end, number of fusion tiles and begin.
+
+    Attributes
+    ----------
+    place, end, begin : (a,)
+        Their places in that table, in ascending order, and their values.
+    """
+
+    def __init__(self, there: Bools) -> None:
+        self.count, self._fusion = there.shape[0] - 1, there.shape[1]
+        self.place: Ints = np.flatnonzero(there)
+        self.end, self._way, self.begin = np.unravel_index(self.place, there.shape)
+        self._first = np.searchsorted(self.end, np.arange(self.count + 2)).tolist()
+
+    def of(self, table: Floats) -> Floats:
+        """Return (a,) their entries in a table."""
+        found: Floats = table.reshape(-1)[self.place]
+        return found
+
+    def index(self, places: Ints) -> Ints:
+        """Return which ones are at places of the table."""
+        found: Ints = np.searchsorted(self.place, places)
+        return found
+
+    def shortest(
+        self, cost: Floats, make: Callable[[int, int, int], FusedGroup]
+    ) -> tuple[float, FusionPlan]:
+        """Return the shortest path from the first boundary to the last; infinite if there is none.
+
+        As :func:`shortest_path`, of costs (a,).
+        """
+        # Arcs go forward, so that one pass over the ends finds all shortest paths.
+        reached = np.full(self.count + 1, np.inf)
+        reached[0] = 0.0
+        came = np.zeros((self.count + 1, 2), np.int64)
+        for end in range(1, self.count + 1):
+            first, last = self._first[end], self._first[end + 1]
+            if first == last:
+                continue
+            arcs = cost[first:last] + reached[self.begin[first:last]]
+            least = int(arcs.argmin())
+            arc = first + least
+            reached[end], came[end] = arcs[least], (self.begin[arc], self._way[arc])
+        return float(reached[-1]), trace(reached, came, range(self.count + 1), make)
+
+
+_FusedGroups = tuple[FusedGroup, ...]
+
+
+def by_value(
+    table: Floats, make: Callable[[int, int, int], FusedGroup]
+) -> Iterator[tuple[float, FusionPlan]]:
+    """Yield fusion plans and the sums of their fused groups' values, in ascending order of these.
+
+    Best first: the bound of a beginning is its sum and the least that can follow.
+
+    Parameters
+    ----------
+    table : (n + 1, p, n + 1)
+        Values of fused groups, by end, number of fusion tiles and begin.
+    make
+        Of begin, end and number of fusion tiles, its place in the table.
+    """
+    count = len(table) - 1
+    # Cost of the cheapest way on from each boundary: exact, so the search is A* with a perfect
+    # heuristic.
+    rest = np.full(count + 1, np.inf)
+    rest[count] = 0.0
+    for begin in range(count - 1, -1, -1):
+        rest[begin] = (table[:, :, begin] + rest[:, None]).min()
+    number = 0
+    waiting: list[tuple[float, int, float, int, _FusedGroups]] = [(float(rest[0]), 0, 0.0, 0, ())]
+    while waiting:
+        least, _, sum_, at, fusion_plan = heappop(waiting)
+        if at == count:
+            yield least, fusion_plan
+            continue
+        ends, ways = np.nonzero(np.isfinite(table[:, :, at] + rest[:, None]))
+        for end, way in zip(ends.tolist(), ways.tolist(), strict=True):
+            value = sum_ + float(table[end, way, at])
+            fused_group = make(at, end, way)
+            # A number breaks ties: fused groups are not ordered.
+            number += 1
+            both = value + float(rest[end])
+            heappush(waiting, (both, number, value, end, (*fusion_plan, fused_group)))

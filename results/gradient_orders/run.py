@@ -66,7 +66,7 @@ def tables(rows: pd.DataFrame) -> Tables:
             over = (value / bound).mean()  # the bound of each row's own tiles
             cells = [*map("{:.3f}".format, ratios), f"{over:.2f}"]
             against.append([TITLES[m], technique, *cells])
-    heads = ["machine", "technique", *HEADS, "traffic over the bound of all orders: page"]
+    heads = ["machine", "technique", *HEADS, "traffic over the bound of all orders: residency"]
     title = "In terms of the baseline under double buffering, mean of networks"
     return {**found, title: tabulated(heads, against, left=2)}
 

@@ -76,7 +76,7 @@ def _memory(paper: str, study: str) -> Source:
         title="Figures of the paper",
         here=one("lru"),
         optimum=one("residency"),
-        deviation="deviation, one by one: page",
+        deviation="deviation, one by one: residency",
         verdict="verdict",
     )
 
@@ -89,7 +89,7 @@ def _orders(study: str, title: str, *figure: str) -> Source:
         figure=figure,
         printed="paper: time",
         here="time: double-buffer",
-        optimum="time: page",
+        optimum="time: residency",
     )
 
 

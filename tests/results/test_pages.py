@@ -7,6 +7,7 @@ from importlib import import_module
 
 import pytest
 
+from results.papers.run import SOURCES, Source, lines
 from results.shared.common import read
 from tests.results.pages import (
     FOLDERS,
@@ -66,3 +67,8 @@ def test_every_claims_file_is_read() -> None:
     for path in RESULTS.glob("*/claims.toml"):
         assert path.parent.name in STUDIES
         assert {*tomllib.loads(path.read_text(encoding="utf-8"))} <= {"given", "setup", "found"}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda each: each.study)
+def test_the_papers_tables_have_their_headings(source: Source) -> None:
+    assert list(lines(source))

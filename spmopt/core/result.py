@@ -347,10 +347,6 @@ class Result:
         return order_key(self.order)
 
 
-Outcome = Result
-"""Former name of what a scheduler returns; it goes with the next version."""
-
-
 def is_optimal(gap: float | None, tolerance: float) -> bool:
     """Whether ``gap`` is within ``tolerance``, and that is one to be called optimal by."""
     return gap is not None and gap <= min(tolerance, LARGEST_TOLERANCE)

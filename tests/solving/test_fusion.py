@@ -27,7 +27,7 @@ from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Result
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
@@ -139,7 +139,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
     """
     tried, ended, given = list[Problem](), list[Problem](), page.schedule
 
-    def remember(problem: Problem, asked: Request) -> Outcome:
+    def remember(problem: Problem, asked: Request) -> Result:
         outcome = given(problem, asked)
         tried.append(problem)
         if asked.stop():

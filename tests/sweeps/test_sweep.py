@@ -9,7 +9,7 @@ import pytest
 from spmopt.core.errors import ContradictionError, InputError
 from spmopt.core.order import depth_first, reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Status
+from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row
@@ -85,11 +85,11 @@ def test_rows_that_are_there_are_left_out() -> None:
     assert swept(case, ["stream", "belady"], list(every)) == {}
 
 
-def in_depth_first_order(problem: Problem, request: Request) -> Outcome:
+def in_depth_first_order(problem: Problem, request: Request) -> Result:
     order = depth_first(problem)
     residency_plan = belady(reorder(problem, order), request).residency_plan
     assert residency_plan is not None
-    return Outcome(
+    return Result(
         residency_plan=replace(residency_plan, steps=replace(residency_plan.steps, operation=order))
     )
 

@@ -27,7 +27,7 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph, tileable_graph_of, whole
+from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -410,10 +410,6 @@ class _Search(FusionPlanTrials):
             class_bound=None,
             notes=(*outcome.notes, *self.notes),
             cut_short=self.cut_short and self.gap > request.tolerance,
-            fusion=FusionResult(
-                tileable=self.tileable,
-                fusion_plan=best.fusion_plan,
-                problem=best.problem,
-                certificate=certificate,
-            ),
+            fused=best.problem,
+            fusion_certificate=certificate,
         )

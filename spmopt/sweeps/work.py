@@ -87,7 +87,7 @@ def _finding(problem: Problem, result: Result) -> Finding:
     """Leave out the large parts of a result, which a row does not have."""
     # A schedule in fusion tiles is of another problem, so that a bound of this list is none for it.
     bound, order = result.bound, _order_name(problem, result)
-    if result.fusion is not None:
+    if result.fused is not None:
         bound = result.fusion_bound
     brief = replace(
         result,
@@ -95,7 +95,8 @@ def _finding(problem: Problem, result: Result) -> Finding:
         schedule=None,
         certificate=None,
         bound=bound,
-        fusion=None,
+        fused=None,
+        fusion_certificate=None,
         fusion_bound=None,
         beside=(),
     )
@@ -103,7 +104,7 @@ def _finding(problem: Problem, result: Result) -> Finding:
 
 
 def _order_name(problem: Problem, result: Result) -> str:
-    if result.fusion is not None:
+    if result.fused is not None:
         return "fusion_plan"
     if result.schedule is None:
         return "listed" if result.bound is not None else ""

@@ -74,7 +74,6 @@ from spmopt.core.problem import Problem as Problem
 from spmopt.core.problem import Tensor as Tensor
 from spmopt.core.problem import TensorKind as TensorKind
 from spmopt.core.result import Certificate as Certificate
-from spmopt.core.result import Outcome as Outcome
 from spmopt.core.result import Result as Result
 from spmopt.core.result import Status as Status
 from spmopt.core.result import Totals as Totals

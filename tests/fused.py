@@ -8,7 +8,7 @@ from functools import cache
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.fused_groups import FusionPlan
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
@@ -34,10 +34,12 @@ def solved(listed: TileableGraph, fusion_plan: FusionPlan, *, objective: str = "
     arcs = FusedGroupArcs(figures, float(figures.capacity))
     arcs.cheapest(lambda: False)
     certificate = arcs.certificate()
-    fusion = FusionResult(
-        tileable=listed, fusion_plan=fusion_plan, problem=problem, certificate=certificate
+    result = replace(
+        result,
+        fused=problem,
+        fusion_certificate=certificate,
+        fusion_bound=fusion_bound(listed, certificate),
     )
-    result = replace(result, fusion=fusion, fusion_bound=fusion_bound(listed, certificate))
     near = is_optimal(result.fusion_gap, result.tolerance or 0.0)
     result = replace(result, status=Status.OPTIMAL if near else Status.FEASIBLE)
     return Solution(problem=problem, result=result)

@@ -26,7 +26,7 @@ from formulations.residency import page
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import Residency, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Access, Timeline, timeline
@@ -224,7 +224,7 @@ def _gain(line: Timeline, duals: Certificate | None) -> Floats:
 _NONE = "found no schedule in which each tensor has one range of addresses"
 
 
-def schedule(problem: Problem, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Result:
     """Good schedule with contiguous addresses; its bound is that of any addresses.
 
     The paged optimum, for which half of the time limit is, is repaired first; then those of the
@@ -257,7 +257,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
                 request.report_incumbent(value=best.value)
             if late:  # what can be placed as it is must not be better than the answer
                 break
-    return Outcome(
+    return Result(
         residency_plan=None if best is None else best.residency_plan,
         certificate=paged.certificate,
         notes=paged.notes if best is not None else (*paged.notes, _NONE),

@@ -27,9 +27,9 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph, tileable_graph_of, whole
+from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 
 _FEW = 200
@@ -86,7 +86,7 @@ _UNFIT = (
 _NONE_FITS = "found no fusion plan whose required-resident operands fit the scratchpad"
 
 
-def schedule(problem: Problem, request: Request, space: str = "all") -> Outcome:
+def schedule(problem: Problem, request: Request, space: str = "all") -> Result:
     """Find a fusion plan and its schedule, and a bound over the fusion space.
 
     Never worse than ``page``'s.
@@ -140,7 +140,7 @@ class _Search(FusionPlanTrials):
         )
         return Listed(self.tileable, self.request.objective, self.fusion_space)
 
-    def run(self) -> Outcome:
+    def run(self) -> Result:
         """Search until the time is up, all is tried, or the gap is closed."""
         request = self.request
         fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
@@ -392,7 +392,7 @@ class _Search(FusionPlanTrials):
         lost = max(of_gap * self.gap, of_tolerance * self.request.tolerance)
         return self.bound * (1 - min(lost, COARSE))
 
-    def _finish(self) -> Outcome:
+    def _finish(self) -> Result:
         """Schedule the best fusion plan to the tolerance asked for."""
         if self.best is None:
             self.attempt(self._apart())
@@ -400,7 +400,7 @@ class _Search(FusionPlanTrials):
         if best is None:
             if self.unfit:
                 raise InfeasibleError(_UNFIT)
-            return Outcome(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
+            return Result(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
         outcome = self.finer(best)
         certificate = self.proof
         if certificate is None and arcs is not None:
@@ -410,10 +410,6 @@ class _Search(FusionPlanTrials):
             class_bound=None,
             notes=(*outcome.notes, *self.notes),
             cut_short=self.cut_short and self.gap > request.tolerance,
-            fusion=FusionResult(
-                tileable=self.tileable,
-                fusion_plan=best.fusion_plan,
-                problem=best.problem,
-                certificate=certificate,
-            ),
+            fused=best.problem,
+            fusion_certificate=certificate,
         )

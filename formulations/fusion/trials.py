@@ -17,7 +17,7 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Incumbent, Request, Work
 
@@ -60,7 +60,7 @@ class Found:
 
     fusion_plan: FusionPlan
     problem: Problem
-    outcome: Outcome
+    outcome: Result
     value: Fraction
     gap: float = COARSE
 
@@ -116,7 +116,7 @@ class FusionPlanTrials:
         fusion_plan = whole(self.tileable)
         problem, _ = self.tileable.problem(fusion_plan)
         value = residency_plan_value(problem, residency_plan, self.request.objective)
-        outcome = Outcome(residency_plan=residency_plan, certificate=duals)
+        outcome = Result(residency_plan=residency_plan, certificate=duals)
         self._tried.add(_fusion_of(fusion_plan))
         self.best = Found(fusion_plan, problem, outcome, value)
 
@@ -155,7 +155,7 @@ class FusionPlanTrials:
             self.best = Found(fusion_plan, problem, found, value, gap)
             request.report_incumbent(value=value)
 
-    def finer(self, best: Found) -> Outcome:
+    def finer(self, best: Found) -> Result:
         """Return the best fusion plan's schedule to the tolerance asked for.
 
         In the time that is left.
@@ -180,7 +180,7 @@ class FusionPlanTrials:
                 outcome, value = replace(finer, residency_plan=residency_plan), min(value, found)
         return outcome
 
-    def schedule_all(self, problem: Problem, request: Request, seconds: float) -> Outcome | None:
+    def schedule_all(self, problem: Problem, request: Request, seconds: float) -> Result | None:
         """Schedule a problem in about so many seconds; None if that cannot be."""
         work = Work()
         try:

@@ -11,7 +11,7 @@ from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.mappings import fitting_mappings
 from spmopt.core.problem import Problem
-from spmopt.core.result import MOVED_WHOLE, ClassBound, Outcome
+from spmopt.core.result import MOVED_WHOLE, ClassBound, Result
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -99,7 +99,7 @@ _TOO_LARGE = (
 )
 
 
-def schedule(problem: Problem, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Result:
     """Search from the best residency plan of whole tensors; any time, with the bound proved so far.
 
     The best residency plan of all, ``request.start``, need not be of the class (it may hold parts
@@ -113,7 +113,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     # Raises where an operation fits in no mapping: CP-SAT would only say infeasible.
     fitting_mappings(problem)
     if not decide_together(problem):  # before it is analyzed, which takes 26 s for 7,000 uses
-        return Outcome(residency_plan=request.start, notes=(_TOO_LARGE.format(MOST_USES),))
+        return Result(residency_plan=request.start, notes=(_TOO_LARGE.format(MOST_USES),))
     facts = analyze(problem)
     settings = JointSettings(
         time_limit_s=request.remaining_s(),
@@ -142,8 +142,8 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     bound = ClassBound(value=float(cycle * least), holds_for=MOVED_WHOLE, proved_by="CP-SAT")
     told = tuple(dict.fromkeys(notes))
     if best is None:
-        return Outcome(residency_plan=request.start, class_bound=bound, notes=told)
-    return Outcome(residency_plan=None, schedule=best.schedule, class_bound=bound, notes=told)
+        return Result(residency_plan=request.start, class_bound=bound, notes=told)
+    return Result(residency_plan=None, schedule=best.schedule, class_bound=bound, notes=told)
 
 
 def _surviving(

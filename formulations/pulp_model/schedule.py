@@ -18,7 +18,7 @@ from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import WHOLE, ClassBound, Outcome
+from spmopt.core.result import WHOLE, ClassBound, Result
 from spmopt.core.scheduler import Request
 
 _MOST_TIMED, _MOST_STEPS = 150_000, 2_000_000  # steps of all intervals, with time and without
@@ -28,7 +28,7 @@ _MARGIN = 1e-6  # relative, that solvers may be off
 _GRACE_S = 3.0  # for a solver that was told to stop, or is late
 
 
-def schedule(problem: Problem, request: Request, *, solver: str) -> Outcome:
+def schedule(problem: Problem, request: Request, *, solver: str) -> Result:
     """Least objective of a whole-tensor schedule in the problem's order, by a solver of PuLP.
 
     Both models are exact for their class (README of the formulations), but for command set-up,
@@ -46,7 +46,7 @@ def schedule(problem: Problem, request: Request, *, solver: str) -> Outcome:
     notes = [SEVERAL_MAPPINGS] if problem.several_mappings else []
     case = WholeTensorCase(problem, request.objective)
     if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
-        return Outcome(residency_plan=request.start, notes=(*notes, _TOO_LARGE))
+        return Result(residency_plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _find(problem, request, name)
     class_bound = None
     # A solver that claims no bound proves none.
@@ -94,7 +94,7 @@ def _outcome(
     found: WholeSolution,
     class_bound: ClassBound | None,
     notes: list[str],
-) -> Outcome:
+) -> Result:
     """The better of the result and the residency plan to start from.
 
     In a residency plan that takes no notice of classes, a part that leaves and would be back in the
@@ -116,7 +116,7 @@ def _outcome(
             class_bound = None
         else:
             class_bound = replace(class_bound, value=float(value))
-    return Outcome(residency_plan=residency_plan, class_bound=class_bound, notes=tuple(notes))
+    return Result(residency_plan=residency_plan, class_bound=class_bound, notes=tuple(notes))
 
 
 def _find(problem: Problem, request: Request, name: str) -> WholeSolution:

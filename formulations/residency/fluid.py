@@ -14,7 +14,7 @@ from formulations.reuse_intervals import ReuseIntervals
 from formulations.solver.highs import solve_within
 from formulations.solver.program import SolverStatus
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, relax_timeline
 
@@ -27,7 +27,7 @@ _SIMPLEX = {"solver": "simplex", "presolve": "off"}
 _UNKNOWN = "of the replay with banks no bound is known but the one on any order"
 
 
-def schedule(problem: Problem, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Result:
     """Return a lower bound for all legal schedules in the problem's order; no schedule.
 
     The note says how far a solution of the relaxation is from it. On a machine with banks the
@@ -53,23 +53,23 @@ def schedule(problem: Problem, request: Request) -> Outcome:
         from formulations.residency.subgradient import with_setups
 
         proof = with_setups(problem, request, proof)
-    return Outcome(residency_plan=None, certificate=proof, notes=notes, cut_short=cut_short)
+    return Result(residency_plan=None, certificate=proof, notes=notes, cut_short=cut_short)
 
 
-def _replay(problem: Problem, request: Request) -> Outcome:
+def _replay(problem: Problem, request: Request) -> Result:
     """Return a bound on the replay, from duals of steps: those of the request, or found first."""
     from formulations.residency.replay import replay_certificate
 
     if problem.machine.banks:
-        return Outcome(residency_plan=None, notes=(_UNKNOWN,))
+        return Result(residency_plan=None, notes=(_UNKNOWN,))
     steps, certificate, cut_short = request.objective.with_barriers, request.duals, False
     if certificate is None or certificate.objective != steps:
         found = schedule(problem, replace(request.part(bounds=False), objective=steps))
         certificate, cut_short = found.certificate, found.cut_short
     if certificate is None:
-        return Outcome(residency_plan=None, cut_short=True)
+        return Result(residency_plan=None, cut_short=True)
     proof = replay_certificate(problem, certificate, request.objective, request)
-    return Outcome(residency_plan=None, certificate=proof, cut_short=cut_short)
+    return Result(residency_plan=None, certificate=proof, cut_short=cut_short)
 
 
 def _solve(problem: Problem, request: Request) -> tuple[Certificate | None, float, bool]:

@@ -14,7 +14,7 @@ from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem
-from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Outcome
+from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Result
 from spmopt.core.scheduler import Request
 
 _NEAR = 0.01
@@ -22,7 +22,7 @@ _NEAR = 0.01
 _FRUITLESS = "the search ended before its time: a program gained nothing over a flow of least cost"
 
 
-def schedule(problem: Problem, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Result:
     """Find a near-optimal schedule; any number of whole pages of a tensor may be resident.
 
     Optimal where a flow decides (:mod:`formulations.residency.flow`), and where all that could be
@@ -54,12 +54,12 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     )
 
 
-def round_values(problem: Problem, request: Request) -> Outcome:
+def round_values(problem: Problem, request: Request) -> Result:
     """Do as :func:`schedule`, without enumeration."""
     return _round(problem, request)[0]
 
 
-def _round(problem: Problem, request: Request) -> tuple[Outcome, float]:
+def _round(problem: Problem, request: Request) -> tuple[Result, float]:
     """Return an outcome, and the gap that is left; 0 where a flow decides."""
     optimal = decide_residency(problem, request)
     if optimal.residency_plan is not None:
@@ -78,7 +78,7 @@ def _round(problem: Problem, request: Request) -> tuple[Outcome, float]:
     cut_short = search.cut_short(request.tolerance)
     if not problem.several_mappings:
         vain = not (search.settings.hopeful or cut_short) and search.gap > request.tolerance
-        return Outcome(
+        return Result(
             residency_plan=search.residency_plan,
             certificate=search.certificate,
             notes=(_FRUITLESS,) if vain else (),
@@ -88,7 +88,7 @@ def _round(problem: Problem, request: Request) -> tuple[Outcome, float]:
     relaxed = ColumnGeneration(problem, request, fluid=True)
     relaxed.run(request.tolerance)
     best = max(search, relaxed, key=lambda run: run.bound)
-    return Outcome(
+    return Result(
         residency_plan=search.residency_plan,
         certificate=best.certificate,
         notes=(SEVERAL_MAPPINGS,),
@@ -101,7 +101,7 @@ def _gap(value: Fraction | None, bound: float) -> float:
     return float(value) / bound - 1 if value is not None and bound > 0 else inf
 
 
-def decide_residency(problem: Problem, request: Request) -> Outcome:
+def decide_residency(problem: Problem, request: Request) -> Result:
     """Return the optimal schedule where a flow decides; elsewhere none, nor a bound.
 
     It needs no residency plan to start from.
@@ -113,7 +113,7 @@ def decide_residency(problem: Problem, request: Request) -> Outcome:
     """
     found = page_optimum(problem, request)
     if found is None:
-        return Outcome(residency_plan=None)
+        return Result(residency_plan=None)
     residency_plan, start = found.residency_plan, request.start
     if start is not None and residency_plan_value(problem, start, request.objective) <= found.value:
         residency_plan = start
@@ -122,4 +122,4 @@ def decide_residency(problem: Problem, request: Request) -> Outcome:
         holds_for="any number of whole pages of each tensor",
         proved_by="a flow of least cost, OR-Tools",
     )
-    return Outcome(residency_plan=residency_plan, certificate=found.certificate, class_bound=least)
+    return Result(residency_plan=residency_plan, certificate=found.certificate, class_bound=least)

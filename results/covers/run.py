@@ -50,10 +50,10 @@ def measure(network: str, training: bool, **parameters: int) -> Figures:
     found, taken = timed(lambda: compare(problem, [*LISTED.values()], request))
     results = dict(zip(LISTED, found, strict=True))
     chosen = results["fusion"]
-    if chosen.fusion is None or chosen.fusion_bound is None:
+    if chosen.fused is None or chosen.fusion_bound is None:
         raise ScheduleError("no schedule in fusion tiles, or no bound")
     least = chosen.fusion_bound
-    (on_fusion_plan,) = compare_on(chosen.fusion, ["belady"], request, of_fusion_plans=least)
+    (on_fusion_plan,) = compare_on(chosen.fused, ["belady"], request, of_fusion_plans=least)
     values = {name: each.value for name, each in results.items()}
     values["belady_on_fusion_plan"] = on_fusion_plan.value
     return {
@@ -62,7 +62,7 @@ def measure(network: str, training: bool, **parameters: int) -> Figures:
             f"{name}_gap": None if value is None else relative_gap(value, least)
             for name, value in values.items()
         },
-        "fused_groups": len(chosen.fusion.fusion_plan),
+        "fused_groups": len(chosen.fused.fusion_plan),
         **taken,
     }
 

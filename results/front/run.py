@@ -8,11 +8,11 @@ from functools import partial
 from time import monotonic
 
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures, peak_mb, timed
+from results.shared.exact_front import ExactFront, by_page, find_front
 from results.shared.machines import MachineGrid
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
-from spmopt.search.exact_front import ExactFront, by_page, find_front
-from tests.search.front_check import complaints
+from tests.results.front_check import complaints
 
 
 def front(space: MachineGrid, request: Request, *, exhaustive: bool) -> Figures:

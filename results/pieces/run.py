@@ -116,7 +116,7 @@ def measure(case: FusionCase, limit_s: float, most: float, gap: float) -> Figure
         raise ScheduleError("no schedule, or no bound")
     assert page.totals is not None
     assert fusion.totals is not None
-    assert fusion.fusion is not None
+    assert fusion.fused is not None
     return {
         "operations": len(problem.operations),
         "page": float(page.value) / case.unit,
@@ -126,7 +126,7 @@ def measure(case: FusionCase, limit_s: float, most: float, gap: float) -> Figure
         "page_gap": relative_gap(page.value, fusion.fusion_bound),
         "page_mb": page.totals.traffic_bytes / 1e6,
         "mb": fusion.totals.traffic_bytes / 1e6,
-        "fused_groups": len(fusion.fusion.fusion_plan),
+        "fused_groups": len(fusion.fused.fusion_plan),
         "first_s": news.first_s,
         "reached_s": news.reached_s,
         "lower_s": mapper["wall_s"],

@@ -11,13 +11,13 @@ from spmopt.core.errors import ScheduleError
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import other_order, reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome, Totals
+from spmopt.core.result import Certificate, Result, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import BOUNDER, find
 from spmopt.verifier import bound, require_legal
 
-Scheduled = tuple[Outcome, Schedule, Totals, Figures]
+Scheduled = tuple[Result, Schedule, Totals, Figures]
 
 
 def staged(problem: Problem, scheduler: str, request: Request) -> Scheduled:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from results.shared.bench import Case
+from results.shared.exact_front import ExactFront, by_page, find_front
+from results.shared.front_bounds import MachineOption
 from spmopt.core.errors import ScheduleError
 from spmopt.core.graph import Graph
 from spmopt.core.machine import AREA_FIGURES, Machine
@@ -16,8 +18,6 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.exact_front import ExactFront, by_page, find_front
-from spmopt.search.front_bounds import MachineOption
 
 TECHNOLOGY = "nvsim-sram"
 

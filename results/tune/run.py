@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures, timed
+from results.shared.exact_front import ExactFront
 from results.shared.machines import MachineGrid
 from spmopt.core.scheduler import Request
-from spmopt.search.exact_front import ExactFront
 from spmopt.search.setup import Setup
 from spmopt.search.space import space_of
 from spmopt.search.storage import open_storage

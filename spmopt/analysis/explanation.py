@@ -13,7 +13,7 @@ from spmopt.analysis.fused_groups import FusedGroupFigures, fused_group_figures
 from spmopt.analysis.obstacles import Obstacle, Obstacles, obstacles
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.core.fusion.tileable_graph import FusionResult
+from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
@@ -97,15 +97,16 @@ class Explanation:
         cls,
         problem: Problem,
         schedule: Schedule,
-        fusion: FusionResult | None = None,
         objective: Objective = MAKESPAN,
+        certificate: FusionCertificate | None = None,
     ) -> Self:
-        """Explain ``schedule``, which must be legal; of ``fusion`` its fused groups, too."""
+        """Explain ``schedule``, which must be legal; of a fused problem its groups, too.
+
+        ``certificate``: of the fusion space that groups may be changed in; default: any.
+        """
         figures = step_figures(ScheduleArrays.of(problem, schedule))
-        in_order = fusion is not None and other_order(schedule.steps.operation) is None
-        fused_groups = (
-            fused_group_figures(figures, fusion, objective) if fusion and in_order else ()
-        )
+        in_order = problem.fused_from is not None and other_order(schedule.steps.operation) is None
+        fused_groups = fused_group_figures(figures, objective, certificate) if in_order else ()
         return cls(figures=figures, obstacles=obstacles(figures), fused_groups=fused_groups)
 
     @property

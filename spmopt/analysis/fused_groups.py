@@ -15,9 +15,10 @@ from typing import Protocol, cast
 import numpy as np
 
 from spmopt.analysis.steps import StepFigures
+from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
 
 _COSTS = "formulations.fusion.boundary_costs", "boundary_costs"
@@ -73,16 +74,15 @@ class FusedGroupFigures:
 
 
 def fused_group_figures(
-    figures: StepFigures, fusion: FusionResult, objective: Objective
+    figures: StepFigures, objective: Objective, certificate: FusionCertificate | None
 ) -> list[FusedGroupFigures]:
     """Measure the groups of a schedule that runs the operations.
 
     Of its fusion plan in their order.
     """
-    tileable, fusion_plan = fusion.tileable, fusion.fusion_plan
-    fusion_space = (
-        tileable.fusion_space() if fusion.certificate is None else fusion.certificate.fusion_space
-    )
+    problem = figures.view.problem
+    tileable, fusion_plan = problem.tileable, problem.fusion_plan
+    fusion_space = tileable.fusion_space() if certificate is None else certificate.fusion_space
     module, name = _COSTS
     costs = cast("_Costs", getattr(import_module(module), name))
     estimates = costs(tileable, fusion_plan, fusion_space, objective, _LIMIT_S)

@@ -292,10 +292,8 @@ class _Teller:
             kept = replace(kept, why=why or self._unfinished)
         elif made.totals.makespan_cycles < before.cycles:
             on = problem or self._problem
-            if made.fusion is not None:
-                kept = replace(
-                    kept, result=made, problem=made.fusion.problem, fusion_space=fusion_space
-                )
+            if made.fused is not None:
+                kept = replace(kept, result=made, problem=made.fused, fusion_space=fusion_space)
             else:
                 kept = replace(kept, result=made, problem=on, fusion_space="")
         else:
@@ -334,7 +332,7 @@ def _no_faster(before: Decision, made: Result) -> str:
         return f"its best schedule takes {si(before.seconds(cycles), 's')}, {over} more"
     if made.status is Status.OPTIMAL:
         return "nothing faster is possible"
-    bound = made.bound if made.fusion is None else made.fusion_bound
+    bound = made.bound if made.fused is None else made.fusion_bound
     if bound is None or not cycles:
         return "nothing faster was found"
     left = percent(float(1 - bound / cycles)).removeprefix("+")

@@ -184,7 +184,7 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     problem, schedule, result = solution.problem, solution.schedule, solution.result
     if top < 1:
         raise ArgumentError("top", f" {top}: must be at least 1")
-    found = Explanation.of(problem, schedule, result.fusion, result.objective)
+    found = Explanation.of(problem, schedule, result.objective, result.fusion_certificate)
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
         raise ArgumentError("step", f" {step}: there are steps 0 to {count - 1}")

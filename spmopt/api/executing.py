@@ -176,7 +176,7 @@ def computation(
 
     # At the start, as executed without a scratchpad, and with one.
     require_memory(3 * int(solution.problem.size_bytes.sum(dtype=object)))
-    problem, fusion = solution.problem, solution.result.fusion
+    problem = solution.problem
     order = solution.schedule.steps.operation
     graph = network.graph if isinstance(network, Workload) else network
     if network is not None and graph is None:
@@ -187,7 +187,7 @@ def computation(
             option = "network" if data is None else "data"
             raise ArgumentError(option, ": is for kernels reference; leave it or kernels out")
         return by_bytes(problem, order, seed, kernels if callable(kernels) else None)
-    tileable = tileable_graph_for(problem, graph, fusion)
+    tileable = tileable_graph_for(problem, graph)
     if tileable is None:
         if wanted:
             raise InputError(
@@ -195,7 +195,7 @@ def computation(
                 "network beside it, with the options that it was loaded with"
             )
         return by_bytes(problem, order, seed)
-    fusion_plan = None if fusion is None else fusion.fusion_plan
+    fusion_plan = problem.fusion_plan or None
     try:
         return by_graph(tileable, fusion_plan, problem, data or "integer", seed)
     except InputError as error:

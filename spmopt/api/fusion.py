@@ -10,7 +10,6 @@ from spmopt.core.errors import ArgumentError, InputError, unknown
 
 if TYPE_CHECKING:
     from spmopt.core.fusion.fused_groups import FusedGroup
-    from spmopt.core.fusion.tileable_graph import FusionResult
     from spmopt.core.objective import Objective
     from spmopt.core.problem import Problem
     from spmopt.core.scheduler import Policy
@@ -119,15 +118,15 @@ def _of_fusion_space(entry: SchedulerEntry, fusion: str | None) -> SchedulerEntr
 
 def resolve_fusion(
     problem: Problem, fusion_plan: str | Path | Sequence[FusedGroup], fusion: str | None
-) -> FusionResult:
-    """Return a fusion plan that is given, and its problem.
+) -> Problem:
+    """Return the problem of a fusion plan that is given.
 
     Raises
     ------
     InputError
         It is no fusion plan of the problem's listing, or none of those that are asked for.
     """
-    from spmopt.core.fusion.tileable_graph import FusionResult, tileable_graph_of
+    from spmopt.core.fusion.tileable_graph import tileable_graph_of
     from spmopt.io.fusion_plans import read_fusion_plan, require_fusion_plan
 
     tileable = tileable_graph_of(problem)
@@ -138,6 +137,4 @@ def resolve_fusion(
     outside = tileable.outside(tileable.fusion_space(fusion or "all"), fused_groups)
     if outside:
         raise ArgumentError("fusion_plan", f": {outside}, which is none of --fusion {fusion}")
-    return FusionResult(
-        tileable=tileable, fusion_plan=fused_groups, problem=tileable.problem(fused_groups)[0]
-    )
+    return tileable.problem(fused_groups)[0]

@@ -153,7 +153,7 @@ def bound_of_all(result: Result) -> Fraction | None:
     Or in tiles of any of its fusion plans. That of one fusion plan, or of another order, says
     nothing of schedules at other weights.
     """
-    if result.fusion is not None:
+    if result.fused is not None:
         return result.fusion_bound
     return result.bound if result.order is None else None
 
@@ -201,7 +201,7 @@ class WeightSearch:
     @property
     def proved(self) -> Fraction | None:
         """A bound over the fusion space holds for the list too, and not the other way round."""
-        listed = self.best.result.fusion is None
+        listed = self.best.result.fused is None
         good = (each for each in self._bounds if listed or each[2])
         return max(((bound - self.limit) / weight for bound, weight, _ in good), default=None)
 
@@ -213,7 +213,7 @@ class WeightSearch:
         self.cpu_s += found.result.cpu_s
         bound = bound_of_all(found.result)
         if bound is not None:
-            self._bounds.append((bound, weight, found.result.fusion is not None))
+            self._bounds.append((bound, weight, found.result.fused is not None))
         if self._take(found):
             self._within = weight
         else:
@@ -231,7 +231,7 @@ def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
 
 def _class_of(result: Result) -> str:
     """Return of which schedules the bound is, beside those of the list."""
-    proof = None if result.fusion is None else result.fusion.certificate
+    proof = None if result.fused is None else result.fusion_certificate
     return "" if proof is None else f" of any fusion plan (fusion={proof.fusion_space.name})"
 
 

@@ -165,7 +165,7 @@ class ComparisonTable(Shown):
         Of each fusion plan's chooser too. Of a fusion plan that was given where there is one, else
         of the best one found.
         """
-        fusion = [each for each in self.results if each.fusion is not None]
+        fusion = [each for each in self.results if each.fused is not None]
         return {each.scheduler: self._solution(each) for each in reversed(fusion)}
 
     def files(self) -> Iterator[tuple[str, Solution]]:
@@ -202,7 +202,7 @@ class ComparisonTable(Shown):
         listed = [
             each.value
             for each in self.results
-            if each.value and each.order is None and each.fusion is None
+            if each.value and each.order is None and each.fused is None
         ]
         if result.value is None or result.gap is None or result.order is not None or not listed:
             raise InputError(

@@ -13,8 +13,9 @@ from fractions import Fraction
 from spmopt.audit.enumeration import enumeration_claim
 from spmopt.audit.fusion import from_graph, unfaithful, unlike
 from spmopt.core.errors import Conflict, InputError
+from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.fusion_space import FUSION_SPACES
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
@@ -92,7 +93,7 @@ def audit(problem: Problem, result: Result) -> Audit:
     complaints += _class_proof(problem, result)
     of_fusion, covered = _fusion(problem, result, value)
     infeasible = unfit(problem)
-    status_bound = proved if result.fusion is None else covered
+    status_bound = proved if result.fused is None else covered
     complaints += _figures(result, value)
     repeated = False
     if result.claims_enumeration and value is not None and not (complaints or violations):
@@ -168,8 +169,8 @@ def _fusion(
     problem: Problem, result: Result, value: Fraction | None
 ) -> tuple[tuple[Violation, ...], Fraction | None]:
     """What is claimed of tiles, against the graph; and what is proved over the fusion space."""
-    fusion = result.fusion
-    if fusion is None:
+    fused = result.fused
+    if fused is None:
         said = (
             f"a bound of {result.fusion_bound} over the fusion space is claimed, but there "
             "is no fusion plan"
@@ -177,33 +178,33 @@ def _fusion(
         return tuple(_claims([] if result.fusion_bound is None else [said])), None
     complaints = list[str]()
     try:
-        tileable = from_graph(fusion, problem)
-        expected, _ = tileable.problem(fusion.fusion_plan)
+        tileable = from_graph(fused, problem)
+        expected, _ = tileable.problem(fused.fusion_plan)
         complaints += unlike(expected, problem)
-        wrong = unfaithful(tileable, fusion.fusion_plan, problem)
+        wrong = unfaithful(tileable, fused.fusion_plan, problem)
     except InputError as error:
         return tuple(_claims([*complaints, str(error)])), None
-    proved, said_of_bound = _fusion_plan_proof(tileable, fusion, result, value)
+    proved, said_of_bound = _fusion_plan_proof(tileable, fused.fusion_plan, result, value)
     return (*wrong, *_claims(complaints + said_of_bound)), proved
 
 
 def _fusion_plan_proof(
-    tileable: TileableGraph, fusion: FusionResult, result: Result, value: Fraction | None
+    tileable: TileableGraph, fusion_plan: FusionPlan, result: Result, value: Fraction | None
 ) -> tuple[Fraction | None, list[str]]:
     """What the dual values of fused groups prove, and whether it is what is claimed."""
-    what = "over the fusion space"
-    if fusion.certificate is None:
+    what, certificate = "over the fusion space", result.fusion_certificate
+    if certificate is None:
         said = f"a bound of {result.fusion_bound} {what} is claimed, but there are no dual values"
         return None, [] if result.fusion_bound is None else [f"{said} to prove it"]
     try:
-        proved = fusion_bound(tileable, fusion.certificate)
+        proved = fusion_bound(tileable, certificate)
     except InputError as error:
         return None, [f"the dual values prove no bound {what}: {error}"]
     complaints = []
     if result.fusion_bound != proved:
         said = _claim(result.fusion_bound)
         complaints.append(f"the dual values prove a bound of {proved} {what}, but {said}")
-    fusion_space = fusion.certificate.fusion_space
+    fusion_space = certificate.fusion_space
     if fusion_space.name not in FUSION_SPACES:
         complaints.append(
             f"no fusion plans are called {fusion_space.name!r}, over which the bound is to be"
@@ -212,10 +213,10 @@ def _fusion_plan_proof(
         complaints.append(
             f"the bound is over fewer fusion plans than are called {fusion_space.name!r}"
         )
-    outside = tileable.outside(fusion_space, fusion.fusion_plan)
+    outside = tileable.outside(fusion_space, fusion_plan)
     if outside:
         complaints.append(f"the bound is over other fusion plans than the schedule's: {outside}")
-    if fusion.certificate.objective != result.objective:
+    if certificate.objective != result.objective:
         complaints.append(f"the dual values of the bound {what} are for another objective")
     if result.order is not None:
         complaints.append(f"the bound {what} is for the order of the tileable graph, no other")
@@ -251,7 +252,7 @@ def _status(
 
     In fusion tiles ``proved`` is the bound over the fusion space.
     """
-    bound_said = result.bound if result.fusion is None else result.fusion_bound
+    bound_said = result.bound if result.fused is None else result.fusion_bound
     match result.status:
         case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]

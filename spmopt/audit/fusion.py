@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.stored import loops_of
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
 from spmopt.core.operation import Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
@@ -48,26 +48,20 @@ def restore(stored: Solution) -> Solution:
         raise InputError(
             f"fusion.loops[{same}]: must be that of the fused group in the fusion plan"
         )
-    problem = replace(problem, tile_of=tileable.tile_names(kept.fusion_plan))
-    fusion = FusionResult(
-        tileable=tileable,
-        fusion_plan=kept.fusion_plan,
-        problem=problem,
-        certificate=kept.certificate,
-    )
-    result = replace(stored.result, fusion=fusion)
+    problem = replace(problem, fused_from=tileable, fusion_plan=kept.fusion_plan)
+    result = replace(stored.result, fused=problem, fusion_certificate=kept.certificate)
     return replace(stored, problem=problem, result=result, fusion=None)
 
 
-def from_graph(fusion: FusionResult, problem: Problem) -> TileableGraph:
-    """Return the tileable graph of a fusion plan, made again from its graph if it has one.
+def from_graph(fused: Problem, problem: Problem) -> TileableGraph:
+    """Return the tileable graph of a fused problem, made again from its graph if it has one.
 
     Raises
     ------
     InputError
         The graph cannot be lowered.
     """
-    tileable = fusion.tileable
+    tileable = fused.tileable
     if tileable.graph is None:
         return tileable
     return _relist(tileable.graph, problem, tileable.mapper)

@@ -7,17 +7,21 @@ from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.machine import Machine
 from spmopt.core.operands import OperandTable
 from spmopt.core.operation import Operation
 from spmopt.core.quick_init import quick_init
 from spmopt.core.table import Bools, Ints
 from spmopt.core.units import LARGEST, require_small
+
+if TYPE_CHECKING:  # it needs the problem
+    from spmopt.core.fusion.tileable_graph import TileableGraph
 
 ASSUMED = " (assumed)"
 """Ends the kind of an operation whose operator a user gave a class, in place of a rule."""
@@ -60,8 +64,8 @@ class Problem:
     """A lowered problem: fixed sizes, cycles and order (PROBLEM.md, section 1).
 
     ``listed`` gives the :class:`~.tileable.TileableGraph` for a machine: how operations may be
-    computed in fusion tiles. None where only the costs of operations are known. ``tile_of`` names
-    the operations that others are fusion tiles of.
+    computed in fusion tiles. None where only the costs of operations are known. The problem of a
+    fusion plan has its ``fusion_plan``, and the tileable graph that it is ``fused_from``.
 
     Raises
     ------
@@ -76,8 +80,10 @@ class Problem:
     operations: tuple[Operation, ...]
     mapper: str = "custom"
     source: str = field(default="", compare=False)
+    # TileableGraphs, whose module needs this one: readers of files resolve the types of fields.
     listed: Callable[[Machine], object] | None = field(default=None, compare=False, repr=False)
-    tile_of: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    fused_from: object | None = field(default=None, compare=False, repr=False)
+    fusion_plan: FusionPlan = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.operations:
@@ -110,6 +116,17 @@ class Problem:
                 raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
         self._check_bypass()
         _require_small_totals(self)
+
+    @property
+    def tileable(self) -> TileableGraph:
+        """Tileable graph of the problem of a fusion plan."""
+        assert self.fused_from is not None
+        return cast("TileableGraph", self.fused_from)
+
+    @cached_property
+    def tile_of(self) -> Mapping[str, str]:
+        """Operations that others are fusion tiles of, by name."""
+        return {} if self.fused_from is None else self.tileable.tile_names(self.fusion_plan)
 
     @cached_property
     def bypassing(self) -> frozenset[int]:
@@ -149,10 +166,11 @@ class Problem:
         return found
 
     def label(self, *, name: str, source: str, listed: Callable[[Machine], object] | None) -> Self:
-        """Return the same problem under another name; checks are not repeated."""
+        """Return the same problem, layer by layer, under a name; checks are not repeated."""
         found = copy(self)
         # Records are frozen for all others.
         found.__dict__.update(name=name, source=source, listed=listed)
+        found.__dict__.update(fused_from=None, fusion_plan=())
         return found
 
     def __repr__(self) -> str:

@@ -7,9 +7,10 @@ from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.tileable_graph import FusionResult
+from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.objective import BANK_WEIGHTS, MAKESPAN, WEIGHTS, Objective
 from spmopt.core.order import order_key, other_order
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.table import Ints
 
@@ -215,7 +216,7 @@ class Result:
     A scheduler returns a ``residency_plan`` or a ``schedule``, a ``certificate`` or a
     ``class_bound``, and ``notes``; all else is filled in by :mod:`spmopt.solving`. With a
     ``schedule`` its plan is not looked at: a plan says nothing of queue order and, mostly, of
-    addresses. With ``fusion`` all of these are of the problem of its fusion plan.
+    addresses. With ``fused`` all of these are of the problem of its fusion plan.
 
     Attributes
     ----------
@@ -224,7 +225,7 @@ class Result:
     status
         ``optimal`` when the gap is within the ``tolerance`` asked for and
         :data:`LARGEST_TOLERANCE`, or a bound by enumeration is (:attr:`is_enumerated`); with
-        ``fusion`` by the :attr:`fusion_gap`. A relaxation has a bound but no schedule: ``unknown``.
+        ``fused`` by the :attr:`fusion_gap`. A relaxation has a bound but no schedule: ``unknown``.
     solve_s, cpu_s
         Wall and CPU seconds.
     residency_plan, schedule, origin
@@ -236,8 +237,11 @@ class Result:
     cut_short
         Whether the time limit or an interrupt ended the search for the dual values: they are
         valid, but better ones may be near.
-    fusion_bound
-        Bound on all schedules of all fusion plans of the problem's tileable graph.
+    fused
+        Problem of the fusion plan; None layer by layer.
+    fusion_bound, fusion_certificate
+        Bound on all schedules of all fusion plans of the problem's tileable graph, and its dual
+        values.
     beside
         Results layer by layer, and of the best fusion plan.
     in_order
@@ -258,7 +262,8 @@ class Result:
     cpu_s: float = 0.0
     notes: tuple[str, ...] = field(default=())
     tolerance: float | None = None
-    fusion: FusionResult | None = field(default=None, metadata=_NOT_STORED)
+    fused: Problem | None = field(default=None, metadata=_NOT_STORED)
+    fusion_certificate: FusionCertificate | None = field(default=None, metadata=_NOT_STORED)
     fusion_bound: Fraction | None = field(default=None, metadata={"group": "fusion"})
     beside: tuple[Result, ...] = field(default=(), metadata=_NOT_STORED)
     in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata=_NOT_STORED)
@@ -325,7 +330,7 @@ class Result:
     def is_enumerated(self) -> bool:
         """Whether an enumeration, and no dual values, says that it is optimal."""
         known = self.class_bound
-        every = known is not None and known.holds_for == EVERY_SCHEDULE and self.fusion is None
+        every = known is not None and known.holds_for == EVERY_SCHEDULE and self.fused is None
         tolerance = 0.0 if self.tolerance is None else self.tolerance
         return every and is_optimal(self.class_gap, tolerance)
 
@@ -345,10 +350,6 @@ class Result:
     def order_key(self) -> bytes | None:
         """Name of the order; None for the problem's own."""
         return order_key(self.order)
-
-
-Outcome = Result
-"""Former name of what a scheduler returns; it goes with the next version."""
 
 
 def is_optimal(gap: float | None, tolerance: float) -> bool:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule
 
 
@@ -196,12 +196,12 @@ class Request:
 class Scheduler(Protocol):
     """A callable that schedules a problem."""
 
-    def __call__(self, problem: Problem, request: Request) -> Outcome:
+    def __call__(self, problem: Problem, request: Request) -> Result:
         """Schedule ``problem`` as ``request`` asks."""
         ...
 
 
-Decision = Outcome | ResidencyPlan | Schedule | Residency | Iterable[tuple[int | str, int, int]]
+Decision = Result | ResidencyPlan | Schedule | Residency | Iterable[tuple[int | str, int, int]]
 """Return values that a policy may have.
 
 The least is an iterable of (tensor, first step, end): the whole tensor, by index or name, is in
@@ -210,7 +210,7 @@ Required-resident operands come to it where they must, each operation runs in it
 fits, bytes that DRAM lacks are stored when they leave, and transfers are moved to steps whose DMA
 time is idle where that is faster. A ``Residency`` says the same by bytes, so that heads of tensors
 may stay. A ``ResidencyPlan`` says order, mappings and stores itself, a ``Schedule`` every command
-and address; an ``Outcome`` adds notes and a certificate. Whatever it is, the verifier checks it.
+and address; a ``Result`` adds notes and a certificate. Whatever it is, the verifier checks it.
 """
 Policy = Callable[[Problem], Decision] | Callable[[Problem, Request], Decision]
 """A callable that decides how a problem is scheduled, with the request where it asks for it."""

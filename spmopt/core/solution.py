@@ -49,11 +49,11 @@ class Solution:
         it is left out.
         """
         versions = {"spmopt": __version__, "python": platform.python_version()}
-        if result.fusion is None:
+        if result.fused is None:
             return cls(problem, replace(result, fusion_bound=None), versions)
-        return cls(result.fusion.problem, result, versions)
+        return cls(result.fused, result, versions)
 
     @property
     def is_fused(self) -> bool:
         """Whether its schedule is of a fusion plan."""
-        return self.fusion is not None or self.result.fusion is not None
+        return self.fusion is not None or self.result.fused is not None

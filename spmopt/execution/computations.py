@@ -11,7 +11,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.fusion.fused_groups import FusionPlan, TileableOperation, TileMappings
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph, whole
+from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.problem import Problem
@@ -128,9 +128,7 @@ def by_graph(
     )
 
 
-def tileable_graph_for(
-    problem: Problem, graph: Graph | None, fusion: FusionResult | None
-) -> TileableGraph | None:
+def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph | None:
     """Return the tileable graph of what a problem computes; None where nothing says so.
 
     Parameters
@@ -139,16 +137,14 @@ def tileable_graph_for(
         What was scheduled.
     graph
         Network that it was made of, if given.
-    pieces
-        Of a result in pieces.
 
     Raises
     ------
     InputError
         The graph cannot be lowered as the problem was.
     """
-    if fusion is not None:
-        return fusion.tileable if fusion.tileable.graph is not None else None
+    if problem.fused_from is not None:
+        return problem.tileable if problem.tileable.graph is not None else None
     if graph is None:
         made_by = problem.listed
         if isinstance(made_by, partial) and isinstance(made_by.args[0], Graph):

@@ -129,8 +129,8 @@ def encode_result(stored: Solution) -> Json:
         Its fusion tiles are of a tileable graph without a graph.
     """
     result, fusion = stored.result, stored.fusion
-    if result.fusion is not None:
-        fusion = StoredFusion.of(result.fusion)
+    if result.fused is not None:
+        fusion = StoredFusion.of(result.fused, result.fusion_certificate)
     fusion_plan = {
         "fusion_bound": None if result.fusion_bound is None else str(result.fusion_bound)
     }

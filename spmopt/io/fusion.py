@@ -76,7 +76,7 @@ _Certificate = document_of(
     fine=(bool, field(default=False, metadata={"group": "fine"})),
 )
 FusionDocument = document_of(
-    "FusionResult",
+    "Fusion",
     **{"graph": _Graph, "mapper": str, "fusion_plan": _FusedGroups},
     certificate=_Certificate | None,
     loops=tuple[Loop, ...],

@@ -19,7 +19,7 @@ import numpy as np
 from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
@@ -42,7 +42,7 @@ from spmopt.policies.transfers.rows import whole_rows
 _SPAN = 512
 
 
-def autotm(problem: Problem, request: Request) -> Outcome:
+def autotm(problem: Problem, request: Request) -> Result:
     """Schedule in the problem's own order; the mappings are the first that fit.
 
     Raises

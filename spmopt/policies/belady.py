@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
 from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.ranked import Ranking, next_use
 
 
-def belady(problem: Problem, request: Request, *, granularity: str = "tensor") -> Outcome:
+def belady(problem: Problem, request: Request, *, granularity: str = "tensor") -> Result:
     """Bring in an operand only at the cost of tensors that are used later than it.
 
     The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,

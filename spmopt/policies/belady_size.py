@@ -36,14 +36,14 @@ five networks between 0.6 % fewer and 2.1 % more bytes).
 from __future__ import annotations
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.policies.belady import distance
 from spmopt.policies.outcome import rank_outcomes
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 
 
-def belady_size(problem: Problem, request: Request, *, granularity: str = "tensor") -> Outcome:
+def belady_size(problem: Problem, request: Request, *, granularity: str = "tensor") -> Result:
     """Bring in an operand only at the cost of tensors that lose fewer bytes per step.
 
     The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
@@ -45,7 +45,7 @@ HALF_LIFE = 8
 
 def frequency(
     problem: Problem, request: Request, *, granularity: str = "tensor", counts: str = "past"
-) -> Outcome:
+) -> Result:
     """Bring in every operand that fits; evict the tensor with the fewest accesses.
 
     The order is the problem's, the mappings are the first that fit. ``granularity`` is ``tensor``,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from spmopt.assemble.cost import residency_plan_cost
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
@@ -28,8 +28,8 @@ def policy_outcome(
     rule: Rule,
     shares: tuple[int, ...] = RESERVED_SHARES,
     granularity: str = "tensor",
-) -> Outcome:
-    """Outcome of ``rule`` in the problem's own order, with transfers hidden.
+) -> Result:
+    """Return the result of ``rule`` in the problem's own order, with transfers hidden.
 
     A rule that fills the scratchpad leaves no room to prefetch into. So, where time has a
     weight in the objective, the rule also runs with each of ``shares`` left free, and the best
@@ -66,7 +66,7 @@ def rank_outcomes(
     rank: Callable[[Timeline], Ranking],
     granularity: str,
     keep: Callable[[Problem, Timeline, Ranking, int, str], ResidencyPlan] = keep_by_rank,
-) -> Outcome:
+) -> Result:
     """:func:`policy_outcome` of the rule that ranks by ``rank`` and keeps by ``keep``."""
 
     def rule(timeline: Timeline, reserve_pages: int) -> ResidencyPlan:
@@ -75,7 +75,7 @@ def rank_outcomes(
     return policy_outcome(problem, request, rule, granularity=granularity)
 
 
-def in_first_mappings(problem: Problem, residency_plan: ResidencyPlan, *notes: str) -> Outcome:
-    """Outcome of a plan in the first mappings that fit, with a note where there were others."""
+def in_first_mappings(problem: Problem, residency_plan: ResidencyPlan, *notes: str) -> Result:
+    """Return a plan in the first mappings that fit, with a note where there were others."""
     first = (SEVERAL_MAPPINGS,) if problem.several_mappings else ()
-    return Outcome(residency_plan=residency_plan, notes=(*first, *notes))
+    return Result(residency_plan=residency_plan, notes=(*first, *notes))

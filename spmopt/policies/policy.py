@@ -15,7 +15,7 @@ from spmopt.assemble.cost import sum_up
 from spmopt.assemble.index import row_at
 from spmopt.core.errors import InputError
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Stores
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.table import Ints
@@ -29,13 +29,13 @@ def scheduler_of(policy: Callable[..., Any]) -> Scheduler:
     """Return the scheduler that asks ``policy`` for its decisions."""
     asks = _takes_request(policy)
 
-    def scheduler(problem: Problem, request: Request) -> Outcome:
+    def scheduler(problem: Problem, request: Request) -> Result:
         return outcome_of(problem, policy(problem, request) if asks else policy(problem))
 
     return scheduler
 
 
-def outcome_of(problem: Problem, decision: object) -> Outcome:
+def outcome_of(problem: Problem, decision: object) -> Result:
     """Return the outcome of a policy's decisions.
 
     Raises
@@ -45,12 +45,12 @@ def outcome_of(problem: Problem, decision: object) -> Outcome:
     InfeasibleError
         It left the mappings to the program, and an operation fits in none of its own.
     """
-    if isinstance(decision, Outcome):
+    if isinstance(decision, Result):
         return decision
     if isinstance(decision, Schedule):
-        return Outcome(residency_plan=None, schedule=decision)
+        return Result(residency_plan=None, schedule=decision)
     if isinstance(decision, ResidencyPlan):
-        return Outcome(residency_plan=decision)
+        return Result(residency_plan=decision)
     if not isinstance(decision, Residency):
         decision = _residency(problem, decision)
     arrays = fitting_timeline(problem)
@@ -138,7 +138,7 @@ def _residency(problem: Problem, decision: object) -> Residency:
     if not isinstance(decision, Iterable):
         raise InputError(
             f"a policy returned {type(decision).__name__}; return (tensor, first step, end) for "
-            "each stay, a Residency, Plan, Schedule or Outcome"
+            "each stay, a Residency, Plan, Schedule or Result"
         )
     for given in decision:
         try:

@@ -21,7 +21,7 @@ import numpy as np
 from spmopt.assemble.commands import stream_fetches
 from spmopt.assemble.cost import sum_up
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
@@ -29,7 +29,7 @@ from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.outcome import policy_outcome
 
 
-def static(problem: Problem, request: Request) -> Outcome:
+def static(problem: Problem, request: Request) -> Result:
     """Keep the tensors that save the most bytes per byte of room, from first to last use.
 
     The order is the problem's, the mappings are the first that fit.
@@ -47,7 +47,7 @@ def static(problem: Problem, request: Request) -> Outcome:
     return policy_outcome(problem, request, rule)
 
 
-def stream(problem: Problem, request: Request) -> Outcome:
+def stream(problem: Problem, request: Request) -> Result:
     """Stream all but the required-resident operands.
 
     The order is the problem's, the mappings are the first that fit.

@@ -34,7 +34,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.mappings import fitting_mappings
 from spmopt.core.order import depth_first
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -53,7 +53,7 @@ def tsai(
     order: str = "depth-first",
     prefetch: str = "latency",
     offload: str = "ahead",
-) -> Outcome:
+) -> Result:
     """Schedule by the rules above; each operation runs in its first mapping that fits.
 
     Parameters
@@ -133,7 +133,7 @@ def _list(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) 
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)
 
 
-def next_layer(problem: Problem, request: Request) -> Outcome:
+def next_layer(problem: Problem, request: Request) -> Result:
     """Schedule as the thesis' naive baseline: prefetch for the next layer, offload when full.
 
     Figures 4.1a and 4.2a: Belady's replacement with the same departures; a tensor is asked for

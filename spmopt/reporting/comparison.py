@@ -152,7 +152,7 @@ def verdict(
         result
         for result in results
         if result.value is not None and result.bound is not None and result.order is None
-        if result.fusion is None
+        if result.fused is None
     ]
     if not known:
         return []
@@ -184,8 +184,8 @@ def fusion_plan_verdict(
         for result in results
         if result.value is not None and result.fusion_bound is not None and result.order is None
     ]
-    fusion = next((each.fusion for each in known if place(each) == BEST), None)
-    if fusion is None:
+    fused = next((each for each in known if place(each) == BEST), None)
+    if fused is None or fused.fused is None:
         return []
     best = min(known, key=_value)
     lines = [_optimum(machine, best, "With fusion")]
@@ -199,8 +199,8 @@ def fusion_plan_verdict(
         if tested is not None and (wide or where != BEST):
             name = f"{subject.capitalize()}, {where}"
             lines.append(_distance(tested, best, name, "fused optimum"))
-    residency_plan = [f"Best fusion plan: {fusion_plan_words(fusion)}."] if wide else []
-    return [*lines, *residency_plan, space_words(fusion)]
+    residency_plan = [f"Best fusion plan: {fusion_plan_words(fused.fused)}."] if wide else []
+    return [*lines, *residency_plan, space_words(fused.fused, fused.fusion_certificate)]
 
 
 def _value(result: Result) -> Fraction:

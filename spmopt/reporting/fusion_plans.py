@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spmopt.core.fusion.tileable_graph import FusionResult
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status, is_optimal
 
 LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion plan"
@@ -17,9 +18,9 @@ LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion 
 
 def place(result: Result) -> str:
     """Return whatever a schedule is of."""
-    if result.fusion is None:
+    if result.fused is None:
         return LISTED
-    return GIVEN if any(other.fusion is not None for other in result.beside) else BEST
+    return GIVEN if any(other.fused is not None for other in result.beside) else BEST
 
 
 def places(results: Sequence[Result]) -> list[str]:
@@ -45,22 +46,21 @@ def tile_words(micro_batches: int, stripes: int) -> str:
     return " of ".join(parts) or "untiled"
 
 
-def fusion_plan_words(fusion: FusionResult) -> str:
+def fusion_plan_words(fused: Problem) -> str:
     """Return the number of groups of a fusion plan, and of their tiles, in words."""
-    fusion_plan = fusion.fusion_plan
+    fusion_plan = fused.fusion_plan
     untiled = sum(each.count == 1 for each in fusion_plan)
     batches = sorted({each.micro_batches for each in fusion_plan} - {1})
     stripes = sorted({each.stripes for each in fusion_plan} - {1})
     parts = [f"{len(fusion_plan)} group{'s' * (len(fusion_plan) > 1)}"]
     parts += [f"{untiled} untiled"] if untiled else []
-    parts += [f"{_list(batches)} {_tiles(fusion)}"] if batches else []
+    parts += [f"{_list(batches)} {_tiles(fused)}"] if batches else []
     parts += [f"{_list(stripes)} stripes"] if stripes else []
     return ", ".join(parts)
 
 
-def space_words(fusion: FusionResult) -> str:
+def space_words(fused: Problem, proof: FusionCertificate | None) -> str:
     """Return the fusion space that a bound is over, as a sentence; empty where it is unknown."""
-    proof = fusion.certificate
     if proof is None:
         return ""
     fusion_space = proof.fusion_space
@@ -69,7 +69,7 @@ def space_words(fusion: FusionResult) -> str:
         return f"Fusion space `{fusion_space.name}`: layer by layer only."
     most = fusion_space.most_products
     products = "" if most is None else f", with at most {most} matrix product{'s' * (most > 1)}"
-    tiles = [f"{_list(several, 'or')} {_tiles(fusion)}"] if several else []
+    tiles = [f"{_list(several, 'or')} {_tiles(fused)}"] if several else []
     tiles += [f"{_list(stripes, 'or')} stripes"] if stripes else []
     return (
         f"Fusion space `{fusion_space.name}`: consecutive groups in the given order{products}; "
@@ -78,9 +78,9 @@ def space_words(fusion: FusionResult) -> str:
     )
 
 
-def _tiles(fusion: FusionResult) -> str:
+def _tiles(fused: Problem) -> str:
     """Return the name of fusion tiles along the axis that is tiled."""
-    along = fusion.tileable.along
+    along = fused.tileable.along
     return "micro-batches" if along == "the batch" else f"parts of {along}"
 
 

@@ -20,8 +20,8 @@ from spmopt.reporting.quantities import capacities, capacity, percent, si
 def heading(problem: Problem, result: Result) -> str:
     """Return problem, machine, lowering and objective in one line."""
     listed, inner = len(problem.operations), ""
-    if result.fusion is not None:
-        listed, fusion_plan = len(result.fusion.tileable.operations), result.fusion.fusion_plan
+    if result.fused is not None:
+        listed, fusion_plan = len(result.fused.tileable.operations), result.fused.fusion_plan
         cut = [each for each in fusion_plan if each.count > 1]
         several = sum(each.end - each.begin for each in cut)
         if cut:

@@ -71,10 +71,10 @@ def _time(first: ScheduleView, second: ScheduleView) -> str:
 
 def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
     results = first.result, second.result
-    one, other = (each.fusion_gap if each.fusion is not None else each.gap for each in results)
+    one, other = (each.fusion_gap if each.fused is not None else each.gap for each in results)
     if one is None or other is None or results[0].objective != results[1].objective:
         return ""
-    bounds = {each.fusion_bound if each.fusion is not None else each.bound for each in results}
+    bounds = {each.fusion_bound if each.fused is not None else each.bound for each in results}
     least = ""
     if len(bounds) == 1 and (bound := bounds.pop()) is not None:
         machine = first.problem.machine

@@ -116,7 +116,7 @@ def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]
     rows = [result_record(problem.machine, result) for result in results]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
-        if result.fusion is None:
+        if result.fused is None:
             row["any_order_bound"] = as_number(any_order_bound(problem, result.objective))
         assumed = shares_assumed(problem, result)
         if assumed:
@@ -126,7 +126,7 @@ def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]
 
 def shares_assumed(problem: Problem, result: Result) -> dict[str, float]:
     """Return the operators whose costs are assumed, and the share of the steps' time of each."""
-    owner = problem if result.fusion is None else result.fusion.problem
+    owner = problem if result.fused is None else result.fused
     kinds = [operation.kind for operation in owner.operations]
     marked = {kind for kind in kinds if kind.endswith(ASSUMED) or kind in _ASSUMED_ALL}
     if not marked or result.schedule is None:
@@ -187,10 +187,10 @@ def result_record(machine: Machine, result: Result) -> Record:
     }
     if result.fusion_bound is not None:
         record |= {"fusion_bound": as_number(result.fusion_bound), "fusion_gap": result.fusion_gap}
-    if result.fusion is not None:
-        record["fusion_plan"] = [asdict(fused_group) for fused_group in result.fusion.fusion_plan]
+    if result.fused is not None:
+        record["fusion_plan"] = [asdict(fused_group) for fused_group in result.fused.fusion_plan]
     for other in result.beside:
-        record["listed" if other.fusion is None else "best_fusion_plan"] = {
+        record["listed" if other.fused is None else "best_fusion_plan"] = {
             **fields_by_name(other, "scheduler", "status", "gap"),
             "value": as_number(other.value),
             "bound": as_number(other.best_bound),
@@ -293,14 +293,14 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
         yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
     if result.best_bound is not None:
         value, unit = in_unit(result.objective, machine, result.best_bound)
-        where = "in this order of operations" if result.fusion is None else "of this fusion plan"
+        where = "in this order of operations" if result.fused is None else "of this fusion plan"
         note = f"on {name} {where}, certified"
         yield Figure("bound", "bound", value, si(value, unit), unit, note)
     else:
         yield Figure("bound", "bound", None, "none")
     gap = "none" if result.gap is None else percent(result.gap)
     yield Figure("gap", "gap to bound", result.gap, gap, PART)
-    if result.fusion is None:
+    if result.fused is None:
         yield _of_any_order(problem, result)
     yield from _of_fusion_plans(machine, result)
     yield Figure("status", "status", None, standing(result), note=optimal_of_class(result))
@@ -328,9 +328,9 @@ def _of_fusion_plans(machine: Machine, result: Result) -> Iterator[Figure]:
         yield Figure("fusion_bound", "bound, all fusion plans", value, si(value, unit), unit, note)
         gap = "none" if result.fusion_gap is None else percent(result.fusion_gap)
         yield Figure("fusion_gap", "gap, fusion space", result.fusion_gap, gap, PART)
-    if result.fusion is not None:
-        said = fusion_plan_words(result.fusion)
-        yield Figure("fused_groups", "fusion plan", len(result.fusion.fusion_plan), said)
+    if result.fused is not None:
+        said = fusion_plan_words(result.fused)
+        yield Figure("fused_groups", "fusion plan", len(result.fused.fusion_plan), said)
     yield from _beside(machine, result)
 
 
@@ -342,9 +342,9 @@ def _beside(machine: Machine, result: Result) -> Iterator[Figure]:
         value, unit = in_unit(result.objective, machine, other.value)
         over = "" if other.gap is None else f", {percent(other.gap)} over its bound"
         key, label, what = "listed", "as listed", f"{other.scheduler} layer by layer{over}"
-        if other.fusion is not None:
+        if other.fused is not None:
             key, label = "best_fusion_plan", "best fusion plan"
-            what = f"{other.scheduler}: {fusion_plan_words(other.fusion)}"
+            what = f"{other.scheduler}: {fusion_plan_words(other.fused)}"
         if result.value is not None and other.value:
             what += f"; this schedule {percent(float(result.value / other.value - 1))}"
         yield Figure(key, label, value, si(value, unit), unit, what)

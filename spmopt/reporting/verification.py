@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.problem import Problem
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
@@ -45,22 +44,22 @@ def _rows(problem: Problem, result: Result, found: Audit) -> Iterator[tuple[str,
     def quantity(value: Fraction) -> str:
         return si(*in_unit(result.objective, problem.machine, value))
 
-    fusion = result.fusion
+    fused = result.fused
     if found.value is not None:
         yield "schedule", f"legal by every rule and by replay; {quantity(found.value)}"
         yield from (("transfers", text) for text in transfer_counts(found.totals))
     if found.best_bound is not None:
         order = "" if result.order is None else ", for the schedule's order of operations"
-        fusion_plan = "" if fusion is None else ", for this fusion plan"
+        fusion_plan = "" if fused is None else ", for this fusion plan"
         least = quantity(found.best_bound)
         yield "bound", f"{least}, proved by the shadow prices in the file{fusion_plan}{order}"
-    if fusion is None and found.value is not None:
+    if fused is None and found.value is not None:
         least = quantity(any_order_bound(problem, result.objective))
         yield "any order", f"{least} at least, whatever the order of operations"
-    if fusion is not None:
-        yield "fusion", _tiles(problem, fusion)
+    if fused is not None:
+        yield "fusion", _tiles(problem, fused)
     if found.fusion_bound is not None:
-        proof = None if fusion is None else fusion.certificate
+        proof = result.fusion_certificate
         space = proof.fusion_space.name if proof else "all"
         few = "" if space == "all" else f" of fusion={space}"
         text = f"at least over the fusion space{few}, recomputed from the duals"
@@ -104,12 +103,12 @@ def _fusion_plan_record(problem: Problem, result: Result, found: Audit) -> dict[
 
     Of another the bound on any order.
     """
-    if result.fusion is None:
+    if result.fused is None:
         return {"any_order_bound": as_number(any_order_bound(problem, result.objective))}
     return {
         "fusion_bound": as_number(found.fusion_bound),
         "fusion_gap": _gap(found, fusion_plans=True),
-        "fusion_plan": [asdict(fused_group) for fused_group in result.fusion.fusion_plan],
+        "fusion_plan": [asdict(fused_group) for fused_group in result.fused.fusion_plan],
     }
 
 
@@ -155,9 +154,9 @@ def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
 
 
-def _tiles(problem: Problem, fusion: FusionResult) -> str:
+def _tiles(problem: Problem, fused: Problem) -> str:
     """Return groups and tiles of a fusion plan, and the operations that it expands to."""
-    listed, plan = len(fusion.tileable.operations), fusion.fusion_plan
+    listed, plan = len(fused.tileable.operations), fused.fusion_plan
     most = max(each.micro_batches for each in plan), max(each.stripes for each in plan)
     groups = "1 group" if len(plan) == 1 else f"{len(plan):,} groups"
     tiles = f", up to {tile_words(*most)}" if max(most) > 1 else ""

@@ -147,8 +147,8 @@ def _outcome(setup: Setup, stored: Solution, began: float) -> NetworkOutcome:
     if cut is not None:
         pool.put(cut)
     bounded = result.bound
-    if result.fusion is not None:
-        tileable, bounded = result.fusion.tileable, result.fusion_bound
+    if result.fused is not None:
+        tileable, bounded = result.fused.tileable, result.fusion_bound
         least = least_of_fusion_plans(tileable.problem(whole(tileable))[0], tileable)
     else:
         least = least_of(problem, pool)
@@ -162,7 +162,7 @@ def _outcome(setup: Setup, stored: Solution, began: float) -> NetworkOutcome:
         "verified": result.verified,
         "value": None if result.value is None else float(result.value),
         "bound": None if bounded is None else float(bounded),
-        "gap": result.gap if result.fusion is None else result.fusion_gap,
+        "gap": result.gap if result.fused is None else result.fusion_gap,
         "unit": result.objective.unit,
         "seconds": result.solve_s,
         "seconds_checked": checked_s,

@@ -41,14 +41,13 @@ def with_barriers(request: Request) -> Request:
 
 def replay(result: Result, objective: Objective) -> Result:
     """Value what an optimizer of steps found by the replay, and leave its bounds out."""
-    fusion = result.fusion and replace(result.fusion, certificate=None)
     return replace(
         result,
         value=result.value_for(objective),
         certificate=None,
         class_bound=None,
         cut_short=False,
-        fusion=fusion,
+        fusion_certificate=None,
         notes=(*result.notes, BY_STEPS),
     )
 
@@ -64,14 +63,13 @@ def no_worse(result: Result, starts: Iterable[Result], objective: Objective) -> 
 
 def no_worse_than_list(result: Result, listed: Result | None) -> Result:
     """Take the layer-by-layer schedule in place of a fused one that is worse."""
-    if result.fusion is None or result.value is None or listed is None or listed.value is None:
+    if result.fused is None or result.value is None or listed is None or listed.value is None:
         return result
     if result.value <= listed.value:
         return result
-    tileable = result.fusion.tileable
-    plan = whole(tileable)
-    fusion = replace(result.fusion, fusion_plan=plan, problem=tileable.problem(plan)[0])
-    return replace(_instead(result, listed), certificate=listed.certificate, fusion=fusion)
+    tileable = result.fused.tileable
+    layers = tileable.problem(whole(tileable))[0]
+    return replace(_instead(result, listed), certificate=listed.certificate, fused=layers)
 
 
 def _instead(result: Result, other: Result) -> Result:

@@ -35,24 +35,24 @@ class Bounds:
         """
         proofs: dict[bytes | None, list[Result]] = {}
         for each in results:
-            if each.certificate is not None and each.fusion is None:
+            if each.certificate is not None and each.fused is None:
                 proofs.setdefault(order_key(each.certificate.order), []).append(each)
         for each in results:
             key = each.order_key
-            if each.verified and each.fusion is None and key not in proofs:
+            if each.verified and each.fused is None and key not in proofs:
                 proofs[key] = [self._relax(each.order, self._of_steps.get(each.scheduler))]
         best = {key: self._best(found) for key, found in proofs.items()}
         return {key: bound for key, bound in best.items() if bound is not None}
 
     def bound_of_fusion_plan(self, result: Result) -> Bound | None:
         """Evaluate what a result proves of the problem of its fusion plan."""
-        if result.fusion is None:
+        if result.fused is None:
             return None
         if self._calls.request.objective.replayed:
             request = self._calls.request.part(bounds=False)
-            on = Bounds(CheckedCalls(result.fusion.problem, request, self._calls.params))
+            on = Bounds(CheckedCalls(result.fused, request, self._calls.params))
             return on._best([on._relax(None, self._of_steps.get(result.scheduler))])
-        problem, certificate = result.fusion.problem, result.certificate
+        problem, certificate = result.fused, result.certificate
         if certificate is None:
             return None
         value = self._calls.proved(lambda: bound(problem, certificate))
@@ -63,17 +63,17 @@ class Bounds:
 
     def bound_of_fusion_plans(self, results: Sequence[Result]) -> Fraction | None:
         """Evaluate what results prove of all fusion plans, exactly; the best of it."""
-        fusions = [each.fusion for each in results if each.fusion is not None]
-        if not fusions:
+        fused = [each for each in results if each.fused is not None]
+        if not fused:
             return None
         # It takes long to load.
         from spmopt.verifier.fusion_bound import fusion_bound
 
         found = list[Fraction]()
-        for fusion in fusions:
-            if fusion.certificate is not None:
+        for problem, certificate in ((each.fused, each.fusion_certificate) for each in fused):
+            if problem is not None and certificate is not None:
                 self._calls.request.report("checking the bound over the fusion space", None)
-                evaluate = partial(fusion_bound, fusion.tileable, fusion.certificate)
+                evaluate = partial(fusion_bound, problem.tileable, certificate)
                 value = self._calls.proved(evaluate)
                 found += [] if value is None else [value]
         return max(found, default=None)

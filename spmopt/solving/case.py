@@ -88,7 +88,7 @@ class Case(CheckedCalls):
         """
         if self.request.objective.replayed:
             known = list(self.policies.values())
-            known += [each for each in self.replayed.values() if each.fusion is None]
+            known += [each for each in self.replayed.values() if each.fused is None]
             known += [each for each in starts if kind_of(each.scheduler) is not Kind.POLICY]
         else:
             pages = "page" if entry.granularity == "contiguous" else entry.granularity

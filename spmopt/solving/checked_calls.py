@@ -107,7 +107,8 @@ class CheckedCalls:
             certificate=answer.certificate,
             class_bound=answer.class_bound,
             notes=answer.notes,
-            fusion=answer.fusion,
+            fused=answer.fused,
+            fusion_certificate=answer.fusion_certificate,
             cut_short=answer.cut_short,
         )
         plan, schedule = answer.residency_plan, answer.schedule
@@ -120,7 +121,7 @@ class CheckedCalls:
         report("verifying", None)
         if schedule is not None:
             return found.with_schedule_of(self.check(entry.name, self.problem, schedule, None))
-        on = self.problem if found.fusion is None else found.fusion.problem
+        on = self.problem if found.fused is None else found.fused
         return found.with_schedule_of(self.check(entry.name, on, None, plan))
 
     def _certify(self, answer: Result) -> Result:

@@ -73,7 +73,7 @@ def require_true_bounds(results: Sequence[Result]) -> None:
     ContradictionError
         One is above a schedule's value.
     """
-    listed = [each for each in results if each.fusion is None]
+    listed = [each for each in results if each.fused is None]
     valued = [
         (each.value, each.origin)
         for each in listed
@@ -101,7 +101,7 @@ def of_other_class(known: ClassBound, unit: str) -> str:
 def certificates(results: Sequence[Result]) -> Iterator[Certificate]:
     """Yield the certificates of some results for the problem's own list."""
     for each in results:
-        if each.certificate is not None and each.fusion is None:
+        if each.certificate is not None and each.fused is None:
             yield each.certificate
 
 
@@ -142,7 +142,7 @@ def judge(
                 f"the bound {float(bound):.9g} is above the schedule of {result.origin}, "
                 f"{float(result.value):.9g} {request.objective.unit}: one of them is wrong"
             )
-    gap = result.gap if result.fusion is None else result.fusion_gap
+    gap = result.gap if result.fused is None else result.fusion_gap
     if is_optimal(gap, request.tolerance) or result.is_enumerated:
         return replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
     return replace(result, status=Status.FEASIBLE)

@@ -245,9 +245,9 @@ def better_of_policies(case: Case, found: Result) -> Result:
 
     Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
     """
-    if found.fusion is None or found.value is None or case.request.stop():
+    if found.fused is None or found.value is None or case.request.stop():
         return found
-    on = Case(found.fusion.problem, case.request.part(bounds=False), case.params)
+    on = Case(found.fused, case.request.part(bounds=False), case.params)
     if on.many:
         return found
     began, best = cpu_s(), found.value

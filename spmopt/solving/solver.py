@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from spmopt.core.fusion.tileable_graph import FusionResult
+from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
@@ -62,14 +62,14 @@ def compare(
     if len(case.failures) == len(results):
         raise all_failed(case.failures)
 
-    listed = case.listed if any(each.fusion is not None for each in results) else None
+    listed = case.listed if any(each.fused is not None for each in results) else None
     every = [*results, *([] if listed is None else [listed])]
     require_true_bounds(every)
     of_order = case.bounds.best_bounds(every)
     of_fusion_plans = case.bounds.bound_of_fusion_plans(results)
 
     best = [
-        case.bounds.bound_of_fusion_plan(each) if each.fusion else of_order.get(each.order_key)
+        case.bounds.bound_of_fusion_plan(each) if each.fused else of_order.get(each.order_key)
         for each in results
     ]
     results = [
@@ -79,14 +79,14 @@ def compare(
     if listed is None:
         return results
     beside = (judge(listed, of_order.get(listed.order_key), request, of_fusion_plans),)
-    return [each if each.fusion is None else replace(each, beside=beside) for each in results]
+    return [each if each.fused is None else replace(each, beside=beside) for each in results]
 
 
 def compare_fused(
     problem: Problem,
     entries: Sequence[SchedulerEntry],
     request: Request,
-    given: FusionResult | None = None,
+    given: Problem | None = None,
     params: SolveParams = DEFAULTS,
 ) -> list[Result]:
     """Run schedulers layer by layer, on a fusion plan, and those that choose one.
@@ -106,34 +106,47 @@ def compare_fused(
     pairs = list(zip(results, entries, strict=False))
     listed = [result for result, entry in pairs if not entry.fusion_plans]
     chosen = [result for result, entry in pairs if entry.fusion_plans]
-    best = next((each for each in chosen if each.fusion is not None), None)
-    if best is None or best.fusion is None or request.stop():
+    best = next((each for each in chosen if each.fused is not None), None)
+    if best is None or best.fused is None or request.stop():
         return [*listed, *chosen]
     of_fusion_plans = best.fusion_bound
     if given is not None:
         able = [e for _, e in pairs if not e.fusion_plans and e.kind is not Kind.RELAXATION]
-        fusion = replace(given, certificate=best.fusion.certificate)
-        found = compare_on(fusion, able, request, of_fusion_plans=of_fusion_plans, params=params)
+        found = compare_on(
+            given,
+            able,
+            request,
+            certificate=best.fusion_certificate,
+            of_fusion_plans=of_fusion_plans,
+            params=params,
+        )
         beside = (*best.beside, best)
         return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
     able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
-    if not able or all(fused_group.micro_batches == 1 for fused_group in best.fusion.fusion_plan):
+    if not able or all(fused_group.micro_batches == 1 for fused_group in best.fused.fusion_plan):
         return [*listed, *chosen]
     bound = None
     if best.bound is not None and best.certificate is not None:
         bound = Bound(value=best.bound, certificate=best.certificate)
     found = compare_on(
-        best.fusion, able, request, bound=bound, of_fusion_plans=of_fusion_plans, params=params
+        best.fused,
+        able,
+        request,
+        bound=bound,
+        certificate=best.fusion_certificate,
+        of_fusion_plans=of_fusion_plans,
+        params=params,
     )
     return [*listed, *found, *chosen]
 
 
 def compare_on(
-    fusion: FusionResult,
+    fused: Problem,
     schedulers: Sequence[str | SchedulerEntry | Policy],
     request: Request,
     *,
     bound: Bound | None = None,
+    certificate: FusionCertificate | None = None,
     of_fusion_plans: Fraction | None = None,
     params: SolveParams = DEFAULTS,
 ) -> list[Result]:
@@ -141,22 +154,24 @@ def compare_on(
 
     Parameters
     ----------
-    fusion
-        The fusion plan; its certificate stands in the results.
+    fused
+        Problem of the fusion plan.
     bound
         A bound on schedules of the residency plan; without it the schedulers prove one.
-    of_fusion_plans
-        A bound over all fusion plans.
+    certificate, of_fusion_plans
+        Dual values and the bound over the fusion space that they prove, for the results.
     """
     own = replace(request, on_incumbent=_on_fusion_plan(request))
-    case = Case(fusion.problem, own, params)
+    case = Case(fused, own, params)
     results = run_each(case, [find(each) for each in schedulers])
     # Another order is none of a fusion plan.
     listed = [each for each in results if each.order is None]
     best = bound or case.bounds.best_bounds(listed).get(None)
     return [
         judge(
-            replace(each, fusion=fusion) if each.status is Status.UNKNOWN else each,
+            replace(each, fused=fused, fusion_certificate=certificate)
+            if each.status is Status.UNKNOWN
+            else each,
             best if each.order is None else None,
             request,
             of_fusion_plans,

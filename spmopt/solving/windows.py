@@ -76,7 +76,7 @@ def with_merged_commands(calls: CheckedCalls, result: Result, spent_s: float) ->
     wall, cpu = monotonic(), cpu_s()
     left_s = max(0.0, request.time_limit_s - spent_s)
     own = replace(request, time_limit_s=left_s, started=wall, on_incumbent=calls.tell)
-    problem = calls.problem if result.fusion is None else result.fusion.problem
+    problem = calls.problem if result.fused is None else result.fused
     phase, whole = own.phase(request.time_limit_s), _keeps_whole(result)
     better = improve_in_windows(problem, result, phase, whole=whole)
     kept = result.plus(monotonic() - wall, cpu_s() - cpu)
@@ -88,7 +88,7 @@ def with_merged_commands(calls: CheckedCalls, result: Result, spent_s: float) ->
 
 
 def _keeps_whole(result: Result) -> bool:
-    return result.scheduler == TENSORS and result.fusion is None
+    return result.scheduler == TENSORS and result.fused is None
 
 
 def _still_true(old: Result, new: Result) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _is_best(calls: CheckedCalls, result: Result) -> bool:
 
     Those of a fusion plan prove nothing about all of them.
     """
-    if result.value is None or result.fusion is not None:
+    if result.value is None or result.fused is not None:
         return False
     duals, known = result.certificate, result.class_bound
     proved = None if duals is None else calls.evaluate(duals)

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
+from spmopt.core.result import Result
 from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.hardware.energy import area_report
 from spmopt.hardware.scratchpad import bases_of, least_sure
 from spmopt.metrics import in_unit, metrics
 from spmopt.sweeps.cases import SweepCase
-from spmopt.sweeps.work import Finding
 
 _ABOUT: Mapping[str, type] = {
     "network": str,
@@ -64,9 +64,9 @@ class SweepColumns(Columns):
         super().__init__(own, {name: found[name] for name in found if name not in own})
 
 
-def row_of(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) -> Row:
-    """Return one finding as a row; times in seconds, area where the machine's is known."""
-    machine, result, basis = case.machine, finding.result, least_sure(case.machine)
+def row_of(case: SweepCase, spm_bytes: int, result: Result, order: str, objective: str) -> Row:
+    """Return one result as a row; times in seconds, area where the machine's is known."""
+    machine, basis = case.machine, least_sure(case.machine)
     spent = None if result.totals is None else metrics(machine, result.totals)
     return {
         "technology": " + ".join(name for name, _ in bases_of(machine)),
@@ -82,7 +82,7 @@ def row_of(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) ->
         "value": _in_unit(objective, machine, result.value),
         "bound": _in_unit(objective, machine, result.bound),
         "gap": result.gap,
-        "order": finding.order,
+        "order": order,
         "verified": None if result.totals is None else result.verified,
         "solve_s": round(result.solve_s, 4),
         "note": " ".join("; ".join(result.notes).split()),

@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from spmopt.core.result import Result
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Texts
 from spmopt.experiments.store import Report, RowTable
 from spmopt.schedulers.registry import Kind
 from spmopt.sweeps.cases import Network, SweepCase, network_warnings
 from spmopt.sweeps.rows import about, row_of
-from spmopt.sweeps.work import Finding, SolveOptions, point
+from spmopt.sweeps.work import SolveOptions, point
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +78,11 @@ def run_sweeps(
                 warned.add(text)
                 warn(text)
 
-    def finish(task: _Task, findings: Sequence[Finding]) -> None:
+    def finish(task: _Task, results: Sequence[tuple[Result, str]]) -> None:
         objective = task.sweep.search.objective
-        table.add(row_of(task.case, task.spm_bytes, each, objective) for each in findings)
+        table.add(
+            row_of(task.case, task.spm_bytes, result, order, objective) for result, order in results
+        )
         at = f"{task.case.network.label} at {task.spm_bytes / 1e6:g} MB"
         report(f"{len(table)} of {len(keys)} rows; {at}", len(table) / len(keys))
 

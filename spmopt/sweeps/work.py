@@ -45,22 +45,17 @@ class SolveOptions:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """The result of one scheduler at one point, without its schedule and certificate.
-
-    ``order`` is that of the operations: ``listed``, ``depth-first``, ``other`` or, over the
-    fusion space, ``fusion_plan``.
-    """
-
-    result: Result
-    order: str = ""
-
-
 def point(
     case: SweepCase, spm_bytes: int, schedulers: Sequence[str], options: SolveOptions
-) -> list[Finding]:
+) -> list[tuple[Result, str]]:
     """Run schedulers at one capacity; those of one order share its bound.
+
+    Returns
+    -------
+    list
+        Of each scheduler its result, without schedule and certificate, and the order of the
+        operations: ``listed``, ``depth-first``, ``other`` or, over the fusion space,
+        ``fusion_plan``.
 
     Raises
     ------
@@ -80,30 +75,27 @@ def point(
         if any(entry.is_own for entry in entries):
             raise ScheduleError(f"at {spm_bytes} bytes: {error}") from None
         results = [run_alone(problem, entry, request) for entry in entries]
-    return [_finding(problem, result) for result in results]
+    return [(_brief(result), _order_name(problem, result)) for result in results]
 
 
-def _finding(problem: Problem, result: Result) -> Finding:
+def _brief(result: Result) -> Result:
     """Leave out the large parts of a result, which a row does not have."""
-    # A schedule in fusion tiles is of another problem, so that a bound of this list is none for it.
-    bound, order = result.bound, _order_name(problem, result)
-    if result.fusion is not None:
-        bound = result.fusion_bound
-    brief = replace(
+    # A schedule in fusion tiles is of another problem: the bound of its plan is none of the row's.
+    return replace(
         result,
         residency_plan=None,
         schedule=None,
         certificate=None,
-        bound=bound,
-        fusion=None,
+        bound=result.bound if result.fused is None else result.fusion_bound,
+        fused=None,
+        fusion_certificate=None,
         fusion_bound=None,
         beside=(),
     )
-    return Finding(result=brief, order=order)
 
 
 def _order_name(problem: Problem, result: Result) -> str:
-    if result.fusion is not None:
+    if result.fused is not None:
         return "fusion_plan"
     if result.schedule is None:
         return "listed" if result.bound is not None else ""

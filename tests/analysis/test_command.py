@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
 from tests.cli.run import Run
@@ -139,9 +139,9 @@ def test_refusals(run: Run, line: str, expected: str) -> None:
 
 
 def test_no_schedule_within_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(problem: Problem, request: Request) -> Outcome:
+    def nothing(problem: Problem, request: Request) -> Result:
         del problem, request
-        return Outcome(residency_plan=None)
+        return Result(residency_plan=None)
 
     install(monkeypatch, belady=nothing)
     ran = run(f"analyze {NETWORK} -s belady")

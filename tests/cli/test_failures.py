@@ -8,7 +8,7 @@ import pytest
 
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
 from tests.cli.run import Ran, Run
@@ -125,7 +125,7 @@ def test_an_problem_is_lowered_already(run: Run, tmp_path: Path, option: str, na
 
 
 def test_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def nowhere(problem: Problem, request: Request) -> Outcome:
+    def nowhere(problem: Problem, request: Request) -> Result:
         raise InfeasibleError(
             "operation q: its required-resident operands need 3 pages, there are 2"
         )
@@ -140,8 +140,8 @@ def test_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
 
 
 def test_no_schedule_in_time_is_not_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def nothing(problem: Problem, request: Request) -> Outcome:
-        return Outcome(residency_plan=None)
+    def nothing(problem: Problem, request: Request) -> Result:
+        return Result(residency_plan=None)
 
     install(monkeypatch, stream=nothing)
     ran = run(f"solve {SMALL} --scheduler stream --json")
@@ -152,7 +152,7 @@ def test_no_schedule_in_time_is_not_infeasible(monkeypatch: pytest.MonkeyPatch, 
 def test_ctrl_c_gives_the_best_so_far(
     monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
 ) -> None:
-    def pressed(problem: Problem, request: Request) -> Outcome:
+    def pressed(problem: Problem, request: Request) -> Result:
         assert not request.stop()
         signal.raise_signal(signal.SIGINT)
         assert request.stop()
@@ -174,7 +174,7 @@ def test_ctrl_c_gives_the_best_so_far(
 
 
 def test_second_ctrl_c_leaves(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def deaf(problem: Problem, request: Request) -> Outcome:
+    def deaf(problem: Problem, request: Request) -> Result:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         return keeps_start(problem, request)
@@ -189,7 +189,7 @@ def test_second_ctrl_c_leaves(monkeypatch: pytest.MonkeyPatch, run: Run) -> None
 def test_an_error_of_the_program_is_none_of_the_user(
     monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    def fails(problem: Problem, request: Request) -> Outcome:
+    def fails(problem: Problem, request: Request) -> Result:
         raise ZeroDivisionError("oops")
 
     install(monkeypatch, stream=fails)

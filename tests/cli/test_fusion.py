@@ -46,9 +46,9 @@ def test_layer_by_layer_and_the_best_fusion_plan_stand_side_by_side(
     page = next(each for each in compared.results if each.scheduler == "residency")
     fusion = next(each for each in compared.results if each.scheduler == "fusion")
     again = compared.on_fusion_plan["belady"].result
-    assert compared["belady"].result.fusion is None
-    assert again.fusion is not None
-    assert again.fusion is fusion.fusion
+    assert compared["belady"].result.fused is None
+    assert again.fused is not None
+    assert again.fused is fusion.fused
     assert again.bound == fusion.bound
     assert {each.fusion_bound for each in compared.results} == {fusion.fusion_bound}
     assert fusion.value is not None
@@ -141,8 +141,8 @@ def test_fused_groups_themselves_are_a_fusion_plan(problem: Problem) -> None:
     count = len(problem.operations)
     every = [FusedGroup(begin=0, end=count, micro_batches=4)]
     solved = spmopt.solve(problem, "belady", fusion_plan=every, time_limit=4.0, tolerance=0.02)
-    assert solved.result.fusion is not None
-    assert solved.problem == solved.result.fusion.problem
+    assert solved.result.fused is not None
+    assert solved.problem == solved.result.fused
     with pytest.raises(InputError, match=r"fused_groups\[0\]: ends at"):
         spmopt.solve(problem, fusion_plan=[FusedGroup(begin=0, end=count + 1)])
 

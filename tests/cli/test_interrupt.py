@@ -14,7 +14,7 @@ from spmopt.cli import main
 from spmopt.cli.terminal.interrupt import Interrupted, leaving
 from spmopt.cli.terminal.output import emit
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL
@@ -71,7 +71,7 @@ def test_while_the_network_is_built(
 
 
 def test_a_second_one_tells_of_what_is_lost(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    def pressed(problem: Problem, request: Request) -> Outcome:
+    def pressed(problem: Problem, request: Request) -> Result:
         del problem, request
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
@@ -84,7 +84,7 @@ def test_a_second_one_tells_of_what_is_lost(monkeypatch: pytest.MonkeyPatch, run
         assert ran.err.endswith(f"press Ctrl-C again to leave at once\n{said}")
 
 
-def press(problem: Problem, request: Request) -> Outcome:
+def press(problem: Problem, request: Request) -> Result:
     signal.raise_signal(signal.SIGINT)
     return keeps_start(problem, request)
 
@@ -113,7 +113,7 @@ def test_endings_keep_the_best_so_far(
     number = getattr(signal, ending)
     before = signal.signal(number, signal.SIG_DFL)
 
-    def pressed(problem: Problem, request: Request) -> Outcome:
+    def pressed(problem: Problem, request: Request) -> Result:
         for _ in range(2):
             signal.raise_signal(number)
         assert request.stop()

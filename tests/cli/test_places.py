@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL, refused
@@ -14,7 +14,7 @@ from tests.solving.fakes import install
 
 @pytest.fixture(autouse=True)
 def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def works(problem: Problem, request: Request) -> Outcome:
+    def works(problem: Problem, request: Request) -> Result:
         raise AssertionError("refused too late")
 
     install(monkeypatch, stream=works)

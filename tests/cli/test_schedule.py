@@ -5,7 +5,7 @@ import pytest
 
 from formulations.residency.bound import compiled
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_problem, read_result
 from spmopt.schedulers.registry import COMPARED, SCHEDULERS
@@ -221,7 +221,7 @@ def test_version_and_help(run: Run) -> None:
 def test_time_limit_tolerance_and_threads_arrive(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     got: list[Request] = []
 
-    def look(problem: Problem, request: Request) -> Outcome:
+    def look(problem: Problem, request: Request) -> Result:
         got.append(request)
         return keeps_start(problem, request)
 

@@ -110,7 +110,7 @@ def test_activations_that_are_computed_again_change_nothing(
     again, count = recomputed(kept)
     assert count > 1
     plain, problem = (spmopt.lower(spmopt.load(each), PLAIN) for each in (kept, again))
-    listings = [tileable_graph_for(each, None, None) for each in (plain, problem)]
+    listings = [tileable_graph_for(each, None) for each in (plain, problem)]
     expected, made = (
         by_graph(tileable, None, each, "integer", 0).expected
         for tileable, each in zip(listings, (plain, problem), strict=True)

@@ -109,6 +109,6 @@ def is_trained(name: str) -> bool:
 @pytest.mark.parametrize("name", [each for each in names() if is_trained(each)])
 def test_gradients_are_slopes(name: str) -> None:
     graph = with_element_type(graphs(name)[1], "fp64")
-    tileable = tileable_graph_for(lower_listed(graph, MACHINE), None, None)
+    tileable = tileable_graph_for(lower_listed(graph, MACHINE), None)
     assert tileable is not None
     assert check_slopes(tileable, 1e-5) >= 1

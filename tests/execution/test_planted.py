@@ -24,7 +24,7 @@ def case() -> tuple[Program, Computation]:
         workload = spmopt.load(convolution(), training=True, optimizer="momentum")
         problem = spmopt.lower(workload, spmopt.machine(spm="3KiB", page="64B"))
         schedule = spmopt.solve(problem, "belady-size:granularity=page").schedule
-    tileable = tileable_graph_for(problem, None, None)
+    tileable = tileable_graph_for(problem, None)
     assert tileable is not None
     return machine_program(problem, schedule), by_graph(tileable, None, problem, "normal", 0)
 

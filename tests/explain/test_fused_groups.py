@@ -25,15 +25,17 @@ def explained() -> Explanation:
     stored = perceptron()
     result = stored.result
     assert result.schedule is not None
-    return Explanation.of(stored.problem, result.schedule, result.fusion, result.objective)
+    return Explanation.of(
+        stored.problem, result.schedule, result.objective, result.fusion_certificate
+    )
 
 
 def test_figures_of_fused_groups_are_those_of_the_schedule(explained: Explanation) -> None:
     result = perceptron().result
-    assert result.fusion is not None
+    assert result.fused is not None
     assert result.totals is not None
     found = explained.fused_groups
-    assert tuple(each.fused_group for each in found) == result.fusion.fusion_plan
+    assert tuple(each.fused_group for each in found) == result.fused.fusion_plan
     assert sum(each.cycles for each in found) == result.totals.makespan_cycles
     assert sum(each.moved_bytes for each in found) == result.totals.traffic_bytes
     assert sum(each.stall_cycles for each in found) == explained.figures.stall_cycles.sum()
@@ -42,8 +44,8 @@ def test_figures_of_fused_groups_are_those_of_the_schedule(explained: Explanatio
 
 def test_an_obstacle_is_why_two_fused_groups_cannot_be_one(explained: Explanation) -> None:
     result = perceptron().result
-    assert result.fusion is not None
-    tileable, seen = result.fusion.tileable, 0
+    assert result.fused is not None
+    tileable, seen = result.fused.tileable, 0
     for one, other in zip(explained.fused_groups, explained.fused_groups[1:], strict=False):
         known = {merged.micro_batches: why for merged, why in one.obstacles}
         for micro_batches in {one.fused_group.micro_batches, other.fused_group.micro_batches}:
@@ -57,10 +59,10 @@ def test_an_obstacle_is_why_two_fused_groups_cannot_be_one(explained: Explanatio
 
 def test_estimates_are_differences_of_values() -> None:
     result = perceptron().result
-    assert result.fusion is not None
-    fusion = result.fusion
-    assert fusion.certificate is not None
-    fusion_space, aim = fusion.certificate.fusion_space, result.objective
+    assert result.fused is not None
+    fusion = result.fused
+    assert result.fusion_certificate is not None
+    fusion_space, aim = result.fusion_certificate.fusion_space, result.objective
     listed = Listed(fusion.tileable, aim, fusion_space)
 
     def value(fused_group: FusedGroup) -> float:
@@ -110,7 +112,7 @@ def test_no_estimate_is_shown_to_gain_more_than_the_bound_leaves() -> None:
     schedule = stored.result.schedule
     assert schedule is not None
     figures = Explanation.of(
-        stored.problem, schedule, stored.result.fusion, stored.result.objective
+        stored.problem, schedule, stored.result.objective, stored.result.fusion_certificate
     ).fused_groups
     one = figures[0].fused_group
     shown = {}

@@ -17,7 +17,7 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
@@ -33,11 +33,11 @@ from tests.verifier.random_plans import random_residency_plan
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 
 
-def scheduled(problem: Problem, objective: Objective, **request: Any) -> Outcome:
+def scheduled(problem: Problem, objective: Objective, **request: Any) -> Result:
     return page.schedule(problem, Request(objective=objective, threads=1, **request))
 
 
-def rounded(problem: Problem, objective: Objective, **request: Any) -> Outcome:
+def rounded(problem: Problem, objective: Objective, **request: Any) -> Result:
     """What dual values alone find."""
     return page.round_values(problem, Request(objective=objective, threads=1, **request))
 
@@ -52,7 +52,7 @@ def verified(
     return value
 
 
-def proved(problem: Problem, outcome: Outcome) -> Fraction:
+def proved(problem: Problem, outcome: Result) -> Fraction:
     return bound(problem, need(outcome.certificate))
 
 

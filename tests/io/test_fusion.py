@@ -191,9 +191,9 @@ def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:
     for each in (f for f in fields(Result) if f.compare):
         if each.name not in ("certificate", "class_bound"):
             assert getattr(after.result, each.name) == getattr(before.result, each.name), each.name
-    assert after.result.fusion is not None
-    assert before.result.fusion is not None
-    assert after.result.fusion.tileable.graph == before.result.fusion.tileable.graph
+    assert after.result.fused is not None
+    assert before.result.fused is not None
+    assert after.result.fused.tileable.graph == before.result.fused.tileable.graph
     for written in (kept, after):  # before its listing is made again, and then
         write_result(second, written)
         assert second.read_text() == path.read_text()
@@ -217,21 +217,21 @@ def test_loops_are_the_operations_of_the_problem() -> None:
 
 def test_a_result_as_a_whole_says_nothing_of_pieces() -> None:
     full = perceptron()
-    whole = replace(full.result, fusion=None, fusion_bound=None)
+    whole = replace(full.result, fused=None, fusion_bound=None)
     document = encode_result(replace(full, result=whole))
     assert not {"fusion", "fusion_bound"} & document.keys()
-    assert restore(decode_result(document)).result.fusion is None
+    assert restore(decode_result(document)).result.fused is None
     open_bound = encode_result(replace(full, result=replace(full.result, fusion_bound=Fraction(0))))
     assert decode_result(open_bound).result.fusion_bound == 0
 
 
 def test_a_listing_without_a_graph_is_not_written() -> None:
     full = perceptron()
-    assert full.result.fusion is not None
-    tileable = replace(full.result.fusion.tileable, graph=None)
-    fusion = replace(full.result.fusion, tileable=tileable)
+    assert full.result.fused is not None
+    tileable = replace(full.result.fused.tileable, graph=None)
+    fused = replace(full.result.fused, fused_from=tileable)
     with pytest.raises(InputError, match="of the tileable graph of a graph only"):
-        encode_result(replace(full, result=replace(full.result, fusion=fusion)))
+        encode_result(replace(full, result=replace(full.result, fused=fused)))
 
 
 def complaint(document: Any) -> str:

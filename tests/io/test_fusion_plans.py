@@ -58,8 +58,8 @@ def test_names_and_positions_say_the_same(tmp_path: Path, forward: TileableGraph
 def test_a_result_is_a_file_of_its_fusion_plan(tmp_path: Path) -> None:
     stored, path = perceptron(), tmp_path / "result.json"
     write_result(path, stored)
-    assert stored.result.fusion is not None
-    assert read_fusion_plan(path, stored.result.fusion.tileable) == stored.result.fusion.fusion_plan
+    assert stored.result.fused is not None
+    assert read_fusion_plan(path, stored.result.fused.tileable) == stored.result.fused.fusion_plan
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from spmopt.assemble.index import resident_bytes
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Totals
+from spmopt.core.result import Result, Totals
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
@@ -23,7 +23,7 @@ _optimum = lru_cache(512)(optimum)  # of the same problems for every policy
 __all__ = ["beats_no_optimum", "is_whole", "random_problems", "residency_plan_of", "totals"]
 
 
-def residency_plan_of(found: Outcome) -> ResidencyPlan:
+def residency_plan_of(found: Result) -> ResidencyPlan:
     """The residency plan; a policy always has one."""
     assert found.residency_plan is not None
     return found.residency_plan

@@ -10,7 +10,7 @@ import pytest
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan
 from spmopt.core.scheduler import Policy, Request
 from spmopt.core.timeline import fitting_timeline
@@ -33,7 +33,7 @@ def first_tensor(problem: Problem) -> list[tuple[str, int, int]]:
     return [(problem.tensors[0].name, 0, len(problem.operations))]
 
 
-def outcome(problem: Problem, request: Request) -> Outcome:
+def outcome(problem: Problem, request: Request) -> Result:
     return belady(problem, request)
 
 

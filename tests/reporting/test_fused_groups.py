@@ -26,7 +26,7 @@ def picture() -> ScheduleView:
 
 
 def test_fused_groups_fill_the_schedule_in_blocks_of_equal_length(picture: ScheduleView) -> None:
-    fusion = picture.result.fusion
+    fusion = picture.result.fused
     assert fusion is not None
     steps = picture.times.start.size
     assert picture.fused_groups[0].begin == 0
@@ -64,7 +64,7 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     assert len(slices[FUSED_GROUPS]) == len(picture.fused_groups)
     assert len(slices[FUSION]) == sum(len(each.blocks) for each in picture.fused_groups)
     assert slices[FUSION][0]["args"]["block"].startswith("micro-batch 1 of ")
-    listed = picture.result.fusion
+    listed = picture.result.fused
     assert listed is not None
     names = {each.name for each in listed.tileable.operations}
     assert {each["name"] for each in slices[OPERATIONS]} <= names
@@ -95,7 +95,7 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     one = FusedGroup(begin=0, end=2, micro_batches=4)
     striped = FusedGroup(begin=2, end=3, micro_batches=4, stripes=2)
     whole = FusedGroup(begin=3, end=4)
-    fusion = perceptron().result.fusion
+    fusion = perceptron().result.fused
     assert fusion is not None
     for fusion_plan, words in {
         (one,): "1 group, 4 micro-batches",
@@ -105,7 +105,7 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     }.items():
         assert fusion_plan_words(replace(fusion, fusion_plan=fusion_plan)) == words
     tokens = replace(
-        fusion, fusion_plan=(one,), tileable=replace(fusion.tileable, along="axis 1 of x")
+        fusion, fusion_plan=(one,), fused_from=replace(fusion.tileable, along="axis 1 of x")
     )
     assert fusion_plan_words(tokens) == "1 group, 4 parts of axis 1 of x"
 

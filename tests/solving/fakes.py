@@ -11,13 +11,13 @@ import pytest
 
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome, Result
+from spmopt.core.result import Certificate, Result
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SchedulerEntry
 from tests.checked import need
 
-Answer = Callable[[Problem, Request], Outcome]
+Answer = Callable[[Problem, Request], Result]
 
 
 def free(problem: Problem, objective: Objective) -> Certificate:
@@ -34,7 +34,7 @@ class Fakes:
     requests: dict[str, list[Request]] = field(default_factory=dict)
 
     def load(self, name: str) -> Scheduler:
-        def scheduler(problem: Problem, request: Request) -> Outcome:
+        def scheduler(problem: Problem, request: Request) -> Result:
             self.requests.setdefault(name, []).append(request)
             return self.answers[name](problem, request)
 
@@ -70,14 +70,14 @@ def install(monkeypatch: pytest.MonkeyPatch, **answers: Answer) -> Fakes:
     return fakes
 
 
-def bounds_only(problem: Problem, request: Request) -> Outcome:
+def bounds_only(problem: Problem, request: Request) -> Result:
     """A relaxation that proves the cost of computation."""
-    return Outcome(residency_plan=None, certificate=free(problem, request.objective))
+    return Result(residency_plan=None, certificate=free(problem, request.objective))
 
 
-def keeps_start(problem: Problem, request: Request) -> Outcome:
+def keeps_start(problem: Problem, request: Request) -> Result:
     """An optimizer that returns its start."""
-    return Outcome(residency_plan=request.start, certificate=free(problem, request.objective))
+    return Result(residency_plan=request.start, certificate=free(problem, request.objective))
 
 
 def exact(result: Result) -> Fraction:

@@ -10,7 +10,7 @@ import pytest
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Status
+from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SCHEDULERS, find
@@ -26,19 +26,19 @@ _SLEPT_S = 0.02
 asked: list[Request] = []
 
 
-def nowhere(problem: Problem, request: Request) -> Outcome:
+def nowhere(problem: Problem, request: Request) -> Result:
     raise InfeasibleError("none")
 
 
-def slowly_without(problem: Problem, request: Request) -> Outcome:
+def slowly_without(problem: Problem, request: Request) -> Result:
     assert request.start is None
     sleep(_SLEPT_S)
-    return Outcome(residency_plan=None)
+    return Result(residency_plan=None)
 
 
-def its_start(problem: Problem, request: Request) -> Outcome:
+def its_start(problem: Problem, request: Request) -> Result:
     asked.append(request)
-    return Outcome(residency_plan=request.start)
+    return Result(residency_plan=request.start)
 
 
 def without_policies(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Request]]:

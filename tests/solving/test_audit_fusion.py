@@ -13,7 +13,6 @@ from spmopt.audit import Audit, audit, restore
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup
-from spmopt.core.fusion.tileable_graph import FusionResult
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
@@ -34,21 +33,16 @@ Duals = Mapping[FusedGroup, Mapping[Row, int]]
 PROBLEM, RESULT = perceptron().problem, perceptron().result
 
 
-def fusion(result: Result = RESULT) -> FusionResult:
-    return need(result.fusion)
-
-
 def certificate(result: Result = RESULT) -> FusionCertificate:
-    found = need(fusion(result).certificate)
-    return found
+    return need(result.fusion_certificate)
 
 
-def with_fusion(**changes: Any) -> Result:
-    return replace(RESULT, fusion=replace(fusion(), **changes))
+def with_fused(**changes: Any) -> Result:
+    return replace(RESULT, fused=replace(PROBLEM, **changes))
 
 
 def with_duals(duals: Duals, **changes: Any) -> Result:
-    return with_fusion(certificate=replace(certificate(), duals=duals, **changes))
+    return replace(RESULT, fusion_certificate=replace(certificate(), duals=duals, **changes))
 
 
 def complaints(result: Result, problem: Problem = PROBLEM) -> list[str]:
@@ -88,8 +82,7 @@ def striped() -> Solution:
     )
     problem, _ = found.problem(fusion_plan)
     result = solve(problem, "residency", Request(threads=1))
-    given = FusionResult(tileable=found, fusion_plan=fusion_plan, problem=problem)
-    return Solution(problem=problem, result=replace(result, fusion=given, status=Status.FEASIBLE))
+    return Solution(problem=problem, result=replace(result, fused=problem, status=Status.FEASIBLE))
 
 
 def test_results_in_stripes_are_stored_and_checked() -> None:
@@ -121,11 +114,11 @@ def test_results_in_stripes_are_stored_and_checked() -> None:
 
 def test_a_bound_without_stripes_says_nothing_of_a_fusion_plan_with_them() -> None:
     stored = striped()
-    fusion_space = fusion(stored.result).tileable.fusion_space("batch")
+    listed = stored.problem.tileable
+    fusion_space = listed.fusion_space("batch")
     proof = FusionCertificate(fusion_space=fusion_space, objective=MAKESPAN, bits=10, duals={})
-    given = replace(fusion(stored.result), certificate=proof)
-    bound = fusion_bound(given.tileable, proof)
-    claimed = replace(stored.result, fusion=given, fusion_bound=bound)
+    bound = fusion_bound(listed, proof)
+    claimed = replace(stored.result, fusion_certificate=proof, fusion_bound=bound)
     assert complaint(claimed, stored.problem) == (
         "claim: the bound is over other fusion plans than the schedule's: "
         "fused group 0 to 2: is in 2 stripes"
@@ -142,13 +135,13 @@ def test_a_bound_over_the_fusion_space_is_what_the_duals_prove() -> None:
         replace(RESULT, fusion_bound=None)
     )
     assert "over the fusion space is claimed, but there are no dual values" in complaint(
-        with_fusion(certificate=None)
+        replace(RESULT, fusion_certificate=None)
     )
     assert "over the fusion space is claimed, but there is no fusion plan" in complaint(
-        replace(RESULT, fusion=None)
+        replace(RESULT, fused=None)
     )
     assert "the dual values prove a bound of" in complaint(with_duals({}))
-    assert not complaints(replace(with_fusion(certificate=None), fusion_bound=None))
+    assert not complaints(replace(replace(RESULT, fusion_certificate=None), fusion_bound=None))
 
 
 def test_duals_that_prove_nothing() -> None:
@@ -195,8 +188,8 @@ def test_a_bound_over_fewer_covers_than_its_name_says(changes: dict[str, Any], s
     """It may be higher, and nothing else in a file would say so."""
     fusion_space = replace(certificate().fusion_space, **changes)
     proof = replace(certificate(), fusion_space=fusion_space, duals={}, runs={})
-    bound = fusion_bound(fusion().tileable, proof)
-    found = complaints(replace(with_fusion(certificate=proof), fusion_bound=bound))
+    bound = fusion_bound(PROBLEM.tileable, proof)
+    found = complaints(replace(replace(RESULT, fusion_certificate=proof), fusion_bound=bound))
     assert found == ([f"claim: {said}"] if said else [])
 
 
@@ -215,9 +208,7 @@ def test_the_status_follows_the_gap_over_the_fusion_space() -> None:
     slow = of_graph(mlp(), 4, machine=replace(MACHINE, operations_per_s=10**6))
     assert slow.result.status is Status.OPTIMAL
     assert audit(slow.problem, slow.result).violations == ()
-    bare = replace(
-        slow.result, fusion_bound=None, fusion=replace(fusion(slow.result), certificate=None)
-    )
+    bare = replace(slow.result, fusion_bound=None, fusion_certificate=None)
     assert "optimal without both" in complaint(bare, slow.problem)
 
 
@@ -286,19 +277,19 @@ def test_what_pieces_compute_is_checked_by_their_names_and_the_graph() -> None:
 
 
 def test_another_fusion_plan_or_graph_is_seen() -> None:
-    tileable = fusion().tileable
-    coarse = with_fusion(fusion_plan=tileable.uniform(2))
+    tileable = PROBLEM.tileable
+    coarse = with_fused(fusion_plan=tileable.uniform(2))
     assert any(
         "has 40 operations, but that of the fusion plan 22" in each for each in complaints(coarse)
     )
     graph = training_graph(mlp(), optimizer="adam")
     assert any(
         "by graph" in each or "that of the fusion plan" in each
-        for each in complaints(with_fusion(tileable=replace(tileable, graph=graph)))
+        for each in complaints(with_fused(fused_from=replace(tileable, graph=graph)))
     )
-    none = with_fusion(fusion_plan=(FusedGroup(begin=0, end=3),))
+    none = with_fused(fusion_plan=(FusedGroup(begin=0, end=3),))
     assert "fused groups must follow each other from 0 to 13" in complaint(none)
-    alone = with_fusion(tileable=replace(tileable, graph=None))
+    alone = with_fused(fused_from=replace(tileable, graph=None))
     assert complaints(alone) == []
 
 
@@ -323,10 +314,10 @@ def test_it_is_said_what_holds() -> None:
     fused = replace(
         certificate(), fusion_space=replace(certificate().fusion_space, name="single-product")
     )
-    few = "\n".join(found_of(with_fusion(certificate=fused))[0])
+    few = "\n".join(found_of(replace(RESULT, fusion_certificate=fused))[0])
     assert (
         "at least over the fusion space of fusion=single-product, recomputed from the duals" in few
     )
-    whole = replace(RESULT, fusion=None, fusion_bound=None)
+    whole = replace(RESULT, fused=None, fusion_bound=None)
     assert "fusion_plan" not in "".join(found_of(whole)[0])
     assert "fusion_plan" not in verification_record(PROBLEM, whole, found_of(whole)[1])

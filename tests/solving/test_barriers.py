@@ -117,10 +117,10 @@ def test_pieces_have_the_bound_of_their_cover(
     problem = spmopt.lower(mlp(), machine)
     assert isinstance(problem, Problem)
     *_, result = compare(problem, names, replace(ASKED, time_limit_s=4, tolerance=0.1))
-    assert result.fusion is not None
-    assert exact(result) == replay_of(result.fusion.problem, result)
-    assert (result.fusion_bound, result.fusion.certificate) == (None, None)
-    proved = bound(result.fusion.problem, need(result.certificate))
+    assert result.fused is not None
+    assert exact(result) == replay_of(result.fused, result)
+    assert (result.fusion_bound, result.fusion_certificate) == (None, None)
+    proved = bound(result.fused, need(result.certificate))
     assert result.bound == proved
     assert proved <= exact(result)
     (listed,) = result.beside

@@ -13,7 +13,7 @@ from spmopt.audit import audit
 from spmopt.core.errors import ScheduleError
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Status
+from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.schedulers.registry import SCHEDULERS, find
@@ -47,7 +47,7 @@ def empty(problem: Problem) -> Any:
     return None
 
 
-def mistaken(problem: Problem, request: Request) -> Outcome:
+def mistaken(problem: Problem, request: Request) -> Result:
     return replace(belady(problem, request), certificate=free(problem, TRAFFIC))
 
 

@@ -27,7 +27,7 @@ from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Result
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
@@ -67,10 +67,10 @@ def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None
     assert fusion.fusion_bound is not None
     assert fusion.fusion_bound == page.fusion_bound
     assert fusion.fusion_bound <= need(fusion.value)
-    assert fusion.fusion is not None
-    require_legal(fusion.fusion.problem, need(fusion.schedule))
-    assert fusion.fusion.certificate is not None
-    assert fusion_bound(fusion.fusion.tileable, fusion.fusion.certificate) == fusion.fusion_bound
+    assert fusion.fused is not None
+    require_legal(fusion.fused, need(fusion.schedule))
+    assert fusion.fusion_certificate is not None
+    assert fusion_bound(fusion.fused.tileable, fusion.fusion_certificate) == fusion.fusion_bound
 
 
 def fusion_plans(tileable: TileableGraph) -> list[FusionPlan]:
@@ -115,14 +115,14 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_fusion_plans(make: object) -
     problem = tight(make())
     result = solve(problem, "fusion", request(tolerance=0.0, time_limit_s=60.0))
     assert result.value is not None
-    every = fusion_plans(need(result.fusion).tileable)
+    every = fusion_plans(need(result.fused).tileable)
     # Fused groups that are whole make one problem, whatever their boundaries.
     apart = {
         tuple(each for each in fusion_plan if each.count > 1): fusion_plan for fusion_plan in every
     }
     assert len(apart) > 9
     for fusion_plan in apart.values():
-        chunked, _ = need(result.fusion).tileable.problem(fusion_plan)
+        chunked, _ = need(result.fused).tileable.problem(fusion_plan)
         least = least_of(chunked, result.value)
         assert need(result.fusion_bound) <= least
         assert result.value <= least * 1001 / 1000
@@ -139,7 +139,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
     """
     tried, ended, given = list[Problem](), list[Problem](), page.schedule
 
-    def remember(problem: Problem, asked: Request) -> Outcome:
+    def remember(problem: Problem, asked: Request) -> Result:
         outcome = given(problem, asked)
         tried.append(problem)
         if asked.stop():
@@ -148,7 +148,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
 
     monkeypatch.setattr(page, "schedule", remember)
     result = solve(tight(convolution()), "fusion", request(tolerance=1e-5))
-    others = [each for each in tried if each != need(result.fusion).problem]
+    others = [each for each in tried if each != need(result.fused)]
     assert len(others) > 5
     assert not any(each in others[:at] for at, each in enumerate(others))
     assert len(ended) > 1
@@ -216,11 +216,11 @@ def of_fusion_spaces(graph: Graph, tolerance: float) -> list[float]:
     page = solve(problem, "residency", request(tolerance=tolerance))
     assert found["none"].value == page.value
     for name, result in found.items():
-        assert result.fusion is not None
-        fusion_space = need(result.fusion.certificate).fusion_space
+        assert result.fused is not None
+        fusion_space = need(result.fusion_certificate).fusion_space
         assert fusion_space.name == name
-        assert not result.fusion.tileable.outside(fusion_space, result.fusion.fusion_plan)
-        assert audit(result.fusion.problem, result).violations == ()
+        assert not result.fused.tileable.outside(fusion_space, result.fused.fusion_plan)
+        assert audit(result.fused, result).violations == ()
     return [float(result.value or 0) for result in found.values()]
 
 
@@ -243,15 +243,15 @@ def test_a_smaller_family_is_no_better_and_its_fusion_plans_are_of_it() -> None:
 def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
     problem = tight(mlp())
     result = solve(problem, "fusion", request(tolerance=0.2))
-    assert result.fusion is not None
-    assert result.fusion.certificate is not None
-    assert max(each.micro_batches for each in result.fusion.fusion_plan) > 1
-    fusion_space = result.fusion.tileable.fusion_space("none")
+    assert result.fused is not None
+    assert result.fusion_certificate is not None
+    assert max(each.micro_batches for each in result.fused.fusion_plan) > 1
+    fusion_space = result.fused.tileable.fusion_space("none")
     certificate = FusionCertificate(
         fusion_space=fusion_space, objective=MAKESPAN, bits=60, duals={}
     )
-    claimed = replace(result, fusion=replace(result.fusion, certificate=certificate))
-    said = [each.message for each in audit(result.fusion.problem, claimed).violations]
+    claimed = replace(result, fusion_certificate=certificate)
+    said = [each.message for each in audit(result.fused, claimed).violations]
     assert any("over other fusion plans than the schedule's" in each for each in said)
 
 
@@ -259,7 +259,7 @@ def test_layer_by_layer_comes_first_with_its_bound() -> None:
     problem, news = tight(convolution()), list[Incumbent]()
     result = solve(problem, "fusion", replace(request(tolerance=1e-2), on_incumbent=news.append))
     (page,) = result.beside
-    assert (page.scheduler, page.fusion) == ("residency", None)
+    assert (page.scheduler, page.fused) == ("residency", None)
     assert need(result.value) <= need(page.value)
     assert need(page.bound) <= need(page.value)
     names = list(dict.fromkeys(each.scheduler for each in news))
@@ -279,9 +279,8 @@ def test_a_long_list_has_values_of_short_fused_groups(monkeypatch: pytest.Monkey
     asked = request(tolerance=0.3, threads=1, time_limit_s=600.0)
     result = solve(tight(training_graph(mlp())), "fusion", asked)
     (page,) = result.beside
-    fusion = need(result.fusion)
-    proof = need(fusion.certificate)
-    assert len(fusion.tileable.operations) > 8
+    proof = need(result.fusion_certificate)
+    assert len(need(result.fused).tileable.operations) > 8
     assert max(each.end - each.begin for each in (*proof.duals, *proof.runs)) <= 4
     assert 0 < need(result.fusion_bound) <= need(result.value) < need(page.value)
     assert result.verified

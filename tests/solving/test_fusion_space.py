@@ -72,7 +72,7 @@ def compared(seed: int) -> int:
         assert float(need(result.fusion_bound)) <= min(known) + slack, (seed, name)
         wrong = [
             each.message
-            for each in audit(need(result.fusion).problem, result).violations
+            for each in audit(need(result.fused), result).violations
             if "without a graph" not in each.message
         ]
         assert wrong == [], (seed, name)

@@ -9,7 +9,7 @@ import pytest
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.solving import SolveParams, compare, solve
@@ -24,11 +24,11 @@ ASKED = Request(objective=MAKESPAN, time_limit_s=8.0)
 MANY = SolveParams(all_policies_operations=0, finish_s=2.0 / len(PROBLEM.operations))
 
 
-def its_start(problem: Problem, request: Request) -> Outcome:
-    return Outcome(residency_plan=request.start)
+def its_start(problem: Problem, request: Request) -> Result:
+    return Result(residency_plan=request.start)
 
 
-def nowhere(problem: Problem, request: Request) -> Outcome:
+def nowhere(problem: Problem, request: Request) -> Result:
     raise InfeasibleError("none")
 
 
@@ -60,10 +60,10 @@ def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    def backwards(problem: Problem, request: Request) -> Outcome:
+    def backwards(problem: Problem, request: Request) -> Result:
         residency_plan = need(stream(problem, request).residency_plan)
         steps = replace(residency_plan.steps, operation=residency_plan.steps.operation[::-1].copy())
-        return Outcome(residency_plan=replace(residency_plan, steps=steps))
+        return Result(residency_plan=replace(residency_plan, steps=steps))
 
     fakes = install(monkeypatch, whole=stream, lp_bound=bounds_only, **{"belady-size": backwards})
     assert solve(PROBLEM, "residency:granularity=tensor", ASKED, MANY).verified

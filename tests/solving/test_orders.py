@@ -15,7 +15,7 @@ from spmopt.core.mappings import fitting_mappings
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.order import depth_first, reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome, Result, Status
+from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.schedule import Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.solution import Solution
@@ -54,11 +54,11 @@ def branches() -> Problem:
 def in_order(order: list[int]) -> Answer:
     """Belady in a fixed order."""
 
-    def scheduler(problem: Problem, request: Request) -> Outcome:
+    def scheduler(problem: Problem, request: Request) -> Result:
         del request
         steps = Steps.listed(fitting_mappings(problem)).take(np.array(order))
         arrays = timeline(problem, steps)
-        return Outcome(residency_plan=keep_by_rank(problem, arrays, distance(arrays)))
+        return Result(residency_plan=keep_by_rank(problem, arrays, distance(arrays)))
 
     return scheduler
 
@@ -110,7 +110,7 @@ def test_the_relaxation_runs_once_an_order(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def proves(problem: Problem, request: Request) -> Outcome:
+    def proves(problem: Problem, request: Request) -> Result:
         certificate = replace(free(problem, request.objective), order=np.array(DEEP))
         return replace(in_order(DEEP)(problem, request), certificate=certificate)
 

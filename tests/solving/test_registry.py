@@ -8,7 +8,7 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, compare_with, find
@@ -96,10 +96,10 @@ ENTRY = replace(
 )
 
 
-def echo(problem: Problem, request: Request, **chosen: str) -> Outcome:
+def echo(problem: Problem, request: Request, **chosen: str) -> Result:
     """What the options were, as a note."""
     del problem, request
-    return Outcome(
+    return Result(
         residency_plan=None, notes=tuple(f"{key} {value}" for key, value in chosen.items())
     )
 

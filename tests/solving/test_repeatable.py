@@ -56,7 +56,7 @@ def test_pieces_are_those_of_any_number_of_threads(
         solve(problem, "fusion", Request(threads=threads, tolerance=tolerance))
         for threads in (1, 2)
     )
-    assert need(one.fusion).fusion_plan == need(two.fusion).fusion_plan
+    assert need(one.fused).fusion_plan == need(two.fused).fusion_plan
     assert one.schedule == two.schedule
     assert (one.bound, one.fusion_bound) == (two.bound, two.fusion_bound)
 

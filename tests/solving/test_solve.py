@@ -16,7 +16,7 @@ from spmopt.core.result import (
     LARGEST_TOLERANCE,
     WHOLE_TENSORS,
     ClassBound,
-    Outcome,
+    Result,
     Status,
 )
 from spmopt.core.schedule import Residency, Stores
@@ -35,22 +35,22 @@ PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=
 POLICIES = ["stream", "lru", "belady"]
 
 
-def nowhere(problem: Problem, request: Request) -> Outcome:
+def nowhere(problem: Problem, request: Request) -> Result:
     raise InfeasibleError("operation conv1: its required-resident operand exceeds the scratchpad")
 
 
-def without_residency_plan(problem: Problem, request: Request) -> Outcome:
-    return Outcome(residency_plan=None, certificate=free(problem, request.objective))
+def without_residency_plan(problem: Problem, request: Request) -> Result:
+    return Result(residency_plan=None, certificate=free(problem, request.objective))
 
 
-def lost_results(problem: Problem, request: Request) -> Outcome:
+def lost_results(problem: Problem, request: Request) -> Result:
     """A residency plan that keeps every tensor everywhere, far more than there is room for."""
     residency_plan = need(belady(problem, request).residency_plan)
     tensors = np.arange(len(problem.tensors))
     steps = np.full_like(tensors, len(problem.operations))
     sizes = np.array([t.size_bytes for t in problem.tensors])
     rows = Residency(tensor=tensors, begin=0 * tensors, end=steps, size_bytes=sizes)
-    return Outcome(residency_plan=replace(residency_plan, residency=rows, stores=Stores.empty()))
+    return Result(residency_plan=replace(residency_plan, residency=rows, stores=Stores.empty()))
 
 
 @pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC, energy_objective(PROBLEM.machine)])
@@ -71,12 +71,12 @@ def test_policies_are_verified_and_bounded(
 
 
 def test_all_are_held_against_the_best_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(problem: Problem, request: Request) -> Outcome:
+    def nothing(problem: Problem, request: Request) -> Result:
         certificate = free(problem, request.objective)
         full = np.full(
             len(problem.operations), int(2**40 / problem.machine.bytes_per_cycle), np.int64
         )
-        return Outcome(
+        return Result(
             residency_plan=None, certificate=replace(certificate, dram_in=full, dram_out=full)
         )
 
@@ -177,7 +177,7 @@ def test_untrue_bound_by_enumeration_never_leaves(
 ) -> None:
     """Whether its own schedule is below it, or that of a policy that it starts from."""
 
-    def page(problem: Problem, request: Request) -> Outcome:
+    def page(problem: Problem, request: Request) -> Result:
         known = ClassBound(value=1e30, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
         outcome = stream(problem, request) if worse else keeps_start(problem, request)
         return replace(outcome, class_bound=known)
@@ -197,8 +197,8 @@ def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_certificate_for_another_objective(monkeypatch: pytest.MonkeyPatch) -> None:
-    def mistaken(problem: Problem, request: Request) -> Outcome:
-        return Outcome(residency_plan=request.start, certificate=free(problem, TRAFFIC))
+    def mistaken(problem: Problem, request: Request) -> Result:
+        return Result(residency_plan=request.start, certificate=free(problem, TRAFFIC))
 
     install(monkeypatch, residency=mistaken)
     with pytest.raises(ScheduleError, match="another objective"):
@@ -279,7 +279,7 @@ def test_the_start_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     known = ClassBound(value=1.0, holds_for="whole tensors", proved_by="HiGHS")
 
-    def talks(problem: Problem, request: Request) -> Outcome:
+    def talks(problem: Problem, request: Request) -> Result:
         return replace(keeps_start(problem, request), notes=("said",), class_bound=known)
 
     install(monkeypatch, whole=talks)
@@ -289,7 +289,7 @@ def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_class_bound_is_what_its_duals_prove(monkeypatch: pytest.MonkeyPatch) -> None:
-    def claims(problem: Problem, request: Request) -> Outcome:
+    def claims(problem: Problem, request: Request) -> Result:
         duals = replace(free(problem, request.objective), holds_for=WHOLE_TENSORS)
         known = ClassBound(value=1e30, holds_for=WHOLE_TENSORS, proved_by="x", certificate=duals)
         return replace(keeps_start(problem, request), class_bound=known)
@@ -321,11 +321,11 @@ def test_a_schedule_is_kept_where_its_certificate_proves_nothing(
 ) -> None:
     """What fails in certifying is no error of the user, and costs no schedule."""
 
-    def dear(problem: Problem, request: Request) -> Outcome:
+    def dear(problem: Problem, request: Request) -> Result:
         proof = free(problem, request.objective)
         duals = proof.dram_in + 2**50
         proof = replace(proof, dram_in=duals, dram_out=duals)
-        return Outcome(residency_plan=request.start, certificate=proof)
+        return Result(residency_plan=request.start, certificate=proof)
 
     install(monkeypatch, residency=dear)
     result = solve(PROBLEM, "residency", Request())
@@ -347,10 +347,10 @@ def test_a_contradiction_is_an_error_of_the_program(monkeypatch: pytest.MonkeyPa
 def test_a_fusion_search_starts_alike_whoever_ran_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that solve and compare give one result for one time limit."""
 
-    def by_tolerance(problem: Problem, request: Request) -> Outcome:
+    def by_tolerance(problem: Problem, request: Request) -> Result:
         """Prove with other dual values, as a longer search does."""
         proof = free(problem, request.objective)
-        return Outcome(
+        return Result(
             residency_plan=request.start,
             certificate=replace(proof, bits=40 if request.tolerance == 1e-4 else 41),
         )

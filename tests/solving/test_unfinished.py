@@ -7,7 +7,7 @@ import pytest
 
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
-from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Outcome
+from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Result
 from spmopt.core.scheduler import Request
 from spmopt.reporting.comparison import compare_view
 from spmopt.reporting.results import result_parts
@@ -21,7 +21,7 @@ PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=
 OUT_OF_TIME_IN_TABLE = "The bound holds, but the time limit cut its search short: "
 
 
-def hurried(problem: Problem, request: Request) -> Outcome:
+def hurried(problem: Problem, request: Request) -> Result:
     return replace(bounds_only(problem, request), cut_short=True)
 
 

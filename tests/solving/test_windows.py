@@ -264,7 +264,7 @@ def test_the_schedule_of_a_fusion_plan_is_of_few_commands_too() -> None:
     problem = lower(load("alexnet", batch=1), machine("rtx2080ti", spm="1MB", dma_setup=500))
     # Near enough for it to end long before its limit.
     found = spmopt.solve(problem, "fusion", time_limit=30.0, threads=1, tolerance=0.05)
-    assert found.result.fusion is not None
+    assert found.result.fused is not None
     assert BY_WINDOWS in found.result.notes
 
 

@@ -27,7 +27,7 @@ def test_a_fused_schedule_has_the_bound_over_the_fusion_space(
         solve_s=1.0,
         value=Fraction(15450),
         bound=Fraction(15440),  # of the problem of its fusion plan
-        fusion=fusion,
+        fused=fusion,
         fusion_bound=Fraction(7725),
     )
     monkeypatch.setattr(work, "compare", lambda *_: [result])
@@ -37,5 +37,5 @@ def test_a_fused_schedule_has_the_bound_over_the_fusion_space(
         capacities=(10**6,),
     )
     (found,) = point(case, 10**6, ("fusion",), SolveOptions())
-    row = row_of(case, 10**6, found, "time")
+    row = row_of(case, 10**6, *found, "time")
     assert (row["order"], row["bound"], row["gap"]) == ("fusion_plan", 5e-6, 1.0)

@@ -9,7 +9,7 @@ import pytest
 from spmopt.core.errors import ContradictionError, InputError
 from spmopt.core.order import depth_first, reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome, Status
+from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row
@@ -22,7 +22,7 @@ from spmopt.sweeps import run, work
 from spmopt.sweeps.cases import Network, SweepCase, lower_network
 from spmopt.sweeps.rows import SweepColumns, about, row_of
 from spmopt.sweeps.run import Sweep, run_sweeps
-from spmopt.sweeps.work import Finding, SolveOptions
+from spmopt.sweeps.work import SolveOptions
 from tests.checked import need
 from tests.solving.fakes import install
 from tests.tiny import Op, tiny
@@ -38,12 +38,12 @@ BERT = Network(
 )
 SIZES = (400_000, 500_000, 600_000, 800_000)
 
-Found = dict[tuple[int, str], Finding]
+Found = dict[tuple[int, str], tuple[Result, str]]
 Points = Sequence[tuple[int, str]]
 
 
 def swept(case: SweepCase, schedulers: Sequence[str], done: Points = (), jobs: int = 1) -> Found:
-    """Findings by capacity and scheduler, in the order in which they are made."""
+    """Results, each with its order, by capacity and scheduler, in the order of their making."""
     found: Found = {}
     table = RowTable(None, SweepColumns(), {})
     sweep = Sweep(cases=(case,), schedulers=tuple(schedulers), search=OPTIONS)
@@ -51,10 +51,10 @@ def swept(case: SweepCase, schedulers: Sequence[str], done: Points = (), jobs: i
     for size, name in done:
         table.add([{**nothing, **about(case, size, name)}])
 
-    def record(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) -> Row:
-        assert (spm_bytes, finding.result.scheduler) not in found
-        found[spm_bytes, finding.result.scheduler] = finding
-        return row_of(case, spm_bytes, finding, objective)
+    def record(case: SweepCase, spm_bytes: int, result: Result, order: str, objective: str) -> Row:
+        assert (spm_bytes, result.scheduler) not in found
+        found[spm_bytes, result.scheduler] = result, order
+        return row_of(case, spm_bytes, result, order, objective)
 
     with pytest.MonkeyPatch.context() as patch, TaskQueue(jobs) as queue:
         patch.setattr(run, "row_of", record)
@@ -69,7 +69,7 @@ def test_points_are_what_solving_them_gives() -> None:
     for size in SIZES[::3]:
         problem = lower_network(BERT, replace(MACHINE, spm_bytes=size))
         direct = solve(problem, "belady", OPTIONS.request(problem))
-        here, bounded = found[size, "belady"].result, found[size, "lp-bound"].result
+        here, bounded = found[size, "belady"][0], found[size, "lp-bound"][0]
         assert here.totals == direct.totals
         assert here.verified
         assert here.bound == bounded.bound is not None
@@ -85,11 +85,11 @@ def test_rows_that_are_there_are_left_out() -> None:
     assert swept(case, ["stream", "belady"], list(every)) == {}
 
 
-def in_depth_first_order(problem: Problem, request: Request) -> Outcome:
+def in_depth_first_order(problem: Problem, request: Request) -> Result:
     order = depth_first(problem)
     residency_plan = belady(reorder(problem, order), request).residency_plan
     assert residency_plan is not None
-    return Outcome(
+    return Result(
         residency_plan=replace(residency_plan, steps=replace(residency_plan.steps, operation=order))
     )
 
@@ -100,12 +100,12 @@ def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyP
     case = SweepCase(network=network, machine=MACHINE, capacities=(2**20,))
     found = swept(case, ["lru", "belady"])
     walk, listed = found[2**20, "lru"], found[2**20, "belady"]
-    assert (walk.order, listed.order) == ("depth-first", "listed")
+    assert (walk[1], listed[1]) == ("depth-first", "listed")
     problem = lower_network(network, replace(MACHINE, spm_bytes=2**20))
     turned = reorder(problem, depth_first(problem))
     direct = solve(turned, "lp-bound", OPTIONS.request(turned)).bound
-    assert walk.result.bound == pytest.approx(direct, rel=2e-2)
-    assert walk.result.totals == solve(turned, "belady", Request(threads=1)).totals
+    assert walk[0].bound == pytest.approx(direct, rel=2e-2)
+    assert walk[0].totals == solve(turned, "belady", Request(threads=1)).totals
 
 
 def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
@@ -118,12 +118,12 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
     network = Network(name=str(tmp_path / "i.json"), mapper=problem.mapper)
     case = SweepCase(network=network, machine=problem.machine, capacities=(8, 12, 40))
     found = swept(case, ["belady", "residency", "lp-bound"])
-    status = {key: each.result.status for key, each in found.items()}
+    status = {key: each.status for key, (each, _) in found.items()}
     names = ("belady", "residency", "lp-bound")
     assert {status[8, name] for name in names} == {Status.INFEASIBLE}
     assert status[40, "residency"] is Status.OPTIMAL
     assert Status.INFEASIBLE not in (status[12, "belady"], status[12, "residency"])
-    assert found[40, "lp-bound"].result.bound is not None
+    assert found[40, "lp-bound"][0].bound is not None
 
 
 def test_a_bound_above_a_schedule_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_processes_give_the_same() -> None:
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:2])
     alone, several = (
         [
-            {**row_of(case, size, each, "time"), "solve_s": 0}
+            {**row_of(case, size, *each, "time"), "solve_s": 0}
             for (size, _), each in sorted(swept(case, ["belady", "lp-bound"], jobs=jobs).items())
         ]
         for jobs in (1, 2)

@@ -14,7 +14,6 @@ from spmopt.experiments.store import RowTable
 from spmopt.hardware.machines import load_machine
 from spmopt.sweeps.cases import Network, SweepCase
 from spmopt.sweeps.rows import SweepColumns, about, row_of
-from spmopt.sweeps.work import Finding
 
 COLUMNS = SweepColumns(["energy.mac_pj"])
 SWEEP = {"networks": ["resnet50"], "spm": "1MB:3MB:1MB"}
@@ -38,7 +37,7 @@ def row(megabytes: int) -> Row:
         bound=Fraction(1500, 1),
         notes=('of "some", or\nnone',),
     )
-    return row_of(CASE, megabytes * 10**6, Finding(result=result, order="listed"), "time")
+    return row_of(CASE, megabytes * 10**6, result, "listed", "time")
 
 
 KEYS = [COLUMNS.key_about(about(CASE, size, "lp-bound")) for size in CASE.capacities]

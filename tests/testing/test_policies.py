@@ -12,7 +12,7 @@ import pytest
 
 from spmopt.core.mappings import fitting_mappings
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
@@ -28,13 +28,13 @@ def keeps_all(problem: Problem) -> list[tuple[int, int, int]]:
     return [(tensor, 0, len(problem.operations)) for tensor in range(len(problem.tensors))]
 
 
-def forgets_stores(problem: Problem, request: Request) -> Outcome:
+def forgets_stores(problem: Problem, request: Request) -> Result:
     found = belady(problem, request)
     assert found.residency_plan is not None
     return replace(found, residency_plan=replace(found.residency_plan, stores=Stores.empty()))
 
 
-def wavers(problem: Problem, request: Request) -> Outcome:
+def wavers(problem: Problem, request: Request) -> Result:
     return (belady if next(_RUNS) % 2 else stream)(problem, request)
 
 
@@ -45,15 +45,15 @@ def does_not_look_at_room(problem: Problem) -> ResidencyPlan:
     return ResidencyPlan(steps=Steps.listed(mappings), residency=nothing[0], stores=nothing[1])
 
 
-def knows_time_only(problem: Problem, request: Request) -> Outcome:
+def knows_time_only(problem: Problem, request: Request) -> Result:
     return (
         belady(problem, request)
         if request.objective.unit == "cycles"
-        else Outcome(residency_plan=None)
+        else Result(residency_plan=None)
     )
 
 
-def proves_too_much(problem: Problem, request: Request) -> Outcome:
+def proves_too_much(problem: Problem, request: Request) -> Result:
     zero = np.zeros(len(problem.operations), np.int64)
     wrong = Certificate(
         objective=request.objective, bits=4, spm=zero - 1, dram_in=zero, dram_out=zero
@@ -61,8 +61,8 @@ def proves_too_much(problem: Problem, request: Request) -> Outcome:
     return replace(stream(problem, request), certificate=wrong)
 
 
-def gives_up_when_stopped(problem: Problem, request: Request) -> Outcome:
-    return Outcome(residency_plan=None) if request.stop() else belady(problem, request)
+def gives_up_when_stopped(problem: Problem, request: Request) -> Result:
+    return Result(residency_plan=None) if request.stop() else belady(problem, request)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from spmopt.core.machine import Bank
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, timeline
@@ -43,7 +43,7 @@ _NO_BANKS = (
 )
 
 
-def schedule(problem: Problem, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Result:
     """Decide which pages remain, in which bank, and when they move, by least cost; with a bound.
 
     The bound is that of the program in bytes (:mod:`formulations.residency.banks.relaxation`). Of
@@ -85,7 +85,7 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     for bank, residency_plan in alone:
         found.offer_in(bank, residency_plan)
     found.improve(relaxation.duals)
-    return Outcome(
+    return Result(
         residency_plan=found.residency_plan,
         certificate=certificate(problem, request.objective, relaxation.facts, relaxation.duals),
         notes=(SEVERAL_MAPPINGS,) if problem.several_mappings else (),
@@ -93,12 +93,12 @@ def schedule(problem: Problem, request: Request) -> Outcome:
     )
 
 
-def bound(problem: Problem, request: Request) -> Outcome:
+def bound(problem: Problem, request: Request) -> Result:
     """Return the bound alone, as the scheduler ``fluid`` has it of a uniform scratchpad."""
     line = fitting_timeline(problem)
     relaxation = Relaxation(problem, request, line)
     relaxation.run(request)
-    return Outcome(
+    return Result(
         residency_plan=None,
         certificate=certificate(problem, request.objective, relaxation.facts, relaxation.duals),
         cut_short=relaxation.cut_short,
@@ -129,7 +129,7 @@ def _lasting(
     return [residency_plan for residency_plan in residency_plans if residency_plan is not None]
 
 
-def _without_banks(problem: Problem, request: Request, pages: int | None = None) -> Outcome:
+def _without_banks(problem: Problem, request: Request, pages: int | None = None) -> Result:
     """Return a residency plan and dual values for one bank, with energies between the banks'.
 
     It has ``pages``, or as many as all banks.
@@ -173,7 +173,7 @@ def _in_one_bank(problem: Problem, request: Request, bank: int) -> ResidencyPlan
         return None
 
 
-def _uniform(problem: Problem, request: Request, objective: Objective, pages: int) -> Outcome:
+def _uniform(problem: Problem, request: Request, objective: Objective, pages: int) -> Result:
     """Return the result of the scheduler ``page`` for a uniform scratchpad, without enumeration."""
     machine = problem.machine
     whole = replace(machine, spm_bytes=pages * machine.page_bytes, banks=())

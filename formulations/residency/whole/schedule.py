@@ -34,7 +34,7 @@ from spmopt.core.result import (
     WHOLE_TENSORS,
     Certificate,
     ClassBound,
-    Outcome,
+    Result,
 )
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
@@ -55,7 +55,7 @@ _DUALS = "dual values of SPM and DMA time"
 _CHARGES = "dual values of SPM and DMA time, and charges on tensors that fit steps together"
 
 
-def schedule(problem: Problem, request: Request) -> Outcome:
+def schedule(problem: Problem, request: Request) -> Result:
     """Find the least objective of a whole-tensor schedule in the problem's order.
 
     Where time has no weight, the integer program is exact, and its own bound is the class
@@ -100,9 +100,9 @@ class _WholeSearch(WholeCase):
 
     def outcome(
         self, certificate: Certificate | None = None, bound: ClassBound | None = None
-    ) -> Outcome:
+    ) -> Result:
         """Return the best residency plan, with its proof."""
-        return Outcome(
+        return Result(
             residency_plan=self.residency_plan,
             certificate=certificate,
             class_bound=bound,
@@ -110,7 +110,7 @@ class _WholeSearch(WholeCase):
             cut_short=self.cut_short,
         )
 
-    def of_traffic(self) -> Outcome:
+    def of_traffic(self) -> Result:
         """Search where bytes alone have a dual value."""
         duals = ByteDuals.of(self.request.objective, _LARGEST_DUAL)
         saved = savings(self.uses, duals)
@@ -130,7 +130,7 @@ class _WholeSearch(WholeCase):
         self.offer(residency_plan_of(self.uses, found.chosen))
         return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
 
-    def of_time(self) -> Outcome:
+    def of_time(self) -> Result:
         """Search where cycles have a dual value too."""
         saved = savings(self.uses, ByteDuals(into=1, out=1, unit=Fraction(1)))
         # Who is resident can be loaded ahead: have every operand resident that fits.

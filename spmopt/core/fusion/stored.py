@@ -8,8 +8,9 @@ from typing import Self
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusionPlan
-from spmopt.core.fusion.tileable_graph import FusionResult, TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
+from spmopt.core.problem import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class StoredFusion:
     loops: tuple[Loop, ...]
 
     @classmethod
-    def of(cls, fusion: FusionResult) -> Self:
+    def of(cls, fused: Problem, certificate: FusionCertificate | None) -> Self:
         """Return the stored form.
 
         Raises
@@ -52,7 +53,7 @@ class StoredFusion:
         InputError
             The tileable graph was made without a graph.
         """
-        tileable = fusion.tileable
+        tileable = fused.tileable
         if tileable.graph is None:
             raise InputError(
                 f"{tileable.name}: fusion tiles can be stored of the tileable graph of a graph only"
@@ -60,9 +61,9 @@ class StoredFusion:
         return cls(
             graph=tileable.graph,
             mapper=tileable.mapper,
-            fusion_plan=fusion.fusion_plan,
-            certificate=fusion.certificate,
-            loops=loops_of(tileable, fusion.fusion_plan),
+            fusion_plan=fused.fusion_plan,
+            certificate=certificate,
+            loops=loops_of(tileable, fused.fusion_plan),
         )
 
 

@@ -19,7 +19,6 @@ from itertools import pairwise
 from weakref import ReferenceType, ref
 
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, Origin, TileableOperation
 from spmopt.core.fusion.fusion_space import FUSION_SPACES, STRIPES, FusionSpace
 from spmopt.core.fusion.parts import Parts
@@ -297,7 +296,8 @@ class TileableGraph:
             ),
             mapper=self.mapper,
             source=self.source,
-            tile_of=self.tile_names(fusion_plan),
+            fused_from=self,
+            fusion_plan=fusion_plan,
         )
         return problem, origins
 
@@ -323,24 +323,6 @@ class TileableGraph:
             for stripe in stripes:
                 for at, rows in zip(every, stripe, strict=True):
                     yield Origin(at, fusion_tile, fused_group.micro_batches, rows)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FusionResult:
-    """The fusion plan chosen, and a bound on all others.
-
-    Attributes
-    ----------
-    problem
-        Problem of the fusion plan, which its schedules are of.
-    certificate
-        Dual values that prove a bound over the fusion space of a fusion space that has it.
-    """
-
-    tileable: TileableGraph
-    fusion_plan: FusionPlan
-    problem: Problem
-    certificate: FusionCertificate | None = None
 
 
 _last: list[tuple[ReferenceType[Problem], TileableGraph]] = []

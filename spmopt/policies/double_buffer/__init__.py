@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from spmopt.core.machine import Machine
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
@@ -44,7 +44,7 @@ from spmopt.policies.transfers.gaps import move_residency_plan, whole_gaps
 __all__ = ["buffer", "double_buffer"]
 
 
-def double_buffer(problem: Problem, request: Request, *, reuse: str = "shared") -> Outcome:
+def double_buffer(problem: Problem, request: Request, *, reuse: str = "shared") -> Result:
     """Schedule in the problem's own order; the mappings are the first that fit.
 
     Parameters

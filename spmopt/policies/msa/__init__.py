@@ -27,7 +27,7 @@ first step on. There are no loops, no asynchronous slices and no cross-program p
 from __future__ import annotations
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.policies.msa.segments import Segments
@@ -38,7 +38,7 @@ __all__ = ["msa"]
 
 def msa(
     problem: Problem, request: Request, *, copies: str = "elapsed", late: str = "stream"
-) -> Outcome:
+) -> Result:
     """Place values by memory benefit, copying in windows of elapsed time.
 
     The order is the problem's, the mappings are the first that fit.

@@ -91,7 +91,7 @@ def by(decision: Decision) -> str:
     """Say who made the schedule, or why nothing is saved."""
     if decision.why:
         return decision.why
-    fusion, name = decision.result.fusion, decision.result.scheduler
+    fusion, name = decision.result.fused, decision.result.scheduler
     if fusion is not None:
         name = f"{name}: {fusion_plan_words(fusion)}"
     return f"searched order, {name}" if decision.is_reordered else name

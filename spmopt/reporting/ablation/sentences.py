@@ -70,7 +70,7 @@ def _with_name(decision: Decision) -> str:
 
 def _how(decision: Decision) -> str:
     """Say by what it is saved."""
-    fusion = decision.result.fusion
+    fusion = decision.result.fused
     if decision.key is not Key.FUSION or fusion is None:
         return ""
     return f"; results stay on chip from operation to operation ({fusion_plan_words(fusion)})"

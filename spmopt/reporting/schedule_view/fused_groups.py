@@ -64,16 +64,16 @@ def fused_group_spans(result: Result) -> tuple[FusedGroupSpan, ...]:
 
     None of other schedules.
     """
-    schedule, fusion = result.schedule, result.fusion
+    schedule, fusion = result.schedule, result.fused
     if schedule is None or fusion is None or other_order(schedule.steps.operation) is not None:
         return ()
     return tuple(_spans(result))
 
 
 def _spans(result: Result) -> Iterator[FusedGroupSpan]:
-    assert result.fusion is not None
-    names, begin = [each.name for each in result.fusion.tileable.operations], 0
-    for fused_group in result.fusion.fusion_plan:
+    assert result.fused is not None
+    names, begin = [each.name for each in result.fused.tileable.operations], 0
+    for fused_group in result.fused.fusion_plan:
         first, last = names[fused_group.begin], names[fused_group.end - 1]
         count = (
             (fused_group.end - fused_group.begin) * fused_group.micro_batches * fused_group.stripes

@@ -180,5 +180,5 @@ def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     result = solve(problem, "fusion", asked)
     (note,) = (each for each in result.notes if "ended early" in each)
     assert note.startswith("the search of the bound ended early: the solver's process ended by")
-    assert len(need(result.fusion).fusion_plan) >= 1
+    assert len(need(result.fused).fusion_plan) >= 1
     assert need(result.fusion_bound) <= need(result.value) < whole

@@ -9,14 +9,14 @@ from formulations.residency.whole import schedule
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.objective import Objective, energy_objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from tests.checked import totals_of
 
 
-def solved(problem: Problem, objective: Objective, start: ResidencyPlan | None = None) -> Outcome:
+def solved(problem: Problem, objective: Objective, start: ResidencyPlan | None = None) -> Result:
     """Schedule to optimality on one thread."""
     request = Request(objective=objective, tolerance=0.0, threads=1, start=start)
     return schedule(problem, request)

@@ -20,7 +20,7 @@ from formulations.residency.settings import Effort, Settings
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.objective import MAKESPAN, WEIGHTS, Objective, objective_named
 from spmopt.core.problem import Problem
-from spmopt.core.result import Outcome
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.policies import belady
 from spmopt.verifier import bound
@@ -80,15 +80,15 @@ def of_machine(objective: str | Objective, problem: Problem) -> Objective:
     return objective
 
 
-def scheduled(problem: Problem, objective: Objective, **request: Any) -> Outcome:
+def scheduled(problem: Problem, objective: Objective, **request: Any) -> Result:
     return page.schedule(problem, Request(objective=objective, threads=1, **request))
 
 
-def proved(problem: Problem, outcome: Outcome) -> Fraction:
+def proved(problem: Problem, outcome: Result) -> Fraction:
     return bound(problem, need(outcome.certificate))
 
 
-def verified(problem: Problem, objective: Objective, outcome: Outcome) -> Fraction:
+def verified(problem: Problem, objective: Objective, outcome: Result) -> Fraction:
     totals = totals_of(problem, outcome.residency_plan)
     return totals.value(objective)
 

@@ -24,6 +24,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import Protocol
 
+from results.shared.front_bounds import BoundedMachine, Bounds, MachineOption
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.mappings import unfit
 from spmopt.core.objective import MAKESPAN
@@ -31,7 +32,6 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.search.cuts import Cut
-from spmopt.search.front_bounds import BoundedMachine, Bounds, MachineOption
 from spmopt.solving import solve
 
 _CLOSER = 0.1

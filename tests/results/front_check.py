@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from results.shared.exact_front import ExactFront, SolvedMachine
+from results.shared.front_bounds import BoundedMachine, MachineOption, seconds
 from spmopt.core.mappings import unfit
 from spmopt.core.timeline import relax_timeline
 from spmopt.search.cuts import Cut
-from spmopt.search.exact_front import ExactFront, SolvedMachine
-from spmopt.search.front_bounds import BoundedMachine, MachineOption, seconds
 
 
 def complaints(front: ExactFront) -> tuple[str, ...]:

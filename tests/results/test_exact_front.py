@@ -11,6 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from results.shared.exact_front import (
+    ExactFront,
+    MachineSolution,
+    MachineSolver,
+    by_page,
+    find_front,
+)
+from results.shared.front_bounds import MachineOption
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
@@ -20,17 +28,9 @@ from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.search.cuts import Cut, free_duals
-from spmopt.search.exact_front import (
-    ExactFront,
-    MachineSolution,
-    MachineSolver,
-    by_page,
-    find_front,
-)
-from spmopt.search.front_bounds import MachineOption
 from spmopt.verifier import bound
 from tests.brute_force import optimum
-from tests.search.front_check import complaints
+from tests.results.front_check import complaints
 from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny

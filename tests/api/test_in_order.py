@@ -42,7 +42,7 @@ def search_on(problem: Problem, slack: Fraction, weights: int = 5) -> WeightSear
 
 def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
     improved = checked = 0
-    for seed in range(6, 12):
+    for seed in some([9, 10, 6, 7, 8, 11], 3):
         problem = random_problem(seed, max_operations=6, max_tensors=5)
         search = search_on(problem, Fraction(1, 20), weights=4)
         first = spmopt.solve(problem, "residency", time_limit=5.0, threads=1).result.totals
@@ -76,7 +76,7 @@ def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
     assert tsai.bound is not None
     assert bound_of_all(tsai) is None
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
-    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=4.0).result
+    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=9.0, tolerance=0.2).result
     assert cut.fusion is not None
     assert bound_of_all(cut) == cut.fusion_bound
     assert bound_of_all(replace(cut, fusion_bound=None)) is None

@@ -26,7 +26,7 @@ from tests.checked import need, totals_of
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import problems, random_problem
-from tests.thorough import some
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_residency_plan
 
@@ -56,7 +56,7 @@ def proved(problem: Problem, outcome: Outcome) -> Fraction:
     return bound(problem, need(outcome.certificate))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=share(12, 2), deadline=None)
 @given(problems(**SMALL), st.sampled_from(OBJECTIVES), st.sampled_from(["page", "whole"]))
 def test_never_worse_than_an_optimal_start(problem: Problem, name: str, residency: str) -> None:
     objective = objective_named(name, problem.machine)
@@ -105,7 +105,7 @@ def test_never_worse_than_any_start() -> None:
 def test_without_time_the_start_is_returned_with_a_bound(
     limits: dict[str, Any], with_start: bool
 ) -> None:
-    for seed in range(30):
+    for seed in some(range(30)):
         problem = random_problem(seed, max_mappings=2, **LARGER)
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
         start = belady(problem, Request(objective=objective)).residency_plan if with_start else None
@@ -132,7 +132,7 @@ def test_a_stop_ends_the_search() -> None:
 
 def test_close_to_the_optimum_where_pages_are_small() -> None:
     """Pages of one byte: the rest is the solver's tolerance and the rounding of bytes."""
-    for seed in range(18):
+    for seed in some(range(18)):
         problem = random_problem(
             seed, page_bytes=1, max_tensor_pages=4000, max_compute_cycles=9000, **LARGER
         )

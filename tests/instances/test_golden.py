@@ -20,12 +20,15 @@ from tests.instances import golden
 from tests.instances.golden import FOLDER, Known
 from tests.instances.record import brute_force, page_values, plain_pages, record
 from tests.instances.sources import SOURCES
+from tests.thorough import THOROUGH
 
 INDEX = golden.read_index()
 KNOWN = [(name, o, k) for name, entry in INDEX.items() for o, k in entry.objectives.items()]
 PROVED = [case for case in KNOWN if case[2].proved_by]
+LARGE = ("gnmt-small", "resnet50-small")
+DAILY = [case for case in KNOWN if THOROUGH or case[0] not in LARGE]
 every = pytest.mark.parametrize(
-    ("name", "objective_name", "known"), KNOWN, ids=[f"{name}-{o}" for name, o, _ in KNOWN]
+    ("name", "objective_name", "known"), DAILY, ids=[f"{name}-{o}" for name, o, _ in DAILY]
 )
 proved = pytest.mark.parametrize(
     ("name", "objective_name", "known"), PROVED, ids=[f"{name}-{o}" for name, o, _ in PROVED]

@@ -197,7 +197,7 @@ def test_changes_are_refused_or_cost_the_same_in_both(
 
 
 def test_other_totals_of_banks_are_refused() -> None:
-    for seed in range(10):
+    for seed in some(range(10)):
         problem, _ = campaign_case(seed)
         schedule = random_banked(problem, np.random.default_rng(seed))
         totals = need(verify(problem, schedule).totals)

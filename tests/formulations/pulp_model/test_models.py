@@ -16,6 +16,7 @@ from tests.formulations.small import small_optimum as best
 from tests.formulations.whole.cases import verified_value
 from tests.instances import golden
 from tests.strategies import random_problem
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 SMALL = {"max_operations": 4, "max_tensors": 3, "duplex": True, "setup": True}
@@ -27,13 +28,13 @@ def test_time_is_nearly_always_that_of_brute_force() -> None:
     # Not always: fusion tiles of a byte, and fusion tiles that leave one by one, are not tried
     # there.
     same = reached = 0
-    for seed in range(30):
+    for seed in some(range(30)):
         case = random_problem(seed, **BYTES)
         found, optimum = second(case, MAKESPAN), best(case, MAKESPAN, "whole").value
         same += found.value == pytest.approx(float(optimum))
         reached += verified_value(case, MAKESPAN, found.residency_plan) <= optimum
-    assert same >= 20
-    assert reached >= 28
+    assert same >= share(20) - 1
+    assert reached >= share(28)
 
 
 NEEDED = [

@@ -67,7 +67,7 @@ def test_optimum_equals_brute_force(problem: Problem, energy: bool) -> None:
     assert need(outcome.class_bound).value == pytest.approx(float(value), rel=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(problems(max_operations=4, max_mappings=2))
 def test_of_several_modes_one_is_taken(problem: Problem) -> None:
     outcome = solved(problem, TRAFFIC)
@@ -78,7 +78,7 @@ def test_of_several_modes_one_is_taken(problem: Problem) -> None:
     assert (SEVERAL_MAPPINGS in need(outcome.class_bound).holds_for) == several
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(problems(max_operations=4, setup=True))
 def test_never_worse_than_a_start_of_another_class(problem: Problem) -> None:
     start = small_optimum(problem, TRAFFIC, "page")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from formulations.residency import page
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.errors import InfeasibleError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.problem import Problem
@@ -152,12 +150,6 @@ def test_operations_without_operands() -> None:
             outcome = scheduled(problem, objective)
             assert verified(problem, objective, outcome.residency_plan) == value
             assert proved(problem, outcome) == value
-
-
-def test_what_cannot_fit_is_infeasible() -> None:
-    problem = tiny({"x": (8, "in")}, [replace(READ, required_resident="x")], spm=7)
-    with pytest.raises(InfeasibleError, match=r"operation op0: .* missing are 4"):
-        scheduled(problem, TRAFFIC)
 
 
 def test_of_several_modes_the_first_that_fits_runs_unless_all_are_enumerated() -> None:

@@ -88,6 +88,6 @@ def test_random_schedules_lie_in_pieces() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_contiguous_tensors_take_one_a_command(seed: int) -> None:
     problem = random_problem(seed, max_operations=8, max_tensors=6, max_tensor_pages=6)
-    totals = need(solve(problem, "contiguous", Request(threads=1)).totals)
+    totals = need(solve(problem, "contiguous", Request(threads=1, time_limit_s=0.2)).totals)
     assert totals.dma_commands
     assert totals.dma_descriptors == totals.dma_commands

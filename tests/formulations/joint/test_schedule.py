@@ -19,7 +19,7 @@ from spmopt.core.moved_whole import move_whole
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.order import same_order
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result, Status
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.policies.belady import belady
@@ -93,9 +93,9 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
 def test_never_worse_than_what_it_starts_from(seed: int) -> None:
     problem = random_problem(seed, max_operations=8, max_tensors=6, setup=True)
     request = replace(ASKED, time_limit_s=1)
-    *others, joint = compare(problem, [*find("joint").starts, "joint"], request)
+    others = compare(problem, find("joint").starts, request)
+    joint = solve(problem, "joint", request)  # runs them itself
     assert exact(joint) <= min(map(exact, others))
-    assert exact(solve(problem, "joint", request)) <= min(map(exact, others))  # runs them itself
     if joint.class_bound is not None:  # of the class that it is held against
         assert move_whole(problem, need(joint.schedule))
         assert joint.class_bound.value <= exact(joint)
@@ -158,15 +158,6 @@ def test_no_time_and_a_policy_of_the_class() -> None:
 def test_only_the_replay_is_minimized() -> None:
     with pytest.raises(InputError, match="no objective time; use timing async"):
         solve(READS, "joint", Request(objective=MAKESPAN))
-
-
-def test_more_scratch_than_there_is() -> None:
-    result = solve(_too_much(), "joint", ASKED)
-    assert result.status is Status.INFEASIBLE
-
-
-def _too_much() -> Problem:
-    return tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x")], spm=7)
 
 
 def _in(seconds: float) -> Request:

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.whole import schedule
-from spmopt.core.errors import InfeasibleError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
@@ -48,12 +47,6 @@ def test_operations_without_operands(objective: Objective) -> None:
     problem = tiny({"a": (4, "in")}, [Op(cycles=3), Op(cycles=2)], spm=8)
     value = verified_value(problem, objective, solved(problem, objective).residency_plan)
     assert value == 5 * objective.cycle
-
-
-def test_infeasible_names_the_bytes() -> None:
-    problem = tiny({"x": (9, "in")}, [Op(reads="x", required_resident="x", scratch=3)], spm=12)
-    with pytest.raises(InfeasibleError, match=r"need 16 bytes.*available are 12.*missing are 4"):
-        solved(problem, TRAFFIC)
 
 
 @settings(max_examples=share(150), deadline=None)

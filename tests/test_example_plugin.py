@@ -15,7 +15,17 @@ from spmopt.core.plugins import plugins
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tests" / "example_plugin"
-Spmopt = Callable[..., subprocess.CompletedProcess[str]]
+Spmopt = Callable[..., list[tuple[int, str, str]]]
+SERVE = """
+import contextlib, io, json, sys
+from spmopt.cli import main
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            code = main(words)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+"""Runs command lines in one process, which sees the package from its start."""
 
 
 @pytest.fixture(scope="module")
@@ -36,31 +46,35 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def spmopt(site: Path) -> Spmopt:
-    path = os.pathsep.join((str(ROOT), str(site)))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(ROOT), str(site))),
+        "COLUMNS": "200",
+    }
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "spmopt", *arguments]
-        environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
-        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    def run(*lines: str) -> list[tuple[int, str, str]]:
+        command = [sys.executable, "-c", SERVE, json.dumps([line.split() for line in lines])]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
     return run
 
 
 def test_what_a_package_adds_works_by_name(spmopt: Spmopt, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
-    machine = ("--machine", "tiny-npu", "--technology", "my-ram", "--objective", "reads")
-    ran = spmopt(
-        "solve", "bert-tiny", *machine, "--scheduler", "hottest", "-o", str(result), "--json"
+    machine = "--machine tiny-npu --technology my-ram --objective reads"
+    solved, verified, compared = spmopt(
+        f"solve bert-tiny {machine} --scheduler hottest -o {result} --json",
+        f"verify {result}",
+        f"compare bert-tiny {machine} --schedulers hottest,belady,residency",
     )
-    assert (ran.returncode, ran.stderr) == (0, "")
-    found = json.loads(ran.stdout)["results"][0]
+    assert (solved[0], solved[2]) == (0, "")
+    found = json.loads(solved[1])["results"][0]
     assert (found["scheduler"], found["objective"], found["unit"]) == ("hottest", "reads", "bytes")
     assert found["verified"]
-    assert spmopt("verify", str(result)).returncode == 0
-    ran = spmopt("compare", "bert-tiny", *machine, "--schedulers", "hottest,belady,page")
-    assert ran.returncode == 0
-    assert "hottest" in ran.stdout
-    assert "objective reads" in ran.stdout
+    assert verified[0] == compared[0] == 0
+    assert "hottest" in compared[1]
+    assert "objective reads" in compared[1]
 
 
 def test_lists_name_what_a_package_adds_without_importing_it(spmopt: Spmopt, site: Path) -> None:
@@ -69,38 +83,31 @@ def test_lists_name_what_a_package_adds_without_importing_it(spmopt: Spmopt, sit
     package.write_text("raise RuntimeError('imported')\n")
     try:
         added = {"schedulers": "hottest", "machines": "tiny-npu", "technologies": "my-ram"}
-        for tileable, name in added.items():
-            ran = spmopt(tileable)
-            assert (ran.returncode, ran.stderr) == (0, "")
-            assert f"{name}: of spmopt-example 1.0, loaded when used" in ran.stdout
-        record = json.loads(spmopt("schedulers", "--json").stdout)
-        assert record["of_packages"]["hottest"] == "spmopt-example 1.0"
-        ran = spmopt("solve", "bert-tiny", "--scheduler", "belady")
-        assert (ran.returncode, ran.stderr) == (0, "")
+        *lists, record, solved = spmopt(
+            *added, "schedulers --json", "solve bert-tiny --scheduler belady"
+        )
+        for (code, out, err), name in zip(lists, added.values(), strict=True):
+            assert (code, err) == (0, "")
+            assert f"{name}: of spmopt-example 1.0, loaded when used" in out
+        assert json.loads(record[1])["of_packages"]["hottest"] == "spmopt-example 1.0"
+        assert (solved[0], solved[2]) == (0, "")
     finally:
         package.write_text(text)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ("solve", "bert-tiny", "--scheduler", "broken"),
-            "spmopt.schedulers broken of spmopt-example 1.0: cannot be loaded: "
-            "ModuleNotFoundError: No module named 'spmopt_example.no_such_module'",
-        ),
-        (("solve", "bert-tiny", "--scheduler", "hotest"), "did you mean hottest?"),
-        (("solve", "bert-tiny", "--machine", "tiny-np"), "did you mean tiny-npu?"),
-        (("solve", "bert-tiny", "--objective", "read"), "did you mean reads?"),
-    ],
-)
-def test_what_cannot_be_loaded_costs_one_line(
-    spmopt: Spmopt, arguments: tuple[str, ...], said: str
-) -> None:
-    ran = spmopt(*arguments)
-    assert ran.returncode == 2
-    assert said in ran.stderr
-    assert ran.stderr.count("\n") == 1
+def test_what_cannot_be_loaded_costs_one_line(spmopt: Spmopt) -> None:
+    wrong = {
+        "--scheduler broken": "spmopt.schedulers broken of spmopt-example 1.0: cannot be loaded: "
+        "ModuleNotFoundError: No module named 'spmopt_example.no_such_module'",
+        "--scheduler hotest": "did you mean hottest?",
+        "--machine tiny-np": "did you mean tiny-npu?",
+        "--objective read": "did you mean reads?",
+    }
+    ran = spmopt(*(f"solve bert-tiny {words}" for words in wrong))
+    for (code, _, err), said in zip(ran, wrong.values(), strict=True):
+        assert code == 2
+        assert said in err
+        assert err.count("\n") == 1
 
 
 def test_a_package_adds_operators_and_passes_the_conformance_suite(site: Path) -> None:

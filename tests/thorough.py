@@ -1,6 +1,6 @@
 """How many random cases tests try: a part of them, or with ``SPMOPT_TESTS=nightly`` all of them.
 
-All of them are twenty CPU minutes (``.ci/nightly``); a part leaves as many kinds of faults noticed.
+All of them take most of an hour of CPU (``.ci/nightly``); a part notices as many kinds of faults.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 THOROUGH = os.environ.get("SPMOPT_TESTS") == "nightly"
-_PARTS = 4
+_PARTS = 8
 
 T = TypeVar("T")
 

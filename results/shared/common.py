@@ -189,12 +189,19 @@ def _cell(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
+class _Figures(dict[str, Any]):
+    """Figures that no copy of rows copies: pandas copies ``attrs`` in each of its steps."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Figures:
+        return self
+
+
 def read(path: Path) -> pd.DataFrame:
     """Return rows that :func:`write` wrote; the head is in ``attrs``."""
     with path.open(encoding="utf-8") as file:
         head: dict[str, Any] = json.loads(file.readline().removeprefix("# "))
         rows = pd.read_csv(file, keep_default_na=False, na_values=[""])
-    rows.attrs = head
+    rows.attrs = head | {"figures": _Figures(head["figures"])}
     return rows
 
 

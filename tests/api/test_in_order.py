@@ -22,7 +22,7 @@ from spmopt.verifier import verify
 from tests.graph.networks import mlp
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
-from tests.thorough import share, some
+from tests.thorough import some
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_residency_plan
 
@@ -42,7 +42,7 @@ def search_on(problem: Problem, slack: Fraction, weights: int = 5) -> WeightSear
 
 def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
     improved = checked = 0
-    for seed in range(6, 12):
+    for seed in some([9, 11, 6, 7, 8, 10], 3):
         problem = random_problem(seed, max_operations=6, max_tensors=5)
         search = search_on(problem, Fraction(1, 20), weights=4)
         first = spmopt.solve(problem, "residency", time_limit=5.0, threads=1).result.totals
@@ -55,7 +55,7 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
         assert search.proved is not None
         assert search.proved <= totals.traffic_bytes
         generator = np.random.default_rng(seed)
-        for _ in some(range(30)):
+        for _ in range(30):
             found = verify(
                 problem,
                 assemble(problem, random_residency_plan(problem, generator, free_order=False)),
@@ -64,7 +64,7 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
                 checked += 1
                 assert search.proved <= found.traffic_bytes
     assert improved
-    assert checked > share(5)
+    assert checked > 5
 
 
 def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
@@ -76,7 +76,7 @@ def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
     assert tsai.bound is not None
     assert bound_of_all(tsai) is None
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
-    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=4.0).result
+    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=9.0, tolerance=0.2).result
     assert cut.fused is not None
     assert bound_of_all(cut) == cut.fusion_bound
     assert bound_of_all(replace(cut, fusion_bound=None)) is None

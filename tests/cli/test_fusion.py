@@ -16,7 +16,7 @@ from spmopt.reporting.comparison import compare_view
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
-NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 4 --tolerance 0.02"
+NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 8 --tolerance 0.05"
 FIXED = "instances/mlp.json"
 
 
@@ -28,7 +28,7 @@ def problem() -> Problem:
 @pytest.fixture(scope="module")
 def compared(problem: Problem) -> spmopt.ComparisonTable:
     return spmopt.compare(
-        problem, ["belady", "residency"], fusion="all", time_limit=4.0, tolerance=1e-3
+        problem, ["belady", "residency"], fusion="all", time_limit=2.0, tolerance=1e-3
     )
 
 

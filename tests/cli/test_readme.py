@@ -2,13 +2,15 @@
 
 import re
 import shlex
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spmopt.analysis import Cause, Scope
-from spmopt.cli import Code, commands
+from spmopt.cli import Code, commands, main
 from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
@@ -46,21 +48,27 @@ def test_every_command_is_shown() -> None:
     assert {words[0] for words in lines()} == set(COMMANDS)
 
 
-@pytest.mark.parametrize("words", lines(), ids=" ".join)
-def test_shown_options_exist(words: list[str], run: Run) -> None:
-    command = words[:2] if words[1:2] == ["show"] else words[:1]
-    help_text = run(f"{' '.join(command)} --help-all").out
-    for word in words[1:]:
-        if word.startswith("-"):
-            assert re.search(rf"(?<![\w-]){word}\b", help_text), word
+@pytest.fixture(scope="module")
+def helps() -> dict[str, str]:
+    """Full help by command."""
+    found = {}
+    for command in (*COMMANDS, "tune show"):
+        with redirect_stdout(StringIO()) as out:
+            main([*command.split(), "--help-all"])
+        found[command] = out.getvalue()
+    return found
 
 
-def test_every_option_named_in_prose_exists(run: Run) -> None:
-    known = {
-        option
-        for command in (*COMMANDS, "tune show")
-        for option in re.findall(r"--[a-z-]+", run(f"{command} --help-all").out)
-    }
+def test_shown_options_exist(helps: dict[str, str]) -> None:
+    for words in lines():
+        text = helps[" ".join(words[:2] if words[1:2] == ["show"] else words[:1])]
+        for word in words[1:]:
+            if word.startswith("-"):
+                assert re.search(rf"(?<![\w-]){word}\b", text), (words, word)
+
+
+def test_every_option_named_in_prose_exists(helps: dict[str, str]) -> None:
+    known = {option for text in helps.values() for option in re.findall(r"--[a-z-]+", text)}
     known.add("--help-all")
     prose = re.sub(r"```.*?```", "", MANUAL, flags=re.DOTALL)
     named = set(re.findall(r"`(--[a-z-]+)", prose))

@@ -1,6 +1,5 @@
 """What happens to a process whose stdout is full, closed, or no longer read."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -61,12 +60,10 @@ def test_what_is_no_file_can_be_written_to() -> None:
 
 
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-SOLVE = "spmopt solve bert-tiny --batch 2 --spm 1MB -s belady --json"
 
 
 @pytest.mark.parametrize("away", [pytest.param("2>/dev/full", marks=FULL), "2>&-"])
 def test_no_message_is_worth_the_result(tmp_path: Path, away: str) -> None:
-    assert json.loads(shell(f"{SOLVE} {away}").stdout)["results"][0]["verified"] is True
     assert shell(f"spmopt solve nothing {away}").returncode == 2
     talk = tmp_path / "talk.py"
     talk.write_text(

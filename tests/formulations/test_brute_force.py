@@ -13,6 +13,7 @@ from tests.brute_force import optimum
 from tests.checked import need
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import problems
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x", cycles=5)
@@ -155,7 +156,7 @@ def test_an_problem_that_is_too_large_is_refused() -> None:
         optimum(tiny(tensors, [operation, operation], spm=400), MAKESPAN)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(problems(**SMALL))
 def test_page_stores_are_exact_for_traffic(problem: Problem) -> None:
     by_pages = small_optimum(problem, TRAFFIC)

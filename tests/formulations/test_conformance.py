@@ -16,7 +16,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Bank
-from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
+from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
@@ -145,10 +145,12 @@ def test_asked_again_each_does_the_same() -> None:
 
 def test_what_fits_in_no_way_is_infeasible_to_each() -> None:
     problem = tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x")], spm=7)
-    for name in set(NAMES) - {"lp-bound"}:
-        result = solve(problem, name, Request())
+    for name in {*NAMES, "joint"} - {"lp-bound"}:
+        objective = REPLAY if name == "joint" else MAKESPAN
+        result = solve(problem, name, Request(objective=objective))
         assert result.status is Status.INFEASIBLE
-        assert "op0" in result.notes[0]
+        assert "operation op0: its required-resident operands need 8 bytes" in result.notes[0]
+        assert "available are 4, missing are 4" in result.notes[0]
     with pytest.raises(InputError, match="the machine has no banks; give some by --bank"):
         solve(problem, "banks", Request())
     small = replace(problem, machine=with_these(problem.machine, (Bank(spm_bytes=4),)))

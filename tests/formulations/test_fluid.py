@@ -17,7 +17,7 @@ from tests.checked import need
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import OBJECTIVES, cases
 from tests.strategies import random_problem
-from tests.thorough import some
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 TOLERANCE = 1e-6
@@ -38,7 +38,7 @@ def test_it_is_the_value_of_the_plain_program(
 ) -> None:
     """By column generation, and by one program over all columns."""
     monkeypatch.setattr(fluid, "_MOST_STEPS", most_steps)
-    for seed, case in enumerate(cases(24)):
+    for seed, case in enumerate(cases(share(24))):
         least = need(solve_plain(case.problem, case.objective).value)
         value = float(proved(case.problem, case.objective, tolerance))
         assert value <= least + 1e-9 * max(case.scale, least), seed
@@ -84,7 +84,7 @@ def test_the_note_says_how_tight_the_bound_is() -> None:
     "limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=["stopped", "late"]
 )
 def test_without_time_there_is_a_bound_all_the_same(limits: dict[str, Any]) -> None:
-    for seed in range(20):
+    for seed in some(range(20)):
         problem = random_problem(seed, max_operations=8, max_tensors=5, duplex=True, max_mappings=2)
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
         outcome = fluid.schedule(problem, Request(objective=objective, **limits))

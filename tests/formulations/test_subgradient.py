@@ -14,11 +14,12 @@ from formulations.residency.subgradient import ascend
 from spmopt.core.objective import MAKESPAN, Objective
 from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.strategies import random_problem
+from tests.thorough import share
 
 
 def test_duals_are_nearly_the_best_and_columns_nearly_suffice() -> None:
     below, above = [], []
-    for case in cases(24):
+    for case in cases(share(24)):
         every, coefficients = all_columns(case.intervals), case.coefficients
         best = solved(case, every)[2]
         duals, columns = ascend(case.intervals, coefficients, 100, 30, lambda: False)
@@ -38,7 +39,7 @@ def test_duals_are_nearly_the_best_and_columns_nearly_suffice() -> None:
 
 def test_the_best_of_all_steps_is_returned() -> None:
     """With the same schedule of steps, more of them prove no less."""
-    for case in cases(20):
+    for case in cases(share(20)):
         values = []
         for steps in (1, 10, 40):
             stop = chain(repeat(False, steps), repeat(True)).__next__
@@ -50,7 +51,7 @@ def test_the_best_of_all_steps_is_returned() -> None:
 def test_polishing_goes_on_from_the_duals_given() -> None:
     """It proves no less than they do, and mostly more."""
     more = 0
-    for case in cases(24):
+    for case in cases(share(24)):
         rough, _ = ascend(case.intervals, case.coefficients, 10, 5, lambda: False)
         start = case.priced(rough).value
         duals, _ = ascend(case.intervals, case.coefficients, 30, 5, lambda: False, start=rough)
@@ -62,13 +63,13 @@ def test_polishing_goes_on_from_the_duals_given() -> None:
         np.testing.assert_allclose(once.spm, rough.spm, rtol=1e-12, atol=1e-25)
         np.testing.assert_allclose(once.load, rough.load, rtol=1e-12, atol=1e-25)
         np.testing.assert_allclose(once.store, rough.store, rtol=1e-12, atol=1e-25)
-    assert more >= 12
+    assert more >= share(12)
 
 
 def test_steps_end_at_an_optimum() -> None:
     """Where no dual value can rise, and none that can fall would; their columns have a solution."""
     ended = 0
-    for case in cases(60):
+    for case in cases(share(60, 2)):
         steps, until = case.intervals.steps, chain(repeat(False, 200), repeat(True))
         duals, columns = ascend(case.intervals, case.coefficients, 200, 0, until.__next__)
         if next(until):  # all steps were taken
@@ -78,7 +79,7 @@ def test_steps_end_at_an_optimum() -> None:
         value = solved(case, columns.union(require(case.intervals), steps))[2]
         assert case.priced(duals).value == pytest.approx(best, abs=1e-9 * case.scale)
         assert value == pytest.approx(best, abs=1e-6 * case.scale)
-    assert ended >= 5
+    assert ended >= share(5, 2)
 
 
 @pytest.mark.filterwarnings("error")

@@ -70,7 +70,7 @@ def test_few_steps_from_given_duals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.integers(0, 30))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=share(10), deadline=None)
 def test_duals_return_from_a_certificate(seed: int) -> None:
     problem = random_problem(seed)
     found = need(relax(problem, Request(tolerance=TOLERANCE)).certificate)

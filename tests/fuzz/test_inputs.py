@@ -17,8 +17,9 @@ from tests.fuzz.odd import json_text, toml_text
 from tests.fuzz.recipes import warm
 from tests.fuzz.recipes.causes import CAUSES, SELDOM
 from tests.fuzz.workers import run, run_all
+from tests.thorough import share
 
-COUNT = 60
+COUNT = share(80)
 
 
 def _buffers(folder: Path) -> Case:

@@ -39,6 +39,8 @@ _SECONDS = re.compile(r"\b\d+(\.\d+)? m?s\b(?=\)| \(CPU)|\b\d+(\.\d+)?(?= s\b)|(
 def main() -> int:
     """Check all commands, or those named; return the number that differ."""
     options = _options()
+    if unknown := {*options.names} - {command.name for command in COMMANDS}:
+        sys.exit(f"golden: no command is called {', '.join(sorted(unknown))}")
     chosen = [
         command
         for command in COMMANDS

@@ -15,7 +15,7 @@ class Command:
 
 COMMANDS = (
     Command("compare-lstm", "compare instances/lstm.json --json"),
-    Command("compare-lstm-table", "compare instances/lstm.json"),
+    Command("compare-lstm-table", "compare instances/lstm.json", quick=False),
     Command(
         "compare-convolution",
         "compare instances/convolution.json --json -o made -s "
@@ -53,7 +53,7 @@ COMMANDS = (
         "--json",
         quick=False,
     ),
-    Command("contiguous", "solve instances/lstm.json --scheduler contiguous --json"),
+    Command("contiguous", "solve instances/lstm.json --scheduler contiguous --json", quick=False),
     Command(
         "joint",
         "solve instances/take-turns.json --scheduler joint --timing async --json",
@@ -97,6 +97,7 @@ COMMANDS = (
         "sweep instances/lstm.json --spm 8KB:64KB:8KB -s belady,lp-bound,residency --jobs 1 -o "
         "sweep.csv",
         ("sweep.csv",),
+        quick=False,
     ),
     Command(
         "tune",

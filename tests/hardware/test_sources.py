@@ -42,10 +42,10 @@ def test_banks_of_both_are_warned_of(capsys: pytest.CaptureFixture[str], tmp_pat
     run = runner(capsys)
     for second, count in (("nvsim-stt", 0), ("deepnvm-stt", 1)):
         line = f"--bank 1MiB:nvsim-sram --bank 3MB:{second} -o {tmp_path / 'i.json'}"
-        found = run(f"problem alexnet {line}")
+        found = run(f"problem ncf --batch 1 {line}")
         assert found.code == 0
         assert found.err.count("warning: technologies of two sources") == count
     for other, count in (("nvsim-stt", 0), ("deepnvm-stt", 1)):
-        line = f"--spm 3MB --technology nvsim-sram,{other} -s stream"
-        assert run(f"sweep alexnet {line}").err.count("technologies of two") == count
+        line = f"--spm 3MB --technology nvsim-sram,{other} -s stream --jobs 1"
+        assert run(f"sweep ncf --batch 1 {line}").err.count("technologies of two") == count
     assert "warning: technologies of two" in run(f"explain {tmp_path / 'i.json'} -s banks").err

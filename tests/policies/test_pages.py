@@ -161,7 +161,7 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
             held = resident_bytes(residency_plan.residency, steps.step, steps.tensor)
             page = problem.machine.page_bytes
             assert ((held % page == 0) | (held == steps.size_bytes[steps.tensor])).all()
-    assert faster > share(24)
+    assert faster >= share(24)
 
 
 @given(

@@ -17,7 +17,7 @@ from results.shared.page import BEGIN, END, environment
 from spmopt.cli import main
 from spmopt.hardware.technologies import load_technology
 from tests.results.pages import RESULTS
-from tests.thorough import some
+from tests.thorough import nightly, some
 
 RAN: list[int] = []
 
@@ -105,6 +105,7 @@ def test_assumptions_have_another_folder(tmp_path: Path) -> None:
     assert len(rows) == 3
 
 
+@nightly
 @pytest.mark.parametrize("name", some(["policies", "gradient_cores"]))
 def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]

@@ -39,6 +39,7 @@ from spmopt.core.timeline import timeline_in_order
 from spmopt.search.figures import static_figures
 from spmopt.search.tune import Effort
 from tests.results.pages import RESULTS
+from tests.thorough import nightly
 
 GRID = MachineGrid(TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)
 COMMAND = "other --in={file} --capacity {capacity} --out={output}"
@@ -142,6 +143,7 @@ def test_area_is_that_of_the_cells_that_some_point_dominates(points: list[tuple[
     assert found == cells
 
 
+@nightly
 def test_all_machines_dominate_what_the_exact_front_does() -> None:
     """Up to the gaps of the schedules; what is not dominated by bounds cannot be."""
     closely: dict[str, Any] = {"exact": True, "request": replace(REQUEST, tolerance=1e-2)}

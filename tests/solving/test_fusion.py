@@ -36,7 +36,7 @@ from spmopt.verifier import require_legal
 from spmopt.verifier.fusion_bound import fusion_bound
 from tests.checked import need
 from tests.graph.networks import attention, convolution, mlp
-from tests.thorough import THOROUGH, nightly
+from tests.thorough import THOROUGH, nightly, some
 
 
 def lowered(graph: spmopt.Workload | Graph, spm: str) -> Problem:
@@ -57,7 +57,7 @@ def request(**given: Any) -> Request:
     return replace(Request(time_limit_s=8.0), **given)
 
 
-@pytest.mark.parametrize("objective", ["time", "traffic", "energy"])
+@pytest.mark.parametrize("objective", some(["time", "traffic", "energy"], 3))
 def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None:
     problem = lowered(spmopt.load("resnet18", batch=4), "1MB") if THOROUGH else tight(convolution())
     aim = objective_named(objective, problem.machine)
@@ -232,6 +232,7 @@ def pooled() -> Graph:
     return b.finish([b.add("MaxPool", [relu], kernel_shape=(2, 2), strides=(2, 2))])
 
 
+@nightly
 def test_a_smaller_family_is_no_better_and_its_fusion_plans_are_of_it() -> None:
     """Of a tileable graph whose fusion plans are few: each search ends because all are tried."""
     none, fuse, batch, every = of_fusion_spaces(pooled(), 1e-3)

@@ -81,7 +81,7 @@ def compared(seed: int) -> int:
 
 
 def test_it_finds_the_best_of_all_fusion_plans_of_a_fusion_space() -> None:
-    seeds = some([400, 405, 410, 401, 403, 404, 406, 407, 408, 409, 411])
+    seeds = some([400, 405, 410, 401, 403, 404, 406, 407, 408, 409, 411], 6)
     assert sum(map(compared, seeds)) > len(seeds)  # most have some that fit
 
 

@@ -226,6 +226,7 @@ def with_setup(cycles: int) -> Problem:
     return replace(problem, machine=replace(problem.machine, dma_setup_cycles=cycles))
 
 
+@nightly
 def test_joint_is_no_worse_where_commands_cost() -> None:
     """``page`` merges them with barriers between steps, ``joint`` without."""
     paged, joint = compare(with_setup(300), ["residency", "joint"], request(time_limit_s=5.0))

@@ -15,6 +15,7 @@ from spmopt.sweeps import run as run_module
 from spmopt.sweeps.rows import row_of
 from tests.cli.run import Run, runner
 from tests.solving.fakes import bounds_only, install
+from tests.thorough import nightly
 from tests.tiny import Op, tiny
 
 NETWORK = "bert-tiny --param layers=1 --param sequence=32"
@@ -176,6 +177,7 @@ def test_interrupted_and_taken_up_again(
     assert part.read_text() == before
 
 
+@nightly
 def test_equal_sweeps_at_once_both_end_with_all_rows(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     line = f"sweep instances/mlp.json --spm 256B:1024B:256B -s belady,lp-bound --jobs 2 -o {path}"

@@ -83,8 +83,14 @@ def test_what_is_wrong_is_found(
 ) -> None:
     with pytest.raises(AssertionError):
         fails(policy)
-    with pytest.raises(AssertionError):
-        check_policy(policy)
+
+
+def test_every_check_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[object] = []
+    checks = tuple(lambda policy, check=check: ran.append((policy, check)) for check in CHECKS)
+    monkeypatch.setattr(suite, "CHECKS", checks)
+    check_policy(belady)
+    assert ran == [(belady, check) for check in CHECKS]
 
 
 def test_a_schedule_that_is_too_good_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ stored if DRAM lacks it, when the SPM is full or nothing needs it any more.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from heapq import heappop, heappush
 from itertools import product
 
@@ -14,6 +15,7 @@ State = tuple[int, int, int]
 """Sets of bits: products done, tiles in the SPM, those of them that DRAM has no copy of."""
 
 
+@cache
 def least_traffic(shape: tuple[int, int, int], spm_tiles: int, *, both: bool = True) -> int:
     """Tiles moved at least; each product needs its three tiles in the SPM."""
     products = list(uses(shape, both=both))

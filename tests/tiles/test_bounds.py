@@ -56,16 +56,25 @@ def bound_in_tiles(shape: tuple[int, int, int], spm_tiles: int, *, both: bool = 
     return bound // PAGE
 
 
-@pytest.mark.parametrize(
+each_tiny_layer = pytest.mark.parametrize(
     ("shape", "spm_tiles", "both"),
-    [
-        *(((1, 1, 3), spm_tiles, True) for spm_tiles in range(3, 7)),
-        ((1, 2, 2), 3, True),
-        ((2, 1, 2), 3, True),
-        ((2, 2, 1), 3, True),
-        ((2, 2, 2), 3, False),
-    ],
+    some(
+        [
+            ((1, 1, 3), 3, True),
+            ((1, 1, 3), 4, True),
+            ((1, 2, 2), 3, True),
+            ((2, 1, 2), 3, True),
+            ((2, 2, 1), 3, True),
+            ((2, 2, 2), 3, False),
+            ((1, 1, 3), 5, True),
+            ((1, 1, 3), 6, True),
+        ],
+        3,
+    ),
 )
+
+
+@each_tiny_layer
 def test_never_above_the_optimum(shape: tuple[int, int, int], spm_tiles: int, both: bool) -> None:
     assert bound_in_tiles(shape, spm_tiles, both=both) <= least_traffic(shape, spm_tiles, both=both)
 
@@ -190,16 +199,7 @@ def test_every_set_of_products_touches_as_much(cells: TileGrid, deep: int) -> No
         assert share * least_touched(volume, box) <= touched * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("shape", "spm_tiles", "both"),
-    [
-        *(((1, 1, 3), spm_tiles, True) for spm_tiles in range(3, 7)),
-        ((1, 2, 2), 3, True),
-        ((2, 1, 2), 3, True),
-        ((2, 2, 1), 3, True),
-        ((2, 2, 2), 3, False),
-    ],
-)
+@each_tiny_layer
 def test_never_above_the_optimum_of_a_feature_map(
     shape: tuple[int, int, int], spm_tiles: int, both: bool
 ) -> None:

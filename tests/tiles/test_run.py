@@ -21,6 +21,7 @@ from spmopt.tiles.partition import Partition, on_cores, scale
 from spmopt.tiles.records import record
 from spmopt.tiles.run import MATRICES, run, total
 from spmopt.tiles.tiling import choose_tile
+from tests.thorough import nightly
 from tests.tiles.asked import LAYER, case, machine
 
 
@@ -231,6 +232,7 @@ def test_page_is_at_most_belady() -> None:
     assert 0 <= gap <= 0.05
 
 
+@nightly
 def test_page_cut_short_is_no_worse_than_double_buffering() -> None:
     """The policies that it starts from would have been worse here."""
     asked = case(

@@ -18,6 +18,7 @@ from tests.banked import alone, banked
 from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, moves, moving, problem
 from tests.checked import need, totals_of
 from tests.strategies import random_problem
+from tests.thorough import share
 from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_residency_plan
 
@@ -123,7 +124,7 @@ def test_an_objective_of_other_banks_is_refused() -> None:
         totals.value(other)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=share(80), deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_random_moves_are_legal_and_none_is_superfluous(seed: int, ports: bool) -> None:
     case = banked(seed, ports=ports, duplex=True, setup=True, max_operations=6)

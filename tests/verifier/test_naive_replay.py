@@ -15,6 +15,7 @@ from spmopt.verifier import ScheduleArrays, replay
 from spmopt.verifier.rules import rule_r0
 from spmopt.verifier.runs import Runs
 from spmopt.verifier.violation import MAX_PER_CHECK
+from tests.thorough import share
 from tests.verifier.naive_replay import NaiveReplay
 from tests.verifier.random_plans import random_schedule
 from tests.verifier.test_mutations import random_change
@@ -42,7 +43,7 @@ def cases(duplex: bool, count: int, first: int = 0) -> list[tuple[Problem, Sched
 
 @pytest.mark.parametrize("duplex", [False, True])
 def test_the_same_times(duplex: bool) -> None:
-    for problem, residency_plan in cases(duplex, 250):
+    for problem, residency_plan in cases(duplex, share(250)):
         view = ScheduleArrays.of(problem, residency_plan)
         found, naive = replay(view), NaiveReplay(view)
         commands = [naive.spans[row] for row in range(len(residency_plan.commands))]

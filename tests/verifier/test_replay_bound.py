@@ -22,7 +22,7 @@ from spmopt.core.scheduler import Request
 from spmopt.verifier import Replay, bound, verify
 from tests.checked import need
 from tests.strategies import random_problem
-from tests.thorough import share
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 from tests.verifier.naive_replay_bound import naive_replay_bound
 from tests.verifier.random_plans import random_residency_plan, random_schedule, scatter
@@ -101,7 +101,7 @@ def test_the_best_duals_prove_what_good_schedules_take() -> None:
     """Pages of a byte and nothing to round: so the best of some random schedules is often exact."""
     exact = 0
     features = {"page_bytes": 1, "max_tensor_pages": 4, "whole_cycles": True, "duplex": True}
-    for seed in range(12):
+    for seed in some(range(12), 2):
         problem = random_problem(seed, max_tensors=3, **features)
         generator, request = np.random.default_rng(seed), Request(objective=REPLAY, threads=1)
         certificate = need(fluid.schedule(problem, request).certificate)
@@ -114,7 +114,7 @@ def test_the_best_duals_prove_what_good_schedules_take() -> None:
             best = min(best, totals.replay_cycles)
         assert proved <= best
         exact += float(best - proved) <= 1e-6 * best
-    assert exact >= 4
+    assert exact >= share(4, 2)
 
 
 @settings(max_examples=share(150), deadline=None)

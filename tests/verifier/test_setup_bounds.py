@@ -147,7 +147,7 @@ def test_duals_found_prove_no_less_for_set_ups(setup: int) -> None:
     """What is searched with set-ups proves as much as what is searched without, and more of it."""
     more = 0
     for seed in some(range(15)):
-        problem = random_problem(seed, max_operations=6, max_tensors=5, duplex=True)
+        problem = random_problem(seed, max_operations=4, max_tensors=4, duplex=True)
         machine = replace(problem.machine, dma_setup_cycles=setup)
         found = []
         for each in (problem, replace(problem, machine=machine)):

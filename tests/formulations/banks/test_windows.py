@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +19,13 @@ from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.paths import Paths, ends
 from formulations.residency.banks.relaxation import Relaxation
 from formulations.residency.banks.windows import Windows
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.pages.profiles import Profiles
 from spmopt.assemble import assemble
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 from spmopt.core.timeline import fitting_timeline, relax_timeline
 from spmopt.verifier import bound, verify
 from tests.banked import banked
@@ -142,3 +146,28 @@ def test_without_time_no_window_is_solved() -> None:
     assert late.run(request) is None
     assert late.cut_short
     assert late.bound == before
+
+
+def test_joined_windows_have_every_access_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that a window ends with gives way to the access with which the next one begins."""
+    make, seen = relaxing._profile, list[tuple[list[int], ...]]()
+
+    def noted(intervals: RankedIntervals, rows: Any, access: Ints) -> Profiles:
+        seen.append((rows.tensor.tolist(), rows.step.tolist(), rows.access.tolist()))
+        return make(intervals, rows, access)
+
+    monkeypatch.setattr(relaxing, "_profile", noted)
+    most = relaxing._MOST_STATES
+    for seed in some(range(24), 3):
+        problem, objective, _ = case(seed)
+        request = Request(objective=objective)
+        seen.clear()
+        for limit in (most, -1):
+            monkeypatch.setattr(relaxing, "_MOST_STATES", limit)
+            Relaxation(problem, request, fitting_timeline(problem)).run(request)
+        whole, *joined = ([row for row in zip(*each, strict=True) if row[2] >= 0] for each in seen)
+        assert joined
+        assert all(each == whole for each in joined), seed
+        for tensor, step, _ in seen:
+            places = list(zip(tensor, step, strict=True))
+            assert places == sorted(set(places)), seed

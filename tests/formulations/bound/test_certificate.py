@@ -18,6 +18,7 @@ from spmopt.verifier import bound
 from tests.formulations.priced import OBJECTIVES, Case, cases, random_duals
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import problems, random_problem
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 
@@ -26,14 +27,14 @@ def of(case: Case, duals: Multipliers) -> Certificate:
 
 
 def test_it_proves_what_the_duals_prove() -> None:
-    for seed, case in enumerate(cases(150)):
+    for seed, case in enumerate(cases(share(150))):
         duals = random_duals(case, seed)
         proved = float(bound(case.problem, of(case, duals)))
         assert case.close(case.priced(duals).value, proved, 1e-9), seed
 
 
 def test_it_is_legal_in_exact_integers() -> None:
-    for seed, case in enumerate(cases(100)):
+    for seed, case in enumerate(cases(share(100))):
         found, beta = of(case, random_duals(case, seed)), case.problem.machine.bytes_per_cycle
         dma = found.dram_in + found.dram_out * case.coefficients.duplex
         most = case.objective.cycle * 2**found.bits / beta
@@ -101,7 +102,7 @@ def test_long_problems_take_fewer_bits() -> None:
     assert proved == pytest.approx(case.priced(duals).value, rel=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(problems(**SMALL), st.sampled_from(OBJECTIVES), st.integers(0, 2**32 - 1))
 def test_no_schedule_costs_less_at_any_duals(problem: Problem, name: str, seed: int) -> None:
     """Dual values at random, and those duals disturbed: each proves a bound of the optimum."""

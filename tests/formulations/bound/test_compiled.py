@@ -22,6 +22,7 @@ from formulations.residency.subgradient import ascend
 from spmopt.core.timeline import Access
 from tests.checked import need
 from tests.formulations.priced import Case, cases
+from tests.thorough import share
 
 pytestmark = pytest.mark.skipif(
     compiled.library() is None, reason="built without a C compiler: there is nothing to compare"
@@ -72,7 +73,7 @@ def test_every_figure_is_that_of_numpy(monkeypatch: pytest.MonkeyPatch, share: i
     """On one thread, and on several with a few accesses each."""
     monkeypatch.setattr(compiled, "_SHARE", share)
     generator, several = np.random.default_rng(7), 0
-    for case in some_absent(cases(60, max_operations=30, max_tensors=12), generator):
+    for case in some_absent(cases(15, max_operations=30, max_tensors=12), generator):
         case.intervals.threads = 3
         for _ in range(3):
             duals = random_duals(case, generator)
@@ -103,7 +104,7 @@ def test_no_more_threads_than_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_evaluation_is_not_taken_for_that_of_other_duals() -> None:
     """The buffers of the accesses are shared by all dual values."""
     generator = np.random.default_rng(3)
-    for case in cases(10):
+    for case in cases(share(10)):
         first, second = (case.priced(random_duals(case, generator)) for _ in range(2))
         before = (first.value, path_columns(first))
         assert second.value == case.priced(second.duals).value
@@ -114,7 +115,7 @@ def test_an_evaluation_is_not_taken_for_that_of_other_duals() -> None:
 
 
 def test_an_ascent_finds_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> None:
-    for case in cases(12, max_operations=20):
+    for case in cases(share(12), max_operations=20):
         mine = ascend(case.intervals, case.coefficients, 40, 5, lambda: False)
         with monkeypatch.context() as patch:
             patch.setattr(dual, "kernel_of", lambda intervals: None)

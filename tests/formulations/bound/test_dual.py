@@ -10,12 +10,13 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.timeline import Access
 from tests.formulations.priced import Case, cases, random_duals
 from tests.strategies import random_problem
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 
 def test_forward_and_backward_meet_at_every_access() -> None:
     """Best = forward + backward over the states of an access, arriving and after it."""
-    for seed, case in enumerate(cases(100)):
+    for seed, case in enumerate(cases(share(100))):
         intervals, priced = case.intervals, case.priced(random_duals(case, seed))
         ahead, back = priced.ahead, priced.back
         best_of = dict(
@@ -75,7 +76,7 @@ def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
 
 
 def test_dear_duals_are_made_legal() -> None:
-    for case in cases(30):
+    for case in cases(share(30)):
         steps, limit = case.intervals.steps, case.coefficients.byte_time
         dear = np.full(steps, 3 * limit + 1)
         duals = Multipliers.legal(case.coefficients, -dear, dear, 2 * dear)
@@ -98,7 +99,7 @@ def test_duals_that_are_no_numbers_are_made_legal() -> None:
 
 
 def test_the_bound_is_concave_between_duals() -> None:
-    for seed, case in enumerate(cases(40)):
+    for seed, case in enumerate(cases(share(40))):
         one, other = random_duals(case, seed), random_duals(case, seed + 1000)
         ends = case.priced(one).value, case.priced(other).value
         for weight in (0.25, 0.5):

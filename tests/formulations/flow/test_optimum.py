@@ -127,7 +127,7 @@ def test_what_it_applies_to() -> None:
     assert applies(tiny(dead, [Op()], spm=4)) is False
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(problems(max_mappings=2, **SMALL))
 def test_elsewhere_it_keeps_out_of_the_way(problem: Problem) -> None:
     single = all(len(operation.mappings) == 1 for operation in problem.operations)

@@ -137,7 +137,7 @@ def test_faults_of_what_fused_groups_may_earn_are_noticed(
         return np.maximum(found, -self._full()[0][:, None])
 
     monkeypatch.setattr(BoundaryCredit, "least", unpaid if fault == "unpaid" else one_full_end)
-    assert above(range(600, 615), fused_groups_too=False)[2] > 0
+    assert any(above([seed], fused_groups_too=False)[2] for seed in range(600, 615))
 
 
 def test_a_weight_that_is_used_again_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_what_is_found_newer_and_whole_to_each_piece_may_be_carried_on_so(*, fin
 
 def example() -> tuple[TileableGraph, FusionCertificate]:
     """Return a tileable graph, and a certificate of it with duals of boundaries and of rows."""
-    for seed in range(600, 700):
+    for seed in some(range(600, 700)):
         listed = random_tileable_graph(seed, most=3)
         for certificate, _ in certificates(listed, seed, fused_groups_too=True):
             if certificate.agreed and any(group >= 0 for _, group in certificate.carried):

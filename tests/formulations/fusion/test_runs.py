@@ -94,7 +94,7 @@ def test_a_run_costs_less_than_a_fused_group_of_the_same_operations() -> None:
 def test_duals_prove_the_values_of_runs_in_exact_integers() -> None:
     """Any other dual values prove no more."""
     random = np.random.default_rng(1)
-    for seed in range(30):
+    for seed in some(range(30)):
         listed, objective, figures = drawn(seed, most=3)
         live = Liveness(listed)
         for run in fused_groups(listed):

@@ -29,6 +29,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
 from tests.formulations.fusion.test_fused_groups import relaxed
+from tests.thorough import share
 
 
 def operation(
@@ -154,7 +155,7 @@ def test_a_family_of_few_products_has_few_in_stripes_of_one_piece() -> None:
     assert not found.outside(fusion_space, (FusedGroup(begin=0, end=2),))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.booleans())
 def test_bytes_that_come_and_go_in_any_case_are_all_where_everything_fits(
     seed: int, which: int, few: bool

@@ -19,7 +19,7 @@ from spmopt.core.moved_whole import move_whole
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.order import same_order
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result, Status
+from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.policies.belady import belady
@@ -92,10 +92,10 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
 @pytest.mark.parametrize("seed", some(range(501, 513), 12))
 def test_never_worse_than_what_it_starts_from(seed: int) -> None:
     problem = random_problem(seed, max_operations=8, max_tensors=6, setup=True)
-    request = replace(ASKED, time_limit_s=3)
-    *others, joint = compare(problem, [*find("joint").starts, "joint"], request)
+    request = replace(ASKED, time_limit_s=1)
+    others = compare(problem, find("joint").starts, request)
+    joint = solve(problem, "joint", request)  # runs them itself
     assert exact(joint) <= min(map(exact, others))
-    assert exact(solve(problem, "joint", request)) <= min(map(exact, others))  # runs them itself
     if joint.class_bound is not None:  # of the class that it is held against
         assert move_whole(problem, need(joint.schedule))
         assert joint.class_bound.value <= exact(joint)
@@ -140,8 +140,8 @@ def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_time_leaves_the_policy() -> None:
-    problem = golden("residual")
-    (policy, joint) = compare(problem, ["belady-size", "joint"], _in(0.0))
+    problem = golden("half-stays")
+    (policy, joint) = compare(problem, ["belady-size:granularity=page", "joint"], _in(0.0))
     assert need(joint.value) <= need(policy.value)
     # That policy keeps parts: the bound of whole tensors is said, no gap to it.
     assert joint.class_bound is None
@@ -160,15 +160,6 @@ def test_only_the_replay_is_minimized() -> None:
         solve(READS, "joint", Request(objective=MAKESPAN))
 
 
-def test_more_scratch_than_there_is() -> None:
-    result = solve(_too_much(), "joint", ASKED)
-    assert result.status is Status.INFEASIBLE
-
-
-def _too_much() -> Problem:
-    return tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x")], spm=7)
-
-
 def _in(seconds: float) -> Request:
     return Request(objective=REPLAY, time_limit_s=seconds, threads=1)
 
@@ -183,7 +174,7 @@ def test_several_threads_end_at_the_same_schedule() -> None:
 def test_more_uses_than_are_searched() -> None:
     uses = 301
     problem = tiny({"x": (4, "in")}, [Op(reads="x")] * uses, spm=8)
-    (policy, joint) = compare(problem, ["stream", "joint"], replace(ASKED, time_limit_s=4))
+    (policy, joint) = compare(problem, ["stream", "joint"], replace(ASKED, time_limit_s=1))
     assert need(joint.value) <= need(policy.value)
     note, origin = joint.notes
     assert note.startswith("more than 300 uses of tensors: CP-SAT was asked about windows")
@@ -197,7 +188,7 @@ def test_the_time_limit_counts_the_start_of_the_solver(monkeypatch: pytest.Monke
         sleep(1.0)
         return take(library)
 
-    problem = golden("mlp")
+    problem = golden("random-34")
     assert _proved(problem, 20.0) > least_cycles(analyze(problem))
     monkeypatch.setattr(apart, "_take", slowly)
     assert _proved(problem, 1.0) == least_cycles(analyze(problem))

@@ -19,11 +19,11 @@ from tests.instances.golden import problem as golden
 from tests.thorough import some
 from tests.tiny import Op, tiny
 
-RESIDUAL = golden("residual")
+PROBLEM = golden("random-34")
 
 
 def _residency_plan(seed: int | None = None) -> ResidencyPlan:
-    residency_plan = belady(RESIDUAL if seed is None else small(seed), Request()).residency_plan
+    residency_plan = belady(PROBLEM if seed is None else small(seed), Request()).residency_plan
     assert residency_plan is not None
     return residency_plan
 
@@ -33,10 +33,10 @@ def _residency_plan(seed: int | None = None) -> ResidencyPlan:
 
 def test_first_schedule_is_the_plan_s_or_better() -> None:
     residency_plan = _residency_plan()
-    first = next(iter(search(RESIDUAL, JointSettings(threads=1, time_limit_s=10), residency_plan)))
+    first = next(iter(search(PROBLEM, JointSettings(threads=1), residency_plan)))
     assert isinstance(first, FoundSchedule)
-    policy = need(replayed(RESIDUAL, assemble(RESIDUAL, residency_plan)))
-    cycles = need(replayed(RESIDUAL, first.schedule))
+    policy = need(replayed(PROBLEM, assemble(PROBLEM, residency_plan)))
+    cycles = need(replayed(PROBLEM, first.schedule))
     assert cycles <= first.cycles <= policy
     assert first.schedule.steps.operation.tolist() == residency_plan.steps.operation.tolist()
 
@@ -48,15 +48,16 @@ def test_start_does_not_change_the_optimum(seed: int) -> None:
 
 
 def test_what_was_found_in_time_stays() -> None:
-    answers = list(search(RESIDUAL, JointSettings(threads=1, time_limit_s=4), _residency_plan()))
-    found = [answer for answer in answers if isinstance(answer, FoundSchedule)]
-    proved = [answer for answer in answers if isinstance(answer, ProvedBound)]
-    cycles = need(replayed(RESIDUAL, found[-1].schedule))
+    found, proved = list[FoundSchedule](), list[ProvedBound]()
+    settings = JointSettings(threads=1)
+    for answer in search(PROBLEM, settings, _residency_plan(), stop=lambda: bool(found)):
+        (found if isinstance(answer, FoundSchedule) else proved).append(answer)  # type: ignore[arg-type]
+    cycles = need(replayed(PROBLEM, found[-1].schedule))
     assert max((bound.cycles for bound in proved), default=0) <= cycles <= found[-1].cycles
 
 
 def test_stops_when_told() -> None:
-    assert list(islice(search(RESIDUAL, JointSettings(), stop=lambda: True), 1)) == []
+    assert list(islice(search(PROBLEM, JointSettings(), stop=lambda: True), 1)) == []
 
 
 def test_infeasible_is_proved() -> None:

@@ -83,7 +83,7 @@ def test_two_interleaved_loads_become_two_whole_ones() -> None:
 
 
 def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
-    for seed in range(200):
+    for seed in some(range(200)):
         intervals = RankedIntervals(timeline_in_order(random_problem(seed, max_operations=14)))
         both = np.flatnonzero(
             existing(intervals)[ColumnKind.DROP] & (intervals.step - intervals.begin >= 2)

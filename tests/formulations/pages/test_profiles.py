@@ -9,6 +9,7 @@ from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.solver.program import Floats
 from spmopt.core.timeline import Access
 from tests.formulations.priced import all_columns, cases
+from tests.thorough import share
 
 
 def dense(profile: Profiles, column: Floats, tensors: int, steps: int) -> Floats:
@@ -20,7 +21,7 @@ def dense(profile: Profiles, column: Floats, tensors: int, steps: int) -> Floats
 
 
 def test_resident_and_dirty_bytes_of_every_step() -> None:
-    for seed, case in enumerate(cases(60)):
+    for seed, case in enumerate(cases(share(60))):
         intervals, columns = case.intervals, all_columns(case.intervals)
         amounts = np.random.default_rng(seed).random(len(columns)).round(1)
         profile = profiles(intervals, columns, amounts)
@@ -43,7 +44,7 @@ def test_resident_and_dirty_bytes_of_every_step() -> None:
 
 
 def test_rows_are_marked() -> None:
-    for case in cases(40):
+    for case in cases(share(40)):
         intervals = case.intervals
         columns = all_columns(intervals)
         profile = profiles(intervals, columns, np.ones(len(columns)))

@@ -22,6 +22,7 @@ from spmopt.core.table import Ints
 from spmopt.verifier import verify
 from tests.checked import need
 from tests.formulations.priced import Case, all_columns, cases
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x")
@@ -105,7 +106,7 @@ def resident(problem: Problem, residency_plan: ResidencyPlan) -> Ints:
 
 
 def test_plans_are_legal_whatever_is_worth_filling_up() -> None:
-    for seed, solution in enumerate(solutions(150)):
+    for seed, solution in enumerate(solutions(share(150))):
         generator = np.random.default_rng(seed)
         worth = generator.random(solution.case.intervals.steps) * generator.integers(0, 2)
         residency_plan = solution.rounded(worth)
@@ -115,7 +116,7 @@ def test_plans_are_legal_whatever_is_worth_filling_up() -> None:
 
 
 def test_residency_is_in_pages_and_fits() -> None:
-    for seed, solution in enumerate(solutions(60)):
+    for seed, solution in enumerate(solutions(share(60))):
         residency_plan, page = solution.rounded(1.0), solution.page_bytes
         size = solution.case.line.size_bytes[:, None]
         held = resident(solution.case.problem, need(residency_plan))
@@ -125,7 +126,7 @@ def test_residency_is_in_pages_and_fits() -> None:
 
 def test_without_worth_everything_is_rounded_down() -> None:
     """Rises stay rises and falls falls: each step's bytes are rounded by one monotone rule."""
-    for seed, solution in enumerate(solutions(60)):
+    for seed, solution in enumerate(solutions(share(60))):
         residency_plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
         held = resident(solution.case.problem, need(residency_plan))
         own = profile.step < solution.case.intervals.steps
@@ -232,7 +233,7 @@ def pages_of(profile: Profiles, page: int) -> tuple[Ints, Ints]:
 
 
 def test_raised_stretches_use_up_free_pages_only() -> None:
-    for seed, solution in enumerate(solutions(80)):
+    for seed, solution in enumerate(solutions(share(80))):
         intervals, profile = solution.case.intervals, solution.profile
         generator = np.random.default_rng(seed)
         low, high = pages_of(profile, solution.page_bytes)

@@ -18,7 +18,7 @@ from spmopt.core.result import Status
 from tests.checked import need
 from tests.formulations.placement.brute_force import draw, least_height
 from tests.formulations.placement.test_place import PUBLISHED, published
-from tests.thorough import some
+from tests.thorough import share, some
 
 
 def test_dives_come_down_and_stay_legal() -> None:
@@ -42,7 +42,7 @@ def test_dives_come_down_and_stay_legal() -> None:
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_dives_are_never_below_the_least_height(seed: int) -> None:
     buffers = draw(seed, windows=True)
     least = least_height(buffers, 24)
@@ -111,7 +111,7 @@ def test_dives_help_where_steps_find_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "_REMEMBERED", 2)
-    for seed in range(30):
+    for seed in some(range(30)):
         buffers = draw(seed)
         least, found = least_height(buffers, 24), minimize(buffers, 24, 20.0)
         assert (found.placement and found.placement.height_bytes) == least

@@ -18,7 +18,7 @@ CAPACITY = 24
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share(40), deadline=None)
 def test_least_height_with_windows(seed: int) -> None:
     buffers = draw(seed, windows=True)
     expected = least_height(buffers, CAPACITY)

@@ -66,7 +66,7 @@ def test_least_height_is_that_of_brute_force(seed: int) -> None:
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_a_capacity_is_enough_or_proved_not_to_be(seed: int) -> None:
     buffers = draw(seed)
     expected = least_height(buffers, CAPACITY)
@@ -81,7 +81,7 @@ def test_a_capacity_is_enough_or_proved_not_to_be(seed: int) -> None:
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:
     units = in_units([replace(buffer, fixed_bytes=None) for buffer in draw(seed, windows=True)])
     for part in split(units):

@@ -24,6 +24,7 @@ from tests.formulations.priced import (
     solved,
     uncolumned_cost,
 )
+from tests.thorough import share
 
 pytestmark = pytest.mark.filterwarnings(
     "error::RuntimeWarning"
@@ -35,7 +36,7 @@ def keys(case: Case, columns: PathColumns) -> set[int]:
 
 
 def test_a_path_costs_what_the_dual_says() -> None:
-    for seed, case in enumerate(cases(200)):
+    for seed, case in enumerate(cases(share(200))):
         intervals, duals = case.intervals, random_duals(case, seed)
         priced = case.priced(duals)
         columns = path_columns(priced)
@@ -47,7 +48,7 @@ def test_a_path_costs_what_the_dual_says() -> None:
 
 def test_a_path_is_a_solution() -> None:
     """Without the capacity, whole tensors on one path each meet every row of the program."""
-    for seed, case in enumerate(cases(100)):
+    for seed, case in enumerate(cases(share(100))):
         priced = case.priced(random_duals(case, seed))
         columns = path_columns(priced)
         assert keys(case, columns) <= keys(case, all_columns(case.intervals)), seed
@@ -72,7 +73,7 @@ def roomy(case: Case, columns: PathColumns) -> Program:
 
 @pytest.mark.parametrize("threshold", [1e-9, 0.4])
 def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> None:
-    for seed, case in enumerate(cases(48, max_operations=6, max_tensors=3)):
+    for seed, case in enumerate(cases(share(48), max_operations=6, max_tensors=3)):
         duals = random_duals(case, seed)
         limit = threshold * case.byte
         found = keys(case, near_best_paths(case.priced(duals), limit, 20))
@@ -106,7 +107,7 @@ def least(program: Program) -> float:
 
 
 def test_columns_at_the_optimal_duals_are_enough() -> None:
-    for seed, case in enumerate(cases(60)):
+    for seed, case in enumerate(cases(share(60))):
         built, answer, value = solved(case, all_columns(case.intervals))
         priced = case.priced(built.multipliers(answer))
         few = near_best_paths(priced, 1e-9 * case.byte, 20)

@@ -16,6 +16,7 @@ from spmopt.core.problem import Problem
 from tests.checked import need
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import Case, all_columns, cases, solved
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x", cycles=5)
@@ -27,7 +28,7 @@ def value(problem: Problem, objective: Objective = TRAFFIC) -> float:
 
 
 def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None:
-    for seed, case in enumerate(cases(150)):
+    for seed, case in enumerate(cases(share(150))):
         built, answer, least = solved(case, all_columns(case.intervals))
         plain = need(solve_plain(case.problem, case.objective).value)
         assert case.close(least, plain), seed
@@ -36,7 +37,7 @@ def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None
 
 def test_interior_point_without_presolve_has_the_same_duals() -> None:
     options = {"solver": "ipx", "presolve": "off", "run_crossover": "off"}
-    for seed, case in enumerate(cases(60)):
+    for seed, case in enumerate(cases(share(60))):
         columns = all_columns(case.intervals)
         least = solved(case, columns)[2]
         built, answer, inner = solved(case, columns, **options)

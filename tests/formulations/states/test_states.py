@@ -93,9 +93,9 @@ def test_searches_that_share_too_much_bound_from_below(monkeypatch: pytest.Monke
         return steps(own)
 
     monkeypatch.setattr(StateSearch, "rough", noted)
-    for seed, mine, best in compared(some(range(120, 240)), **RAGGED):
+    for seed, mine, best in compared(some(range(120, 240), 4), **RAGGED):
         assert (mine.bound, mine.value) == (best, best), seed
-    assert len(rough) >= share(20)
+    assert len(rough) >= share(20, 4)
 
 
 def test_moves_are_looked_at_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +108,10 @@ def test_moves_are_looked_at_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
         return one(own, step, layer, mapping, rows)
 
     monkeypatch.setattr(StateSearch, "_from", noted)
-    for seed, mine, best in compared(range(240, 270), **RAGGED):
+    for seed, mine, best in compared(some(range(240, 270)), **RAGGED):
         assert (mine.bound, mine.value) == (best, best), seed
     split = sum(after < before for before, after in itertools.pairwise(chunks))
-    assert split > 20
+    assert split > share(20)
 
 
 def test_no_schedule_is_below_the_bound_where_bytes_rarely_end_with_cycles() -> None:
@@ -164,7 +164,7 @@ def test_steps_on_duals_end_where_they_lead_nowhere() -> None:
     assert best.bound == best.value == 4096
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(problems(**SMALL), st.sampled_from(OBJECTIVES), st.integers(0, 2**32))
 def test_any_duals_bound(problem: Problem, name: str, seed: int) -> None:
     objective = objective_named(name, problem.machine)
@@ -220,7 +220,7 @@ def test_two_stores_must_share_what_is_idle() -> None:
     assert best.bound == best.value == 15 + 6 + (10 + 4) + (18 + 19) + 26
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(KINDS, 2))
 def test_ragged_problems_are_proved(kind: str) -> None:
     for seed in some(range(3, 6)):
         problem = ragged_problem(kind, seed)
@@ -242,10 +242,10 @@ def test_too_many_moves_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "MOVES", 100)
     monkeypatch.setattr(schedule, "CLIMB", 2)
     left = 0
-    for seed, mine, best in compared(range(40), **SMALL):
+    for seed, mine, best in compared(some(range(40), 2), **SMALL):
         assert mine.bound <= best <= mine.value, seed
         left += mine.bound < mine.value
-    assert left > 3
+    assert left > 1
 
 
 def test_what_is_too_large_or_late_is_left_alone() -> None:

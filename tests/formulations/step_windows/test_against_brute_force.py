@@ -24,6 +24,7 @@ from tests.brute_force import optimum
 from tests.checked import need
 from tests.formulations.joint.brute_force import orders
 from tests.strategies import random_problem
+from tests.thorough import some
 from tests.verifier.random_plans import random_residency_plan
 
 Row = tuple[int, int, int, int]
@@ -249,8 +250,8 @@ def test_no_plan_of_steps_is_better(seed: int) -> None:
 
 def test_hardly_a_plan_of_whole_tensors_is_better() -> None:
     """Only one in which a tensor comes in two steps, and is not used between them."""
-    optimal = 0
-    for seed in range(24):
+    optimal, seeds = 0, some(range(24))
+    for seed in seeds:
         problem, residency_plan = small(seed)
         decision, found = decide_kept(problem, residency_plan, whole=True)
         sizes = np.array([tensor.size_bytes for tensor in problem.tensors])
@@ -258,7 +259,7 @@ def test_hardly_a_plan_of_whole_tensors_is_better() -> None:
         best = need(optimum(problem, MAKESPAN, residency="whole"))
         assert best.value <= residency_plan_value(problem, found, MAKESPAN) == decision.cycles
         optimal += best.value == decision.cycles
-    assert optimal >= 23
+    assert optimal >= len(seeds) - 1
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.whole import schedule
-from spmopt.core.errors import InfeasibleError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
@@ -50,12 +49,6 @@ def test_operations_without_operands(objective: Objective) -> None:
     assert value == 5 * objective.cycle
 
 
-def test_infeasible_names_the_bytes() -> None:
-    problem = tiny({"x": (9, "in")}, [Op(reads="x", required_resident="x", scratch=3)], spm=12)
-    with pytest.raises(InfeasibleError, match=r"need 16 bytes.*available are 12.*missing are 4"):
-        solved(problem, TRAFFIC)
-
-
 @settings(max_examples=share(150), deadline=None)
 @given(problems(**SMALL), st.booleans())
 def test_optimum_equals_brute_force(problem: Problem, energy: bool) -> None:
@@ -67,7 +60,7 @@ def test_optimum_equals_brute_force(problem: Problem, energy: bool) -> None:
     assert need(outcome.class_bound).value == pytest.approx(float(value), rel=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(problems(max_operations=4, max_mappings=2))
 def test_of_several_modes_one_is_taken(problem: Problem) -> None:
     outcome = solved(problem, TRAFFIC)
@@ -78,7 +71,7 @@ def test_of_several_modes_one_is_taken(problem: Problem) -> None:
     assert (SEVERAL_MAPPINGS in need(outcome.class_bound).holds_for) == several
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=share(30), deadline=None)
 @given(problems(max_operations=4, setup=True))
 def test_never_worse_than_a_start_of_another_class(problem: Problem) -> None:
     start = small_optimum(problem, TRAFFIC, "page")

@@ -26,6 +26,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import timeline_in_order
 from tests.formulations.whole.cases import verified_value
 from tests.strategies import problems
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 UNIT = ByteDuals.of(TRAFFIC, 2**20)
@@ -35,7 +36,7 @@ def uses_of(problem: Problem) -> PagedIntervals:
     return PagedIntervals(problem.machine, timeline_in_order(problem))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(problems(max_operations=5, max_tensors=4))
 def test_rows_left_out_are_implied(problem: Problem) -> None:
     uses = uses_of(problem)
@@ -73,7 +74,7 @@ def test_largest_sums_are_the_largest(rows: list[list[int]], room: int) -> None:
         assert largest == max(total for total in sums if total <= room)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(problems(max_operations=12, max_tensors=6, max_operands=4), st.integers(0, 2**32))
 def test_repair_and_filling_fit(problem: Problem, seed: int) -> None:
     uses = uses_of(problem)
@@ -110,7 +111,7 @@ def test_what_is_a_page_too_many_is_given_up_and_nothing_else(
     assert fuller.resident[~of_x].tolist() == [others, others]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(problems(max_operations=8, max_tensors=5), st.integers(0, 2**32))
 def test_the_model_duals_plans_exactly(problem: Problem, seed: int) -> None:
     uses = uses_of(problem)

@@ -132,7 +132,7 @@ def _squeezenet() -> Problem:
 
 def test_better_than_belady_within_a_time_limit() -> None:
     problem = _squeezenet()
-    request = Request(objective=MAKESPAN, time_limit_s=3.0, threads=1)
+    request = Request(objective=MAKESPAN, time_limit_s=1.5, threads=1)
     start = belady(problem, request).residency_plan
     before = monotonic()
     outcome = schedule(problem, replace(request, start=start, started=before))
@@ -185,7 +185,7 @@ def test_charges_are_below_the_optimum_of_their_class() -> None:
     Most of them are made better by it.
     """
     better = 0
-    for seed in range(60):
+    for seed in some(range(60), 2):
         problem = random_problem(seed, max_operations=5, max_tensors=3, duplex=True)
         case = WholeCase(problem, Request(threads=1), timeline_in_order(problem))
         columns = case.nearby(_free(case), depth=3)
@@ -202,7 +202,7 @@ def test_charges_are_below_the_optimum_of_their_class() -> None:
             continue  # too large
         assert of_class <= best, seed
         better += proof.charges is not None
-    assert better >= 5
+    assert better >= share(5, 2)
 
 
 def test_a_row_of_a_knapsack_is_the_one_that_is_broken_most() -> None:
@@ -228,7 +228,7 @@ def test_a_row_of_a_knapsack_is_the_one_that_is_broken_most() -> None:
 
 
 def test_both_find_the_same_accesses_that_only_stream() -> None:
-    for seed in range(300):
+    for seed in some(range(300)):
         problem = random_problem(seed, max_operations=6, max_mappings=2)
         one = tuple(replace(op, mappings=(relax_mapping(op),)) for op in problem.operations)
         line = relax_timeline(problem)

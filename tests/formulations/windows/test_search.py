@@ -28,7 +28,7 @@ from tests.checked import need, totals_of
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, relax, small_optimum
 from tests.strategies import problems, random_problem
-from tests.thorough import share
+from tests.thorough import share, some
 
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 
@@ -113,7 +113,7 @@ def test_between_its_bound_and_its_value_lies_the_optimum_and_news_are_true(
 def test_close_to_the_optimum_where_pages_are_small() -> None:
     """From dual values of few steps, and without looking at more than four steps at a time."""
     gaps = []
-    for seed in range(18):
+    for seed in some(range(18)):
         problem = random_problem(
             seed, page_bytes=1, max_tensor_pages=4000, max_compute_cycles=9000, **LARGER
         )
@@ -125,7 +125,7 @@ def test_close_to_the_optimum_where_pages_are_small() -> None:
 
 
 def test_fluid_says_how_far_its_solution_is() -> None:
-    for seed in range(12):
+    for seed in some(range(12)):
         problem = random_problem(seed, max_mappings=2, **LARGER)
         machine = replace(problem.machine, dma_setup_cycles=0)  # which the relaxation leaves out
         problem = replace(problem, machine=machine)

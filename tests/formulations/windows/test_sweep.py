@@ -184,7 +184,7 @@ def test_nothing_is_resident_where_none_may_be() -> None:
             ).all(), seed
             least = narrowed.priced(duals).value
             assert cost(narrowed, amounts) >= least - 1e-5 * max(case.scale, abs(least))
-    assert barred > 100
+    assert barred > share(300)
 
 
 def in_two_parts(run: Sweep, cut: int) -> Amounts:
@@ -256,7 +256,7 @@ def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As legal as in one part; a window decides one step, so 20 steps are two parts."""
     monkeypatch.setattr("formulations.residency.windows.sweep._PARTS", 2)
     apart = []
-    for case in cases(share(56), max_operations=60, max_tensors=20):
+    for case in cases(share(56, 4), max_operations=60, max_tensors=20):
         steps = case.intervals.steps
         if steps < 20:
             continue
@@ -268,12 +268,12 @@ def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         slack = 2e-5 * max(case.scale, least)
         assert least - slack <= joined <= never_joined + slack
         apart.append(joined < never_joined - slack)
-    assert len(apart) > sum(apart) > share(5)
+    assert len(apart) > sum(apart) > share(5, 4)
 
 
 def test_parts_do_not_depend_on_threads() -> None:
     several = 0
-    for case in cases(12, max_operations=60, max_tensors=20):
+    for case in cases(share(12, 3), max_operations=60, max_tensors=20):
         columns = all_columns(case.intervals)
         built, answer, _ = solved(case, columns)
         run = sweeping(case, built.multipliers(answer), columns, 1, 4, 3)

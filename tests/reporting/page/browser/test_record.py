@@ -10,8 +10,10 @@ from results.pages import run
 from results.shared.bench import TINY
 from tests.reporting.page.browser import timing
 from tests.reporting.page.browser.chromium import installed
+from tests.thorough import nightly
 
 
+@nightly
 @pytest.mark.skipif(not installed(), reason="no Chromium is installed")
 def test_a_small_page_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "KEPT", tmp_path)

@@ -35,8 +35,8 @@ spmopt.show(f"belady takes {100 * least:.1f} to {100 * most:.1f} % more time tha
 # %% Where does it lose that time?
 # By causes of stalls, and by layers: `stream in` is an operand that crosses again because it was
 # given up, or because it never fitted.
-spmopt.show(spmopt.analyze(comparison["belady"]))
-spmopt.show(spmopt.analyze(comparison["residency"]))
+spmopt.show(spmopt.explain(comparison["belady"]))
+spmopt.show(spmopt.explain(comparison["residency"]))
 
 # %% What does the optimum keep that the rule evicts?
 # Strong colors in the maps: kept by this schedule, and not by the other one.

@@ -46,7 +46,7 @@ spmopt.show(picture)
 
 # %% Where does the time go?
 # The step is bound by computation where the engine is busy, and by DRAM where it stalls.
-spmopt.show(spmopt.analyze(solution))
+spmopt.show(spmopt.explain(solution, per="layer"))
 
 # %% All of it on one page
 # One file for any browser, without a network: pan and zoom the map, follow a tensor, sort tables.

@@ -43,9 +43,7 @@ def explain(
     csv: _Csv = None,
     printing: Printing = Printing(),
 ) -> int:
-    """Explain the stalls of a schedule, and the worth of more SPM and bandwidth.
-
-    NETWORK may be a result file.
+    """Explain the stalls of a schedule, and what would help; NETWORK may be a result file.
 
     Parameters
     ----------

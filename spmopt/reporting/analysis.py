@@ -9,8 +9,8 @@ from typing import Any
 
 from spmopt.analysis import Analysis
 from spmopt.reporting.plain import plain
-from spmopt.reporting.quantities import share, si
-from spmopt.reporting.results import PART, Record
+from spmopt.reporting.quantities import PART, share, si
+from spmopt.reporting.results import Record
 from spmopt.reporting.tables import Grid, Part
 
 Columns = dict[str, list[object]]

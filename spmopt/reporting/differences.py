@@ -19,7 +19,8 @@ from spmopt.reporting.contrast import (
 )
 from spmopt.reporting.headings import speak
 from spmopt.reporting.plain import Json, column, plain, table
-from spmopt.reporting.results import PART, Figure
+from spmopt.reporting.quantities import PART
+from spmopt.reporting.results import Figure
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import conditions, names
 

@@ -8,10 +8,12 @@ from math import floor, log10
 from spmopt.core.units import si, size
 
 BINARY = "iB"  # unit of capacities with binary prefixes: KiB, MiB
+PART = "part"  # unit of shares and of relative distances
 _PREFIXES = ("", "Ki", "Mi", "Gi", "Ti")
 
 __all__ = [
     "BINARY",
+    "PART",
     "capacities",
     "capacity",
     "capacity_unit",

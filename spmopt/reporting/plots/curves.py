@@ -95,7 +95,7 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
     more = f" (the first {_MOST_PANELS} of {shown})" if shown > _MOST_PANELS else ""
     title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{more}")
     heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
-    finish(curves_figure(view), (), heading, path)
+    finish(curves_figure(view), heading, path)
 
 
 def curves_figure(view: Chart) -> Figure:

@@ -95,7 +95,7 @@ def save_front(front: Front, path: Path, x: str | None = None, y: str | None = N
     first, *said = front.lines
     title = legible(f"{front.name}: {front.subject}; {first}")
     heading = "\n".join((title, *(paragraph(text, MOST_LETTERS) for text in said)))
-    finish(front_figure(front, x, y), (), heading, path)
+    finish(front_figure(front, x, y), heading, path)
 
 
 def front_figure(front: Front, x: str | None = None, y: str | None = None) -> Figure:

@@ -53,8 +53,8 @@ from spmopt.verifier import bound
 _FRACTION = 100
 _GB = 10**9
 _REST = 1e-3
+# Of a cycle, or of the shadow price of a byte moved: a page that costs less costs nothing.
 _NOISE = 1e-6
-"""Of a cycle, or of the shadow price of a byte moved: a page that costs less costs nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -30,10 +30,8 @@ _TITLES |= {"b_less_a_bytes": "B - A", "b_less_a_s": "B - A"}
 _NOISY = "seconds"
 _OF_OBJECTIVE = ("objective", "bound", "gap")
 _MAIN = ("makespan", "traffic", "energy", "gap", "status", "compute_busy")
-_AGAIN = ("objective", "replay")
-"""What mostly says again what others say."""
-_MUCH = 0.01
-"""Change of another figure that makes it one of the main ones."""
+_AGAIN = ("objective", "replay")  # what mostly says again what others say
+_MUCH = 0.01  # change of another figure that makes it one of the main ones
 
 
 def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:

@@ -19,8 +19,7 @@ from spmopt.reporting.tables import Grid, Part
 _COLUMNS = ("group", "operations", "fusion", "time", "stall", "traffic")
 _OTHER_END = "why it ends there"
 _OTHER_FUSION = "other fusion tiles"
-_NOTHING = 1e-6
-"""Part of the objective below which a change is none."""
+_NOTHING = 1e-6  # part of the objective below which a change is none
 _ESTIMATED = (
     "Percentages: what the schedule would cost more (-: less) with this change alone, by estimate "
     "from bounds of fused groups; neither schedules nor bounds themselves. An estimate below "

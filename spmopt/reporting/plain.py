@@ -10,11 +10,11 @@ from importlib.resources import files
 import numpy as np
 
 Json = dict[str, object]
+# How names of columns end, by unit.
 _ENDS = {
     **{"B": "_bytes", "iB": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
     **{"B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s"},
 }
-"""How names of columns end, by unit."""
 _ACRONYMS = {word.lower(): word for word in ("DMA", "DRAM", "SPM", "FLOP", "MACs")}
 _PARTS = tomllib.loads(files(__package__).joinpath("heads.toml").read_text(encoding="utf-8"))
 _PLAIN = (str, int, bool, type(None))

@@ -22,14 +22,11 @@ from spmopt.reporting.phases import FORWARD, PHASES, UPDATE, layer_groups, phase
 from spmopt.reporting.quantities import percent, share, si, usage
 from spmopt.reporting.schedule_view import ScheduleView
 
-_SAME = 1e-4
-"""Of a figure: what differs by less is called the same."""
-_FEW = 0.05
-"""Of a difference: a part that is less is not named."""
+_SAME = 1e-4  # of a figure: what differs by less is called the same
+_FEW = 0.05  # of a difference: a part that is less is not named
+# Of what one keeps: where no kind in a group of layers is so much, groups are not told apart.
 _LARGE = 0.1
-"""Of what one keeps: where no kind in a group of layers is so much, groups are not told apart."""
-_NAMED = 3
-"""Tensors, kinds and causes that are named at most."""
+_NAMED = 3  # tensors, kinds and causes that are named at most
 _AWAITED = {
     Cause.NONE: "nothing",
     Cause.REQUIRED_RESIDENT: "required-resident operands and results",

@@ -27,10 +27,8 @@ MOST_ROWS = 200
 """Rows of a table in HTML; a note says how many more there are."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """A blank at which no line is folded; printed as a blank."""
-_LEAST_WIDTH = 16
-"""A column of words is not folded to less."""
-_WORD = 40
-"""Nor is a word of up to so many characters broken."""
+_LEAST_WIDTH = 16  # A column of words is not folded to less
+_WORD = 40  # nor is a word of up to so many characters broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,13 @@ from spmopt.reporting.quantities import PART, percent, seconds, si
 from spmopt.reporting.results import problem_record, result_record
 from spmopt.reporting.tables import Grid, Part
 
+# Columns of the table of a page; None: text.
 _UNITS = {
     **{"decision": None, "by": None, "time_s": "s", "saved_s": "s", "saved_part": PART},
     **{"compute_s": "s", "waiting_s": "s", "dram_in_bytes": "B", "dram_out_bytes": "B"},
     **{"energy_j": "J", "peak_spm_bytes": "B", "bound_s": "s", "bound_gap": "change"},
     **{"bound_of": None, "solve_s": "s"},
 }
-"""Columns of the table of a page; None: text."""
 COLUMNS = ("decision", "by", "time", "saves", "computes", "waits", "traffic", "bound", "gap")
 _LEFT = ("decision", "by")
 

@@ -76,10 +76,10 @@ def source(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+# Templates of elements, by others (see vendor/README.md).
 _VENDORED = (
     f"const htm = (() => {{\n{source('vendor/htm.js').replace('export default', 'return')}}})();\n"
 )
-"""Templates of elements, by others (see ``vendor/README.md``)."""
 
 
 def _policy(style: str, script: str) -> str:

@@ -27,6 +27,7 @@ from spmopt.reporting.search.front import Axis, Front, Trial
 
 _TRIAL, _FRONT = COLORS[0], COLORS[1]
 _SOLVED = ("solved", "as before")
+# How trials that are no members are drawn, by what came of them.
 _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     "excluded by proof": (
         "excluded by proof, at best here",
@@ -38,9 +39,8 @@ _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "solved": ("solved", {"s": 16, "facecolors": _TRIAL, "edgecolors": _TRIAL, "alpha": 0.35}),
 }
-"""How trials that are no members are drawn, by what came of them."""
+# Members whose numbers are written at most; parts of the axes that two numbers are apart.
 _NAMED, _APART = 20, 0.03
-"""Members whose numbers are written at most; parts of the axes that two numbers are apart."""
 Plane = tuple[Axis, Axis]
 
 

@@ -16,10 +16,10 @@ from spmopt.reporting.palette import COLORS
 from spmopt.reporting.plots.style import LINE, MARKERS, TEXT, alone, dress, legible
 from spmopt.reporting.quantities import si
 
+# Square points: of the layer that takes longest, and of the smallest mark.
 _MOST_AREA, _LEAST_AREA = 220.0, 6.0
-"""Square points: of the layer that takes longest, and of the smallest mark."""
+# Most layers that are named, and the least decades between their marks.
 _NAMED, _APART = 6, (0.9, 0.35)
-"""Most layers that are named, and the least decades between their marks."""
 _MOST_LETTERS = 28
 
 

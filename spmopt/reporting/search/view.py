@@ -23,8 +23,7 @@ from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.trials import build_from
 
-_IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")
-"""Fields that static figures say."""
+_IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")  # fields that static figures say
 _FIELD_UNITS = {"page": "B"}
 
 Figures = Mapping[str, float]

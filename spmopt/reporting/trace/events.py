@@ -16,9 +16,9 @@ Event = dict[str, object]
 Span = tuple[int, int]
 """Nanoseconds: begin and end."""
 _NS_PER_S = 10**9
+# From the processes of one schedule to those of the next; no thread but that of operations has the
+# number of its process, as viewers would take it for the main one.
 _PIDS = 100_000
-"""From the processes of one schedule to those of the next; no thread but that of operations has the
-number of its process, as viewers would take it for the main one."""
 ENGINE, BANKS = 1, _PIDS // 2
 """Processes of the first schedule, from top to bottom; for each bank one, from that number on."""
 

@@ -29,8 +29,8 @@ from spmopt.reporting.plots.style import (
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import LANES_SAID, MARKS, conditions, headings
 
+# Function that draws a panel, and its height in inches.
 _Panel = tuple[Callable[[ScheduleView, Axes], Axes], float]
-"""Function that draws a panel, and its height in inches."""
 _PANELS: dict[str, _Panel] = {
     "map": (plot_map, 3.4),
     "occupancy": (plot_occupancy, 2.6),

@@ -143,15 +143,15 @@ class Explanation:
         def total(steps: list[int]) -> int:
             return int(stall[steps].sum())
 
-        largest = sorted(self._stalled.values(), key=total, reverse=True)[:count]
+        largest = sorted(self._tiles_of_stalls.values(), key=total, reverse=True)[:count]
         return [max(steps, key=lambda step: int(stall[step])) for steps in largest]
 
     def fusion(self, step: int) -> list[int]:
         """Return the steps that stall and run tiles of a step's operation, itself among them."""
-        return self._stalled.get(self.whole(step), [step])
+        return self._tiles_of_stalls.get(self.whole(step), [step])
 
     @cached_property
-    def _stalled(self) -> dict[str, list[int]]:
+    def _tiles_of_stalls(self) -> dict[str, list[int]]:
         """Steps that stall, by the operation that they run or run a fusion tile of."""
         found: dict[str, list[int]] = {}
         for step in np.flatnonzero(self.figures.stall_cycles).tolist():

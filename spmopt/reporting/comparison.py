@@ -52,7 +52,7 @@ class Comparison:
     columns: tuple[str, ...] = COLUMNS
 
     def parts(self) -> Iterator[Part]:
-        """Yield what is printed, from top to bottom."""
+        """Yield heading, table and remarks."""
         yield self.heading
         yield ""
         yield Grid(

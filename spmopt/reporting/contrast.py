@@ -1,4 +1,4 @@
-"""Two schedules of one problem: what differs between them."""
+"""Differences between two schedules of one problem."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str],
 
 
 def bytes_kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
-    """Return what ``picture`` keeps between two uses and ``other`` does not, as rectangles.
+    """Return residencies of ``picture`` between two uses that ``other`` does not have.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What steps are of: forward and backward pass or update, and layers whose names begin alike."""
+"""Phases of steps (forward and backward pass, update), and layers whose names begin alike."""
 
 from __future__ import annotations
 

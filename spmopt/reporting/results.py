@@ -81,7 +81,7 @@ def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Fi
 
 
 def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
-    """Yield what is printed of a result."""
+    """Yield the text of a result."""
     yield heading(problem, result)
     yield ""
     rows = [("scheduler", result.scheduler)]
@@ -98,7 +98,7 @@ def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
 def results_record(
     problem: Problem, results: Sequence[Result], not_run: Sequence[str] = ()
 ) -> Record:
-    """Return what ``--json`` prints for ``solve`` and ``compare``.
+    """Return the JSON of ``solve`` and ``compare``.
 
     ``not_run`` names schedulers that were asked for, but that an interrupt left out; ``conflict``
     says why no schedule exists, if none does.

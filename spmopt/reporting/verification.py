@@ -102,14 +102,14 @@ def verification_record(problem: Problem, result: Result, found: Audit) -> Recor
         "gap": _gap(found),
         **of_space,
         **fields_by_name(found.totals, "dma_commands", "dma_descriptors"),
-        "status": _unchecked(result, found) or str(result.status),
+        "status": _open_claim(result, found) or str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
         "remarks": _remarks(problem, result, found),
     }
 
 
-def _unchecked(result: Result, found: Audit) -> str:
+def _open_claim(result: Result, found: Audit) -> str:
     """Return a claim of optimality that only a solver can repeat; '' if there is none."""
     known = result.class_bound
     if known is None or not result.claims_enumeration or found.repeated:
@@ -118,7 +118,7 @@ def _unchecked(result: Result, found: Audit) -> str:
 
 
 def _status(result: Result, found: Audit) -> str:
-    if unchecked := _unchecked(result, found):
+    if unchecked := _open_claim(result, found):
         return unchecked
     if result.claims_enumeration:
         return f"{result.status}: an enumeration proves it here too"

@@ -62,7 +62,7 @@ def _row(decision: Decision) -> tuple[str, ...]:
 
 
 def saving(decision: Decision) -> str:
-    """Write what a decision saves, and which part of the time before that is."""
+    """Write the saving of a decision, and its part of the time before."""
     if decision.key is Key.START:
         return "-"
     if not decision.saved_cycles:
@@ -82,7 +82,7 @@ def by(decision: Decision) -> str:
 
 
 def ablation_record(problem: Problem, decisions: Sequence[Decision]) -> Json:
-    """Return what ``--json`` prints: the figures of each decision's best schedule."""
+    """Return the JSON of ``ablate``: the figures of each decision's best schedule."""
     return {
         "problem": problem_record(problem),
         "sentences": sentences(decisions),

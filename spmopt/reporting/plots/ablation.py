@@ -44,7 +44,7 @@ def ablation_figures(decisions: Sequence[Decision]) -> dict[str, Figure]:
 
 
 def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
-    """Draw the time of the best schedule after each decision, what it saves, and the bound."""
+    """Draw the time of the best schedule after each decision, its saving, and the bound."""
     ax = alone(ax)
     dress(ax, "Time of the best schedule after each decision")
     places = np.arange(len(decisions))

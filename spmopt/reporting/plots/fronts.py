@@ -1,4 +1,4 @@
-"""A search of machines: the front among all trials, and what proofs excluded."""
+"""A search of machines: the front among all trials, and trials excluded by proof."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def plot_front(
 ) -> Axes:
     """Draw trials by two figures, by default into a figure of its own.
 
-    A line under a member of the front goes down to what any schedule on its machine takes at
-    least. What proofs excluded is a cross where any schedule of it is at best. Axes are scaled to
-    the trials: constraints are dashed among them; the legend says which lie beyond.
+    A line under a member of the front goes down to the least figures of any schedule on its
+    machine. A trial excluded by proof is a cross at the least figures of its schedules. Axes are
+    scaled to the trials: constraints are dashed among them; the legend says which lie beyond.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import ceil, log, log2
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +14,7 @@ from matplotlib.ticker import (
     Formatter,
     FuncFormatter,
     MaxNLocator,
+    MultipleLocator,
     NullLocator,
     StrMethodFormatter,
 )
@@ -32,7 +33,13 @@ def label_axis(axis: Axis, label: str, unit: str) -> None:
     A linear x axis has no more ticks than their labels find room beside each other.
     """
     if isinstance(axis, XAxis) and axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(_most_ticks(axis.axes), steps=[1, 2, 2.5, 4, 5, 10]))
+        most, (low, high) = _most_ticks(axis.axes), axis.get_view_interval()
+        axis.set_major_locator(
+            # Decimal steps would be labeled 390.6 KiB.
+            MultipleLocator(2.0 ** ceil(log2((high - low) / most)))
+            if unit == BINARY and high > low
+            else MaxNLocator(most, steps=[1, 2, 2.5, 4, 5, 10])
+        )
     axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
     axis.set_major_formatter(_formatter(unit))
 

@@ -65,7 +65,7 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_yscale("log")
     wide = np.append(x, ridge)
-    ax.set_xlim(wide.min() / 2, wide.max() * 3)
+    ax.set_xlim(wide.min() / 4, wide.max() * 4)  # room for names at both ends
     ax.set_ylim(y.min(initial=peak) / 4, 2 * peak)
     ax.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s", places=0))
     ax.xaxis.set_major_formatter("{x:g}")

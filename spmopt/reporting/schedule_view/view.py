@@ -123,7 +123,7 @@ class ScheduleView:
 
     @property
     def dual(self) -> Reals | None:
-        """(n,) What a megabyte more in each step saves at first, in units of :meth:`in_unit`.
+        """(n,) Shadow price of a megabyte in each step, in units of :meth:`in_unit`.
 
         None with banks, which have shadow prices of their own.
         """
@@ -179,7 +179,7 @@ LANES_SAID = {
     "their total time, not their order within the step",
     "async": "transfers are drawn when the replay runs them",
 }
-"""What the lanes show, by timing."""
+"""Meaning of the lanes, by timing."""
 
 
 def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:

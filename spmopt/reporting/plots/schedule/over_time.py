@@ -182,9 +182,9 @@ def edges(cycles: int, *marks: Ints) -> Reals:
 
 
 def means(edges: Reals, start: Ints, stop: Ints, value: Reals | Ints | Bools) -> Reals:
-    """Return (groups, bins) the mean over every bin of what is ``value`` in [start, stop), else 0.
+    """Return (groups, bins) the mean of spans with ``value`` in [start, stop) over each bin.
 
-    ``value`` (groups, spans) has a row for each group. What lasts no time counts for nothing. The
+    ``value`` (groups, spans) has a row for each group. Empty spans count for nothing. The
     sums of all bins, times their widths, are those of the spans, whichever the bins.
     """
     upto = _upto(edges, start, value) - _upto(edges, stop, value)

@@ -107,7 +107,7 @@ def _span(ax: Axes, pictures: Sequence[ScheduleView]) -> None:
 
 
 def _heading(pictures: Sequence[ScheduleView]) -> str:
-    """Say what is shown, by the figures that the page and the tables have too."""
+    """Return subject and figures, as pages and tables have them."""
     name = legible(pictures[0].problem.name, 70)
     said = [
         f"{head}: {_headline(picture)}"

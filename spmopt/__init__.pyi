@@ -5,9 +5,7 @@ from spmopt.api.ablations import Ablation as Ablation
 from spmopt.api.ablations import ablation as ablation
 from spmopt.api.allocation import BufferPlacement as BufferPlacement
 from spmopt.api.allocation import place as place
-from spmopt.api.analyses import Breakdowns as Breakdowns
 from spmopt.api.analyses import Stalls as Stalls
-from spmopt.api.analyses import analyze as analyze
 from spmopt.api.analyses import explain as explain
 from spmopt.api.callbacks import Callbacks as Callbacks
 from spmopt.api.emitting import Emission as Emission

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from results.shared.common import MB, Study, Tables, sweeps
 from spmopt.analysis.analysis import Analysis
-from spmopt.analysis.reuse import Scope
 from spmopt.core.objective import objective_named
+from spmopt.core.problem import TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.core.units import Dimension, parse_quantity
 from spmopt.hardware.machines import load_machine
@@ -239,11 +241,33 @@ def share(claim: ThesisClaim, reading: str, scheduler: str) -> float:
         raise ValueError(f"{scheduler} found no schedule of {claim.network}")
     analysis = Analysis.of(problem, schedule)
     if claim.kind == "type2":
-        cycles = analysis.types().cycles
-        return 100 * float(cycles[1] / cycles.sum())
-    scopes = [s for s in analysis.scopes() if s.scope in (Scope.ADJACENT_LAYER, Scope.BLOCK)]
-    captured = sum(each.captured_bytes for each in scopes)
-    return 100 * captured / sum(each.reusable_bytes for each in scopes)
+        cycles = analysis.steps.cycles
+        return 100 * float(cycles[~analysis.layers.product].sum() / cycles.sum())
+    between = between_layers(analysis)
+    line, reuse = analysis.steps.view.timeline, analysis.reuse
+    reusable = line.size_bytes[line.tensor[reuse.access[between]]].sum()
+    return 100 * float(reuse.captured_bytes[between].sum() / reusable)
+
+
+def between_layers(analysis: Analysis) -> NDArray[np.bool_]:
+    """Return (i,) whether reuse is adjacent-layer or block reuse (Tsai, section 3.3).
+
+    Both uses are of one pass but not of one layer; the tensor is no weight that operations of one
+    kind use again.
+    """
+    of, line, problem = analysis.layers, analysis.steps.view.timeline, analysis.problem
+    access = analysis.reuse.access
+    begin, end = line.step[access], line.step[line.next[access]]
+    change = (np.diff(of.layer) != 0) | (of.backward[1:] != of.backward[:-1])
+    run = np.concatenate(([0], np.cumsum(change)))
+    weights = (TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT)
+    is_weight = np.array([tensor.kind in weights for tensor in problem.tensors], bool)
+    kind = np.array([operation.kind for operation in problem.operations])[line.order]
+    recurs = is_weight[line.tensor[access]] & (kind[begin] == kind[end])
+    found: NDArray[np.bool_] = (
+        (of.backward[begin] == of.backward[end]) & (run[begin] != run[end]) & ~recurs
+    )
+    return found
 
 
 def share_of(rows: pd.DataFrame, claim: ThesisClaim, setting: str) -> float | None:

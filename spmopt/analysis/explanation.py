@@ -1,4 +1,4 @@
-"""The stalls of a schedule one by one: the causes of each stall, and its obstacles."""
+"""Stalls of a schedule one by one: the causes of each stall, and its obstacles."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Self
 
 import numpy as np
 
+from spmopt.analysis.analysis import Analysis
 from spmopt.analysis.fused_groups import FusedGroupFigures, fused_group_figures
 from spmopt.analysis.obstacles import Obstacle, Obstacles, obstacles
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.steps import StepFigures, step_figures
+from spmopt.analysis.steps import StepFigures
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
-from spmopt.verifier import ScheduleArrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who takes space in a full step: a tensor, up to and with ``until_step``, or the scratch."""
+    """A tensor, or the scratch, that takes space in a full step, and its last step there."""
 
     name: str
     size_bytes: int
@@ -33,7 +33,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """Transfers of the channel in a busy step, largest first."""
+    """A transfer of the channel in a busy step."""
 
     transfer: str
     tensor: str
@@ -46,8 +46,8 @@ class Transfer:
 
     Attributes
     ----------
-    command
-        Its row of the command table.
+    command, step
+        Row of the command table, and the step that waits.
     size_bytes, fetches
         Bytes, and how often they cross the DRAM boundary.
     cycles, stall_cycles
@@ -65,6 +65,7 @@ class Transfer:
     """
 
     command: int
+    step: int
     cause: Cause
     name: str
     size_bytes: int
@@ -80,15 +81,15 @@ class Transfer:
 
     @property
     def obstacle(self) -> Obstacle:
-        """The one that most of it is due to."""
+        """Obstacle with the largest part of the stall."""
         return Obstacle(int(np.argmax(self.by_obstacle)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Explanation:
-    """Stalls and their reasons; sums over steps and transfers are those of the analysis."""
+    """Stalls and their obstacles; sums over steps and transfers equal those of the analysis."""
 
-    figures: StepFigures
+    analysis: Analysis
     obstacles: Obstacles
     fused_groups: Sequence[FusedGroupFigures] = ()
 
@@ -104,15 +105,24 @@ class Explanation:
 
         ``certificate``: of the fusion space that groups may be changed in; default: any.
         """
-        figures = step_figures(ScheduleArrays.of(problem, schedule))
-        in_order = problem.fused_from is not None and other_order(schedule.steps.operation) is None
-        fused_groups = fused_group_figures(figures, objective, certificate) if in_order else ()
-        return cls(figures=figures, obstacles=obstacles(figures), fused_groups=fused_groups)
+        analysis = Analysis.of(problem, schedule)
+        groups: Sequence[FusedGroupFigures] = ()
+        # The steps of a group are consecutive in the order of the plan only.
+        if problem.fused_from is not None and other_order(schedule.steps.operation) is None:
+            groups = fused_group_figures(analysis.steps, objective, certificate)
+        return cls(
+            analysis=analysis, obstacles=obstacles(analysis.steps), fused_groups=tuple(groups)
+        )
+
+    @property
+    def figures(self) -> StepFigures:
+        """Figures of every step."""
+        return self.analysis.steps
 
     @property
     def problem(self) -> Problem:
-        """The scheduled problem."""
-        return self.figures.view.problem
+        """Scheduled problem."""
+        return self.analysis.problem
 
     @property
     def by_obstacle(self) -> Ints:
@@ -129,54 +139,54 @@ class Explanation:
     def largest(self, count: int) -> list[int]:
         """Return the steps with the largest stalls, largest first, as far as they stall at all.
 
-        Fusion tiles of an operation count as one, with the step of the fusion tile that stalls
-        longest.
+        Fusion tiles of an operation count as one, represented by the step that stalls longest.
         """
-        stall, total = self.figures.stall_cycles, dict[str, int]()
-        longest: dict[str, int] = {}
-        for step in np.argsort(-stall, kind="stable").tolist():
-            name = self.whole(step)
-            longest.setdefault(name, step)
-            total[name] = total.get(name, 0) + int(stall[step])
-        order = sorted(longest, key=lambda name: -total[name])[:count]
-        return [longest[name] for name in order if total[name] > 0]
+        stall = self.figures.stall_cycles
+
+        def total(steps: list[int]) -> int:
+            return int(stall[steps].sum())
+
+        largest = sorted(self._tiles_of_stalls.values(), key=total, reverse=True)[:count]
+        return [max(steps, key=lambda step: int(stall[step])) for steps in largest]
 
     def fusion(self, step: int) -> list[int]:
         """Return the steps that stall and run tiles of a step's operation, itself among them."""
-        return self._stalled.get(self.whole(step), [step])
-
-    def whole(self, step: int) -> str:
-        """Name of the operation that a step runs, or a fusion tile of."""
-        name = self.operation(step)
-        return self.problem.tile_of.get(name, name)
+        return self._tiles_of_stalls.get(self.whole(step), [step])
 
     @cached_property
-    def _stalled(self) -> dict[str, list[int]]:
-        """Steps that stall, by the operation that they run a fusion tile of."""
+    def _tiles_of_stalls(self) -> dict[str, list[int]]:
+        """Steps that stall, by the operation that they run or run a fusion tile of."""
         found: dict[str, list[int]] = {}
         for step in np.flatnonzero(self.figures.stall_cycles).tolist():
             found.setdefault(self.whole(step), []).append(step)
         return found
 
+    def whole(self, step: int) -> str:
+        """Name of the operation that a step runs, or runs a fusion tile of."""
+        name = self.operation(step)
+        return self.problem.tile_of.get(name, name)
+
     def operation(self, step: int) -> str:
         """Name of a step's operation."""
         return self.problem.operations[int(self.figures.view.timeline.order[step])].name
 
-    def transfers(self, step: int) -> list[Transfer]:
-        """List causes of a step's stall, largest first."""
-        rows = range(*np.searchsorted(self._step, (step, step + 1)).tolist())
-        found = [self.transfer(row) for row in rows]
-        return sorted(found, key=lambda transfer: -transfer.stall_cycles)
+    def transfers(self, step: int | None = None) -> list[Transfer]:
+        """List the transfers that a step waits for, largest first; None: all, in queue order."""
+        if step is None:
+            return [self._transfer(row) for row in range(self.obstacles.command.size)]
+        of_step = self.figures.view.schedule.commands.step[self.obstacles.command]
+        rows = range(*np.searchsorted(of_step, (step, step + 1)).tolist())
+        return sorted(map(self._transfer, rows), key=lambda transfer: -transfer.stall_cycles)
 
-    def transfer(self, row: int) -> Transfer:
-        """Return one row of the obstacles."""
+    def _transfer(self, row: int) -> Transfer:
         of, stalls = self.obstacles, self.figures.stalls
         command = int(of.command[row])
         table = self.figures.view.schedule.commands
         cause = Cause(int(stalls.cause[command]))
-        later, limit = bool(of.shifts.later[row]), _some(of.limit_step[row])
+        later, limit = bool(of.shifts.later[row]), _step(of.limit_step[row])
         return Transfer(
             command=command,
+            step=int(table.step[command]),
             cause=cause,
             name=self.figures.view.name(int(table.tensor[command])),
             size_bytes=int(table.end[command] - table.begin[command]),
@@ -184,8 +194,8 @@ class Explanation:
             cycles=int(stalls.cycles[command]),
             stall_cycles=int(stalls.stall_cycles[command]),
             by_obstacle=tuple(of.by_obstacle[:, row].tolist()),
-            full_step=_some(of.full_step[row]),
-            busy_step=_some(of.busy_step[row]),
+            full_step=_step(of.full_step[row]),
+            busy_step=_step(of.busy_step[row]),
             anyway_step=limit if of.shifts.supplied[row] else None,
             needed_step=limit if later and cause is Cause.PREFETCH else None,
             later=later,
@@ -195,21 +205,18 @@ class Explanation:
         """List the resident tensors of a step, largest first; nothing for None."""
         if step is None:
             return []
-        view, machine = self.figures.view, self.problem.machine
-        table = view.schedule.residency
-        rows = np.flatnonzero((table.begin <= step) & (table.end > step)).tolist()
+        view, table = self.figures.view, self.figures.view.schedule.residency
         found = [
             Holder(
                 name=view.name(int(table.tensor[row])),
                 size_bytes=int(table.size_bytes[row]),
-                until_step=self._until(row),
+                until_step=self._last_step(row),
             )
-            for row in rows
+            for row in np.flatnonzero((table.begin <= step) & (table.end > step)).tolist()
         ]
-        scratch = int(view.timeline.scratch_bytes[step])
+        scratch = int(view.pages(view.timeline.scratch_bytes[step])) * view.page_bytes
         if scratch:
-            size = -(-scratch // machine.page_bytes) * machine.page_bytes
-            found.append(Holder(name="scratch", size_bytes=size, until_step=step))
+            found.append(Holder(name="scratch", size_bytes=scratch, until_step=step))
         return sorted(found, key=lambda holder: -holder.size_bytes)
 
     def moved(self, step: int | None) -> list[Moved]:
@@ -229,14 +236,10 @@ class Explanation:
         ]
         return sorted(found, key=lambda moved: -moved.cycles)
 
-    @cached_property
-    def _step(self) -> Ints:
-        """(k,) Of every row of the obstacles."""
-        return self.figures.view.schedule.commands.step[self.obstacles.command]
-
-    def _until(self, row: int) -> int:
+    def _last_step(self, row: int) -> int:
         """Return the last step in which the tensor of a residency row is on chip."""
         table = self.figures.view.schedule.residency
+        # A change of the resident bytes begins another row: rows that touch are one stay.
         while (
             row + 1 < len(table)
             and table.tensor[row + 1] == table.tensor[row]
@@ -246,5 +249,5 @@ class Explanation:
         return int(table.end[row]) - 1
 
 
-def _some(step: np.int64) -> int | None:
+def _step(step: np.int64) -> int | None:
     return None if step < 0 else int(step)

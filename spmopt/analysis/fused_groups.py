@@ -22,8 +22,7 @@ from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
 
 _COSTS = "formulations.fusion.boundary_costs", "boundary_costs"
-_LIMIT_S = 5.0
-"""For all estimates."""
+_LIMIT_S = 5.0  # for all estimates
 
 
 class _Costs(Protocol):

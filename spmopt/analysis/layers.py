@@ -37,16 +37,12 @@ class StepLayers:
     layer : (n,) index into ``names``.
     backward : (n,) bool
     product : (n,) bool, type I.
-    run : (n,)
-        Steps that run one after the other and are of one layer and one pass share a number;
-        numbers rise by one.
     """
 
     names: tuple[str, ...]
     layer: Ints
     backward: Bools
     product: Bools
-    run: Ints
 
 
 def layers(problem: Problem, line: Timeline) -> StepLayers:
@@ -59,14 +55,11 @@ def layers(problem: Problem, line: Timeline) -> StepLayers:
     forward = {name for name, back in zip(names, backward.tolist(), strict=True) if not back}
     order: dict[str, int] = {}
     layer = [order.setdefault(_layer(name, forward), len(order)) for name in names]
-    ids = np.array(layer, np.int64)
-    change = (np.diff(ids) != 0) | (backward[1:] != backward[:-1])
     return StepLayers(
         names=tuple(order),
-        layer=ids,
+        layer=np.array(layer, np.int64),
         backward=backward,
         product=line.macs > 0,
-        run=np.concatenate((np.zeros(1, np.int64), np.cumsum(change))),
     )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.table import Ints
 
+# Kinds of tensors that exist before and after: no activations.
 _PERSISTENT = (TensorKind.WEIGHT, TensorKind.STATE)
-"""Kinds of tensors that exist before and after: no activations."""
 
 
 def live_activation_bytes(problem: Problem) -> Ints:

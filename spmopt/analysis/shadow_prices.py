@@ -53,8 +53,8 @@ from spmopt.verifier import bound
 _FRACTION = 100
 _GB = 10**9
 _REST = 1e-3
+# Of a cycle, or of the shadow price of a byte moved: a page that costs less costs nothing.
 _NOISE = 1e-6
-"""Of a cycle, or of the shadow price of a byte moved: a page that costs less costs nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -227,14 +227,14 @@ def _bandwidth(problem: Problem, certificate: Certificate, proved: Fraction) -> 
             return Fraction(0)
         faster = replace(problem.machine, dram_bytes_per_s=rate + more)
 
-        def scaled(duals: Ints) -> Ints:
+        def scale(duals: Ints) -> Ints:
             return np.asarray(duals.astype(object) * rate // (rate + more), np.int64)
 
         other = replace(
             certificate,
-            dram_in=scaled(certificate.dram_in),
-            dram_out=scaled(certificate.dram_out),
-            banks=tuple(replace(bank, port=scaled(bank.port)) for bank in certificate.banks),
+            dram_in=scale(certificate.dram_in),
+            dram_out=scale(certificate.dram_out),
+            banks=tuple(replace(bank, port=scale(bank.port)) for bank in certificate.banks),
         )
         # No schedule gets worse, so that a bound which is rounded upwards holds for both.
         return max(Fraction(0), (proved - bound(replace(problem, machine=faster), other)) / more)

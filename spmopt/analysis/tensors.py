@@ -20,13 +20,14 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
     """Measure every tensor.
 
     ``uses`` are the operations that touch it, ``flop`` all of theirs; ``reusable_bytes`` those of
-    its intervals and repeated fetches (:mod:`spmopt.analysis.reuse`); ``resident`` is the mean part
+    its reuse intervals (:mod:`spmopt.analysis.reuse`); ``resident`` is the mean part
     of it on chip, over time; ``reuse_frequency`` the FLOP of all uses per byte (Eq. 3.3).
     """
     view, line = figures.view, figures.view.timeline
     tensors, tensor = view.problem.tensors, view.schedule.commands.tensor
     moved, into, count = bytes_moved(view), inward(view), len(view.problem.tensors)
     flop = per_step(figures.flop[line.step], line.tensor, count)
+    reused = line.tensor[found.access]
     return {
         "name": np.array([tensor.name for tensor in tensors], object),
         "kind": np.array([str(tensor.kind) for tensor in tensors], object),
@@ -36,8 +37,8 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
         "dram_out_bytes": per_step(moved[~into], tensor[~into], count),
         "flop": flop,
         "reuse_frequency": flop / line.size_bytes,
-        "reusable_bytes": per_step(found.possible_bytes + found.repeated_bytes, line.tensor, count),
-        "captured_bytes": per_step(found.captured_bytes + found.spared_bytes, line.tensor, count),
+        "reusable_bytes": per_step(line.size_bytes[reused], reused, count),
+        "captured_bytes": per_step(found.captured_bytes, reused, count),
         "resident": _resident(figures, count),
     }
 

@@ -32,51 +32,18 @@ def verify(result: Result, /, *, printing: Printing = Printing()) -> int:
     return Code.NOT_VERIFIED if found.violations else Code.OK
 
 
-def analyze(
-    network: Network,
-    /,
-    *,
-    per: str | None = None,
-    options: OneSchedule = OneSchedule(),
-    csv: _Csv = None,
-    printing: Printing = Printing(),
-) -> int:
-    """Show where a schedule's time, traffic and reuse go; NETWORK may be a result file.
-
-    Parameters
-    ----------
-    per
-        Also show figures per operation, layer, tensor or use.
-    """
-    from spmopt.cli.terminal.output import emit
-    from spmopt.core.errors import unknown
-
-    if per is not None and per not in analyses.PER:
-        raise unknown("choice for --per", per, analyses.PER)
-    if csv is not None:
-        require_output(csv, (network, options.problem_options.on.base), "--csv")
-    with legal(options, network) as (solution, code):
-        if solution.result.schedule is not None:
-            found = analyses.analyze(solution, per=per)
-            if csv is not None:
-                found.save_csv(csv)
-            emit(found, printing.json)
-        return code()
-
-
 def explain(
     network: Network,
     /,
     *,
     top: int = 5,
     step: int | None = None,
+    per: str | None = None,
     options: OneSchedule = OneSchedule(),
     csv: _Csv = None,
     printing: Printing = Printing(),
 ) -> int:
-    """Explain the stalls of a schedule, and the worth of more SPM and bandwidth.
-
-    NETWORK may be a result file.
+    """Explain the stalls of a schedule, and what would help; NETWORK may be a result file.
 
     Parameters
     ----------
@@ -84,17 +51,22 @@ def explain(
         Number of steps to show, by length of their stalls.
     step
         Show this step instead, counted from 0, in full.
+    per
+        Also show figures per operation, layer or tensor; --csv writes them.
     """
     from spmopt.cli.terminal.output import emit, print_json
+    from spmopt.core.errors import unknown
 
     if top < 1:
         raise InputError(f"--top {top}: must be at least 1")
+    if per is not None and per not in analyses.PER:
+        raise unknown("choice for --per", per, analyses.PER)
     if csv is not None:
         require_output(csv, (network, options.problem_options.on.base), "--csv")
     try:
         with legal(options, network) as (solution, code):
             if solution.result.schedule is not None:
-                found = analyses.explain(solution, top=top, step=step)
+                found = analyses.explain(solution, top=top, step=step, per=per)
                 if csv is not None:
                     found.save_csv(csv)
                 emit(found, printing.json)

@@ -9,7 +9,6 @@ COMMANDS = {
     "bound": ("schedule", SCHEDULES, "Certify a lower bound, without a schedule."),
     "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
     "verify": ("analyses", SCHEDULES, "Recompute every claim of a result file, without a solver."),
-    "analyze": ("analyses", SCHEDULES, "Show where a schedule's time, traffic and reuse go."),
     "explain": ("analyses", SCHEDULES, "Explain the stalls of a schedule, and what would help."),
     "ablate": ("ablation", SCHEDULES, "Show what each decision saves, one after the other."),
     "run": ("run", SCHEDULES, "Execute a verified schedule on real numbers."),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-COMMANDS: Mapping[str, str] = {"instance": "problem", "place": "allocate", "story": "ablate"}
+COMMANDS: Mapping[str, str] = {
+    "analyze": "explain",
+    "instance": "problem",
+    "place": "allocate",
+    "story": "ablate",
+}
 OPTIONS: Mapping[str, str] = {
     "--cover": "--fusion-plan",
     "--lowering": "--mapper",

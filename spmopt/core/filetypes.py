@@ -15,7 +15,7 @@ _BEGINS = {
     b"id,lower,upper,size": "holds buffers, which 'spmopt allocate' places",
 }
 _JSON = {
-    b'"spmopt-result"': "is a result file, which 'spmopt verify' and 'spmopt analyze' take",
+    b'"spmopt-result"': "is a result file, which 'spmopt verify' and 'spmopt explain' take",
     b'"spmopt-instance"': "is a problem, which 'spmopt solve' and 'spmopt compare' take",
 }
 _SUFFIXES = {

@@ -37,7 +37,7 @@ VERSION = 4
 KINDS = ("problem", "schedule", "result")
 _TAKEN_BY = {
     "spmopt-problem": "; a problem is for 'spmopt solve' and 'spmopt compare'",
-    "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt analyze'",
+    "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt explain'",
 }
 
 _WANTED = {

@@ -1,4 +1,4 @@
-"""A comparison of results: a table, and what it says of the optimum."""
+"""A comparison of results: a table, and sentences on the optimum."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ WIDE_COLUMNS = (
     *("scheduler", "time", "traffic", "energy", "vs best", _OWN_GAP, _GAP, _CLASS),
     *("status", "seconds"),
 )
-"""The gap is to the bound over the fusion space, where there is one. The class gap is that to a
-bound of a narrower class of schedules; "~" marks a solver's own."""
+"""``gap`` is to the bound over the fusion space, where there is one; the class gap to a bound of a
+narrower class of schedules, with "~" where a solver claims it."""
 STATUS_STYLES = {"optimal": "green", "infeasible": "red", "failed": "red"}
-_ROUNDING = 1e-9
-"""Relative gap below which a bound counts as met."""
+_ROUNDING = 1e-9  # relative gap below which a bound counts as met
 _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 
 
@@ -53,7 +52,7 @@ class Comparison:
     columns: tuple[str, ...] = COLUMNS
 
     def parts(self) -> Iterator[Part]:
-        """Yield what is printed, from top to bottom."""
+        """Yield heading, table and remarks."""
         yield self.heading
         yield ""
         yield Grid(
@@ -110,17 +109,17 @@ def compare_view(
 
 
 def _place(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield rows below what they are of; a heading has the text of all other columns in ``""``."""
+    """Yield rows below headings of their blocks, whose other columns are the text at ``""``."""
     above = ""
-    for row, of in zip(rows, where or [""] * len(rows), strict=True):
-        if of != above:
-            yield {"scheduler": of, "": ""}
-        above = of
-        yield {**row, "scheduler": f"  {row['scheduler']}"} if of else row
+    for row, block in zip(rows, where or [""] * len(rows), strict=True):
+        if block != above:
+            yield {"scheduler": block, "": ""}
+        above = block
+        yield {**row, "scheduler": f"  {row['scheduler']}"} if block else row
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """Return remarks of optimizers, why there is no schedule, and which bounds are unfinished."""
+    """Return remarks of optimizers, reasons for missing schedules, and unfinished bounds."""
     speakers: dict[str, list[str]] = {}
     for result in results:
         name = result.scheduler
@@ -168,10 +167,9 @@ def verdict(
     if tested is not None:
         lines.append(_distance(tested, best, subject.capitalize(), optimum))
     policies = [result for result in known if kind_of(result.scheduler) is Kind.POLICY]
-    if len(policies) > 1:
-        nearest = min(policies, key=_value)
-        if tested is None or nearest.value != tested.value:
-            lines.append(_distance(nearest, best, f"Best heuristic, {nearest.scheduler}", optimum))
+    nearest = min(policies, key=_value, default=None)
+    if len(policies) > 1 and nearest and (tested is None or nearest.value != tested.value):
+        lines.append(_distance(nearest, best, f"Best heuristic, {nearest.scheduler}", optimum))
     return lines
 
 
@@ -190,17 +188,17 @@ def fusion_plan_verdict(
     best = min(known, key=_value)
     lines = [_optimum(machine, best, "With fusion")]
     for where in (LISTED, GIVEN, BEST):
-        of_it = [each for each in known if place(each) == where]
-        nearest = min(of_it, key=_value, default=None)
-        if nearest is not None and (where == GIVEN or (wide and where == LISTED)):
-            name = f"{where.capitalize()} ({nearest.scheduler})"
-            lines.append(_distance(nearest, best, name, "fused optimum"))
-        tested = next((each for each in of_it if each.scheduler == subject), None)
-        if tested is not None and (wide or where != BEST):
-            name = f"{subject.capitalize()}, {where}"
-            lines.append(_distance(tested, best, name, "fused optimum"))
-    residency_plan = [f"Best fusion plan: {fusion_plan_words(fused.fused)}."] if wide else []
-    return [*lines, *residency_plan, space_words(fused.fused, fused.fusion_certificate)]
+        block = [each for each in known if place(each) == where]
+        shown = {}
+        if block and (where == GIVEN or (wide and where == LISTED)):
+            nearest = min(block, key=_value)
+            shown[f"{where.capitalize()} ({nearest.scheduler})"] = nearest
+        if wide or where != BEST:
+            tested = [each for each in block if each.scheduler == subject]
+            shown |= {f"{subject.capitalize()}, {where}": each for each in tested[:1]}
+        lines += [_distance(each, best, name, "fused optimum") for name, each in shown.items()]
+    best_plan = [f"Best fusion plan: {fusion_plan_words(fused.fused)}."] if wide else []
+    return [*lines, *best_plan, space_words(fused.fused, fused.fusion_certificate)]
 
 
 def _value(result: Result) -> Fraction:
@@ -230,16 +228,13 @@ def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     bound = (best.value if best.is_enumerated else tested.best_bound) or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
-    least = float(_value(tested) / best.value - 1) if best.value else 0.0
-    most = float(_value(tested) / bound - 1) if bound > 0 else None
-    low = percent(least).removeprefix("+")
-    high = None if most is None else percent(most).removeprefix("+")
-    if high is None:
-        span = f"at least {low}"
-    elif tested.value == best.value:
+    low = percent(float(_value(tested) / best.value - 1) if best.value else 0.0).removeprefix("+")
+    if bound <= 0:
+        return f"{name}: at least {low} above the {optimum}."
+    high = percent(float(_value(tested) / bound - 1)).removeprefix("+")
+    span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+    if tested.value == best.value:
         span = f"at most {high}"
-    else:
-        span = low if low == high else f"{low.removesuffix(' %')} to {high}"
     return f"{name}: {span} above the {optimum}."
 
 
@@ -264,10 +259,8 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
     if result.class_bound is not None and result.class_gap is not None:
         claimed = "" if result.class_bound.certified else "~"
         found[_CLASS] = f"{claimed}{percent(result.class_gap, fill=True)}"
-    status = standing(result)
-    tolerance = result.tolerance or 0.0
+    status, tolerance = standing(result), result.tolerance or 0.0
     if result.status is Status.OPTIMAL and not is_optimal(result.fusion_gap or 0.0, tolerance):
-        status = (
-            f"{status} for this fusion"  # the gap beside it is to the best of all residency plans
-        )
+        # The gap in the row is to the best of all fusion plans.
+        status = f"{status} for this fusion"
     return {**found, "status": status, "seconds": seconds(result.solve_s)}

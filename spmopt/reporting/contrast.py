@@ -1,4 +1,4 @@
-"""Two schedules of one problem: what differs between them."""
+"""Differences between two schedules of one problem."""
 
 from __future__ import annotations
 
@@ -70,15 +70,13 @@ class KeptOtherwise(Table):
 
 def gaps(first: ScheduleView, second: ScheduleView) -> KeptOtherwise:
     """Match reuse intervals by tensor and operations: the orders of the schedules may differ."""
-    (key_a, row_a), (key_b, row_b) = _keys(first), _keys(second)
-    _, place_a, place_b = np.intersect1d(key_a, key_b, assume_unique=True, return_indices=True)
-    row_a, row_b = row_a[place_a], row_b[place_b]
-    kept_a = first.analysis.reuse.captured_bytes[row_a]
-    kept_b = second.analysis.reuse.captured_bytes[row_b]
+    _, a, b = np.intersect1d(_keys(first), _keys(second), assume_unique=True, return_indices=True)
+    kept_a = first.analysis.reuse.captured_bytes[a]
+    kept_b = second.analysis.reuse.captured_bytes[b]
     saved = kept_b - kept_a
     chosen = np.flatnonzero(saved)
-    chosen = chosen[np.lexsort((row_a[chosen], -abs(saved[chosen])))]
-    line, row = first.view.timeline, row_a[chosen]
+    chosen = chosen[np.lexsort((a[chosen], -abs(saved[chosen])))]
+    line, row = first.view.timeline, first.analysis.reuse.access[a[chosen]]
     return KeptOtherwise(
         tensor=line.tensor[row],
         from_step=line.step[row],
@@ -89,13 +87,12 @@ def gaps(first: ScheduleView, second: ScheduleView) -> KeptOtherwise:
     )
 
 
-def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
-    """Number (tensor, operation, next operation) of every interval, and find its first access."""
-    line = picture.view.timeline
-    row = np.flatnonzero(picture.analysis.reuse.scope >= 0)
+def _keys(picture: ScheduleView) -> Ints:
+    """Return a number for (tensor, operation, next operation) of each reuse interval."""
+    line, row = picture.view.timeline, picture.analysis.reuse.access
     operation = line.order[line.step[row]]
     following = line.order[line.step[line.next[row]]]
-    return (line.tensor[row] * line.steps + operation) * line.steps + following, row
+    return (line.tensor[row] * line.steps + operation) * line.steps + following
 
 
 def step_of_operation(picture: ScheduleView) -> Ints:
@@ -111,7 +108,7 @@ def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str],
 
 
 def bytes_kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
-    """Return what ``picture`` keeps between two uses and ``other`` does not, as rectangles.
+    """Return residencies of ``picture`` between two uses that ``other`` does not have.
 
     Raises
     ------

@@ -1,15 +1,13 @@
-"""What differs between two schedules of one problem, as plain data for a page."""
+"""Differences between two schedules of one problem, as plain data for a page."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 
 from spmopt.analysis.steps import Reals, sums
 from spmopt.core.table import Ints
-from spmopt.reporting.analysis import as_lists
 from spmopt.reporting.contrast import (
     KeptOtherwise,
     bytes_kept_more,
@@ -19,31 +17,26 @@ from spmopt.reporting.contrast import (
 )
 from spmopt.reporting.headings import speak
 from spmopt.reporting.plain import Json, column, plain, table
-from spmopt.reporting.results import PART, Figure
+from spmopt.reporting.quantities import PART
+from spmopt.reporting.results import Figure
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import conditions, names
 
-_SIGNED = ("b_less_a_bytes", "b_less_a_s", "channel_s")
-_TITLES = {"after": "kept after", "channel_s": "channel saved"}
-_TITLES |= {"b_less_a_bytes": "B - A", "b_less_a_s": "B - A"}
-_NOISY = "seconds"
+_NOISY = "seconds"  # of the scheduler: they differ from run to run
 _OF_OBJECTIVE = ("objective", "bound", "gap")
 _MAIN = ("makespan", "traffic", "energy", "gap", "status", "compute_busy")
-_AGAIN = ("objective", "replay")
-"""What mostly says again what others say."""
-_MUCH = 0.01
-"""Change of another figure that makes it one of the main ones."""
+_AGAIN = ("objective", "replay")  # mostly repeat other figures
+_MUCH = 0.01  # change of another figure that makes it one of the main ones
 
 
 def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
     """Return figures of both, ``a`` the first and ``b`` the second, and tables of differences.
 
-    Rows come by their difference, largest first; ``gaps`` are :class:`KeptOtherwise`, ``only`` what
-    each keeps more, as rectangles. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is
-    no number, of parts, of what is of two objectives, and of the scheduler's seconds, which differ
-    from run to run. ``is_main`` are time, traffic, energy, quality, and what else differs much.
-    ``gained_cycles`` (n + 1) is by how much B is ahead after so many steps of A: the time of their
-    operations in A less that in B.
+    Rows are sorted by their difference, largest first. ``gaps`` are :class:`KeptOtherwise`,
+    ``only`` the rectangles that one schedule alone keeps. ``change`` is ``b / a - 1``; null for
+    shares, for figures of two objectives, for seconds of schedulers, and where ``a`` is 0.
+    ``is_main`` marks time, traffic, energy, quality, and figures that differ much.
+    ``gained_cycles`` (n + 1) is the lead of B after so many steps of A.
 
     Raises
     ------
@@ -60,7 +53,7 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
         "same_order": bool((first.view.timeline.order == second.view.timeline.order).all()),
         "gaps": plain(found),
         "only": [_only(first, second), _only(second, first)],
-        "tables": _tables(first, second, found),
+        "tables": {"kept between uses": _keep(first, found), "layers": _times(first, second)},
     }
 
 
@@ -111,54 +104,57 @@ def _only(picture: ScheduleView, other: ScheduleView) -> Json:
     return {name: getattr(found, name).tolist() for name in names}
 
 
-def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
-    """Return tables by what they are of; rows of the first are ``found``."""
-    return {"kept between uses": _keep(first, found), "layers": _times(first, second)}
-
-
 def _keep(first: ScheduleView, found: KeptOtherwise) -> Json:
     names = [operation.name for operation in first.problem.operations]
     runs = [names[operation] for operation in first.view.timeline.order.tolist()]
     tensors = [first.problem.tensors[tensor] for tensor in found.tensor.tolist()]
-    columns: dict[str, object] = {
-        "tensor": [tensor.name for tensor in tensors],
-        "kind": [tensor.kind.replace("_", " ") for tensor in tensors],
-        "after": [runs[at] for at in found.from_step.tolist()],
-        "until": [runs[at] for at in found.to_step.tolist()],
-        "kept_a_bytes": found.kept_a,
-        "kept_b_bytes": found.kept_b,
-        "b_less_a_bytes": found.bytes_saved,
-        "channel_s": found.bytes_saved / float(first.problem.machine.dram_bytes_per_s),
-    }
-    caption = "What one keeps between two uses and the other does not"
-    return _table(caption, "kept.csv", columns, "B")
+    channel_s = found.bytes_saved / float(first.problem.machine.dram_bytes_per_s)
+    columns: Sequence[_Column] = (
+        ("tensor", "", None, [tensor.name for tensor in tensors]),
+        ("kind", "", None, [tensor.kind.replace("_", " ") for tensor in tensors]),
+        ("after", "kept after", None, [runs[at] for at in found.from_step.tolist()]),
+        ("until", "", None, [runs[at] for at in found.to_step.tolist()]),
+        ("kept_a_bytes", "kept in A", "B", found.kept_a.tolist()),
+        ("kept_b_bytes", "kept in B", "B", found.kept_b.tolist()),
+        ("b_less_a_bytes", "B - A", "B", found.bytes_saved.tolist()),
+        ("channel_s", "channel saved", "s", channel_s.tolist()),
+    )
+    return _table(
+        "Bytes that one keeps between two uses and the other does not", "kept.csv", columns
+    )
 
 
 def _times(first: ScheduleView, second: ScheduleView) -> Json:
     """Return time and stall of layers; largest differences first."""
     layers = first.analysis.layers
-    clock, group = first.problem.machine.clock_hz, layers.layer[step_of_operation(first)]
-    sides: dict[str, Reals] = {}
-    for mark, each in zip("ab", (first, second), strict=True):
-        for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
-            spent = cycles[step_of_operation(each)] / clock
-            sides[f"{name}_{mark}_s"] = sums(spent, group, len(layers.names))
-    sides["b_less_a_s"] = sides["time_b_s"] - sides["time_a_s"]
-    order = np.argsort(-abs(sides["b_less_a_s"]), kind="stable")
-    columns: dict[str, object] = {"layer": [layers.names[k] for k in order]}
-    for name in ("time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"):
-        columns[name] = sides[name][order]
-    return _table("Where the time goes, by layers", "layers.csv", columns, "s")
+    group = layers.layer[step_of_operation(first)]
+
+    def by_layer(picture: ScheduleView, cycles: Ints) -> Reals:
+        # Both schedules by operations: their orders may differ.
+        spent = cycles[step_of_operation(picture)] / picture.problem.machine.clock_hz
+        return sums(spent, group, len(layers.names))
+
+    time_a, time_b = (by_layer(each, each.times.duration) for each in (first, second))
+    stall_a, stall_b = (by_layer(each, each.stall) for each in (first, second))
+    order = np.argsort(-abs(time_b - time_a), kind="stable")
+    columns: Sequence[_Column] = (
+        ("layer", "", None, [layers.names[k] for k in order]),
+        ("time_a_s", "time in A", "s", time_a[order].tolist()),
+        ("time_b_s", "time in B", "s", time_b[order].tolist()),
+        ("b_less_a_s", "B - A", "s", (time_b - time_a)[order].tolist()),
+        ("stall_a_s", "stall in A", "s", stall_a[order].tolist()),
+        ("stall_b_s", "stall in B", "s", stall_b[order].tolist()),
+    )
+    return _table("Where the time goes, by layers", "layers.csv", columns)
 
 
-def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
-    """Return a table of texts, and of figures in ``unit`` unless their name says otherwise."""
-    heads, values = [], as_lists(columns).values()
-    for name, cells in columns.items():
-        own = None
-        if isinstance(cells, np.ndarray):
-            own = "s" if name == "channel_s" else unit
-        side = re.fullmatch(r"(\w+)_([ab])_\w+", name)
-        title = _TITLES.get(name, f"{side[1]} in {side[2].upper()}" if side else "")
-        heads.append(column(name, own, title, isSigned=name in _SIGNED))
-    return table(caption, file, heads, list(zip(*values, strict=True)))
+_Column = tuple[str, str, str | None, Sequence[object]]
+"""Name, title (default: the name), unit (None: text) and values."""
+_SIGNED = ("b_less_a_bytes", "b_less_a_s", "channel_s")
+
+
+def _table(caption: str, file: str, columns: Sequence[_Column]) -> Json:
+    heads = [
+        column(name, unit, title, isSigned=name in _SIGNED) for name, title, unit, _ in columns
+    ]
+    return table(caption, file, heads, list(zip(*(values for *_, values in columns), strict=True)))

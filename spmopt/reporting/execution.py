@@ -1,4 +1,4 @@
-"""What the execution of a schedule showed, in lines or as JSON."""
+"""The execution of a schedule, in lines or as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = {
 def execution_parts(
     problem: Problem, result: Result, found: Comparison, *, kernels: str, tolerance: float
 ) -> Iterator[Part]:
-    """Yield heading, measured figures and the verdict; a table of what differs."""
+    """Yield heading, measured figures and the verdict; a table of the differing tensors."""
     yield f"{heading(problem, result)}; scheduler {result.scheduler}"
     yield ""
     yield NamedValues(rows=list(_rows(problem, found, kernels, tolerance)))

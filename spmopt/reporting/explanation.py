@@ -1,4 +1,4 @@
-"""Why a schedule stalls, and what more scratchpad and bandwidth would save: text, JSON and CSV."""
+"""Stalls of a schedule and shadow prices, as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spmopt.analysis.stalls import Cause
 from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit
-from spmopt.reporting import tables
+from spmopt.reporting.analysis import Columns, detail, detail_parts, records
 from spmopt.reporting.fused_groups import fused_groups_parts, fused_groups_record
 from spmopt.reporting.headings import account_heading, speak
 from spmopt.reporting.quantities import capacity, share, shares_text, si
@@ -34,28 +34,28 @@ _ALONE = (
 )
 _STALLS = ("step", "operation", "stall", "transfer", "tensor", "size", "blocked by", "detail")
 _BLOCKED = _STALLS.index("blocked by")
+# A narrow terminal leaves these out, and folds those.
 _FEWER = ("size", "operation", "transfer", "tensor")
 _FOLDED = ("operation", "tensor", "detail")
-"""What a narrow terminal leaves out of a table of stalls, and what it folds."""
-_NEGLIGIBLE = 0.01
-"""Part of a step's stall below which a line is left out unless all are asked for."""
-_NAMED = 3
-"""Transfers of a step, holders of a full step and moves of a busy one that are named."""
-_TIGHT = 0.01
-"""How near a shadow price of the channel is to all or nothing of a cycle."""
-_SMALL = 100
-"""What is added is at most such a part of what the machine has."""
+_NEGLIGIBLE = 0.01  # of a step's stall: a line with less is left out of the summary
+_NAMED = 3  # transfers of a step, holders of a full step and transfers of a busy one
+_TIGHT = 0.01  # distance of a shadow price of the channel from 1 at which it counts as 1
+_SMALL = 100  # an added amount is at most this fraction of the machine's
+# Schedules may gain more than the bound falls by, as far as they are above it.
 _LOWERS = "lowers the bound by at most"
-"""Schedules may gain more than the bound falls by, as far as they are above it."""
 
 
 def explanation_record(
-    found: Explanation, duals: ShadowPrices | None, result: Result, steps: Sequence[int]
+    found: Explanation,
+    duals: ShadowPrices | None,
+    result: Result,
+    steps: Sequence[int],
+    per: str | None = None,
 ) -> Record:
-    """Return what ``--json`` prints; ``steps`` are those in detail."""
+    """Return the JSON of ``explain``: ``steps`` in detail, rows of ``per`` under its plural."""
     machine, stall = found.problem.machine, found.figures.stall_cycles
     causes = [cause for cause in Cause if cause is not Cause.NONE]
-    return {
+    record: Record = {
         "problem": problem_record(found.problem),
         "result": result_record(machine, result),
         "stall_cycles": int(stall.sum()),
@@ -64,9 +64,13 @@ def explanation_record(
         "stall_cycles_by_obstacle": _by_obstacle(found),
         "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
         "stalls": [_stall_record(found, step) for step in steps],
-        **({"fused_groups": fused_groups_record(found.fused_groups)} if found.fused_groups else {}),
         "shadow_prices": None if duals is None else duals_record(duals),
     }
+    if found.fused_groups:
+        record["fused_groups"] = fused_groups_record(found.fused_groups)
+    if per is not None:
+        record[f"{per}s"] = records(detail(found.analysis, per))
+    return record
 
 
 def duals_record(duals: ShadowPrices) -> Record:
@@ -82,32 +86,16 @@ def duals_record(duals: ShadowPrices) -> Record:
     }
 
 
-def csv_text(found: Explanation, steps: Sequence[int] | None = None) -> str:
-    """Return every transfer that a step waits for, in the order of the schedule.
-
-    A step that is none is left empty. ``steps``: of these only.
-    """
-    commands, of = found.figures.view.schedule.commands, found.obstacles
-    wanted = np.ones(of.command.size, bool)
-    if steps is not None:
-        wanted = np.isin(commands.step[of.command], steps)
-    command, stalls = of.command[wanted], found.figures.stalls
-    step = commands.step[command].tolist()
-    return tables.csv_text(
-        {
-            "step": step,
-            "operation": [found.operation(one) for one in step],
-            "transfer": [Cause(cause).words for cause in stalls.cause[command].tolist()],
-            "tensor": [found.figures.view.name(one) for one in commands.tensor[command].tolist()],
-            "size_bytes": (commands.end - commands.begin)[command].tolist(),
-            "fetches": commands.fetches[command].tolist(),
-            "cycles": stalls.cycles[command].tolist(),
-            "stall_cycles": stalls.stall_cycles[command].tolist(),
-            **{f"{kind.words}_cycles": of.by_obstacle[kind][wanted].tolist() for kind in Obstacle},
-            "full_step": [None if one < 0 else one for one in of.full_step[wanted].tolist()],
-            "busy_step": [None if one < 0 else one for one in of.busy_step[wanted].tolist()],
-        }
-    )
+def transfer_columns(found: Explanation, steps: Sequence[int] | None = None) -> Columns:
+    """Return columns of every transfer that a step waits for; ``steps``: of these only."""
+    rows = [of for of in found.transfers() if steps is None or of.step in steps]
+    columns: Columns = {"step": [], "operation": []}
+    columns |= {name: [] for name in (*_TRANSFER, *_CYCLES, "full_step", "busy_step")}
+    for of in rows:
+        own = {"step": of.step, "operation": found.operation(of.step), **_transfer_record(of)}
+        for name, values in columns.items():
+            values.append(own[name])
+    return columns
 
 
 def explanation_parts(
@@ -117,30 +105,35 @@ def explanation_parts(
     steps: Sequence[int],
     *,
     in_full: bool,
+    per: str | None = None,
 ) -> Iterator[Part]:
-    """Yield what is printed; ``steps`` in detail, with all of their transfers if ``in_full``."""
+    """Yield the text of ``explain``: ``steps`` with all of their transfers if ``in_full``."""
     yield from account_heading(found.problem, result)
     yield NamedValues(rows=list(_summary(found)))
     yield from fused_groups_parts(found.fused_groups, found.problem.machine, result)
     if steps:
         yield ""
         if not in_full:
-            stall = found.figures.stall_cycles
-            shown = [piece for step in steps for piece in found.fusion(step)]
-            part = share(int(stall[shown].sum()) / int(stall.sum()))
-            count = np.count_nonzero(stall)
-            micro_batches = (
-                "" if len(shown) == len(steps) else ", the longest of each operation's fusion tiles"
-            )
-            what = f"{len(shown)} of {count} steps"
-            yield f"Largest stalls: {what}, {part} of all stall{micro_batches}"
+            yield _largest(found, steps)
         rows = [row for step in steps for row in stall_rows(found, step, in_full)]
         left = [name for name in _STALLS if name not in ("stall", "size")]
         yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
         if any(row[_BLOCKED] == Obstacle.AVOIDABLE.words for row in rows):
             yield _ALONE
+    if per is not None:
+        yield ""
+        yield from detail_parts(found.analysis, per)
     yield ""
     yield from duals_parts(found.problem.machine, duals)
+
+
+def _largest(found: Explanation, steps: Sequence[int]) -> str:
+    stall = found.figures.stall_cycles
+    shown = [tile for step in steps for tile in found.fusion(step)]
+    part = share(int(stall[shown].sum()) / int(stall.sum()))
+    tiles = "" if len(shown) == len(steps) else ", the longest of each operation's fusion tiles"
+    of_all = f"{len(shown)} of {np.count_nonzero(stall)} steps"
+    return f"Largest stalls: {of_all}, {part} of all stall{tiles}"
 
 
 def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
@@ -169,79 +162,77 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
 
 
 def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each transfer and what is in its way, the largest first.
+    """Yield a row of :data:`_STALLS` for each transfer and obstacle, the largest first.
 
-    Step, operation, stall, transfer, tensor, size, obstacle and what it is in detail; unless
-    ``in_full`` little is left out.
+    Unless ``in_full``, small ones are left out.
     """
-    clock, transfers, figures = (
-        found.problem.machine.clock_hz,
-        found.transfers(step),
-        found.figures,
-    )
+    clock, figures, transfers = found.problem.machine.clock_hz, found.figures, found.transfers(step)
     shown = transfers if in_full else transfers[:_NAMED]
     least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
     more = len(found.fusion(step)) - 1
-    operation = found.operation(step)
     alike = f" and {more} fusion tiles more" if more > 0 and not in_full else ""
-    where = (str(step), f"{operation}{alike}")
+    where = (str(step), f"{found.operation(step)}{alike}")
+
+    def time(cycles: int) -> str:
+        return si(cycles / clock, "s", fill=True)
+
     for of in shown:
-        fetches = f" x {of.fetches}" if of.fetches > 1 else ""
+        size = si(of.size_bytes, "B") + (f" x {of.fetches}" if of.fetches > 1 else "")
         for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
             if of.by_obstacle[kind] > least:
-                stall = si(of.by_obstacle[kind] / clock, "s", fill=True)
-                size = si(of.size_bytes, "B") + fetches
-                detail = _detail(found, of, kind)
-                yield *where, stall, of.cause.words, of.name, size, kind.words, detail
+                cells = (time(of.by_obstacle[kind]), of.cause.words, of.name, size, kind.words)
+                yield *where, *cells, _detail(found, of, kind)
     port = int(figures.stalls.by_cause[Cause.PORT, step])
     if port > least:
-        name, stall = Cause.PORT.words, si(port / clock, "s", fill=True)
-        cycles = figures.port_cycles[step]
-        busy = si(int(cycles.max()) / clock, "s")
-        yield *where, stall, name, "", "", name, f"port of bank {cycles.argmax()} busy for {busy}"
+        name, cycles = Cause.PORT.words, figures.port_cycles[step]
+        busy = f"port of bank {cycles.argmax()} busy for {si(int(cycles.max()) / clock, 's')}"
+        yield *where, time(port), name, "", "", name, busy
     others = transfers[len(shown) :]
-    cycles = sum(of.stall_cycles for of in others)
-    if cycles > _NEGLIGIBLE * figures.stall_cycles[step]:
-        rest = si(cycles / clock, "s", fill=True)
-        yield *where, rest, f"{len(others)} more", "", "", "", ""
+    rest = sum(of.stall_cycles for of in others)
+    if rest > _NEGLIGIBLE * figures.stall_cycles[step]:
+        yield *where, time(rest), f"{len(others)} more", "", "", "", ""
 
 
 def _stall_record(found: Explanation, step: int) -> Record:
     figures, clock = found.figures, found.problem.machine.clock_hz
-    cycles, stall = int(figures.cycles[step]), int(figures.stall_cycles[step])
-    port = int(figures.stalls.by_cause[Cause.PORT, step])
+    stall, port = int(figures.stall_cycles[step]), int(figures.stalls.by_cause[Cause.PORT, step])
     return {
         "step": step,
         "operation": found.operation(step),
-        "cycles": cycles,
+        "cycles": int(figures.cycles[step]),
         "stall_cycles": stall,
         "stall_s": stall / clock,
         **({"port_stall_cycles": port} if found.problem.machine.banks else {}),
-        "transfers": [_transfer_record(found, transfer) for transfer in found.transfers(step)],
+        "transfers": [
+            {
+                **_transfer_record(of),
+                "held_by": [asdict(holder) for holder in found.holders(of.full_step)],
+                "busy_with": [asdict(moved) for moved in found.moved(of.busy_step)],
+            }
+            for of in found.transfers(step)
+        ],
     }
 
 
-def _transfer_record(found: Explanation, of: Transfer) -> Record:
+_TRANSFER = ("transfer", "tensor", "size_bytes", "fetches", "cycles", "stall_cycles")
+_CYCLES = tuple(f"{kind.words}_cycles" for kind in Obstacle)
+
+
+def _transfer_record(of: Transfer) -> Record:
+    values = (of.cause.words, of.name, of.size_bytes, of.fetches, of.cycles, of.stall_cycles)
     return {
-        "transfer": of.cause.words,
-        "tensor": of.name,
-        "size_bytes": of.size_bytes,
-        "fetches": of.fetches,
-        "cycles": of.cycles,
-        "stall_cycles": of.stall_cycles,
+        **dict(zip(_TRANSFER, values, strict=True)),
         "could_be": "later" if of.later else "earlier",
         "obstacle": of.obstacle.words,
-        **{f"{kind.words}_cycles": of.by_obstacle[kind] for kind in Obstacle},
+        **dict(zip(_CYCLES, of.by_obstacle, strict=True)),
         "anyway_step": of.anyway_step,
         "full_step": of.full_step,
-        "held_by": [asdict(holder) for holder in found.holders(of.full_step)],
         "busy_step": of.busy_step,
-        "busy_with": [asdict(moved) for moved in found.moved(of.busy_step)],
     }
 
 
 def _by_obstacle(found: Explanation) -> dict[str, int]:
-    """Return cycles of all stall, by what is in the way; ports where banks could have some."""
+    """Return cycles of all stall, by obstacle; ports only where the machine has banks."""
     cycles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
     if found.problem.machine.banks:
         cycles[Cause.PORT.words] = int(found.by_cause[Cause.PORT])
@@ -259,10 +250,14 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
         causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
         yield "waits for", shares_text(causes, stall)
         yield "blocked by", shares_text(_by_obstacle(found), stall)
+    layers = found.analysis.by_layer()
+    memory = layers.roofline == "memory"
+    part = share(int(layers.cycles[memory].sum()) / max(1, time))
+    yield "roofline", f"memory-bound: {memory.sum()} of {memory.size} layer passes ({part} of time)"
 
 
 def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:
-    """Say what is in the way of another time, in short."""
+    """Say in short why the transfer is not at another time."""
     match kind:
         case Obstacle.CAPACITY:
             return _full(found, of)

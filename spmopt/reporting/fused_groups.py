@@ -19,8 +19,7 @@ from spmopt.reporting.tables import Grid, Part
 _COLUMNS = ("group", "operations", "fusion", "time", "stall", "traffic")
 _OTHER_END = "why it ends there"
 _OTHER_FUSION = "other fusion tiles"
-_NOTHING = 1e-6
-"""Part of the objective below which a change is none."""
+_NOTHING = 1e-6  # part of the objective below which a change is none
 _ESTIMATED = (
     "Percentages: what the schedule would cost more (-: less) with this change alone, by estimate "
     "from bounds of fused groups; neither schedules nor bounds themselves. An estimate below "
@@ -45,7 +44,7 @@ class _Scale:
         return cls(float(result.value), least)
 
     def words(self, cost: BoundaryCost) -> str:
-        """Return what a change costs, as a part of the objective of the schedule."""
+        """Return the cost of a change, as a part of the objective of the schedule."""
         if not isfinite(cost.cost):
             return "does not fit"
         part = cost.cost / self.value if self.value else 0.0
@@ -127,7 +126,7 @@ def _span(each: FusedGroupFigures) -> str:
 
 
 def _why(each: FusedGroupFigures, is_last: bool, scale: _Scale) -> str:
-    """Say what keeps a fused group from going on: an obstacle, or what it would cost."""
+    """Say why a fused group does not go on: an obstacle, or the cost of going on."""
     if is_last:
         return "the list ends"
     parts = [f"{tile_words(one.micro_batches, one.stripes)}: {why}" for one, why in each.obstacles]
@@ -144,6 +143,6 @@ def _why(each: FusedGroupFigures, is_last: bool, scale: _Scale) -> str:
 
 
 def _fusion(each: FusedGroupFigures, scale: _Scale) -> str:
-    """Say what fewer and more fusion tiles would cost."""
+    """Return the costs of fewer and of more fusion tiles."""
     known = [cost for cost in each.costs if cost.change == "fusion"]
     return ", ".join(f"{_number(cost.fusion_plan[0])}: {scale.words(cost)}" for cost in known)

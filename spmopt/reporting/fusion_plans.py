@@ -1,7 +1,4 @@
-"""Results layer by layer beside those of fusion plans.
-
-Where each stands, and what fusion plans are.
-"""
+"""Blocks of results in a comparison, and fusion plans and spaces in words."""
 
 from __future__ import annotations
 
@@ -17,20 +14,20 @@ LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion 
 
 
 def place(result: Result) -> str:
-    """Return whatever a schedule is of."""
+    """Return the block of a result."""
     if result.fused is None:
         return LISTED
     return GIVEN if any(other.fused is not None for other in result.beside) else BEST
 
 
 def places(results: Sequence[Result]) -> list[str]:
-    """Return what schedules are of; nothing where all are layer by layer."""
+    """Return the block of each result; nothing where all are layer by layer."""
     found = [place(result) for result in results]
     return found if any(each != LISTED for each in found) else []
 
 
 def over_fusion_plans(result: Result) -> Result:
-    """Return a result as one of all fusion plans: its bound is theirs."""
+    """Return a result with the bound over the fusion space as its own."""
     gap, tolerance = result.fusion_gap, result.tolerance or 0.0
     status = Status.OPTIMAL if is_optimal(gap, tolerance) else Status.FEASIBLE
     return replace(result, bound=result.fusion_bound, status=status)

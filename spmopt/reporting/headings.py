@@ -1,4 +1,4 @@
-"""What results and machines are called, under which conditions they hold, and notes on them."""
+"""Headings: names and conditions of results and machines, and notes on them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def optimal_of_class(result: Result) -> str:
 
 
 def remarks(result: Result) -> list[str]:
-    """Return the notes of the scheduler, and what it knows of its own class."""
+    """Return the notes of the scheduler, and its distance from the bound of its class."""
     lines = list(result.notes)
     known = result.class_bound
     if known is not None and result.value is not None and result.class_gap is not None:
@@ -115,7 +115,7 @@ def remarks(result: Result) -> list[str]:
 
 
 def barrier_notes(result: Result) -> list[str]:
-    """Return what an account of steps says of a schedule that is compared by the replay."""
+    """Return a note on the times of steps of a schedule that is valued by the replay."""
     if not result.objective.replayed:
         return []
     made = "The schedule was valued by the replay, which has no barriers between steps; "
@@ -123,7 +123,7 @@ def barrier_notes(result: Result) -> list[str]:
 
 
 def account_heading(problem: Problem, result: Result) -> list[str]:
-    """Return what stands above an account of the steps of a schedule, with a blank line below."""
+    """Return the heading of an account of steps, with a blank line below."""
     return [
         f"{heading(problem, result)}; scheduler {result.scheduler}",
         *barrier_notes(result),
@@ -158,7 +158,7 @@ def require_schedule(where: str, problem: Problem, result: Result) -> Schedule:
     Raises
     ------
     InputError
-        There is none; the line says what ``where`` holds in place of it, and what to do.
+        There is none; the line says why, and names a remedy.
     """
     if result.schedule is not None:
         return result.schedule
@@ -190,14 +190,14 @@ def _scratchpad(machine: Machine) -> str:
 
 
 def _bases(machine: Machine) -> tuple[str, ...]:
-    """Return what the figures of banks rest on; of each technology where they differ."""
+    """Return the basis of the figures of banks; of each technology where they differ."""
     found = dict.fromkeys(bases_of(machine))
     alike = dict.fromkeys(str(basis) for _, basis in found)
     return tuple(alike) if len(alike) < 2 else tuple(f"{name}: {basis}" for name, basis in found)
 
 
 def _bandwidth(machine: Machine) -> str:
-    """Return that of the channel, and of the DRAM where the banks are slower."""
+    """Return the rate of the channel, and of the DRAM where the banks are slower."""
     shown = si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else "")
     memory = machine.memory
     if memory is None or memory.dram_bytes_per_s == machine.dram_bytes_per_s:

@@ -10,7 +10,7 @@ from spmopt.verifier import ScheduleArrays
 
 SCRATCH = "scratch"
 KINDS = (*(kind.replace("_", " ") for kind in TensorKind), SCRATCH)
-"""As people read them; what an operation needs for itself comes last."""
+"""Kinds of tensors in words; the scratch buffer of operations comes last."""
 
 
 def kind_numbers(problem: Problem) -> Ints:

@@ -1,4 +1,4 @@
-"""What steps are of: forward and backward pass or update, and layers whose names begin alike."""
+"""Phases of steps (forward and backward pass, update), and layers whose names begin alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from spmopt.core.timeline import Access
 
 PHASES = ("forward", "backward", "update")
 FORWARD, BACKWARD, UPDATE = range(3)
-_FEW, _MANY = 3, 40
-"""Groups of layers that say something; that find room in a sentence and a table."""
+_FEW, _MANY = 3, 40  # groups of layers that say something; that find room in a sentence and a table
 
 
 def phases(analysis: Analysis) -> Ints:

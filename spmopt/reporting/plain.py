@@ -10,16 +10,16 @@ from importlib.resources import files
 import numpy as np
 
 Json = dict[str, object]
+# How names of columns end, by unit.
 _ENDS = {
     **{"B": "_bytes", "iB": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
     **{"B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s"},
 }
-"""How names of columns end, by unit."""
 _ACRONYMS = {word.lower(): word for word in ("DMA", "DRAM", "SPM", "FLOP", "MACs")}
 _PARTS = tomllib.loads(files(__package__).joinpath("heads.toml").read_text(encoding="utf-8"))
 _PLAIN = (str, int, bool, type(None))
 HEADS: Mapping[str, str] = {name: text for part in _PARTS.values() for name, text in part.items()}
-"""What columns mean, by name."""
+"""Meaning of columns, by name."""
 
 
 def plain(value: object) -> object:
@@ -47,7 +47,7 @@ def column(name: str, unit: str | None = "", title: str = "", **how: object) -> 
     """Return the head of a column of a table in a page; ``unit`` None: a column of text.
 
     Without a ``title`` it is called by its name, less the unit that the values bear; without
-    ``help`` among ``how`` :data:`HEADS` says what it means.
+    ``help`` among ``how`` it has the one of :data:`HEADS`.
     """
     title = title or title_of(name.removesuffix(_ENDS.get(unit or "", "")))
     about = {"help": HEADS.get(name, "")} | how

@@ -8,10 +8,12 @@ from math import floor, log10
 from spmopt.core.units import si, size
 
 BINARY = "iB"  # unit of capacities with binary prefixes: KiB, MiB
+PART = "part"  # unit of shares and of relative distances
 _PREFIXES = ("", "Ki", "Mi", "Gi", "Ti")
 
 __all__ = [
     "BINARY",
+    "PART",
     "capacities",
     "capacity",
     "capacity_unit",
@@ -68,8 +70,8 @@ def usage(used: float, whole: float) -> str:
 def percent(part: float, *, fill: bool = False) -> str:
     """Write a relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 
-    With ``fill`` no zero at the end is left out, so that a column lines up: ``+7.00 %``; and what
-    is less than a column can tell from nothing is ``< 0.0001 %``.
+    With ``fill`` zeros at the end stay, so that a column lines up: ``+7.00 %``; less
+    than the digits can show is ``< 0.0001 %``.
     """
     value = 100 * part
     if value == 0:
@@ -107,7 +109,7 @@ def duration(value: float) -> str:
 
 
 def show_bandwidth(dram_bytes_per_s: int, channel_bytes_per_s: int) -> str:
-    """Write what the DRAM could move, and what its channel moves where banks hold it back."""
+    """Write the rate of the DRAM, and of its channel where banks hold it back."""
     nominal = si(dram_bytes_per_s, "B/s")
     if channel_bytes_per_s == dram_bytes_per_s:
         return nominal

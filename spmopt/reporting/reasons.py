@@ -22,14 +22,11 @@ from spmopt.reporting.phases import FORWARD, PHASES, UPDATE, layer_groups, phase
 from spmopt.reporting.quantities import percent, share, si, usage
 from spmopt.reporting.schedule_view import ScheduleView
 
-_SAME = 1e-4
-"""Of a figure: what differs by less is called the same."""
-_FEW = 0.05
-"""Of a difference: a part that is less is not named."""
+_SAME = 1e-4  # of a figure: what differs by less is called the same
+_FEW = 0.05  # of a difference: a part that is less is not named
+# Of what one keeps: where no kind in a group of layers is so much, groups are not told apart.
 _LARGE = 0.1
-"""Of what one keeps: where no kind in a group of layers is so much, groups are not told apart."""
-_NAMED = 3
-"""Tensors, kinds and causes that are named at most."""
+_NAMED = 3  # tensors, kinds and causes that are named at most
 _AWAITED = {
     Cause.NONE: "nothing",
     Cause.REQUIRED_RESIDENT: "required-resident operands and results",
@@ -43,7 +40,7 @@ _AWAITED = {
 
 
 def reasons(first: ScheduleView, second: ScheduleView) -> list[str]:
-    """Say in sentences what B, the second, saves against A, the first, and by what.
+    """Return sentences on the savings of B, the second, against A, the first.
 
     Raises
     ------
@@ -104,7 +101,7 @@ def _where(first: ScheduleView, second: ScheduleView) -> str:
 
 
 def _waits(first: ScheduleView, second: ScheduleView) -> str:
-    """Say what the engine waits for less, and how much of A's waiting nothing is in the way of."""
+    """Compare waiting by cause, and say how much of A's is avoidable."""
     clock = first.problem.machine.clock_hz
     stalls = [each.times.stall_by_cause.sum(axis=1) / clock for each in (first, second)]
     one, other = (float(each.stall.sum()) / clock for each in (first, second))
@@ -138,7 +135,7 @@ def _traffic(first: ScheduleView, second: ScheduleView) -> str:
 
 
 def _keep(first: ScheduleView, second: ScheduleView) -> str:
-    """Name what one keeps between two uses and the other does not, and what the channel saves."""
+    """Name tensors that one alone keeps between two uses, and the saving of the channel."""
     found = gaps(first, second)
     rate = first.problem.machine.dram_bytes_per_s
     said = []
@@ -205,7 +202,7 @@ def _kinds(picture: ScheduleView) -> tuple[list[str], Ints]:
 
 
 def _parts(names: Sequence[str], saved: Reals, unit: str) -> str:
-    """Say where B saves, and where the contrary, the most first; what is little is left out."""
+    """Name the parts where B saves, or loses, the largest first; small ones are left out."""
     total = float(np.abs(saved).sum())
     order = np.argsort(-np.abs(saved), kind="stable").tolist()[:_NAMED]
     return ", ".join(

@@ -10,7 +10,7 @@ from spmopt.core.errors import Conflict
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
 from spmopt.core.problem import ASSUMED, Problem
-from spmopt.core.result import ObjectiveInOrder, Result, Status, Totals, relative_gap
+from spmopt.core.result import Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
@@ -24,17 +24,15 @@ from spmopt.reporting.headings import (
     speak,
     standing,
 )
-from spmopt.reporting.quantities import duration, percent, share, si, usage
+from spmopt.reporting.quantities import PART, duration, percent, share, si, usage
 from spmopt.reporting.tables import NamedValues, Part
 from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.any_order import any_order_bound
 from spmopt.verifier.durations import durations
 
 Record = dict[str, object]
-PART = "part"
-"""Unit of shares and of relative distances."""
+# Kinds of operations whose every cost is assumed, whatever the operator.
 _ASSUMED_ALL = ("AssumedPointwise", "AssumedPointwiseGradient")
-"""Kinds of operations that are assumed all at once."""
 _ENERGY = (
     *("energy_j", "dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j"),
     *("power_w", "edp_js", "edap_js_mm2"),
@@ -60,32 +58,35 @@ class Figure:
     note: str = ""
 
 
+def _figure(key: str, label: str, value: float, unit: str, note: str = "") -> Figure:
+    """Return a figure written with its unit, a share in percent."""
+    text = share(value) if unit == PART else si(value, unit)
+    return Figure(key, label, value, text, unit, note)
+
+
 def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Figure, ...]:
-    """Return whatever a schedule costs, how good it is known to be and how busy the machine is.
+    """Return costs and quality of a schedule, and how busy the machine is.
 
     ``totals`` are the verifier's; None: there is no schedule.
     """
     machine, quality = problem.machine, _quality(problem, result)
-    if totals is None:
-        return (*quality, _seconds(result))
-    return (
-        *_costs(machine, totals),
-        *quality,
-        *_use(machine, result, totals),
-        *_check(result, totals),
-        _seconds(result),
+    seconds = Figure(
+        *("seconds", "solve time", result.solve_s, duration(result.solve_s), "s"),
+        f"CPU {duration(result.cpu_s)}",
     )
+    if totals is None:
+        return (*quality, seconds)
+    use = _use(machine, result, totals)
+    return (*_costs(machine, totals), *quality, *use, *_check(result, totals), seconds)
 
 
 def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
-    """Yield what is printed of a result."""
+    """Yield the text of a result."""
     yield heading(problem, result)
     yield ""
-    found = figures(problem, result, result.totals)
     rows = [("scheduler", result.scheduler)]
-    rows += [
-        (each.label, f"{each.text} ({each.note})" if each.note else each.text) for each in found
-    ]
+    for each in figures(problem, result, result.totals):
+        rows.append((each.label, each.text + f" ({each.note})" * bool(each.note)))
     assumed = shares_assumed(problem, result)
     if assumed:
         shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
@@ -97,7 +98,7 @@ def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
 def results_record(
     problem: Problem, results: Sequence[Result], not_run: Sequence[str] = ()
 ) -> Record:
-    """Return what ``--json`` prints for ``solve`` and ``compare``.
+    """Return the JSON of ``solve`` and ``compare``.
 
     ``not_run`` names schedulers that were asked for, but that an interrupt left out; ``conflict``
     says why no schedule exists, if none does.
@@ -159,7 +160,7 @@ def result_record(machine: Machine, result: Result) -> Record:
     ``value`` and ``bound`` are in ``unit``, that of the objective, rounded to doubles; the result
     file has them exact.
     """
-    totals, inward, outward = result.totals, None, None
+    totals, inward, outward, known = result.totals, None, None, result.class_bound
     found = None if totals is None else metrics(machine, totals)
     if totals is not None and result.schedule is not None:
         inward, outward = directions_busy(machine, result.schedule, totals)
@@ -182,7 +183,10 @@ def result_record(machine: Machine, result: Result) -> Record:
         "dma_out_busy": outward,
         **fields_by_name(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
         **fields_by_name(result, "solve_s", "cpu_s"),
-        "class_bound": _class_bound(result),
+        "class_bound": None
+        if known is None
+        else fields_by_name(known, "value", "holds_for", "proved_by", "certified")
+        | {"gap": result.class_gap},
         "notes": list(result.notes),
     }
     if result.fusion_bound is not None:
@@ -196,34 +200,17 @@ def result_record(machine: Machine, result: Result) -> Record:
             "bound": as_number(other.best_bound),
         }
     if result.in_order:
-        record["objectives"] = [_in_order(each) for each in result.in_order]
+        record["objectives"] = [
+            {"objective": speak(each.objective), "unit": each.objective.unit}
+            | {name: as_number(getattr(each, name)) for name in ("value", "limit", "bound")}
+            | {"gap": each.gap}
+            for each in result.in_order
+        ]
     if machine.banks:
         record |= fields_by_name(totals, "moved_bytes")
         for name in ("bank_read_bytes", "bank_write_bytes"):
             record[name] = [float(size) for size in getattr(totals, name, ())]
     return record
-
-
-def _in_order(one: ObjectiveInOrder) -> Record:
-    return {
-        "objective": speak(one.objective),
-        "unit": one.objective.unit,
-        "value": as_number(one.value),
-        "limit": as_number(one.limit),
-        "bound": as_number(one.bound),
-        "gap": one.gap,
-    }
-
-
-def _class_bound(result: Result) -> Record | None:
-    """Return the bound of a class, without its shadow prices, and the distance to it."""
-    known = result.class_bound
-    if known is None:
-        return None
-    return {
-        **fields_by_name(known, "value", "holds_for", "proved_by", "certified"),
-        "gap": result.class_gap,
-    }
 
 
 def conflict_record(conflict: Conflict | None) -> Record | None:
@@ -246,22 +233,24 @@ def fields_by_name(source: object, *names: str) -> Record:
 
 def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     found = metrics(machine, totals)
-    time, replay, traffic = found.time_s, found.replay_s, totals.traffic_bytes
-    cycles = f"{totals.makespan_cycles:,} cycles"
-    yield Figure("makespan", "time", time, si(time, "s"), "s", cycles)
+    energy, area = found.energy, found.energy.area
+    yield _figure("makespan", "time", found.time_s, "s", f"{totals.makespan_cycles:,} cycles")
     cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
-    yield Figure("replay", "replay", replay, si(replay, "s"), "s", cycles)
+    yield _figure("replay", "replay", found.replay_s, "s", cycles)
     ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
-    yield Figure("traffic", "traffic", traffic, si(traffic, "B"), "B", ways)
-    energy, note = si(found.energy_j, "J"), _energy_note(found.energy)
-    yield Figure("energy", "energy", found.energy_j, energy, "J", note)
-    area, note = found.energy.area.total_mm2, _area_note(found.energy)
-    if area is not None and note:
-        yield Figure("area", "area", area, f"{area:.4g} mm2", "mm2", note)
+    yield _figure("traffic", "traffic", totals.traffic_bytes, "B", ways)
+    yield _figure("energy", "energy", found.energy_j, "J", _energy_note(energy))
+    if area.total_mm2 is not None and area.spm_mm2 is not None and energy.edap_js_mm2 is not None:
+        interface = f", DRAM interface {area.interface_mm2:.4g}" if area.interface_mm2 else ""
+        note = (
+            f"SPM {area.spm_mm2:.4g}, engine {area.engine_mm2:.4g}{interface}; "
+            f"EDP {energy.edp_js:.4g} J s, EDAP {energy.edap_js_mm2:.4g} J s mm2"
+        )
+        yield Figure("area", "area", area.total_mm2, f"{area.total_mm2:.4g} mm2", "mm2", note)
 
 
 def _energy_note(report: EnergyReport) -> str:
-    """Say who takes which share of the energy, and the power."""
+    """Return the shares of the energy, and the power."""
     power = f"{si(report.power_w, 'W')} on average"
     if not report.energy_j:
         return power
@@ -276,78 +265,57 @@ def _energy_note(report: EnergyReport) -> str:
     return f"{split}; {power}"
 
 
-def _area_note(report: EnergyReport) -> str:
-    """Say how many square millimeters each part takes, and the products with energy and time."""
-    area = report.area
-    if area.spm_mm2 is None or report.edap_js_mm2 is None:
-        return ""
-    interface = f", DRAM interface {area.interface_mm2:.4g}" if area.interface_mm2 else ""
-    split = f"SPM {area.spm_mm2:.4g}, engine {area.engine_mm2:.4g}{interface}"
-    return f"{split}; EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
-
-
 def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
-    machine, name = problem.machine, speak(result.objective)
+    name, fusion = speak(result.objective), result.fused
+
+    def quantity(value: Fraction) -> tuple[float, str]:
+        return in_unit(result.objective, problem.machine, value)
+
     if result.value is not None:
-        value, unit = in_unit(result.objective, machine, result.value)
+        value, unit = quantity(result.value)
         yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
     if result.best_bound is not None:
-        value, unit = in_unit(result.objective, machine, result.best_bound)
-        where = "in this order of operations" if result.fused is None else "of this fusion plan"
+        where = "in this order of operations" if fusion is None else "of this fusion plan"
         note = f"on {name} {where}, certified"
-        yield Figure("bound", "bound", value, si(value, unit), unit, note)
+        yield _figure("bound", "bound", *quantity(result.best_bound), note)
     else:
         yield Figure("bound", "bound", None, "none")
-    gap = "none" if result.gap is None else percent(result.gap)
-    yield Figure("gap", "gap to bound", result.gap, gap, PART)
-    if result.fused is None:
-        yield _of_any_order(problem, result)
-    yield from _of_fusion_plans(machine, result)
+    yield _gap("gap", "gap to bound", result.gap)
+    if fusion is None:
+        least = any_order_bound(problem, result.objective)
+        above = None if result.value is None else relative_gap(result.value, least)
+        over = "" if above is None else f"; this schedule {percent(above)}"
+        note = f"bound on {name} whatever the order, certified{over}"
+        yield _figure("any_order_bound", "any order", *quantity(least), note)
+    if result.fusion_bound is not None:
+        note = f"on {name} of any fusion plan, certified"
+        label = "bound, all fusion plans"
+        yield _figure("fusion_bound", label, *quantity(result.fusion_bound), note)
+        yield _gap("fusion_gap", "gap, fusion space", result.fusion_gap)
+    if fusion is not None:
+        words = fusion_plan_words(fusion)
+        yield Figure("fused_groups", "fusion plan", len(fusion.fusion_plan), words)
+    for other in result.beside:
+        if other.value is not None:
+            yield _beside(result, other, *quantity(other.value))
     yield Figure("status", "status", None, standing(result), note=optimal_of_class(result))
 
 
-def _of_any_order(problem: Problem, result: Result) -> Figure:
-    """Return what the operations cost at least in any order, and how far above it this is."""
-    least = any_order_bound(problem, result.objective)
-    value, unit = in_unit(result.objective, problem.machine, least)
-    above = None if result.value is None else relative_gap(result.value, least)
-    over = "" if above is None else f"; this schedule {percent(above)}"
-    note = f"bound on {speak(result.objective)} whatever the order, certified{over}"
-    return Figure("any_order_bound", "any order", value, si(value, unit), unit, note)
+def _gap(key: str, label: str, gap: float | None) -> Figure:
+    return Figure(key, label, gap, "none" if gap is None else percent(gap), PART)
 
 
-def _of_fusion_plans(machine: Machine, result: Result) -> Iterator[Figure]:
-    """Yield the fusion plan, the bound over the fusion space.
-
-    And what the layer-by-layer plan costs.
-    """
-    name = speak(result.objective)
-    if result.fusion_bound is not None:
-        value, unit = in_unit(result.objective, machine, result.fusion_bound)
-        note = f"on {name} of any fusion plan, certified"
-        yield Figure("fusion_bound", "bound, all fusion plans", value, si(value, unit), unit, note)
-        gap = "none" if result.fusion_gap is None else percent(result.fusion_gap)
-        yield Figure("fusion_gap", "gap, fusion space", result.fusion_gap, gap, PART)
-    if result.fused is not None:
-        said = fusion_plan_words(result.fused)
-        yield Figure("fused_groups", "fusion plan", len(result.fused.fusion_plan), said)
-    yield from _beside(machine, result)
-
-
-def _beside(machine: Machine, result: Result) -> Iterator[Figure]:
-    """Yield what the layer-by-layer plan costs, and the best fusion plan found."""
-    for other in result.beside:
-        if other.value is None:
-            continue
-        value, unit = in_unit(result.objective, machine, other.value)
+def _beside(result: Result, other: Result, value: float, unit: str) -> Figure:
+    """Return the value of the layer-by-layer plan, or of the best fusion plan found."""
+    if other.fused is None:
         over = "" if other.gap is None else f", {percent(other.gap)} over its bound"
-        key, label, what = "listed", "as listed", f"{other.scheduler} layer by layer{over}"
-        if other.fused is not None:
-            key, label = "best_fusion_plan", "best fusion plan"
-            what = f"{other.scheduler}: {fusion_plan_words(other.fused)}"
-        if result.value is not None and other.value:
-            what += f"; this schedule {percent(float(result.value / other.value - 1))}"
-        yield Figure(key, label, value, si(value, unit), unit, what)
+        key, label, note = "listed", "as listed", f"{other.scheduler} layer by layer{over}"
+    else:
+        key, label = "best_fusion_plan", "best fusion plan"
+        note = f"{other.scheduler}: {fusion_plan_words(other.fused)}"
+    if result.value is not None and other.value:
+        note += f"; this schedule {percent(float(result.value / other.value - 1))}"
+    return _figure(key, label, value, unit, note)
 
 
 def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
@@ -356,32 +324,22 @@ def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
         inward, outward = directions_busy(machine, result.schedule, totals)
         ways = f"{share(inward)} in, {share(outward)} out; "
     peak = usage(totals.peak_spm_bytes, machine.spm_bytes)
-    shares = (
-        ("compute_busy", "compute busy", found.compute_busy, "of the makespan"),
-        ("dma_busy", "DMA busy", found.dma_busy, f"{ways}of the makespan"),
-        ("spm_peak", "SPM peak", found.spm_peak, peak),
-    )
-    for key, label, value, note in shares:
-        yield Figure(key, label, value, share(value), PART, note)
+    yield _figure("compute_busy", "compute busy", found.compute_busy, PART, "of the makespan")
+    yield _figure("dma_busy", "DMA busy", found.dma_busy, PART, f"{ways}of the makespan")
+    yield _figure("spm_peak", "SPM peak", found.spm_peak, PART, peak)
     uses = zip(bank_names(machine), totals.bank_read_bytes, totals.bank_write_bytes, strict=True)
     for number, (name, read, write) in enumerate(uses):
         use = f"{si(float(read), 'B')} read, {si(float(write), 'B')} written"
         yield Figure(f"bank-{number}", f"bank {number}", None, use, note=name)
     if machine.banks:
         note = "between addresses on chip, without the DRAM"
-        yield Figure("moved", "moved", totals.moved_bytes, si(totals.moved_bytes, "B"), "B", note)
+        yield _figure("moved", "moved", totals.moved_bytes, "B", note)
 
 
 def _check(result: Result, totals: Totals) -> Iterator[Figure]:
-    said = "yes" if result.verified else "no"
-    note = "every rule, and by replay" if result.verified else ""
+    said, note = ("yes", "every rule, and by replay") if result.verified else ("no", "")
     yield Figure("verified", "verified", None, said, note=note)
-    count, fusion = totals.dma_commands, totals.dma_descriptors
-    note = "" if fusion is None else f"in {fusion:,} DMA descriptors"
+    count, descriptors = totals.dma_commands, totals.dma_descriptors
+    note = "" if descriptors is None else f"in {descriptors:,} DMA descriptors"
     shown = "not counted" if count is None else f"{count:,}"
     yield Figure("transfers", "DMA commands", count, shown, note=note)
-
-
-def _seconds(result: Result) -> Figure:
-    spent, note = result.solve_s, f"CPU {duration(result.cpu_s)}"
-    return Figure("seconds", "solve time", spent, duration(spent), "s", note)

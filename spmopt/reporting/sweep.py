@@ -1,4 +1,4 @@
-"""Rows of a sweep as people read them: a table of what differs, with what all have in common."""
+"""Rows of a sweep for people: a table of columns that vary, and the values that do not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LABELS = {each.key: each.label for each in SWEPT}
 
 
 def sweep_parts(rows: Sequence[Row], extra: Sequence[str], left: str = "") -> Iterator[Part]:
-    """Yield a line on all rows, a table of what differs, faults, and the rest undone."""
+    """Yield a line on all rows, a table of columns that vary, faults, and the rest undone."""
     count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
     yield Line(text=f"{count}; {fix(rows, extra)}" if rows else count)
     if rows:
@@ -56,7 +56,7 @@ def _grid(rows: Sequence[Row], extra: Sequence[str]) -> Grid:
 
 
 def _measure(rows: Sequence[Row]) -> Mapping[str, Callable[[Row], str]]:
-    """Return a column for each quantity; what was minimized has the bounds of relaxations, too."""
+    """Return a column for each quantity; the objective has the bounds of relaxations, too."""
     aims = {row["objective"] for row in rows}
     known = [
         each for each in MEASURED if each.label in aims or any(row.get(each.key) for row in rows)
@@ -95,7 +95,7 @@ def _about(key: str, unit: str) -> Callable[[Row], str]:
 
 
 def _is_bound(row: Row) -> bool:
-    """Whether a bound is all that a row has: that of a relaxation, or of a search in vain."""
+    """Return whether the row has a bound but no schedule."""
     return row.get("time_s") is None and row.get("bound") is not None
 
 

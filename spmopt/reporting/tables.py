@@ -1,8 +1,8 @@
 """Tables, lines and named values: for a terminal, a pipe, CSV or HTML.
 
-What is shown is a list of parts; each way to show them is one function here. A terminal gets lines
-folded and tables that fit, dispensable columns left out; files and pipes get everything. Names come
-from files of others: what is not printable is escaped, here once for all.
+A text is a list of parts; each medium is one function here. A terminal gets folded lines and tables
+that fit, without dispensable columns; files and pipes get everything. Names come from files of
+others: characters that are not printable are escaped, here once for all.
 """
 
 from __future__ import annotations
@@ -27,15 +27,13 @@ MOST_ROWS = 200
 """Rows of a table in HTML; a note says how many more there are."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """A blank at which no line is folded; printed as a blank."""
-_LEAST_WIDTH = 16
-"""A column of words is not folded to less."""
-_WORD = 40
-"""Nor is a word of up to so many characters broken."""
+_LEAST_WIDTH = 16  # A column of words is not folded to less
+_WORD = 40  # nor is a word of up to so many characters broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A paragraph of which what is folded is indented, or that is not folded: ``fixed``."""
+    """A paragraph whose folded lines are indented, or that is not folded: ``fixed``."""
 
     text: str = ""
     indent: int = 0
@@ -94,7 +92,7 @@ Part = str | Line | NamedValues | Grid
 
 
 def visible(text: str) -> str:
-    r"""Escape what is not printable: ``\n``, ``\x1b``, marks that turn the direction of text."""
+    r"""Escape unprintable characters: ``\n``, ``\x1b``, marks that turn the direction of text."""
     if text.isprintable():
         return text
     return "".join(
@@ -121,7 +119,7 @@ def draw_parts(parts: Iterable[Part], console: Console) -> None:
 
 
 def draw_text(text: str, console: Console, indent: int = 0, *, fixed: bool = False) -> None:
-    """Print a line, on a terminal folded between words, what follows indented."""
+    """Print a line, on a terminal folded between words, further lines indented."""
     width = None if fixed else terminal_width(console)
     _lines(fold(visible(text), width, indent), console)
 

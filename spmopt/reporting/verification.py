@@ -1,4 +1,4 @@
-"""What the verifier makes of a result file, in lines or as JSON."""
+"""The verification of a result file, in lines or as JSON."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from spmopt.metrics import in_unit
 from spmopt.reporting.fusion_plans import tile_words
 from spmopt.reporting.headings import heading, speak, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
-from spmopt.reporting.results import as_number, conflict_record, fields_by_name
+from spmopt.reporting.results import Record, as_number, conflict_record, fields_by_name
 from spmopt.schedulers.registry import find
 from spmopt.verifier.any_order import any_order_bound
 
-SHOWN = 5
+SHOWN = 5  # violations
 
 
 def verification_lines(problem: Problem, result: Result, found: Audit) -> list[str]:
-    """Return lines for people: what holds, or what does not."""
+    """Return the verified figures in lines, or the violations."""
     head, name = heading(problem, result), result.scheduler
     shown = [f"  {violation}" for violation in found.violations[:SHOWN]]
     if shown:
         more = len(found.violations) - len(shown)
         rest = [f"  and {more} more"] if more else []
         return [head, f"{name}: not verified", *shown, *rest]
-    weighed = ["  objective a weighted sum of both; what follows is of this sum"]
     rows = [f"  {label:<9} {text}" for label, text in _rows(problem, result, found)]
+    if result.objective.is_weighed:
+        rows.insert(0, "  objective a weighted sum of both, also of the figures below")
     if found.infeasible is None and found.value is None and found.bound is None:
         rows.append("  nothing to verify: there is neither a schedule nor a bound")
     notes = [f"  {text}" for text in _remarks(problem, result, found)]
-    weighed = weighed * result.objective.is_weighed
-    return [head, f"{name}: verified", *weighed, *rows, *notes]
+    return [head, f"{name}: verified", *rows, *notes]
 
 
 def _rows(problem: Problem, result: Result, found: Audit) -> Iterator[tuple[str, str]]:
-    """Yield what was checked, by name."""
+    """Yield checked figures by name."""
 
     def quantity(value: Fraction) -> str:
         return si(*in_unit(result.objective, problem.machine, value))
@@ -77,8 +77,18 @@ def _rows(problem: Problem, result: Result, found: Audit) -> Iterator[tuple[str,
         yield "proof", str(found.infeasible)
 
 
-def verification_record(problem: Problem, result: Result, found: Audit) -> dict[str, object]:
+def verification_record(problem: Problem, result: Result, found: Audit) -> Record:
     """Return the same for programs; ``value`` and ``bound`` are the recomputed ones."""
+    if result.fused is None:
+        of_space: Record = {
+            "any_order_bound": as_number(any_order_bound(problem, result.objective))
+        }
+    else:
+        of_space = {
+            "fusion_bound": as_number(found.fusion_bound),
+            "fusion_gap": _gap(found, fusion_plans=True),
+            "fusion_plan": [asdict(group) for group in result.fused.fusion_plan],
+        }
     return {
         "problem": problem.name,
         "scheduler": result.scheduler,
@@ -89,30 +99,16 @@ def verification_record(problem: Problem, result: Result, found: Audit) -> dict[
         "value": as_number(found.value),
         "bound": as_number(found.best_bound),
         "gap": _gap(found),
-        **_fusion_plan_record(problem, result, found),
+        **of_space,
         **fields_by_name(found.totals, "dma_commands", "dma_descriptors"),
-        "status": _unchecked(result, found) or str(result.status),
+        "status": _open_claim(result, found) or str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
         "remarks": _remarks(problem, result, found),
     }
 
 
-def _fusion_plan_record(problem: Problem, result: Result, found: Audit) -> dict[str, object]:
-    """Return the bound over the fusion space, its gap and the fusion plan of a fused result.
-
-    Of another the bound on any order.
-    """
-    if result.fused is None:
-        return {"any_order_bound": as_number(any_order_bound(problem, result.objective))}
-    return {
-        "fusion_bound": as_number(found.fusion_bound),
-        "fusion_gap": _gap(found, fusion_plans=True),
-        "fusion_plan": [asdict(fused_group) for fused_group in result.fused.fusion_plan],
-    }
-
-
-def _unchecked(result: Result, found: Audit) -> str:
+def _open_claim(result: Result, found: Audit) -> str:
     """Return a claim of optimality that only a solver can repeat; '' if there is none."""
     known = result.class_bound
     if known is None or not result.claims_enumeration or found.repeated:
@@ -121,7 +117,7 @@ def _unchecked(result: Result, found: Audit) -> str:
 
 
 def _status(result: Result, found: Audit) -> str:
-    if unchecked := _unchecked(result, found):
+    if unchecked := _open_claim(result, found):
         return unchecked
     if result.claims_enumeration:
         return f"{result.status}: an enumeration proves it here too"
@@ -134,16 +130,16 @@ def _status(result: Result, found: Audit) -> str:
 
 
 def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
-    """Say what the file says that nothing here can check, or that is odd."""
+    """Return claims of the file that cannot be checked here, and oddities."""
     lines = []
     known = None if found.repeated else result.class_bound
     if known is not None:
         shown = si(*in_unit(result.objective, problem.machine, Fraction(known.value)))
-        what = f"the bound for {known.holds_for}, {shown}, is"
+        bound = f"the bound for {known.holds_for}, {shown}, is"
         lines.append(
-            f"{what} what its shadow prices prove"
+            f"{bound} proved by its shadow prices"
             if known.certified
-            else f"not checked: {what} as the solver reported it ({known.proved_by})"
+            else f"not checked: {bound} as the solver reported it ({known.proved_by})"
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")

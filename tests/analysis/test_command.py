@@ -1,4 +1,4 @@
-"""``spmopt analyze``: text, JSON, CSV, result files, and what it refuses."""
+"""``spmopt explain --per``: text, JSON, CSV, result files, and what it refuses."""
 
 import csv
 import json
@@ -37,60 +37,50 @@ def stored(run: Run, tmp_path: Path) -> Path:
     return path
 
 
-def test_text_has_a_summary_and_tables(run: Run) -> None:
-    ran = run(f"analyze {NETWORK} -s belady --per layer")
+def test_text_has_a_row_for_each_pass_of_a_layer(run: Run) -> None:
+    ran = run(f"explain {NETWORK} -s belady --per layer")
     assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.splitlines()
-    assert lines[0].startswith("bert-tiny training, batch 2 (")
-    assert lines[0].endswith("; objective time; scheduler belady")
-    words = [line.split()[0] for line in lines if line]
-    assert words[1:9] == ["time", "stall", "traffic", "SPM", "roofline", "type", *["type"] * 2]
-    for scope in ("intra-layer", "adjacent-layer", "block", "recurrent", "forward-backward"):
-        assert words.count(scope) == 1
+    words = [line.split()[0] for line in ran.out.splitlines() if line]
+    assert words[1:6] == ["time", "stall", "waits", "blocked", "roofline"]
     assert words.count("layer0.ffn.1") == 2
-    assert next(line for line in lines if line.startswith("layer0.ffn.1")).split()[1] == "forward"
 
 
 @pytest.mark.parametrize("per", ["operation", "layer", "tensor"])
 def test_details_add_up_to_the_network(run: Run, tmp_path: Path, per: str) -> None:
     path = tmp_path / "rows.csv"
-    record = run(f"analyze {NETWORK} -s belady --per {per} --json --csv {path}").record
-    network, result = record["network"], record["result"]
-    assert network["cycles"] == result["makespan_cycles"]
-    assert network["time_s"] == result["time_s"]
-    assert network["loaded_in_vain_bytes"] == 0
-    assert sum(record["stall_s_by_cause"].values()) == pytest.approx(network["stall_s"])
+    record = run(f"explain {NETWORK} -s belady --per {per} --json --csv {path}").record
+    result, rows = record["result"], record[f"{per}s"]
     with path.open(newline="") as file:
         table = list(csv.DictReader(file))
-    assert [row["name"] for row in table] == [row["name"] for row in record[f"{per}s"]]
-    for name in ("dram_in_bytes", "dram_out_bytes"):
-        assert network[name] == result[name]
-        assert sum(int(row[name]) for row in table) == result[name]
-        if per != "tensor":
-            assert sum(row[name] for row in record["types"]) == result[name]
-
-
-def test_what_is_counted_is_whole(run: Run) -> None:
-    record = run(f"analyze {NETWORK} -s belady --per operation --json").record
-    rows = [record["network"], *record["types"], *record["operations"]]
-    assert all(isinstance(row["flop"], int) for row in rows)
-    assert sum(row["flop"] for row in record["operations"]) == record["network"]["flop"]
-    assert all(row["compute_utilization"] <= 1 for row in rows)
+    assert [row["name"] for row in table] == [row["name"] for row in rows]
+    sums = {"dram_in_bytes": "dram_in_bytes", "dram_out_bytes": "dram_out_bytes"}
+    sums |= {} if per == "tensor" else {"cycles": "makespan_cycles"}
+    for name, total in sums.items():
+        assert sum(int(row[name]) for row in table) == result[total]
+    if per == "operation":
+        assert all(isinstance(row["flop"], int) for row in rows)
+        assert all(row["compute_utilization"] <= 1 for row in rows)
 
 
 def test_figures_that_are_infinite_are_left_out(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     write_problem(path, tiny({"a": (4, "in")}, [Op(cycles=3), Op(reads="a")], spm=8))
-    ran = run(f"analyze {path} -s belady --per operation --json --csv {tmp_path / 'rows.csv'}")
+    ran = run(f"explain {path} -s belady --per operation --json --csv {tmp_path / 'rows.csv'}")
     assert [row["flop_per_byte"] for row in ran.record["operations"]] == [None, 0]
-    assert run(f"analyze {path} -s belady --per operation").code == 0
+    assert run(f"explain {path} -s belady --per operation").code == 0
 
 
-def test_a_result_file_is_analyzed_as_it_is(run: Run, stored: Path) -> None:
-    direct: dict[str, Any] = run(f"analyze {NETWORK} -s belady --per layer --json").record
-    read: dict[str, Any] = run(f"analyze {stored} --per layer --json").record
+def test_the_former_command_is_read_with_a_note(run: Run, stored: Path) -> None:
+    ran = run(f"analyze {stored} --per layer")
+    assert "note: analyze is now explain" in ran.err
+    assert ran.out == run(f"explain {stored} --per layer").out
+
+
+def test_a_result_file_is_explained_as_it_is(run: Run, stored: Path) -> None:
+    direct: dict[str, Any] = run(f"explain {NETWORK} -s belady --per layer --json").record
+    read: dict[str, Any] = run(f"explain {stored} --per layer --json").record
     assert read["result"]["scheduler"] == "belady"
-    for part in ("network", "types", "scopes", "layers", "ridge_point_flop_per_byte"):
+    for part in ("stalls", "layers", "shadow_prices"):
         assert read[part] == direct[part]
 
 
@@ -106,7 +96,7 @@ def test_a_result_file_is_analyzed_as_it_is(run: Run, stored: Path) -> None:
 def test_a_result_file_takes_no_options_of_the_network(
     run: Run, stored: Path, option: str, name: str
 ) -> None:
-    line = refused(run(f"analyze {stored} {option}"))
+    line = refused(run(f"explain {stored} {option}"))
     assert line.startswith(f"error: {name}: ")
     assert "scheduled already" in line
 
@@ -115,23 +105,23 @@ def test_a_result_file_must_be_true(run: Run, stored: Path) -> None:
     document = json.loads(stored.read_text())
     document["totals"]["dram_in_bytes"] += 1
     stored.write_text(json.dumps(document))
-    assert "dram_in_bytes is claimed to be" in refused(run(f"analyze {stored}"), code=1)
+    assert "dram_in_bytes is claimed to be" in refused(run(f"explain {stored}"), code=1)
 
 
 def test_a_result_file_without_a_schedule_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     assert run(f"solve {NETWORK} -s lp-bound -o {path}").code == 0
-    assert "holds no schedule, but a bound on time, " in refused(run(f"analyze {path}"))
+    assert "holds no schedule, but a bound on time, " in refused(run(f"explain {path}"))
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (f"analyze {NETWORK} -s lp-bound", "gives a bound, no schedule"),
-        (f"analyze {NETWORK} -s beladi", "did you mean belady?"),
-        (f"analyze {NETWORK} --per layers", "did you mean layer?"),
-        (f"analyze {NETWORK} --csv /dev/null/rows.csv", "a folder is needed"),
-        ("analyze none.json", "none.json: cannot be read"),
+        (f"explain {NETWORK} -s lp-bound", "gives a bound, no schedule"),
+        (f"explain {NETWORK} -s beladi", "did you mean belady?"),
+        (f"explain {NETWORK} --per layers", "did you mean layer?"),
+        (f"explain {NETWORK} --csv /dev/null/rows.csv", "a folder is needed"),
+        ("explain none.json", "none.json: cannot be read"),
     ],
 )
 def test_refusals(run: Run, line: str, expected: str) -> None:
@@ -144,6 +134,6 @@ def test_no_schedule_within_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch
         return Result(residency_plan=None)
 
     install(monkeypatch, belady=nothing)
-    ran = run(f"analyze {NETWORK} -s belady")
+    ran = run(f"explain {NETWORK} -s belady")
     assert (ran.code, ran.out) == (4, "")
     assert "no schedule found within the limits" in ran.err

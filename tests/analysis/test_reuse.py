@@ -1,41 +1,28 @@
-"""Gaps, their scopes, what is captured: by hand, and against loops over steps."""
+"""Reuse intervals, and the bytes kept throughout: by hand, and against loops over steps."""
 
 import numpy as np
 
-from spmopt.analysis import Analysis, Scope
-from spmopt.assemble import assemble
-from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
+from spmopt.analysis import Analysis
 from tests.analysis.small import kept, streamed, training_step
 from tests.tiny import Op, tiny
 from tests.verifier.random_plans import random_schedule
 
-INTRA, ADJACENT, BLOCK, WEIGHT, BOTH = Scope
 
-
-def gaps(analysis: Analysis) -> dict[tuple[str, int], Scope]:
-    """Scope by tensor and step of the first use."""
-    line = analysis.steps.view.timeline
+def intervals(analysis: Analysis) -> dict[tuple[str, int], int]:
+    """Captured bytes by tensor and step of the first use."""
+    line, found = analysis.steps.view.timeline, analysis.reuse
     return {
-        (analysis.problem.tensors[int(line.tensor[a])].name, int(line.step[a])): Scope(
-            int(analysis.reuse.scope[a])
-        )
-        for a in np.flatnonzero(analysis.reuse.scope >= 0)
+        (analysis.problem.tensors[int(line.tensor[a])].name, int(line.step[a])): captured
+        for a, captured in zip(found.access.tolist(), found.captured_bytes.tolist(), strict=True)
     }
 
 
-def test_scopes_of_a_training_step() -> None:
-    assert gaps(streamed(training_step())) == {
-        ("x", 0): BLOCK,
-        ("x", 2): BOTH,
-        ("w", 0): BOTH,
-        ("y1", 0): ADJACENT,
-        ("y2", 1): ADJACENT,
-        ("y2", 2): BOTH,
-        ("y3", 2): BOTH,
-        ("g3", 3): ADJACENT,
-        ("g1", 4): ADJACENT,
-        ("g1", 5): INTRA,
-    }
+def test_intervals_of_a_training_step() -> None:
+    uses = [("x", 0), ("x", 2), ("w", 0), ("y1", 0), ("y2", 1), ("y2", 2), ("y3", 2)]
+    uses += [("g3", 3), ("g1", 4), ("g1", 5)]
+    assert intervals(streamed(training_step())) == dict.fromkeys(uses, 0)
+    everything = {use: 4 if use[0] == "w" else 8 for use in uses}
+    assert intervals(kept(training_step(spm=64))) == everything
 
 
 def test_what_is_overwritten_or_dead_is_no_reuse() -> None:
@@ -44,19 +31,7 @@ def test_what_is_overwritten_or_dead_is_no_reuse() -> None:
         [Op(reads="a", writes="b"), Op(writes="a"), Op(reads="a", writes="b")],
         spm=16,
     )
-    assert gaps(streamed(problem)) == {("a", 1): ADJACENT}
-
-
-def test_captured_bytes_of_a_training_step() -> None:
-    nothing = [(0, 8), (0, 32), (0, 8), (0, 0), (0, 28)]
-    everything = [(8, 8), (32, 32), (8, 8), (0, 0), (28, 28)]
-    for analysis, expected in (
-        (streamed(training_step()), nothing),
-        (kept(training_step(spm=64)), everything),
-    ):
-        found = [(s.captured_bytes, s.reusable_bytes) for s in analysis.scopes()]
-        assert found == expected
-    assert [s.gaps for s in streamed(training_step()).scopes()] == [1, 4, 1, 0, 4]
+    assert set(intervals(streamed(problem))) == {("a", 1)}
 
 
 def test_captured_is_the_least_resident_from_use_to_use() -> None:
@@ -64,44 +39,10 @@ def test_captured_is_the_least_resident_from_use_to_use() -> None:
     for seed in range(100):
         problem, schedule = random_schedule(seed, max_operations=10, max_tensors=5)
         analysis = Analysis.of(problem, schedule)
-        view, line = analysis.steps.view, analysis.steps.view.timeline
-        for a in np.flatnonzero(analysis.reuse.scope >= 0):
+        view, line, found = analysis.steps.view, analysis.steps.view.timeline, analysis.reuse
+        for a, captured in zip(found.access, found.captured_bytes, strict=True):
             steps = np.arange(line.step[a], line.step[line.next[a]] + 1)
             least = view.resident(np.full_like(steps, line.tensor[a]), steps).min()
-            assert analysis.reuse.captured_bytes[a] == least
+            assert captured == least
             partial += 0 < least < line.size_bytes[line.tensor[a]]
     assert partial > 50
-
-
-def test_what_random_plans_load_in_vain_is_seen() -> None:
-    found = [
-        Analysis.of(*random_schedule(seed, max_operations=10, max_tensors=5)).vain_bytes
-        for seed in range(80)
-    ]
-    assert min(found) == 0
-    assert sum(vain > 0 for vain in found) > 20
-
-
-def test_a_load_that_is_dropped_before_use_is_in_vain() -> None:
-    problem = tiny({"a": (8, "in")}, [Op(), Op(), Op(reads="a")], spm=8)
-    residency_plan = ResidencyPlan(
-        steps=Steps.listed(np.zeros(3, np.int64)),
-        residency=Residency(
-            tensor=np.array([0]),
-            begin=np.array([0]),
-            end=np.array([1]),
-            size_bytes=np.array([4]),
-        ),
-        stores=Stores.empty(),
-    )
-    analysis = Analysis.of(problem, assemble(problem, residency_plan))
-    assert (analysis.steps.dram_in_bytes.tolist(), analysis.vain_bytes) == ([4, 0, 8], 4)
-
-
-def test_repeated_passes_are_intra_layer_reuse() -> None:
-    problem = tiny(
-        {"a": (8, "in"), "b": (4, "keep")}, [Op(reads="a", writes="b", fetches={"a": 3})], spm=4
-    )
-    intra, *others = streamed(problem).scopes()
-    assert (intra.gaps, intra.reusable_bytes, intra.captured_bytes) == (0, 16, 0)
-    assert not any(scope.reusable_bytes for scope in others)

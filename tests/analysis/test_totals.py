@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from spmopt.analysis import Analysis, Breakdown
+from spmopt.analysis.breakdown import break_down
 from spmopt.core.result import Totals
 from spmopt.verifier import verify
 from tests.verifier.random_plans import rich_schedule
@@ -44,8 +45,7 @@ def summed(groups: Breakdown) -> Totals:
 
 def test_groups_of_steps_add_up() -> None:
     for analysis, totals in cases():
-        parts = [analysis.network(), analysis.types(), analysis.by_layer(), analysis.by_operation()]
-        for groups in parts:
+        for groups in (analysis.by_layer(), analysis.by_operation()):
             assert summed(groups) == replace(
                 totals,
                 replay_cycles=0,
@@ -63,21 +63,24 @@ def test_tensors_add_up() -> None:
         tensors = analysis.by_tensor()
         assert int(tensors["dram_in_bytes"].sum()) == totals.dram_in_bytes
         assert int(tensors["dram_out_bytes"].sum()) == totals.dram_out_bytes
-        scopes = analysis.scopes()
-        assert int(tensors["reusable_bytes"].sum()) == sum(s.reusable_bytes for s in scopes)
-        assert int(tensors["captured_bytes"].sum()) == sum(s.captured_bytes for s in scopes)
+        line, reuse = analysis.steps.view.timeline, analysis.reuse
+        reusable = line.size_bytes[line.tensor[reuse.access]].sum()
+        assert int(tensors["reusable_bytes"].sum()) == reusable
+        assert int(tensors["captured_bytes"].sum()) == reuse.captured_bytes.sum()
 
 
 def test_rates_follow_from_the_totals() -> None:
     for analysis, totals in cases():
-        machine, network = analysis.problem.machine, analysis.network()
+        machine, steps = analysis.problem.machine, analysis.steps
         if totals.makespan_cycles == 0:
             continue
+        count = steps.cycles.size
+        network = break_down(steps, np.zeros(count, np.int64), ("all",), ("",))
         time_s = totals.makespan_cycles / machine.clock_hz
         assert network.bandwidth_bytes_per_s[0] == pytest.approx(totals.traffic_bytes / time_s)
         peak = machine.dram_bytes_per_s * (2 if machine.duplex else 1)
         active = totals.traffic_bytes / time_s / peak
         assert network.active_time[0] == pytest.approx(active)
         assert network.active_time[0] <= 1 + 1e-12
-        occupied = analysis.steps.occupied_bytes @ analysis.steps.cycles
+        occupied = steps.occupied_bytes @ steps.cycles
         assert network.mean_spm_bytes[0] == pytest.approx(occupied / totals.makespan_cycles)

@@ -54,7 +54,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("report", {"timing": 1}, "timing 1: must be str"),
     ("trace", {"solution": "a.json"}, "solution 'a.json': must be Solution (spmopt.solve makes"),
     ("export", {"format": 1}, "format 1: must be str"),
-    ("analyze", {"per": "foo"}, "no choice for per called 'foo'"),
+    ("explain", {"per": "foo"}, "no choice for per called 'foo'"),
     ("explain", {"top": "all"}, "top 'all': must be int"),
     ("gradients", {"cores": "4"}, "cores '4': must be int"),
     ("read_sweep", {"path": 1}, "path 1: must be str | Path"),
@@ -72,7 +72,7 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     "tune": lambda: {"networks": "bert-tiny", "space": "none.toml"},
     "place": lambda: {"buffers": BUFFERS, "capacity": 8},
     **dict.fromkeys(("plot", "report"), lambda: {"subject": solution()}),
-    **dict.fromkeys(("analyze", "explain", "trace"), lambda: {"solution": solution()}),
+    **dict.fromkeys(("explain", "trace"), lambda: {"solution": solution()}),
 }
 """Arguments that are required, but for the wrong one."""
 

@@ -54,16 +54,16 @@ def test_a_result_shows_the_figures_of_its_sheet(compared: spmopt.ComparisonTabl
     assert ["status", "optimal"] in [list(row) for row in table]
 
 
-def test_an_analysis_has_a_table_for_each_of_the_command_lines(
+def test_an_explanation_has_a_table_for_each_of_the_command_lines(
     compared: spmopt.ComparisonTable, run: Run, tmp_path: Path
 ) -> None:
     compared["residency"].save(tmp_path / "r.json")
     for per in (None, "layer", "tensor"):
-        analyzed = spmopt.analyze(compared["residency"], per=per)
+        explained = spmopt.explain(compared["residency"], per=per)
         option = "" if per is None else f" --per {per}"
-        printed = run(f"analyze {tmp_path / 'r.json'}{option}").out
-        assert str(analyzed) == printed.rstrip("\n")
-        page = Page(analyzed._repr_html_())
+        printed = run(f"explain {tmp_path / 'r.json'}{option}").out
+        assert str(explained) == printed.rstrip("\n")
+        page = Page(explained._repr_html_())
         assert len(page.tables) == (3 if per is None else 4)
         for table in page.tables:
             for row in table:
@@ -80,7 +80,7 @@ def test_names_are_text(case: Problem) -> None:
     solved = spmopt.solve(named, "lru")
     assert HOSTILE in Page(solved._repr_html_()).paragraphs[0]
     names = {
-        row[0] for row in Page(spmopt.analyze(solved, per="tensor")._repr_html_()).tables[-1][1:]
+        row[0] for row in Page(spmopt.explain(solved, per="tensor")._repr_html_()).tables[-2][1:]
     }
     assert names == {each.name for each in tensors}
     (image,) = Page(spmopt.plot(solved, picture="occupancy")._repr_html_()).images
@@ -142,7 +142,7 @@ def test_what_is_not_there_is_said(compared: spmopt.ComparisonTable, case: Probl
     with pytest.raises(InputError, match="lp-bound: needs a schedule"):
         compared.excess("lp-bound")
     with pytest.raises(InputError, match="mlp, lp-bound: holds no schedule, but a bound on"):
-        spmopt.analyze(compared["lp-bound"])
+        spmopt.explain(compared["lp-bound"])
     with pytest.raises(InputError, match="name at least one"):
         spmopt.compare(case, [])
     nothing = spmopt.compare(read_problem(PROBLEMS / "infeasible.json"), ["lru"])

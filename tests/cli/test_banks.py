@@ -11,14 +11,14 @@ from tests.cli.run import Run
 TWO = "--bank 256kB:nvsim-sram --bank 1MB:nvsim-stt"
 
 
-def test_solve_verify_and_analyze(run: Run, tmp_path: Path) -> None:
+def test_solve_verify_and_explain(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     ran = run(f"solve bert-tiny --batch 1 {TWO} --objective energy --scheduler banks -o {file}")
     assert ran.code == 0
     assert re.search(r"^bank 0 .*\(256 kB nvsim-sram\)$", ran.out, re.MULTILINE)
     assert "moved      " in ran.out
     assert run(f"verify {file}").code == 0
-    assert run(f"analyze {file}").code == 0
+    assert run(f"explain {file}").code == 0
     stored = json.loads(file.read_text())
     assert [bank["technology"] for bank in stored["problem"]["machine"]["banks"]] == [
         "nvsim-sram",
@@ -90,9 +90,9 @@ def test_what_cannot_be_used_is_said(run: Run, options: str, message: str) -> No
 
 def test_ports_are_a_cause_of_stalls(run: Run) -> None:
     network = "bert-tiny --batch 1 --bank 2MB:nvsim-sram:4 --scheduler belady"
-    said = run(f"analyze {network}").out.splitlines()
-    assert "% bank port" in next(line for line in said if line.startswith("stall "))
-    assert "port of bank 0 busy for" in run(f"explain {network}").out
+    said = run(f"explain {network}").out
+    assert "% bank port" in next(line for line in said.splitlines() if line.startswith("waits for"))
+    assert "port of bank 0 busy for" in said
 
 
 def test_what_banks_rest_on_is_said(run: Run) -> None:

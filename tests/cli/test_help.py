@@ -16,7 +16,7 @@ def shown(run: Run, command: str) -> str:
 
 
 COMMANDS = (
-    *("solve", "compare", "verify", "analyze", "explain", "ablate", "trace", "plot", "report"),
+    *("solve", "compare", "verify", "explain", "ablate", "trace", "plot", "report"),
     *("export", "networks", "schedulers", "machines", "technologies", "sweep"),
     *("emit", "problem", "tune show"),
 )

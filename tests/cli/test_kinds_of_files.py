@@ -49,7 +49,7 @@ IS = {
 
 @pytest.mark.parametrize("name", IS)
 def test_where_a_network_is_asked_for(name: str, files: Path, run: Run) -> None:
-    for command in ("solve", "explain", "analyze", "sweep"):
+    for command in ("solve", "explain", "sweep"):
         said = refused(run(f"{command} {files / name}"))
         assert f"{files / name}: {IS[name]}; where a network is asked for, give its name" in said
 

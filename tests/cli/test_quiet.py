@@ -28,7 +28,7 @@ def result(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
         (f"solve {SMALL} -s belady -o {{}}/o.json", "o.json"),
         (f"compare {SMALL} -s belady,lru -o {{}}", "lru.json"),
         ("verify {}/r.json", None),
-        ("analyze {}/r.json --csv {}/o.csv", "o.csv"),
+        ("explain {}/r.json --csv {}/o.csv", "o.csv"),
         ("explain {}/r.json", None),
         ("trace {}/r.json -o {}/o.json", "o.json"),
         ("plot {}/r.json -o {}/o.svg --picture occupancy", "o.svg"),

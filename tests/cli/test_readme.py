@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spmopt.analysis import Cause, Scope
+from spmopt.analysis import Cause
 from spmopt.cli import Code, commands, main
 from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.hardware.machines import load_machine
@@ -112,12 +112,15 @@ def test_how_far_sources_of_technologies_are_apart(run: Run) -> None:
 def test_words_of_an_analysis_are_explained(run: Run) -> None:
     words = PAGES["spmopt/analysis"]
     causes = [cause.words for cause in Cause if cause is not Cause.NONE]
-    for word in (*causes, *(scope.words for scope in Scope), "compute", "memory"):
+    for word in (*causes, "compute", "memory"):
         assert f"`{word}`" in words
     named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|.*?\|(.*?)\|", words, re.M))))
-    found = run("analyze bert-tiny -s stream --time-limit 0 --per tensor --json").record
-    known = {*found["types"][0], *found["scopes"][0], *found["tensors"][0]}
-    assert len(named) > 12
+    known = {
+        name
+        for per in ("layer", "tensor")
+        for name in run(f"explain bert-tiny -s stream --per {per} --json").record[f"{per}s"][0]
+    }
+    assert len(named) > 10
     assert named <= known
 
 

@@ -166,7 +166,7 @@ class TestCommands:
         some = "a (12 bytes), b (8 bytes), c (4 bytes) and 1 more already do not fit"
         for command in ("solve", "compare"):
             assert some in run(f"{command} {path} --spm 24B -s belady").out
-        assert some in refused(run(f"analyze {path} --spm 24B -s belady"), code=3)
+        assert some in refused(run(f"explain {path} --spm 24B -s belady"), code=3)
 
     def test_verify_proves_it_again(self, run: Run, path: Path, tmp_path: Path) -> None:
         result = tmp_path / "r.json"

@@ -55,7 +55,7 @@ def texts(view: ScheduleView) -> list[str]:
     parts = (
         list(result_parts(view.problem, result)),
         list(compare_view(view.problem, [result]).parts()),
-        *(list(analysis.analysis_parts(view.analysis, result, per)) for per in ("tensor", "layer")),
+        *(list(analysis.detail_parts(view.analysis, per)) for per in ("tensor", "layer")),
         list(explanation.explanation_parts(found, None, result, steps, in_full=True)),
     )
     return [shown(each) for each in parts for shown in (plain_text, as_html)]

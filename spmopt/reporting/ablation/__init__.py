@@ -1,4 +1,4 @@
-"""What each decision about a network is worth: text, sentences, JSON and the data of a page."""
+"""Savings of each decision about a network, as text, sentences, JSON and the data of a page."""
 
 from spmopt.reporting.ablation.decisions import Decision, Key
 from spmopt.reporting.ablation.record import ablation_parts, ablation_record, decision_table

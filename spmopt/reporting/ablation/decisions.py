@@ -14,7 +14,7 @@ from spmopt.core.result import Result, Totals, relative_gap
 
 
 class Key(StrEnum):
-    """What is decided; the first is where all begins."""
+    """Kinds of decisions, in their order; the first is the start."""
 
     START = "start"
     POLICY = "policy"
@@ -24,7 +24,7 @@ class Key(StrEnum):
 
     @property
     def words(self) -> str:
-        """As people read it."""
+        """Title of the decision."""
         return _TITLES[self]
 
 
@@ -44,18 +44,18 @@ class Decision:
     Attributes
     ----------
     key
-        What is decided.
+        Kind of the decision.
     problem, result
-        The best schedule once this is decided, and what it is a schedule of: in fusion tiles, and
-        in another order, another list of operations than at the start.
+        The best schedule once this is decided, and its problem: fusion tiles and another order
+        make other lists of operations than the first.
     before_cycles
-        What the best schedule took before.
+        Time of the best schedule before.
     why
-        Why nothing is saved, or what was not tried; empty where something is.
+        Reason why nothing is saved or tried; empty where something is saved.
     made
-        What was scheduled for this decision; None: it was not tried.
+        Result for this decision; None: it was not tried.
     fusion_space
-        Fusion plans that were searched so far, by name; empty: none, but the layer-by-layer plan.
+        Name of the fusion space searched so far; empty: layer by layer only.
     """
 
     key: Key
@@ -74,22 +74,22 @@ class Decision:
 
     @property
     def cycles(self) -> int:
-        """What the best schedule takes."""
+        """Time of the best schedule."""
         return self.totals.makespan_cycles
 
     @property
     def saved_cycles(self) -> int:
-        """What this decision saves; never negative, for else it is not taken."""
+        """Saving of this decision; never negative, as else it is not taken."""
         return self.before_cycles - self.cycles
 
     @property
     def waiting_cycles(self) -> int:
-        """What of the time the engine does not compute."""
+        """Time in which the engine does not compute."""
         return self.cycles - self.totals.compute_cycles
 
     @property
     def bound(self) -> Fraction | None:
-        """What no schedule of those searched so far is below, in cycles."""
+        """Least time of any schedule of the space searched so far, in cycles."""
         return self.result.fusion_bound if self.fusion_space else self.result.best_bound
 
     @property

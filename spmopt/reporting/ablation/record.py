@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from spmopt.core.problem import Problem
 from spmopt.reporting.ablation.decisions import Decision, Key
@@ -11,32 +10,17 @@ from spmopt.reporting.ablation.sentences import remarks, sentences
 from spmopt.reporting.fusion_plans import fusion_plan_words
 from spmopt.reporting.headings import heading
 from spmopt.reporting.plain import Json, column, table
-from spmopt.reporting.quantities import percent, seconds, si
+from spmopt.reporting.quantities import PART, percent, seconds, si
 from spmopt.reporting.results import problem_record, result_record
 from spmopt.reporting.tables import Grid, Part
 
-_COLUMNS: dict[str, tuple[Any, ...]] = {
-    "decision": (None, "", "What is decided, one after the other."),
-    "by": (None, "", "Who made the schedule, or why nothing is saved."),
-    "time_s": ("s", "", "What the best schedule takes once this is decided, step after step."),
-    "saved_s": ("s", "saves", "Time less than the best schedule took before."),
-    "saved_part": ("part", "saved part", "The same, as a part of the time before."),
-    "compute_s": ("s", "computes", "Time in which the engine computes."),
-    "waiting_s": ("s", "waits", "Time in which it does not: it waits for DRAM, or a bank's port."),
-    "dram_in_bytes": ("B", "DRAM in", "Bytes that cross the DRAM boundary inward."),
-    "dram_out_bytes": ("B", "DRAM out", "Bytes that cross the DRAM boundary outward."),
-    "energy_j": (
-        "J",
-        "energy",
-        "DRAM, scratchpad, arithmetic and leakage, by the machine's figures.",
-    ),
-    "peak_spm_bytes": ("B", "SPM peak", "Most bytes of the scratchpad in use at once."),
-    "bound_s": ("s", "bound", "Certified: no schedule of those searched so far takes less."),
-    "bound_gap": ("change", "gap", "How far the best schedule is above that bound."),
-    "bound_of": (None, "the bound is of", "Schedules that were searched so far."),
-    "solve_s": ("s", "solve time", "Wall time of the search for this decision."),
+# Columns of the table of a page; None: text.
+_UNITS = {
+    **{"decision": None, "by": None, "time_s": "s", "saved_s": "s", "saved_part": PART},
+    **{"compute_s": "s", "waiting_s": "s", "dram_in_bytes": "B", "dram_out_bytes": "B"},
+    **{"energy_j": "J", "peak_spm_bytes": "B", "bound_s": "s", "bound_gap": "change"},
+    **{"bound_of": None, "solve_s": "s"},
 }
-"""Of the table of a page: unit, title and what it means, by name."""
 COLUMNS = ("decision", "by", "time", "saves", "computes", "waits", "traffic", "bound", "gap")
 _LEFT = ("decision", "by")
 
@@ -78,7 +62,7 @@ def _row(decision: Decision) -> tuple[str, ...]:
 
 
 def saving(decision: Decision) -> str:
-    """Write what a decision saves, and which part of the time before that is."""
+    """Write the saving of a decision, and its part of the time before."""
     if decision.key is Key.START:
         return "-"
     if not decision.saved_cycles:
@@ -98,7 +82,7 @@ def by(decision: Decision) -> str:
 
 
 def ablation_record(problem: Problem, decisions: Sequence[Decision]) -> Json:
-    """Return what ``--json`` prints: the figures of each decision's best schedule."""
+    """Return the JSON of ``ablate``: the figures of each decision's best schedule."""
     return {
         "problem": problem_record(problem),
         "sentences": sentences(decisions),
@@ -129,11 +113,11 @@ def decision_rows(decisions: Sequence[Decision]) -> list[Json]:
 
 def decision_table(decisions: Sequence[Decision]) -> Json:
     """Return the table of a page."""
-    heads = [column(name, *about, help=said) for name, (*about, said) in _COLUMNS.items()]
     records = decision_rows(decisions)
     for record, each in zip(records, decisions, strict=True):
         record |= {"decision": each.key.words, "by": by(each)}
         record["saved_part"] = each.saved_cycles / each.before_cycles if each.before_cycles else 0.0
         record["solve_s"] = None if each.made is None else each.made.solve_s
-    rows = [[record[name] for name in _COLUMNS] for record in records]
+    heads = [column(name, unit) for name, unit in _UNITS.items()]
+    rows = [[record[name] for name in _UNITS] for record in records]
     return table("What each decision is worth", "decisions.csv", heads, rows)

@@ -9,14 +9,12 @@ from spmopt.reporting.ablation.decisions import Decision, Key
 from spmopt.reporting.fusion_plans import fusion_plan_words
 from spmopt.reporting.quantities import percent, share, si, usage
 
-_LITTLE = 1e-4
-"""Of the time at the start: what is less is called nothing."""
-_COMPUTES = 0.98
-"""Of the time: from that on nothing but computing is left."""
+_LITTLE = 1e-4  # of the time at the start: a smaller saving counts as none
+_COMPUTES = 0.98  # of the time: with more computing hardly anything is left to save
 
 
 def sentences(decisions: Sequence[Decision]) -> list[str]:
-    """Say what was gained, by which decision, the rest, and why no more."""
+    """Return sentences on the savings: in all, the largest, the rest, and the limits."""
     found = [_whole(decisions), _most(decisions), _rule(decisions), _rest(decisions)]
     return [text for text in (*found, _waiting(decisions), _traffic(decisions)) if text]
 
@@ -27,7 +25,7 @@ def seconds(decision: Decision, cycles: float) -> str:
 
 
 def _whole(decisions: Sequence[Decision]) -> str:
-    """Say what the best schedule saves against the start, and what could be saved at most yet."""
+    """Say how much the best schedule saves against the start, and how much is left at most."""
     first, last = decisions[0], decisions[-1]
     start = f"{seconds(first, first.cycles)} ({Key.START.words})"
     saved = first.cycles - last.cycles
@@ -47,7 +45,7 @@ def _whole(decisions: Sequence[Decision]) -> str:
 
 
 def _most(decisions: Sequence[Decision]) -> str:
-    """Say which decision saves most, and by what."""
+    """Say which decision saves most, and how."""
     saved = decisions[0].cycles - decisions[-1].cycles
     best = max(decisions[1:], key=lambda each: each.saved_cycles, default=None)
     if best is None or saved <= _LITTLE * decisions[0].cycles:
@@ -58,26 +56,21 @@ def _most(decisions: Sequence[Decision]) -> str:
     before, after = decisions[place - 1].totals, best.totals
     less = before.traffic_bytes - after.traffic_bytes
     moved = f"{si(abs(less), 'B')} {'less' if less >= 0 else 'more'} DRAM traffic"
-    return f"{head} ({part} of all savings), {moved}{_how(best)}."
+    fusion, how = best.result.fused, ""
+    if best.key is Key.FUSION and fusion is not None:
+        plan = fusion_plan_words(fusion)
+        how = f"; results stay on chip from operation to operation ({plan})"
+    return f"{head} ({part} of all savings), {moved}{how}."
 
 
 def _with_name(decision: Decision) -> str:
-    return {
-        Key.POLICY: f"a greedy rule, {decision.result.scheduler}",
-        Key.FUSION: "computing in fusion tiles",
-    }.get(decision.key, decision.key.words)
-
-
-def _how(decision: Decision) -> str:
-    """Say by what it is saved."""
-    fusion = decision.result.fused
-    if decision.key is not Key.FUSION or fusion is None:
-        return ""
-    return f"; results stay on chip from operation to operation ({fusion_plan_words(fusion)})"
+    if decision.key is Key.POLICY:
+        return f"a greedy rule, {decision.result.scheduler}"
+    return "computing in fusion tiles" if decision.key is Key.FUSION else decision.key.words
 
 
 def _rule(decisions: Sequence[Decision]) -> str:
-    """Say what a greedy rule leaves to the optimum of the list."""
+    """Compare a greedy rule with optimal residency."""
     known = {each.key: each for each in decisions}
     rule, exact = known.get(Key.POLICY), known.get(Key.RESIDENCY)
     if rule is None or exact is None or not rule.saved_cycles + exact.saved_cycles:
@@ -102,7 +95,7 @@ def _rest(decisions: Sequence[Decision]) -> str:
 
 
 def _waiting(decisions: Sequence[Decision]) -> str:
-    """Say what no schedule can save, and how much waiting is left."""
+    """Say how long the engine computes, and how much waiting is left."""
     first, last = decisions[0], decisions[-1]
     if not last.cycles:
         return ""
@@ -116,7 +109,7 @@ def _waiting(decisions: Sequence[Decision]) -> str:
 
 
 def _traffic(decisions: Sequence[Decision]) -> str:
-    """Say what happens to traffic, and how full the scratchpad gets."""
+    """Compare traffic with the start, and say how full the scratchpad gets."""
     first, last = decisions[0].totals, decisions[-1].totals
     if not first.traffic_bytes:
         return ""
@@ -128,7 +121,7 @@ def _traffic(decisions: Sequence[Decision]) -> str:
 
 
 def remarks(problem: Problem) -> list[str]:
-    """Return what is not among the decisions."""
+    """Say which decisions are not searched."""
     if not any(tensor.kind.value.endswith("gradient") for tensor in problem.tensors):
         return []
     return [

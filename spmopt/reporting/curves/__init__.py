@@ -1,4 +1,4 @@
-"""What there is to see of a sweep, as pure data: lines, and bands that hold the optimum."""
+"""Charts of a sweep as plain data: lines, and bands that hold the optimum."""
 
 from spmopt.reporting.curves.curves import Curves, curves_of, curves_tables
 from spmopt.reporting.curves.layout import LISTED, Band, Chart, Panel, Series

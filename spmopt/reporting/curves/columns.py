@@ -1,11 +1,11 @@
-"""Columns of a sweep: what they are called, what their values look like, which ones vary."""
+"""Columns of a sweep: their names, texts of their values, and those that vary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from spmopt.reporting.quantities import capacity, capacity_unit, si
+from spmopt.reporting.quantities import PART, capacity, capacity_unit, si
 
 _BYTES = {"spm_bytes": "SPM", "page_bytes": "pages of"}
 _UNITS = {"dram_bytes_per_s": "B/s", "operations_per_s": "FLOP/s", "clock_hz": "Hz"}
@@ -16,13 +16,10 @@ _WORDS = {"dma_setup_cycles": "DMA set-up, cycles:"}
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
 
-PART = "part"
-"""Unit of relative distances."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """A column that has an axis: how it is called, and its unit (empty for a count)."""
+    """A column that has an axis, with its label and its unit (empty for a count)."""
 
     key: str
     label: str
@@ -46,31 +43,25 @@ MEASURED = (
     Quantity(key="power_w", label="power", unit="W"),
     Quantity(key="gap", label="gap to bound", unit=PART),
 )
-"""What schedules come to."""
+"""Figures of schedules."""
+# Columns that tell rows apart beside numbers and other settings, in their order in titles.
 _NAMED = ("network", "training", "batch", "optimizer", "parameters", "mapper", "machine")
-"""What tells rows apart beside numbers and other settings, in this order in titles."""
+# Columns that may follow from others: a network has a batch size, a machine has rates, which the
+# banks of a scratchpad hold back.
 _FOLLOWING = (
     *("parameters", "optimizer", "batch"),
     *("dma_setup_cycles", "page_bytes", "clock_hz", "operations_per_s", "dram_bytes_per_s"),
 )
-"""What may follow from other columns: networks have a batch size, machines rates, which banks
-hold back."""
 
 
 def sweep(rows: Sequence[Row]) -> tuple[Quantity, ...]:
     """Return :data:`SWEPT`; sizes of memories in the system that the rows are written in."""
     return tuple(
         replace(each, unit=capacity_unit(number(row, each.key) for row in rows))
-        if each.key in _BYTES and all(_number(row[each.key]) is not None for row in rows)
+        if each.key in _BYTES and all(is_number(row[each.key]) for row in rows)
         else each
         for each in SWEPT
     )
-
-
-def number_of(rows: Sequence[Row], extra: Iterable[str]) -> tuple[Quantity, ...]:
-    """Return numbers that rows may range over; other settings swept where all are numbers."""
-    settings = (key for key in extra if all(_number(row[key]) is not None for row in rows))
-    return (*sweep(rows), *(Quantity(key=key, label=key) for key in settings))
 
 
 def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
@@ -85,26 +76,22 @@ def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
 
 
 def _follows(rows: Sequence[Row], key: str, others: Sequence[str]) -> bool:
-    """Whether rows that agree in ``others`` agree in ``key``."""
+    """Return whether rows that agree in ``others`` agree in ``key``."""
     pairs = {(tuple(row[other] for other in others), row[key]) for row in rows}
     return len(pairs) == len({about for about, _ in pairs})
 
 
-def number(row: Row, key: str) -> float:
-    """Return a number of a row; raise :class:`ValueError` where it has none."""
-    found = _number(row[key])
-    if found is None:
-        raise ValueError(f"{key} is {row[key]!r}")
-    return found
-
-
-def _number(value: Value) -> float | None:
-    if isinstance(value, bool) or value is None:
-        return None
+def is_number(value: Value) -> bool:
+    """Return whether a value is a number, or the text of one."""
     try:
-        return float(value)
+        return value is not None and not isinstance(value, bool) and float(value) == float(value)
     except ValueError:
-        return None
+        return False
+
+
+def number(row: Row, key: str) -> float:
+    """Return a value that :func:`is_number`."""
+    return float(row[key] or 0)
 
 
 def show(key: str, value: Value) -> str:
@@ -126,7 +113,7 @@ def title(row: Row, keys: Iterable[str]) -> str:
 
 
 def fix(rows: Sequence[Row], extra: Sequence[str]) -> str:
-    """Say what all rows have in common, for a heading."""
+    """Return the values that all rows share, for a heading."""
     keys = dict.fromkeys((*_NAMED, *(each.key for each in SWEPT), *extra, "objective"))
     alike = [key for key in keys if len({row[key] for row in rows}) == 1]
     silent = [key for key in alike if key == "dma_setup_cycles" and not rows[0][key]]

@@ -1,4 +1,4 @@
-"""A sweep as curves: which quantities there are, over what, and what each scheduler comes to."""
+"""A sweep as curves: charts of its quantities, and accounts of each scheduler."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from spmopt.reporting.curves.columns import (
     Quantity,
     Row,
     fix,
+    is_number,
     number,
-    number_of,
     sweep,
     title,
     varying,
@@ -30,12 +30,11 @@ _OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curves:
-    """All that is shown of a sweep; the first view is the one to begin with.
+    """Charts and accounts of a sweep; the first view is the one to begin with.
 
-    ``subject`` is what was swept, ``conditions`` what all rows have in common. ``accounts`` are
-    what each scheduler comes to: how many rows have a verified schedule, how many of them are
-    proven optimal, the mean and the worst relative distance to the certified bound (None where no
-    row has one), and where the worst one is, in words.
+    ``subject`` names the networks, ``conditions`` the values that all rows share. ``accounts``
+    have for each scheduler the number of verified schedules, of proven optima among them, the mean
+    and the worst gap to the certified bound (None where no row has one), and its place in words.
     """
 
     subject: str
@@ -80,19 +79,22 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     InputError
         No row has a schedule or a bound.
     """
-    rows = tuple(rows)
     keys = varying(rows, extra)
-    ranks = _ranks(rows)
-    views = tuple(_views(rows, keys, extra, ranks))
+    verified = (str(row["scheduler"]) for row in rows if row["verified"] is not None)
+    ranks = {name: rank for rank, name in enumerate(dict.fromkeys(verified))}
+    views = tuple(
+        view
+        for x in _ranges(rows, keys, extra)
+        for y in _measures(rows)
+        if (view := chart_of(rows, x, y, [key for key in keys if key != x.key], ranks))
+    )
     if not views:
         raise InputError("no row has a schedule or a bound; nothing can be drawn")
     networks = list(dict.fromkeys(str(row["network"]) for row in rows))
-    many = len(networks) > 3
-    named = f"{len(networks)} networks" if many else ", ".join(networks)
     return Curves(
-        subject=named,
+        subject=f"{len(networks)} networks" if len(networks) > 3 else ", ".join(networks),
         conditions=fix(rows, extra),
-        rows=rows,
+        rows=tuple(rows),
         names=tuple(names),
         views=views,
         accounts=tuple(_account(rows, name, keys) for name in ranks),
@@ -101,21 +103,17 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
 
 
 def curves_tables(curves: Curves) -> list[Json]:
-    """Return tables of a page: what each scheduler comes to, and the rows."""
-    return [_accounts(curves), _rows(curves)]
-
-
-def _accounts(curves: Curves) -> Json:
-    columns = [
-        column("scheduler", None),
-        column("schedules"),
-        column("optimal", title="proven optimal"),
-        column("mean_gap", "change"),
-        column("worst_gap", "change"),
-        column("worst_at", None),
-    ]
+    """Return tables of a page: gaps of each scheduler, and the rows."""
+    units = {"scheduler": None, "optimal": "", "mean_gap": "change", "worst_gap": "change"}
+    units["worst_at"] = None
+    titles = {"optimal": "proven optimal"}
+    heads = (
+        [column(name, units.get(name, ""), titles.get(name, "")) for name in curves.accounts[0]]
+        if curves.accounts
+        else []
+    )
     rows = [list(account.values()) for account in curves.accounts]
-    return table("Gaps of each scheduler", "schedulers.csv", columns, rows)
+    return [table("Gaps of each scheduler", "schedulers.csv", heads, rows), _rows(curves)]
 
 
 def _rows(curves: Curves) -> Json:
@@ -139,41 +137,25 @@ def _rows(curves: Curves) -> Json:
     return table("Rows of the sweep", "rows.csv", columns, rows)
 
 
-def _ranks(rows: Sequence[Row]) -> dict[str, int]:
-    """Return places of the schedulers that have schedules, by when they come first."""
-    names = dict.fromkeys(str(row["scheduler"]) for row in rows if row["verified"] is not None)
-    return {name: rank for rank, name in enumerate(names)}
-
-
-def _views(
-    rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str], ranks: dict[str, int]
-) -> Iterator[Chart]:
-    """Lay out what can be, the objective over the longest range first."""
-    for x in _ranges(rows, keys, extra):
-        others = [key for key in keys if key != x.key]
-        for y in _measures(rows):
-            view = chart_of(rows, x, y, others, ranks)
-            if view is not None:
-                yield view
-
-
 def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> list[Quantity]:
     """Return numbers that vary, most values first; without any the first setting that does."""
 
     def values(each: Quantity) -> int:
         return len({row[each.key] for row in rows})
 
-    found = [each for each in number_of(rows, extra) if each.key in keys]
+    settings = (key for key in extra if all(is_number(row[key]) for row in rows))
+    known = (*sweep(rows), *(Quantity(key=key, label=key) for key in settings))
+    found = [each for each in known if each.key in keys]
     if found:
         return sorted(found, key=values, reverse=True)
     for key in ("machine", *extra, "network", *keys):
         if key in keys and all(isinstance(row[key], str) for row in rows):
             return [Quantity(key=key, label=key)]
-    return [number_of(rows, extra)[0]]
+    return [known[0]]
 
 
 def _measures(rows: Sequence[Row]) -> list[Quantity]:
-    """Return what was minimized first; figures that are nothing everywhere are not known."""
+    """Return the objective first; figures that are 0 or missing everywhere are left out."""
     objectives = {row["objective"] for row in rows}
     known = [each for each in MEASURED if any(row.get(each.key) for row in rows)]
     bounds = [each for each in MEASURED if each.label in objectives and each not in known]

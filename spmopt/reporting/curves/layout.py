@@ -1,4 +1,4 @@
-"""Rows of a sweep laid out as charts: panels, series in them, bands from bounds to schedules."""
+"""Charts of a sweep: panels, series in them, bands from bounds to schedules."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.analysis.steps import Reals
-from spmopt.reporting.curves.columns import PART, Quantity, Row, number, title
+from spmopt.reporting.curves.columns import Quantity, Row, is_number, number, title
+from spmopt.reporting.quantities import PART
 
 LISTED = "listed"
-"""The order of operations that a problem has."""
-_WIDE = 8
-"""An axis whose ends are further apart than so many times is logarithmic."""
+"""Name of the given order of operations."""
+_WIDE = 8  # ratio of the ends of an axis from which on it is logarithmic
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Series:
-    """What one scheduler comes to, from the least x on.
+    """Values of one scheduler, by rising x.
 
     Attributes
     ----------
     label
-        The scheduler, and the order in which it runs operations where that is not the band's.
+        The scheduler, and its order of operations where that is not the band's.
     rank
         Place of the scheduler among all: chooses its color.
     x, y
@@ -39,18 +39,14 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Band:
-    """Where the optimum of the objective lies, at every point with a bound.
+    """Interval that holds the optimum of the objective, at every point with a bound.
 
     Attributes
     ----------
     order
-        Order of operations that it is the optimum of.
-    x
-        (n,) In base units.
-    low
-        (n,) Certified: no legal schedule of that order is below.
-    high
-        (n,) The best verified schedule of that order; not a number where there is none.
+        Order of operations that the optimum is of.
+    x, low, high
+        (n,) In base units: ``low`` is certified, ``high`` the best verified schedule, or NaN.
     """
 
     order: str
@@ -61,26 +57,26 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Panel:
-    """Rows that differ in x and scheduler alone; ``band`` where y is what was minimized."""
+    """Rows that differ in x and scheduler alone; ``band`` where y is the objective."""
 
     title: str
     lines: tuple[Series, ...]
     band: Band | None
 
-    @property
-    def range_of_y(self) -> tuple[float, float]:
-        """Least and most of all lines and the lower edge of the band."""
-        own = [line.y for line in self.lines]
-        found = np.concatenate(own if self.band is None else [*own, self.band.low])
-        return float(found.min()), float(found.max())
+    def along(self, axis: str) -> Reals:
+        """Return all ``x``, or all ``y`` with the lower edge of the band."""
+        values = [getattr(line, axis) for line in self.lines]
+        if self.band is not None:
+            values.append(self.band.x if axis == "x" else self.band.low)
+        return np.concatenate(values)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chart:
     """One quantity over another, a panel for each setting of all others.
 
-    ``categories`` are names of places on the x axis, from 0 on, where x is no number;
-    ``is_log``: x is better drawn on a logarithmic axis; ``is_high``: y is.
+    ``categories`` name places on the x axis, from 0 on, where x is no number. ``is_log`` and
+    ``is_high``: the x axis, the y axis is better logarithmic.
     """
 
     x: Quantity
@@ -92,7 +88,7 @@ class Chart:
 
 
 Point = tuple[float, Row]
-"""A row, behind its place along x."""
+"""Place along x, and a row."""
 
 
 def chart_of(
@@ -111,51 +107,44 @@ def chart_of(
     ranks
         Places of schedulers among all.
     """
-    places, categories = _places(rows, x)
+    categories: tuple[str, ...] = ()
+    if not all(is_number(row[x.key]) for row in rows):
+        categories = tuple(dict.fromkeys(str(row[x.key]) for row in rows))
+    is_objective = y.label in {row["objective"] for row in rows}
     groups: dict[tuple[object, ...], list[Point]] = {}
-    minimized = y.label in {row["objective"] for row in rows}
-    for at, row in zip(places, rows, strict=True):
-        if not minimized or row["objective"] == y.label:
+    for row in rows:
+        if not is_objective or row["objective"] == y.label:
+            at = float(categories.index(str(row[x.key]))) if categories else number(row, x.key)
             groups.setdefault(tuple(row[key] for key in others), []).append((at, row))
-    named = [key for key in others if not (minimized and key == "objective")]
-    panels = [
-        panel
+    named = [key for key in others if not (is_objective and key == "objective")]
+    made = [
+        _panel(points, y, ranks, title(points[0][1], named), is_objective)
         for points in groups.values()
-        if (panel := _panel(points, y, ranks, title(points[0][1], named))) is not None
     ]
+    panels = tuple(panel for panel in made if panel.lines or panel.band is not None)
     if not panels:
         return None
-    is_log = not categories and _is_wide(panels)
-    ranges = [panel.range_of_y for panel in panels] if y.unit != PART else []
+    along = np.concatenate([panel.along("x") for panel in panels])
     return Chart(
         x=x,
         y=y,
-        panels=tuple(panels),
-        is_log=is_log,
+        panels=panels,
+        is_log=not categories and _is_wide(along),
         categories=categories,
-        is_high=any(0 < _WIDE * low <= high for low, high in ranges),
+        is_high=y.unit != PART and any(_is_wide(panel.along("y")) for panel in panels),
     )
 
 
-def _places(rows: Sequence[Row], x: Quantity) -> tuple[list[float], tuple[str, ...]]:
-    """Find where rows are along x, and names of the places if they are no numbers."""
-    try:
-        return [number(row, x.key) for row in rows], ()
-    except ValueError:
-        names = [str(row[x.key]) for row in rows]
-        place = {name: float(at) for at, name in enumerate(dict.fromkeys(names))}
-        return [place[name] for name in names], tuple(place)
-
-
 def _panel(
-    points: Sequence[Point], y: Quantity, ranks: Mapping[str, int], heading: str
-) -> Panel | None:
-    order = _order(points)
+    points: Sequence[Point], y: Quantity, ranks: Mapping[str, int], heading: str, has_band: bool
+) -> Panel:
+    orders = Counter(str(row["order"]) for _, row in points if row["order"])
+    # The given order, else the one of most rows: bounds of different orders do not compare.
+    order = LISTED if LISTED in orders or not orders else orders.most_common(1)[0][0]
     known: dict[tuple[str, str], list[Point]] = {}
-    for point in sorted(points, key=lambda point: point[0]):
-        row = point[1]
+    for at, row in sorted(points, key=lambda point: point[0]):
         if row[y.key] is not None and row["verified"] is not None:
-            known.setdefault((str(row["scheduler"]), str(row["order"])), []).append(point)
+            known.setdefault((str(row["scheduler"]), str(row["order"])), []).append((at, row))
     lines = tuple(
         Series(
             label=name if own == order else f"{name} ({own})",
@@ -165,15 +154,7 @@ def _panel(
         )
         for (name, own), some in known.items()
     )
-    objectives = {row["objective"] for _, row in points}
-    band = _band(points, order) if objectives == {y.label} else None
-    return Panel(title=heading, lines=lines, band=band) if lines or band is not None else None
-
-
-def _order(points: Sequence[Point]) -> str:
-    """Return the order that the band is of: the listed one, else the one of most rows."""
-    known = Counter(str(row["order"]) for _, row in points if row["order"])
-    return LISTED if LISTED in known or not known else known.most_common(1)[0][0]
+    return Panel(title=heading, lines=lines, band=_band(points, order) if has_band else None)
 
 
 def _band(points: Sequence[Point], order: str) -> Band | None:
@@ -189,13 +170,10 @@ def _band(points: Sequence[Point], order: str) -> Band | None:
             high[at] = min(high.get(at, np.inf), number(row, "value"))
     if not low:
         return None
-    found = [(at, low[at], high.get(at, np.nan)) for at in sorted(low)]
-    x, least, most = map(np.array, zip(*found, strict=True))
-    return Band(order=order, x=x, low=least, high=most)
+    x = sorted(low)
+    least, most = [low[at] for at in x], [high.get(at, np.nan) for at in x]
+    return Band(order=order, x=np.array(x), low=np.array(least), high=np.array(most))
 
 
-def _is_wide(panels: Sequence[Panel]) -> bool:
-    bands = [panel.band for panel in panels if panel.band is not None]
-    arrays = [*(line.x for panel in panels for line in panel.lines), *(band.x for band in bands)]
-    values = np.concatenate(arrays)
-    return bool(values.min() > 0 and values.max() >= _WIDE * values.min())
+def _is_wide(values: Reals) -> bool:
+    return bool(0 < _WIDE * values.min() <= values.max())

@@ -80,7 +80,7 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
 
 
 def part(record: Json) -> tuple[Json, Json]:
-    """Return a record in two: what pictures show, and what is read when they are drawn."""
+    """Return a record in two: the data of pictures, and tables, which are read after them."""
     shown = {name: value for name, value in record.items() if name != "tables"}
     return shown, {"tables": record["tables"]}
 

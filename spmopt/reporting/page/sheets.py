@@ -16,7 +16,7 @@ from spmopt.reporting.plots.ablation import ablation_figures
 from spmopt.reporting.plots.curves import curves_figure
 from spmopt.reporting.plots.fronts import front_figure
 from spmopt.reporting.plots.style import data_uri
-from spmopt.reporting.search.front import Front, front_tables
+from spmopt.reporting.search.front import Front, front_table
 
 _COMMAND = "Writes the schedule of the trial, and its page."
 Command = tuple[int, str, str]
@@ -55,14 +55,14 @@ def front_page(front: Front, commands: Sequence[Command] = ()) -> str:
         lines=tuple(front.lines[1:]),
         figures={name: data_uri(each) for name, each in figures.items()},
         tables=[
-            *front_tables(front),
+            front_table(front),
             table("Commands that show a schedule of the front", "commands.csv", columns, commands),
         ],
     )
 
 
 def ablation_page(problem: Problem, decisions: Sequence[Decision]) -> str:
-    """Return a page of what each decision about a network saves."""
+    """Return a page of the savings of each decision about a network."""
     return sheet(
         title=f"{problem.name}: what each decision is worth",
         subtitle=f"{describe(problem.machine)}; mapper {problem.mapper}; objective time",

@@ -2,7 +2,7 @@
 
 The scripts of a page follow each other in the order given, in one function: they are parts of one
 script, so that a name is there once, and nothing of it is seen from outside. Data are blocks of
-JSON, compressed (gzip) and in base64, so that nothing in them can end a block: what they name is
+JSON, compressed (gzip) and in base64, so that nothing in them can end a block: names are
 shown as text. The page allows itself its own styles and scripts, by their hashes, and no network.
 """
 
@@ -76,14 +76,14 @@ def source(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+# Templates of elements, by others (see vendor/README.md).
 _VENDORED = (
     f"const htm = (() => {{\n{source('vendor/htm.js').replace('export default', 'return')}}})();\n"
 )
-"""Templates of elements, by others (see ``vendor/README.md``)."""
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content security policy: what is in the page, and nothing from elsewhere."""
+    """Return the content security policy, which allows the page its own parts alone."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -111,5 +111,5 @@ def _block(name: str, value: Json) -> str:
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
-    """Put values for ``{{names}}``, at once: what a value has of those stays."""
+    """Put values for ``{{names}}``, at once: ``{{names}}`` in a value stay."""
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)

@@ -1,4 +1,4 @@
-"""What each decision about a network saves: bars, and layers under the roofline."""
+"""Savings of each decision about a network as bars, and layers under the roofline."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from spmopt.analysis import Analysis
 from spmopt.reporting.ablation.decisions import Decision
 from spmopt.reporting.palette import COLORS
 from spmopt.reporting.plots.roofline import plot_roofline
-from spmopt.reporting.plots.schedule.axes import add_title, retitle
-from spmopt.reporting.plots.style import LINE, TEXT, alone, canvas, draw_legend, legible
+from spmopt.reporting.plots.style import (
+    LINE,
+    TEXT,
+    alone,
+    canvas,
+    draw_legend,
+    dress,
+    legible,
+    set_title,
+)
 from spmopt.reporting.quantities import percent, si
 
-_WIDE = 0.62
-"""Of the place of a bar."""
+_WIDE = 0.62  # of the distance between two bars
 
 
 def ablation_figures(decisions: Sequence[Decision]) -> dict[str, Figure]:
@@ -31,23 +38,18 @@ def ablation_figures(decisions: Sequence[Decision]) -> dict[str, Figure]:
     for (ax,), each in zip(grid, chosen.values(), strict=True):
         assert each.result.schedule is not None
         plot_roofline(Analysis.of(each.problem, each.result.schedule).by_layer(), ax)
-        retitle(ax, f"{each.key.words}: {ax.get_title('left')}")
+        set_title(ax, f"{each.key.words}: {ax.get_title('left')}")
+    draw_legend(roofs, [ax for (ax,) in grid])
     return {"What each decision is worth": savings, "Layers under the roofline": roofs}
 
 
 def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
-    """Draw the time of the best schedule after each decision, what it saves, and the bound."""
+    """Draw the time of the best schedule after each decision, its saving, and the bound."""
     ax = alone(ax)
-    add_title(ax, "Time of the best schedule after each decision", "")
+    dress(ax, "Time of the best schedule after each decision")
     places = np.arange(len(decisions))
-    time, compute, before = (
-        np.array([each.seconds(cycles) for each, cycles in zip(decisions, figures, strict=True)])
-        for figures in (
-            [each.cycles for each in decisions],
-            [each.totals.compute_cycles for each in decisions],
-            [each.before_cycles for each in decisions],
-        )
-    )
+    cycles = [(each.cycles, each.totals.compute_cycles, each.before_cycles) for each in decisions]
+    time, compute, before = np.array(cycles).T / decisions[0].problem.machine.clock_hz
     ax.bar(places, compute, _WIDE, color=COLORS[0], label="engine computes")
     ax.bar(places, time - compute, _WIDE, bottom=compute, color=COLORS[4], label="engine waits")
     saved = np.maximum(before - time, 0.0)
@@ -64,8 +66,9 @@ def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
     )
     for place, each in zip(places.tolist(), decisions, strict=True):
         top = time[place] + saved[place]
+        part = percent(-each.saved_cycles / each.before_cycles) if each.saved_cycles else ""
         ax.annotate(
-            f"{si(float(time[place]), 's')}{_change(each)}",
+            f"{si(float(time[place]), 's')}{part and f' ({part})'}",
             (place, top),
             xytext=(0, 3),
             textcoords="offset points",
@@ -82,9 +85,3 @@ def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
     ax.set_ylim(0.0, 1.12 * float((time + saved).max()) or 1.0)
     ax.grid(visible=False, axis="x")
     return ax
-
-
-def _change(decision: Decision) -> str:
-    if not decision.saved_cycles:
-        return ""
-    return f" ({percent(-decision.saved_cycles / decision.before_cycles)})"

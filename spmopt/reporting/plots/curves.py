@@ -10,8 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from spmopt.analysis.steps import Reals
-from spmopt.reporting.curves import LISTED, Band, Chart, Curves, Panel, Series
+from spmopt.reporting.curves import LISTED, Band, Chart, Curves, Series
 from spmopt.reporting.palette import BOUND, COLORS
 from spmopt.reporting.plots.numbers import (
     columns_beside,
@@ -34,10 +33,9 @@ from spmopt.reporting.plots.style import (
 )
 
 _DASHES = ("-", "--", ":", "-.")
-_MOST_MARKED, _APART = 20, 0.14
-_FEW, _MOST_PANELS = 4, 24
-"""Panels that stand in two columns; that fit a picture."""
-_TITLE = 80
+_MOST_MARKED, _APART = 20, 0.14  # points that all have marks; of others, parts of the axis
+_FEW, _MOST_PANELS = 4, 24  # panels in two columns; in a picture
+_TITLE = 80  # letters along the whole width
 
 
 def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
@@ -58,29 +56,19 @@ def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
     parts = legible(chosen.title, 2 * letters).replace(" ", "\N{NO-BREAK SPACE}")
     title = "\n".join(wrap(parts.replace(",\N{NO-BREAK SPACE}", ", "), letters))
     ax.set_title(title, fontsize=TEXT, loc="left", parse_math=False)
-    x, y = _points(chosen)
     if view.categories:
         name_places(ax, view.categories)
         ax.set_xlabel(view.x.label, fontsize=TEXT)
     else:
         if view.is_log:
-            log_x_axis(ax, x)
+            log_x_axis(ax, chosen.along("x"))
         label_axis(ax.xaxis, view.x.label, view.x.unit)
     if view.is_high:
         ax.set_yscale("log")
     else:
-        limit_y(ax, y, cut=chosen.band is not None)
+        limit_y(ax, chosen.along("y"), cut=chosen.band is not None)
     label_axis(ax.yaxis, view.y.label, view.y.unit)
     return ax
-
-
-def _points(panel: Panel) -> tuple[Reals, Reals]:
-    """Find where lines and the lower edge of the band are."""
-    pairs = [(line.x, line.y) for line in panel.lines]
-    if panel.band is not None:
-        pairs.append((panel.band.x, panel.band.low))
-    x, y = zip(*pairs, strict=True)
-    return np.concatenate(x), np.concatenate(y)
 
 
 def save_curves(curves: Curves, view: Chart, path: Path) -> None:
@@ -95,7 +83,7 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
     more = f" (the first {_MOST_PANELS} of {shown})" if shown > _MOST_PANELS else ""
     title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{more}")
     heading = f"{title}\n{paragraph(curves.conditions, MOST_LETTERS)}"
-    finish(curves_figure(view), (), heading, path)
+    finish(curves_figure(view), heading, path)
 
 
 def curves_figure(view: Chart) -> Figure:

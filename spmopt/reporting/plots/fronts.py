@@ -1,4 +1,4 @@
-"""A search of machines: the front among all trials, and what proofs excluded."""
+"""A search of machines: the front among all trials, and trials excluded by proof."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from spmopt.reporting.search.front import Axis, Front, Trial
 
 _TRIAL, _FRONT = COLORS[0], COLORS[1]
 _SOLVED = ("solved", "as before")
+# How trials that are no members are drawn, by what came of them.
 _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     "excluded by proof": (
         "excluded by proof, at best here",
@@ -38,9 +39,8 @@ _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "solved": ("solved", {"s": 16, "facecolors": _TRIAL, "edgecolors": _TRIAL, "alpha": 0.35}),
 }
-"""How trials that are no members are drawn, by what came of them."""
+# Members whose numbers are written at most; parts of the axes that two numbers are apart.
 _NAMED, _APART = 20, 0.03
-"""Members whose numbers are written at most; parts of the axes that two numbers are apart."""
 Plane = tuple[Axis, Axis]
 
 
@@ -49,9 +49,9 @@ def plot_front(
 ) -> Axes:
     """Draw trials by two figures, by default into a figure of its own.
 
-    A line under a member of the front goes down to what any schedule on its machine takes at
-    least. What proofs excluded is a cross where any schedule of it is at best. Axes are scaled to
-    the trials: constraints are dashed among them; the legend says which lie beyond.
+    A line under a member of the front goes down to the least figures of any schedule on its
+    machine. A trial excluded by proof is a cross at the least figures of its schedules. Axes are
+    scaled to the trials: constraints are dashed among them; the legend says which lie beyond.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def save_front(front: Front, path: Path, x: str | None = None, y: str | None = N
     first, *said = front.lines
     title = legible(f"{front.name}: {front.subject}; {first}")
     heading = "\n".join((title, *(paragraph(text, MOST_LETTERS) for text in said)))
-    finish(front_figure(front, x, y), (), heading, path)
+    finish(front_figure(front, x, y), heading, path)
 
 
 def front_figure(front: Front, x: str | None = None, y: str | None = None) -> Figure:

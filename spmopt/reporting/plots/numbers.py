@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import ceil, log, log2
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,33 +14,38 @@ from matplotlib.ticker import (
     Formatter,
     FuncFormatter,
     MaxNLocator,
+    MultipleLocator,
     NullLocator,
     StrMethodFormatter,
 )
 
 from spmopt.analysis.steps import Reals
 from spmopt.reporting.plots.style import TEXT, legible
-from spmopt.reporting.quantities import BINARY, capacity
+from spmopt.reporting.quantities import BINARY, PART, capacity
 
-_PART = "part"
-_TICKS = 10
-"""Names of values that find room along the whole width of a picture."""
+_TICKS = 10  # labels with room along the whole width of a picture
 _MOST_LETTERS = 22
 
 
 def label_axis(axis: Axis, label: str, unit: str) -> None:
     """Name an axis; its ticks bear ``unit``, relative distances (unit ``part``) percents.
 
-    A linear x axis has no more ticks than their names find room beside each other.
+    A linear x axis has no more ticks than their labels find room beside each other.
     """
     if isinstance(axis, XAxis) and axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(_most_ticks(axis.axes), steps=[1, 2, 2.5, 4, 5, 10]))
+        most, (low, high) = _most_ticks(axis.axes), axis.get_view_interval()
+        axis.set_major_locator(
+            # Decimal steps would be labeled 390.6 KiB.
+            MultipleLocator(2.0 ** ceil(log2((high - low) / most)))
+            if unit == BINARY and high > low
+            else MaxNLocator(most, steps=[1, 2, 2.5, 4, 5, 10])
+        )
     axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
     axis.set_major_formatter(_formatter(unit))
 
 
 def _formatter(unit: str) -> Formatter:
-    if unit == _PART:
+    if unit == PART:
         return FuncFormatter(lambda value, _: f"{100 * value:g} %")
     if unit == BINARY:
         return FuncFormatter(lambda value, _: capacity(value, unit))
@@ -48,9 +53,15 @@ def _formatter(unit: str) -> Formatter:
 
 
 def log_x_axis(ax: Axes, values: Reals) -> None:
-    """Make the x axis logarithmic, with ticks at some of ``values``, all above 0; name it after."""
+    """Make the x axis logarithmic, with ticks at some of ``values``, all above 0."""
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator(_apart(np.unique(values).tolist(), _most_ticks(ax))))
+    known = np.unique(values).tolist()
+    least = log(known[-1] / known[0]) / _most_ticks(ax)
+    ticks = known[:1]
+    for value in known[1:]:
+        if log(value / ticks[-1]) >= least:  # room for both labels
+            ticks.append(value)
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_minor_locator(NullLocator())
 
 
@@ -59,42 +70,30 @@ def _most_ticks(ax: Axes) -> int:
 
 
 def columns_beside(ax: Axes) -> int:
-    """Return how many columns of axes the picture has."""
+    """Return the number of columns of axes in the picture."""
     place = ax.get_subplotspec()
     return 1 if place is None else int(place.get_gridspec().ncols)
 
 
-def _apart(values: Sequence[float], most: int) -> list[float]:
-    """Return the least, and from there on those that are far enough from the one before."""
-    span = log(values[-1] / values[0]) or 1.0
-    found = [values[0]]
-    for value in values:
-        if log(value / found[-1]) >= span / most:
-            found.append(value)
-    return found
-
-
 def name_places(ax: Axes, names: Sequence[str]) -> None:
     """Write names along the x axis, for places from 0 on."""
-    turned = len(names) > 6
     ax.set_xticks(
         np.arange(len(names)),
         [legible(name, _MOST_LETTERS) for name in names],
-        rotation=90 if turned else 0,
+        rotation=90 if len(names) > 6 else 0,
         parse_math=False,
     )
     ax.set_xlim(-0.5, len(names) - 0.5)
 
 
 def limit_y(ax: Axes, values: Reals, *, cut: bool = False) -> None:
-    """Let y begin at nothing; with ``cut`` where ``values`` do, if far from it, and say so."""
+    """Begin y at 0; with ``cut`` near the least value, if that is far from 0, and say so."""
     low, high = float(values.min()), float(values.max())
     room = 0.08 * (high - low)
     if cut and low < high and low > 3 * room:
         ax.set_ylim(low - 3 * room, high + room)
-        ax.text(
-            0.03, 0.03, "axis does not begin at 0", transform=ax.transAxes, fontsize=7, color="#555"
-        )
+        note = "axis does not begin at 0"
+        ax.text(0.03, 0.03, note, transform=ax.transAxes, fontsize=7, color="#555")
         return
     # The margin of matplotlib is a share of the lines' own range, too little for marks at the top.
     ax.set_ylim(0.0, 1.05 * high or 1.0)

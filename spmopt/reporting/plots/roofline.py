@@ -13,14 +13,13 @@ from spmopt.analysis import Breakdown
 from spmopt.analysis.steps import Reals, attainable, dram_peak, ridge_point
 from spmopt.core.table import Ints
 from spmopt.reporting.palette import COLORS
-from spmopt.reporting.plots.schedule.axes import add_title, legend_above
-from spmopt.reporting.plots.style import LINE, MARKERS, TEXT, alone, legible
+from spmopt.reporting.plots.style import LINE, MARKERS, TEXT, alone, dress, legible
 from spmopt.reporting.quantities import si
 
+# Square points: of the layer that takes longest, and of the smallest mark.
 _MOST_AREA, _LEAST_AREA = 220.0, 6.0
-"""Square points: of the layer that takes longest, and of the smallest mark."""
+# Most layers that are named, and the least decades between their marks.
 _NAMED, _APART = 6, (0.9, 0.35)
-"""Most layers that are named, and the least decades between their marks."""
 _MOST_LETTERS = 28
 
 
@@ -43,7 +42,7 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     )
     absent = len(layers.names) - drawn.size
     left_out = f"; {absent} without arithmetic or traffic left out" if absent else ""
-    add_title(ax, f"Layers under the roofline (area: time{left_out})", "attained FLOP/s")
+    dress(ax, f"Layers under the roofline (area: time{left_out})", "attained FLOP/s")
     ax.set_xlabel("operational intensity: FLOP per byte of DRAM traffic", fontsize=TEXT)
     x, y = layers.flop_per_byte[drawn], layers.flop_per_s[drawn]
     time = layers.time_s[drawn]
@@ -66,7 +65,7 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_yscale("log")
     wide = np.append(x, ridge)
-    ax.set_xlim(wide.min() / 2, wide.max() * 3)
+    ax.set_xlim(wide.min() / 4, wide.max() * 4)  # room for names at both ends
     ax.set_ylim(y.min(initial=peak) / 4, 2 * peak)
     ax.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s", places=0))
     ax.xaxis.set_major_formatter("{x:g}")
@@ -76,7 +75,6 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     roof = attainable(machine, corners)
     ax.plot(corners, roof, color=LINE, linewidth=1.2, label=f"roof: {rates}")
     _name(ax, [layers.names[row] for row in drawn.tolist()], x, y, np.argsort(-time, kind="stable"))
-    legend_above(ax)
     return ax
 
 

@@ -1,4 +1,4 @@
-"""How pictures look: colors that color-blind readers tell apart, sizes to be read at 1200 px."""
+"""Style of all pictures: sizes to be read at 1200 px, titles, legends, files."""
 
 from __future__ import annotations
 
@@ -20,23 +20,20 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from spmopt.core.errors import InputError
 
 DPI = 150
-WIDTH_INCHES = 8.0
-"""1200 px."""
+WIDTH_INCHES = 8.0  # 1200 px
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# Formats that pictures are written in, each without the fields that change from day to day.
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
-"""By the formats that pictures are written in; without what changes from day to day."""
-LINE = "#222222"
-"""Color of limits."""
-TEXT = 9
-"""Points."""
+LINE = "#222222"  # of limits
+TEXT = 9  # points
 MOST_LETTERS = 2000  # of a remark: names in files of others may be of any length
 _LINE_LETTERS = 120
+# Inches of a letter of a legend on average, and of the mark beside it and the space around both.
 _LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
-"""Of text of that size on average; of a mark beside it and the space around both."""
 
 
 def canvas(
@@ -54,9 +51,10 @@ def alone(ax: Axes | None) -> Axes:
     return canvas(1, 1, 5.0)[1][0][0] if ax is None else ax
 
 
-def dress(ax: Axes, title: str = "") -> None:
-    """Give axes a title and a light grid."""
-    ax.set_title(title, fontsize=TEXT + 1, parse_math=False)
+def dress(ax: Axes, title: str = "", y_label: str = "") -> None:
+    """Give axes a title at the left, a name of the vertical axis and a light grid."""
+    set_title(ax, title)
+    ax.set_ylabel(y_label, fontsize=TEXT)
     ax.tick_params(labelsize=TEXT - 1)
     ax.grid(visible=True, color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -64,11 +62,16 @@ def dress(ax: Axes, title: str = "") -> None:
         ax.spines[side].set_visible(False)
 
 
-def finish(figure: Figure, axes: Sequence[Axes], heading: str, path: Path) -> None:
-    """Entitle a figure, give it one legend for ``axes`` (none for none of them) and write it.
+def set_title(ax: Axes, title: str) -> None:
+    """Set the title at the left."""
+    ax.set_title(legible(title), fontsize=TEXT, loc="left", parse_math=False)
 
-    ``heading`` says what it shows and under which conditions: it is read without the page around
-    it. The same figure gives the same bytes; PDF and SVG bring their letters along.
+
+def finish(figure: Figure, heading: str, path: Path) -> None:
+    """Entitle a figure and write it.
+
+    A file is read without a page around it: ``heading`` has its subject and conditions. The same
+    figure gives the same bytes; PDF and SVG bring their letters along.
 
     Raises
     ------
@@ -77,7 +80,6 @@ def finish(figure: Figure, axes: Sequence[Axes], heading: str, path: Path) -> No
     """
     form = require_format(path)
     figure.suptitle(heading, fontsize=TEXT - 0.5, linespacing=1.5, parse_math=False)
-    draw_legend(figure, axes)
     try:
         _save(figure, path, form)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What there is to see of a schedule, as pure data: nothing is drawn here."""
+"""Views of a schedule as plain data: nothing is drawn here."""
 
 from spmopt.reporting.schedule_view.record import schedule_record
 from spmopt.reporting.schedule_view.times import TIMINGS

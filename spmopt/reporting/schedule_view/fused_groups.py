@@ -1,8 +1,7 @@
-"""Fused groups of a fused schedule as stretches of time, each of blocks that repeat."""
+"""Fused groups of a schedule as spans of steps, each of blocks that repeat."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spmopt.core.order import other_order
@@ -37,20 +36,13 @@ class FusedGroupSpan:
         return range(self.begin, self.end, (self.end - self.begin) // count)
 
     @property
-    def cut(self) -> str:
-        """Words for its fusion tiles; empty where it is untiled."""
-        return tile_words(self.micro_batches, self.stripes) if len(self.blocks) > 1 else ""
-
-    @property
     def labels(self) -> tuple[str, str, str]:
         """Labels, the longest first: tiles with operations, tiles, numbers."""
-        numbers = (
-            f"{self.micro_batches} x {self.stripes}"
-            if self.stripes > 1
-            else str(self.micro_batches)
-        )
-        cut = self.cut
-        return (f"{cut}: {self.operations}" if cut else self.operations), cut or "untiled", numbers
+        untiled = len(self.blocks) == 1
+        tiles = tile_words(self.micro_batches, self.stripes)
+        batches, stripes = self.micro_batches, self.stripes
+        numbers = f"{batches} x {stripes}" if stripes > 1 else str(batches)
+        return (self.operations if untiled else f"{tiles}: {self.operations}"), tiles, numbers
 
     def block_name(self, block: int) -> str:
         """Return the name of a block: its micro-batch and stripe."""
@@ -60,29 +52,22 @@ class FusedGroupSpan:
 
 
 def fused_group_spans(result: Result) -> tuple[FusedGroupSpan, ...]:
-    """Return the groups of a schedule that runs its fusion plan in order.
-
-    None of other schedules.
-    """
+    """Return the groups of a fused schedule; none of one that leaves the order of its plan."""
     schedule, fusion = result.schedule, result.fused
     if schedule is None or fusion is None or other_order(schedule.steps.operation) is not None:
         return ()
-    return tuple(_spans(result))
-
-
-def _spans(result: Result) -> Iterator[FusedGroupSpan]:
-    assert result.fused is not None
-    names, begin = [each.name for each in result.fused.tileable.operations], 0
-    for fused_group in result.fused.fusion_plan:
-        first, last = names[fused_group.begin], names[fused_group.end - 1]
-        count = (
-            (fused_group.end - fused_group.begin) * fused_group.micro_batches * fused_group.stripes
+    names, spans, begin = [each.name for each in fusion.tileable.operations], [], 0
+    for group in fusion.fusion_plan:
+        first, last = names[group.begin], names[group.end - 1]
+        end = begin + (group.end - group.begin) * group.micro_batches * group.stripes
+        spans.append(
+            FusedGroupSpan(
+                operations=first if first == last else f"{first} to {last}",
+                begin=begin,
+                end=end,
+                micro_batches=group.micro_batches,
+                stripes=group.stripes,
+            )
         )
-        yield FusedGroupSpan(
-            operations=first if first == last else f"{first} to {last}",
-            begin=begin,
-            end=begin + count,
-            micro_batches=fused_group.micro_batches,
-            stripes=fused_group.stripes,
-        )
-        begin += count
+        begin = end
+    return tuple(spans)

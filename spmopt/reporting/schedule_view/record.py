@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.analysis import Analysis, Cause
+from spmopt.analysis import Cause
 from spmopt.analysis.stalls import bytes_moved
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, unit_of
@@ -16,6 +16,7 @@ from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.quantities import capacity_unit
+from spmopt.reporting.results import fields_by_name
 from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan
 from spmopt.reporting.schedule_view.residencies import Came, Left
 from spmopt.reporting.schedule_view.view import (
@@ -28,20 +29,8 @@ from spmopt.reporting.schedule_view.view import (
 )
 from spmopt.verifier.durations import per_step
 
-
-def _tables(analysis: Analysis) -> Json:
-    return {per: _table(detail(analysis, per)) for per in ("layer", "tensor", "operation")}
-
-
-def _table(columns: Columns) -> Json:
-    heads = [
-        column(name, None if str in set(map(type, values)) else unit_of(name))
-        for name, values in columns.items()
-    ]
-    return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
-
-
-_MAIN = ["makespan", "traffic", "energy", "gap", "fusion_gap", "status", "compute_busy", "spm_peak"]
+# Figures that a page shows at first.
+_MAIN = ("makespan", "traffic", "energy", "gap", "fusion_gap", "status", "compute_busy", "spm_peak")
 _UNPRICED = (
     "no lane of shadow prices: with several banks a page has a shadow price in each of "
     "them, none of the whole"
@@ -57,6 +46,8 @@ def schedule_record(picture: ScheduleView) -> Json:
     ``stall_by_cause`` has a row for each cause.
     """
     problem, machine, result = picture.problem, picture.problem.machine, picture.result
+    main = (*_MAIN, "replay") if result.objective.replayed else _MAIN
+    analysis = picture.analysis
     return {
         "title": f"{problem.name}, {result.scheduler}",
         "subtitle": conditions([picture]),
@@ -73,7 +64,7 @@ def schedule_record(picture: ScheduleView) -> Json:
             {"name": name, "pages": pages}
             for name, pages in zip(bank_names(machine), machine.bank_pages, strict=False)
         ],
-        "figures": _figures(picture),
+        "figures": [{**asdict(each), "is_main": each.key in main} for each in picture.figures],
         "remarks": _remarks(picture),
         "kinds": list(KINDS),
         "causes": [cause.words for cause in Cause],
@@ -85,21 +76,23 @@ def schedule_record(picture: ScheduleView) -> Json:
         "tensors": _tensors(picture),
         "residencies": plain(picture.residencies),
         "commands": _commands(picture),
-        "tables": _tables(picture.analysis),
+        "tables": {per: _table(detail(analysis, per)) for per in ("layer", "tensor", "operation")},
         "shadow_prices": _duals(picture),
     }
-
-
-def _figures(picture: ScheduleView) -> list[Json]:
-    """Return the figures; pages show those with ``is_main`` at first."""
-    main = (*_MAIN, *(("replay",) if picture.result.objective.replayed else ()))
-    return [{**asdict(each), "is_main": each.key in main} for each in picture.figures]
 
 
 def _remarks(picture: ScheduleView) -> list[str]:
     notes = barrier_notes(picture.result) if picture.times.timing == "step" else []
     lines = [*remarks(picture.result), *order_notes(picture.problem, [picture.result]), *notes]
     return [*lines, _UNPRICED] if picture.problem.machine.banks else lines
+
+
+def _table(columns: Columns) -> Json:
+    heads = [
+        column(name, None if str in set(map(type, values)) else unit_of(name))
+        for name, values in columns.items()
+    ]
+    return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
 
 def _steps(picture: ScheduleView) -> Json:
@@ -125,17 +118,14 @@ def _steps(picture: ScheduleView) -> Json:
 
 
 def _fused_group(picture: ScheduleView, fused_group: FusedGroupSpan) -> Json:
-    """Return a fused group, and the steps and times at which its blocks begin."""
-    start, blocks = picture.times.start, list(fused_group.blocks)
-    last = fused_group.end - 1
+    """Return a fused group in steps, and the times at which it and its blocks begin and end."""
+    edges = np.append(picture.times.start, picture.times.cycles)
     return {
         "labels": list(fused_group.labels),
-        "micro_batches": fused_group.micro_batches,
-        "begin": fused_group.begin,
-        "end": fused_group.end,
-        "start": int(start[fused_group.begin]),
-        "stop": int(start[last] + picture.times.duration[last]),
-        "blocks": [int(start[step]) for step in blocks],
+        **fields_by_name(fused_group, "micro_batches", "begin", "end"),
+        "start": int(edges[fused_group.begin]),
+        "stop": int(edges[fused_group.end]),
+        "blocks": edges[list(fused_group.blocks)].tolist(),
     }
 
 
@@ -178,8 +168,8 @@ def _commands(picture: ScheduleView) -> Json:
 
 def _duals(picture: ScheduleView) -> Json:
     duals, (_, unit) = picture.duals, picture.in_unit(Fraction(0))
-    slopes = {
-        "per_mb": None if duals is None else picture.in_unit(duals.spm.per_byte * MB)[0],
-        "per_gbps": None if duals is None else picture.in_unit(duals.per_byte_per_s * GB)[0],
-    }
-    return {**slopes, "unit": unit, "little": picture.little_bytes}
+    record: Json = {"unit": unit, "little": picture.little_bytes, "per_mb": None, "per_gbps": None}
+    if duals is not None:
+        record["per_mb"] = picture.in_unit(duals.spm.per_byte * MB)[0]
+        record["per_gbps"] = picture.in_unit(duals.per_byte_per_s * GB)[0]
+    return record

@@ -1,4 +1,4 @@
-"""Rectangles of address and time: what lies where in the scratchpad, since when and until when."""
+"""Rectangles of address and time: residencies of tensors in the scratchpad."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Came(IntEnum):
 
 
 class Left(IntEnum):
-    """Why they went.
+    """Why bytes went.
 
-    ``DEAD``: nobody needs them any more. ``EVICTED``: they are needed again. ``END``: of the
+    ``DEAD``: they are not needed any more. ``EVICTED``: they are needed again. ``END``: of the
     schedule. ``OUT``: from now on they are needed in DRAM only. ``MOVED``: to another address.
     """
 
@@ -102,7 +102,7 @@ def residencies(view: ScheduleArrays, times: Times) -> Residencies:
         start=start,
         stop=stop,
         came=came,
-        left=_left(view, table),
+        left=_reasons_to_leave(view, table),
         next=next_use(view, table.tensor, table.begin),
     )
 
@@ -151,7 +151,7 @@ def _came(view: ScheduleArrays, table: Placements, loaded: Ints) -> Ints:
     return came
 
 
-def _left(view: ScheduleArrays, table: Placements) -> Ints:
+def _reasons_to_leave(view: ScheduleArrays, table: Placements) -> Ints:
     """Return (r,) :class:`Left` of each rectangle."""
     tensor, after = np.maximum(table.tensor, 0), table.end - 1
     needed = view.live(tensor, table.end) & (table.tensor >= 0)

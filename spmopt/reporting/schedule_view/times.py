@@ -1,4 +1,4 @@
-"""When everything of a schedule happens: step after step, or as the replay ran it.
+"""Times of a schedule: step after step, or as the replay ran it.
 
 *Steps.* A step begins when the one before it has ended, after ``d`` cycles (rule R6 of the problem
 statement). In it the loads of required-resident operands (``L`` cycles) come first, then the
@@ -36,14 +36,14 @@ class Times:
     timing
         One of :data:`TIMINGS`.
     cycles
-        When everything has ended.
+        End of the schedule.
     start, duration : (n,)
         Of each step; they follow each other without a gap and fill ``cycles``.
     compute_start, operation_end : (n,)
         When the engine begins; when the operation is done, its streams included.
     stall_by_cause : (causes, n)
-        ``duration`` less the computation, by what it waits for. Of the replay: what the channel
-        does meanwhile (duplex: both, so that the sum may be more; so it may with ports of banks).
+        ``duration`` less the computation, by cause. Of the replay by the transfers meanwhile, so
+        that both channels of a duplex machine, or ports of banks, may add up to more.
     command_start, command_end : (k,)
         Of each command, in the order of the schedule.
     command_stall : (k,)

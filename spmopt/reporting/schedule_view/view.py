@@ -1,4 +1,4 @@
-"""Everything that can be seen of one schedule, as arrays; table, plot, page and trace show it."""
+"""View of one verified schedule, as arrays: the source of tables, plots, pages and traces."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis import Analysis
-from spmopt.analysis.shadow_prices import ShadowPrices, SpaceDuals
+from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.analysis.steps import Reals
-from spmopt.audit import Audit, audit
+from spmopt.audit import audit
 from spmopt.core.errors import InputError, ScheduleError, unknown
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Totals
@@ -27,10 +27,10 @@ from spmopt.reporting.results import Figure, figures
 from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan, fused_group_spans
 from spmopt.reporting.schedule_view.residencies import Residencies, residencies
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
-from spmopt.verifier import Replay, ScheduleArrays
+from spmopt.verifier import ScheduleArrays
 
 MB, GB = 10**6, 10**9
-SHOWN = 3
+SHOWN = 3  # violations in an error
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,11 +40,11 @@ class ScheduleView:
     Attributes
     ----------
     result, totals
-        As the file has it; recomputed by the verifier.
+        Content of the file; totals recomputed by the verifier.
     analysis
         Figures of steps, layers and tensors, in the times of the makespan.
     times
-        When everything happens, in cycles.
+        Times of steps and commands, in cycles.
     residencies
         Rectangles of address and time.
     occupied : (kinds, n)
@@ -53,7 +53,7 @@ class ScheduleView:
         By how much more scratchpad and bandwidth lower the bound; None without a certificate for
         this order.
     source
-        What the schedule's file is called, to tell it from another; empty if there is none.
+        Name of the schedule's file, to tell it from another; empty if there is none.
     fused_groups
         Those of its fusion plan, where it is fused.
     """
@@ -89,7 +89,11 @@ class ScheduleView:
                 f"{problem.name}, {result.scheduler}: holds no schedule ({result.status}); "
                 "name a result that has one"
             )
-        checked, totals, run = _verify(problem, result)
+        checked = audit(problem, result)
+        totals, run = checked.totals, checked.replay
+        if checked.violations or totals is None or run is None:
+            shown = "; ".join(str(violation) for violation in checked.violations[:SHOWN])
+            raise ScheduleError(f"{problem.name}, {result.scheduler}: not verified: {shown}")
         analysis = Analysis.of(problem, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
         times = replay_times(figures, run) if timing == "async" else step_times(figures)
@@ -119,78 +123,49 @@ class ScheduleView:
 
     @property
     def dual(self) -> Reals | None:
-        """(n,) What a megabyte more in each step saves at first, in units of :meth:`in_unit`.
+        """(n,) Shadow price of a megabyte in each step, in units of :meth:`in_unit`.
 
-        Nothing with banks, which have shadow prices of their own.
+        None with banks, which have shadow prices of their own.
         """
         if self.duals is None or self.duals.banks:
             return None
-        return self.per_megabyte(self.duals.spm)
-
-    def per_megabyte(self, space: SpaceDuals) -> Reals:
-        """Return (n,) what a megabyte more of a memory saves in each step."""
-        scale, _ = self.in_unit(Fraction(MB))
+        space, (scale, _) = self.duals.spm, self.in_unit(Fraction(MB))
         found: Reals = np.where(space.counted, space.dual, 0.0) * scale
         return found
 
     @property
-    def spaces(self) -> dict[str, SpaceDuals]:
-        """Dual values by memory: those of the scratchpad, or of each of its banks."""
-        if self.duals is None:
-            return {}
-        if not self.duals.banks:
-            return {"SPM": self.duals.spm}
-        return {f"bank {index}": space for index, space in enumerate(self.duals.banks)}
-
-    @property
     def little_bytes(self) -> int:
-        """An amount that is little beside the scratchpad, to tell shadow prices of.
-
-        1 MB, 1 kB or 1 B.
-        """
-        size = self.problem.machine.spm_bytes
-        return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= size)
+        """An amount of at most a tenth of the scratchpad: 1 MB, 1 kB or 1 B."""
+        return _little(self.problem.machine.spm_bytes)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
         """Costs, quality and use of the schedule, and shadow prices."""
-        found = figures(self.problem, self.result, self.totals)
-        if self.duals is None:
+        found, duals = figures(self.problem, self.result, self.totals), self.duals
+        if duals is None:
             return found
-        rate = self.problem.machine.dram_bytes_per_s
-        more = next(one for one in (GB, MB, 1000, 1) if one == 1 or 10 * one <= rate)
-        dram = self.in_unit(self.duals.per_byte_per_s * more)
-        return (
-            *found,
-            *(
-                _dual(
-                    f"{name[:1].upper()}{name[1:]} shadow price",
-                    *self.in_unit(space.per_byte * self.little_bytes),
-                    si(self.little_bytes, "B"),
-                )
-                for name, space in self.spaces.items()
-            ),
-            _dual("DRAM shadow price", *dram, si(more, "B/s")),
-        )
+        more = _little(self.problem.machine.dram_bytes_per_s, GB)
+        banks = {f"Bank {index}": space for index, space in enumerate(duals.banks)}
+        prices = [
+            (name, space.per_byte * self.little_bytes, si(self.little_bytes, "B"))
+            for name, space in (banks or {"SPM": duals.spm}).items()
+        ]
+        prices.append(("DRAM", duals.per_byte_per_s * more, si(more, "B/s")))
+        return (*found, *(self._dual_figure(*price) for price in prices))
+
+    def _dual_figure(self, name: str, worth: Fraction, amount: str) -> Figure:
+        (value, unit), label = self.in_unit(worth), f"{name} shadow price"
+        text = f"{si(value, unit)} per {amount.removeprefix('1 ')}"
+        note = f"how much the bound falls per extra {amount}"
+        return Figure(label.lower().replace(" ", "_"), label, value, text, unit, note)
 
     def in_unit(self, value: Fraction) -> tuple[float, str]:
         """Return a value of the objective as people read it: cycles become seconds."""
         return in_unit(self.result.objective, self.problem.machine, value)
 
 
-def _dual(label: str, value: float, unit: str, amount: str) -> Figure:
-    key, per = label.lower().replace(" ", "_"), amount.removeprefix("1 ")
-    text = f"{si(value, unit)} per {per}"
-    return Figure(key, label, value, text, unit, f"how much the bound falls per extra {amount}")
-
-
-def _verify(problem: Problem, result: Result) -> tuple[Audit, Totals, Replay]:
-    """Recompute schedule, figures and bound."""
-    found = audit(problem, result)
-    if found.violations or found.totals is None or found.replay is None:
-        shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
-        raise ScheduleError(f"{problem.name}, {result.scheduler}: not verified: {shown}")
-    return found, found.totals, found.replay
+def _little(size: int, most: int = MB) -> int:
+    return next(amount for amount in (most, MB, 1000, 1) if amount == 1 or 10 * amount <= size)
 
 
 MARKS = ("A", "B")
@@ -204,11 +179,11 @@ LANES_SAID = {
     "their total time, not their order within the step",
     "async": "transfers are drawn when the replay runs them",
 }
-"""What the lanes show, by timing."""
+"""Meaning of the lanes, by timing."""
 
 
 def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
-    """Return schedulers; the file, else the objective follows where it tells two of one apart."""
+    """Return the schedulers; where they are alike, each with its file or its objective."""
     schedulers = [picture.result.scheduler for picture in pictures]
     columns = [schedulers]
     if _differ(problems := [picture.problem.name for picture in pictures]):
@@ -221,7 +196,7 @@ def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
 
 
 def headings(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
-    """Return the same, marked A and B where there are two."""
+    """Return :func:`names`, marked A and B where there are two."""
     found = names(pictures)
     if len(found) < 2:
         return found
@@ -229,12 +204,11 @@ def headings(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
 
 
 def conditions(pictures: Sequence[ScheduleView]) -> str:
-    """Return machine, lowering, objectives and times of pictures of one problem, in a line."""
+    """Return machine, mapper, objectives and times of pictures of one problem, in a line."""
     first, goals = pictures[0], [speak(picture.result.objective) for picture in pictures]
     goal = f"objective {goals[0]}"
     if _differ(goals):
-        each = (f"{name} of {mark}" for mark, name in zip(MARKS, goals, strict=True))
-        goal = f"objectives {' and '.join(each)}"
+        goal = f"objectives {goals[0]} of A and {goals[1]} of B"
     parts = [describe(first.problem.machine), f"mapper {first.problem.mapper}", goal]
     if first.times.timing != "step":
         parts.append(TIMINGS_SAID[first.times.timing])

@@ -1,4 +1,4 @@
-"""What there is to see of a search of machines, as plain data: trials, front, what matters."""
+"""View of a search of machines, as plain data: axes, trials, front."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spmopt.core.errors import unknown
 from spmopt.reporting.plain import HEADS, Json, column, table
+from spmopt.reporting.quantities import PART
 
 TRIAL = "trial"
 """The axis of the trials themselves, in the order in which they were proposed."""
@@ -59,11 +60,11 @@ class Trial:
     is_feasible
         Whether it was solved and holds every constraint.
     fields
-        What was chosen of the space, in words.
+        Chosen values of the space, in words.
     figures
-        By the key of an axis; of what was not solved those that the machine alone says.
+        By the key of an axis; without a schedule the figures of the machine alone.
     least
-        What any schedule takes at least: of what was solved, or of what a proof excluded.
+        Least figures of any schedule: of a solved trial, or by the proof that excluded it.
     gap
         Largest relative gap of its schedules; None without one.
     said
@@ -80,7 +81,7 @@ class Trial:
     said: tuple[str, ...] = ()
 
     def place(self, x: Axis, y: Axis) -> tuple[float, float] | None:
-        """Return its place in a plane: by its figures, else by what any schedule takes at least."""
+        """Return its place in a plane: by its figures, else by its least ones."""
         known = {**self.least, **self.figures}
         return (known[x.key], known[y.key]) if x.key in known and y.key in known else None
 
@@ -92,9 +93,9 @@ class Front:
     Attributes
     ----------
     name, subject
-        Of the study, and what its machines run.
+        Names of the study, and of its networks.
     lines
-        What it is of, and how many trials came to what, in sentences.
+        Subject of the study, and counts of trials, in sentences.
     axes
         Objectives first, the trials' numbers last.
     trials
@@ -117,7 +118,7 @@ class Front:
 
     @property
     def objectives(self) -> tuple[Axis, ...]:
-        """Axes of what is minimized."""
+        """Axes of the objectives."""
         return tuple(axis for axis in self.axes if axis.is_objective)
 
     def axis(self, name: str) -> Axis:
@@ -128,7 +129,7 @@ class Front:
         raise unknown("figure of the study", name, [each.label for each in self.axes])
 
     def pair(self, x: str | None = None, y: str | None = None) -> tuple[Axis, Axis]:
-        """Return what to draw over what: by default the second objective over the first.
+        """Return the axes x and y: by default the first and the second objective.
 
         A single objective is drawn over the first other figure.
 
@@ -151,30 +152,19 @@ class Front:
         return self.top is None and len(self.objectives) == 2 and {x, y} == {*self.objectives}
 
 
-def front_tables(front: Front) -> list[Json]:
-    """Return the tables of a page."""
-    return [_trials(front)]
-
-
-def _trials(front: Front) -> Json:
+def front_table(front: Front) -> Json:
+    """Return the table of trials of a page."""
     fields = list(dict.fromkeys(key for trial in front.trials for key in trial.fields))
     figures = [axis for axis in front.axes if axis.key not in (TRIAL, *fields)]
-    bounded = {axis.key: " ≥" * (front.bounds_only and axis.of_schedules) for axis in figures}
-    units = {axis.key: "change" if axis.unit == "part" else axis.unit for axis in figures}
-    columns = [
-        column("trial"),
-        column("state", None),
-        *(column(name, None, help=_field_help(name)) for name in fields),
-        *(
-            column(
-                *(a.key, units[a.key], f"{a.label}{bounded[a.key]}"),
-                help=HEADS.get(a.key, f"{a.label} of the machine."),
-            )
-            for a in figures
-        ),
-        column("gap", "change"),
-        column("said", None, "proof or remark"),
-    ]
+    columns = [column("trial"), column("state", None)]
+    for name in fields:
+        columns.append(column(name, None, help=f"Setting of the machine that is searched: {name}."))
+    for axis in figures:
+        unit = "change" if axis.unit == PART else axis.unit
+        title = axis.label + " ≥" * (front.bounds_only and axis.of_schedules)
+        about = HEADS.get(axis.key, f"{axis.label} of the machine.")
+        columns.append(column(axis.key, unit, title, help=about))
+    columns += [column("gap", "change"), column("said", None, "proof or remark")]
     rows = [
         (
             trial.number,
@@ -187,7 +177,3 @@ def _trials(front: Front) -> Json:
         for trial in front.trials
     ]
     return table("Trials", "trials.csv", columns, rows)
-
-
-def _field_help(name: str) -> str:
-    return f"Setting of the machine that is searched: {name}."

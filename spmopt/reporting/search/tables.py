@@ -1,4 +1,4 @@
-"""What ``spmopt tune show`` prints, in parts: for a terminal, a pipe, or a notebook."""
+"""The text of ``spmopt tune show``, in parts: for a terminal, a pipe, or a notebook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spmopt.search.setup import Setup
 
 
 def search_parts(findings: Findings) -> Iterator[Part]:
-    """Yield all that ``spmopt tune show`` prints of a study, from top to bottom."""
+    """Yield the text of a study, from top to bottom."""
     setup = findings.setup
     labels = ", ".join(network.label for network in setup.networks)
     yield f"study {findings.name}: {labels}; {counts_text(findings.counts)}"

@@ -1,4 +1,4 @@
-"""A search as view data: what a page and a plot show of it is what ``tune show`` has."""
+"""View of a search for pages and plots, with the figures of ``tune show``."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.trials import build_from
 
-_IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")
-"""Fields that static figures say."""
+_IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")  # fields that static figures say
 _FIELD_UNITS = {"page": "B"}
 
 Figures = Mapping[str, float]
 
 
 def front_view(findings: Findings) -> Front:
-    """Lay out a study; ``findings`` say what of it is shown in full."""
+    """Lay out a study; ``findings`` name the members shown in full."""
     setup = findings.setup
     known = {trial.number: _figures(trial, setup) for trial in findings.trials}
     keys = _keys(setup, known.values())
@@ -67,7 +66,7 @@ def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
 
 
 def _keys(setup: Setup, figures: Iterable[Figures]) -> tuple[str, ...]:
-    """Return objectives, constraints, what else varies, and the trials themselves."""
+    """Return objectives, constraints, other varying figures, and the trials themselves."""
     known = list(figures)
     values = {key: {each[key] for each in known if key in each} for key in chain(*known)}
     varying = [key for key in values if len(values[key]) > 1 and key != TRIAL]
@@ -75,13 +74,13 @@ def _keys(setup: Setup, figures: Iterable[Figures]) -> tuple[str, ...]:
 
 
 def _axis(key: str, setup: Setup) -> Axis:
-    figure = FIGURES.get(key)
-    with_unit = figure is not None and bool(figure.unit)
-    label = figure.short if figure is not None and with_unit else LABELS.get(key, key)
+    figure, label, unit = FIGURES.get(key), LABELS.get(key, key), _FIELD_UNITS.get(key, "")
+    if figure is not None and figure.unit:
+        label, unit = figure.short, figure.unit
     return Axis(
         key=key,
         label=label,
-        unit=figure.unit if figure is not None and with_unit else _FIELD_UNITS.get(key, ""),
+        unit=unit,
         is_objective=key in setup.objectives,
         of_schedules=figure is not None and bool(figure.needs),
         limits=tuple(

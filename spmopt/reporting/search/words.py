@@ -1,8 +1,8 @@
-"""What is said of a search in words: figures, fields, and sentences."""
+"""A search in words: figures, fields, and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spmopt.hardware.settings import Setting, show_setting
@@ -47,7 +47,7 @@ def fields_to_show(values: Mapping[str, Setting], built: Candidate | None) -> di
 
 
 def header_lines(setup: Setup) -> Iterator[str]:
-    """Yield what a study is of: networks, machine, objectives, schedules."""
+    """Yield the subject of a study: networks, machine, objectives, schedules."""
     space = setup.space
     networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
     yield f"networks: {networks}"
@@ -100,7 +100,7 @@ def figure_text(name: str, value: float, setup: Setup) -> str:
 
 
 def network_text(one: Mapping[str, Any], setup: Setup) -> str:
-    """Say what a network of a trial comes to, and how that was found, as far as that is known."""
+    """Return figures of a network in a trial, and their origin, as far as known."""
     parts = [f"{one.get('scheduler') or 'unknown'}, {one.get('status') or 'unknown'}"]
     names = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
     asked = setup.needs if setup.bound_only else names
@@ -116,7 +116,7 @@ def network_text(one: Mapping[str, Any], setup: Setup) -> str:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Count how many trials came to what, in words."""
+    """Return the number of trials of each state, in words."""
     numbers = {text: counts[name] for name, text in STATES.items()}
     said = [f"{number} {text}" for text, number in numbers.items() if number]
     total = sum(numbers.values())
@@ -128,13 +128,15 @@ def proof_text(proof: Mapping[str, Any]) -> str:
     """Say why a trial was not solved, in a sentence."""
     if "impossible" in proof:
         return f"no such machine: {proof['impossible']}"
-    least = ", ".join(
-        f"{name} {figures.figure_text(name, x)}" for name, x in proof["bounds"].items()
-    )
+
+    def show(values: Iterable[float]) -> str:
+        named = zip(proof["bounds"], values, strict=True)
+        return ", ".join(f"{name} {figures.figure_text(name, value)}" for name, value in named)
+
+    least = show(proof["bounds"].values())
     if "constraint" in proof:
         return f"excluded: no schedule holds {proof['constraint']}, for any has at least {least}"
-    values = zip(proof["bounds"], proof["values"], strict=True)
-    better = ", ".join(f"{name} {figures.figure_text(name, value)}" for name, value in values)
+    better = show(proof["values"])
     return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
 
 
@@ -148,14 +150,9 @@ def remark(number: int, findings: Findings) -> str:
 
 
 def state_text(trial: TrialRecord) -> str:
-    """Say what came of a trial, and where that is no schedule the reason in short."""
+    """Return the state of a trial, and where there is no schedule the reason in short."""
     if trial.state == "as_before":
         return f"{STATES[trial.state]}, trial {trial.as_before}"
-    reasons = {
-        "failed": str(trial.error),
-        "lost": LOST,
-        "put_back": LOST,
-        "running": trial.process,
-    }
-    reason = reasons.get(trial.state, "")
+    reasons = {"failed": str(trial.error), "lost": LOST, "put_back": LOST}
+    reason = reasons.get(trial.state, trial.process if trial.state == "running" else "")
     return f"{STATES[trial.state]}: {reason}" if reason else STATES[trial.state]

@@ -1,9 +1,9 @@
 """Schedules as a trace that Perfetto and Chrome show: the Trace Event Format, as JSON.
 
-Each schedule is a group of processes. ``engine`` has what runs when: operations, computation, DMA,
-stalls, moves between banks, a counter of bytes on chip. ``addresses`` has a
-process for the scratchpad, or for each of its banks: what lies where, in lanes from low addresses
-to high ones, why it came and went. Two schedules are two such groups, which begin at time zero.
+Each schedule is a group of processes. ``engine`` has operations, computation, DMA, stalls, moves
+between banks, and a counter of bytes on chip. ``addresses`` has a process for the scratchpad, or
+for each of its banks: residencies in lanes from low addresses to high ones, with the causes of
+loads and evictions. Two schedules are two such groups, which begin at time zero.
 
 Time stamps are microseconds. The viewers keep nanoseconds, so that every time is rounded to one
 first; of two things that follow each other the second begins where the first ends.

@@ -1,7 +1,7 @@
-"""What lies where in the scratchpad, as lanes of a process; each bank is a process.
+"""Residencies in the scratchpad as lanes of a process; each bank is a process.
 
-A lane is a place of addresses: what follows in it lies near what was there before. No two things
-of a lane are there at once, so that a viewer shows each as a slice; there are as many lanes as
+A lane is a place of addresses: residencies that follow each other in it are near. No two of a
+lane are there at once, so that a viewer shows each as a slice; there are as many lanes as
 there are ranges of addresses in use at once.
 """
 
@@ -72,7 +72,7 @@ def _step_words(group: Group, step: int) -> str:
 
 
 def _within(rows: Residencies, low: int, pages: int) -> Residencies:
-    """Return what lies in pages [low, low + pages)."""
+    """Return the parts of residencies in pages [low, low + pages)."""
     first, last = np.maximum(rows.page, low), np.minimum(rows.page + rows.pages, low + pages)
     columns = {name: getattr(rows, name) for name in rows.names()}
     columns |= {"page": first, "pages": last - first}

@@ -1,11 +1,11 @@
-"""What a schedule runs when, as the threads of a process.
+"""Operations, computation, transfers and stalls of a schedule, as the threads of a process.
 
-Threads: the operations, each until the next may begin; what the engine computes; the commands of
-the DMA channel by direction; the stalls, named by their cause; and, with banks, what moves between
-addresses, an instant each. A flow goes from every load to the operation that first uses what it
-brings. Of a fused schedule two more threads have its fused groups and their fusion tiles, and
-fusion tiles of an operation bear its name, so that viewers add them up. A counter has the
-scratchpad by kinds of tensors.
+Threads: the operations, each until the next may begin; the computation; the commands of the DMA
+channel by direction; the stalls, named by their cause; and, with banks, moves between addresses, an
+instant each. A flow goes from every load to the first operation that uses the bytes. A fused
+schedule has two more threads, of its fused groups and their fusion tiles. Fusion tiles of an
+operation bear its name, so that viewers add them up. A counter has the scratchpad by kinds of
+tensors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = [kind.name.lower().replace("_", " ") for kind in Command]
 
 
 def engine_events(group: Group) -> Iterator[Event]:
-    """Yield the process of what runs, each thread in the order of time."""
+    """Yield the process, each thread in the order of time."""
     picture, process = group.picture, group.process(ENGINE)
     yield from process.with_name(group.title, process.pid)
     for thread, name in zip(THREADS, _NAMES, strict=True):
@@ -61,7 +61,7 @@ def _fused_groups(group: Group) -> Iterator[Event]:
 
 
 def _steps(group: Group) -> Iterator[Event]:
-    """Yield operations, what is computed, and the stall before and after it."""
+    """Yield operations, computations, and the stall before and after each."""
     picture, add = group.picture, group.process(ENGINE).slice
     times, cycles = picture.times, picture.view.timeline.compute_cycles
     layers, tile_of = picture.analysis.layers, picture.problem.tile_of
@@ -112,7 +112,7 @@ def _transfers(group: Group) -> Iterator[Event]:
 
 
 def _moves(group: Group) -> Iterator[Event]:
-    """Yield what changes its address on chip as a step opens."""
+    """Yield moves to another address on chip as a step opens."""
     view, process = group.picture.view, group.process(ENGINE)
     for step, tensor, begin, end in sorted(view.schedule.moves.rows()):
         name = view.name(tensor)

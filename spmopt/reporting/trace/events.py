@@ -16,16 +16,16 @@ Event = dict[str, object]
 Span = tuple[int, int]
 """Nanoseconds: begin and end."""
 _NS_PER_S = 10**9
+# From the processes of one schedule to those of the next; no thread but that of operations has the
+# number of its process, as viewers would take it for the main one.
 _PIDS = 100_000
-"""From the processes of one schedule to those of the next; no thread but that of operations has the
-number of its process, as viewers would take it for the main one."""
 ENGINE, BANKS = 1, _PIDS // 2
 """Processes of the first schedule, from top to bottom; for each bank one, from that number on."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Group:
-    """The processes of one schedule: its picture, whether first or second, what it is called."""
+    """The processes of one schedule: its picture, its place (0 or 1), its title."""
 
     picture: ScheduleView
     place: int
@@ -83,12 +83,12 @@ class Process:
     def slice(
         self, thread: int, kind: str, name: str, span: Span, args: Mapping[str, object]
     ) -> Event:
-        """Return what lasts for some time."""
+        """Return a slice of time."""
         lasts = microseconds(span[1] - span[0])
         return self.event("X", thread, name, span[0], cat=kind, dur=lasts, args=args)
 
     def counter(self, name: str, ns: int, values: Mapping[str, int]) -> Event:
-        """Return what is counted from a time on."""
+        """Return values of a counter from a time on."""
         event: Event = {"ph": "C", "pid": self.pid, "name": name}
         return {**event, "ts": microseconds(ns), "args": values}
 

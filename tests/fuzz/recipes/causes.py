@@ -103,13 +103,13 @@ def _offsets(folder: Path, rng: Random) -> Case:
 
 def _controls(folder: Path, rng: Random) -> Case:
     named(folder, rng.choice(CONTROLS))
-    words = (("solve", "i.json", "-s", "stream"), ("analyze", "i.json", "-s", "belady"))
+    words = (("solve", "i.json", "-s", "stream"), ("explain", "i.json", "-s", "belady"))
     return case(*rng.choice(words))
 
 
 def _formulas(folder: Path, rng: Random) -> Case:
     named(folder, rng.choice(FORMULAS))
-    return case("analyze", "i.json", "-s", "belady", "--csv", "a.csv")
+    return case("explain", "i.json", "-s", "belady", "--csv", "a.csv")
 
 
 def _study(folder: Path, rng: Random) -> Case:

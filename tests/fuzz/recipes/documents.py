@@ -14,7 +14,7 @@ _COMMANDS = (
     ("verify", "r.json", "--json"),
     ("emit", "r.json", "-o", "out"),
     ("run", "r.json"),
-    ("analyze", "r.json", "--csv", "a.csv"),
+    ("explain", "r.json", "--csv", "a.csv"),
     ("explain", "r.json"),
     ("trace", "r.json", "-o", "t.json"),
     ("report", "r.json", "-o", "r.html"),
@@ -32,7 +32,7 @@ def problem(folder: Path, rng: Random) -> Case:
     words = rng.choice(
         (
             ("solve", "i.json", "-s", "stream"),
-            ("analyze", "i.json", "-s", "belady", "--csv", "a.csv"),
+            ("explain", "i.json", "-s", "belady", "--csv", "a.csv"),
             ("compare", "i.json", "-s", "stream,belady", "--json"),
             ("solve", "i.json", "-s", "belady-size", "-o", "r.json"),
         )

@@ -49,8 +49,8 @@ def names(folder: Path, rng: Random) -> Case:
     """Names that are formulas to a spreadsheet, or mean something to a terminal."""
     named(folder, rng.choice((*FORMULAS, *CONTROLS)))
     words = (
-        ("analyze", "i.json", "-s", "belady", "--csv", "a.csv"),
-        ("analyze", "i.json", "-s", "belady", "--per", "layer", "--csv", "a.csv"),
+        ("explain", "i.json", "-s", "belady", "--csv", "a.csv"),
+        ("explain", "i.json", "-s", "belady", "--per", "layer", "--csv", "a.csv"),
         ("compare", "i.json", "-s", "stream,belady", "-o", "runs"),
         ("solve", "i.json", "-s", "stream"),
         ("problem", "i.json", "-o", "o.json"),

@@ -56,7 +56,7 @@ def instead(folder: Path, rng: Random, kind: str) -> Case:
 _STREAM = ("-s", "stream")
 _SEARCH = ("tune", bases.MLP, "--space", "s.toml", "--trials", "1", "--workers", "0", *_STREAM)
 _COMMANDS = (
-    *(("solve", "NAME", *_STREAM), ("verify", "NAME"), ("analyze", "NAME"), ("emit", "NAME")),
+    *(("solve", "NAME", *_STREAM), ("verify", "NAME"), ("explain", "NAME"), ("emit", "NAME")),
     *(("solve", bases.MLP, *_STREAM, option, "NAME") for option in ("--machine", "--costs", "-o")),
     ("solve", bases.MLP, *_STREAM, "--technology", "NAME"),
     ("solve", "bert-tiny", "--batch", "1", *_STREAM, "--fusion-plan", "NAME"),
@@ -67,7 +67,7 @@ _COMMANDS = (
     ("tune", "show", "--storage", "journal:NAME"),
     ("tune", bases.MLP, "--space", "NAME", "--workers", "0"),
     ("tune", "NAME", "--space", "NAME", "--workers", "0"),
-    *(("problem", bases.MLP, "-o", "NAME"), ("analyze", bases.MLP, *_STREAM, "--csv", "NAME")),
+    *(("problem", bases.MLP, "-o", "NAME"), ("explain", bases.MLP, *_STREAM, "--csv", "NAME")),
     *(("emit", "r.json", "-o", "NAME"), ("trace", "r.json", "-o", "NAME")),
     ("sweep", bases.MLP, *_STREAM, "--spm", "1KiB", "-o", "NAME"),
     *((*_SEARCH, "--storage", "NAME"), (*_SEARCH, "--storage", "journal:NAME")),

@@ -52,6 +52,15 @@ def test_axes_bear_units() -> None:
     assert "100 %" in [each.get_text() for each in gap.get_yticklabels()]
 
 
+def test_capacities_on_a_linear_axis_are_powers_of_two() -> None:
+    rows = [schedule("lru", 2.0, 1.0, spm_bytes=size) for size in (2**18, 2**19, 2**20)]
+    ax = plot_curves(curves(*rows).views[0])
+    assert ax.get_xscale() == "linear"
+    ax.figure.canvas.draw()
+    labels = [each.get_text() for each in ax.get_xticklabels()]
+    assert {"256 KiB", "512 KiB", "1 MiB"} <= {*labels}
+
+
 def test_places_without_numbers_are_named_and_not_joined() -> None:
     rows = [schedule("residency", 1.0, 0.5, network=f"$n^{place}$") for place in range(9)]
     ax = plot_curves(curves(*rows).views[0])

@@ -81,7 +81,7 @@ def test_a_file_is_the_same_again(tmp_path: Path) -> None:
 
 def test_long_conditions_are_not_clipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     headings: list[str] = []
-    monkeypatch.setattr(fronts, "finish", lambda *some: headings.append(some[2]))
+    monkeypatch.setattr(fronts, "finish", lambda *some: headings.append(some[1]))
     text = " ".join(f"network-{number}" for number in range(60))
     save_front(replace(front(), lines=("6 trials", text)), tmp_path / "front.png")
     assert "…" not in headings[0]

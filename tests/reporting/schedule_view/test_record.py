@@ -20,7 +20,7 @@ from spmopt.io.files import read_problem
 from spmopt.metrics import metrics
 from spmopt.reporting.analysis import detail
 from spmopt.reporting.headings import barrier_notes
-from spmopt.reporting.results import PART
+from spmopt.reporting.quantities import PART
 from spmopt.reporting.schedule_view import TIMINGS, ScheduleView, schedule_record
 from spmopt.solving import solve
 from tests.reporting.schedule_view.small import pictures, result_of

@@ -79,7 +79,7 @@ def test_times_of_the_replay_are_called_so(tmp_path: Path, monkeypatch: pytest.M
     assert "barriers" not in conditions([steps])
     assert conditions([replay]).endswith("asynchronous time, without barriers between steps")
     said: list[str] = []
-    monkeypatch.setattr(save, "finish", lambda _figure, _axes, heading, _path: said.append(heading))
+    monkeypatch.setattr(save, "finish", lambda _figure, heading, _path: said.append(heading))
     for one in (steps, replay, _for_traffic(steps)):
         save_picture("map", [one], tmp_path / "p.png")
     spent = metrics(steps.problem.machine, steps.totals)

@@ -1,47 +1,32 @@
-"""The map of the scratchpad: who lies where, when."""
+"""Map of the scratchpad: addresses over time, one rectangle for each residency interval."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_rgb
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.reporting.headings import bank_names
 from spmopt.reporting.occupancy import KINDS, SCRATCH, kind_numbers
 from spmopt.reporting.palette import KIND_COLORS
-from spmopt.reporting.plots.schedule.axes import (
-    add_title,
-    byte_axis,
-    legend_above,
-    seconds,
-    time_axis,
-)
-from spmopt.reporting.plots.style import LINE, alone, legible
+from spmopt.reporting.plots.schedule.axes import byte_axis, seconds, time_axis
+from spmopt.reporting.plots.style import LINE, alone, dress, legible
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.residencies import Residencies
 
-MOST_SHAPES = 4000
-"""More rectangles become pixels in files of shapes, without white edges."""
+MOST_SHAPES = 4000  # rectangles in a vector file; more become pixels, without white edges
+# Scratch is no tensor: its pages are hatched.
 HATCHES = tuple("////" if kind == SCRATCH else None for kind in KINDS)
-"""Scratch is no tensor: its pages are hatched."""
 _CAPACITY: dict[str, Any] = {"color": LINE, "linewidth": 1.2, "linestyle": (0, (5, 2))}
-_LETTER, _LINE = 0.055, 0.14
-"""Inches that a letter of a name takes, and its line."""
-_MOST_LETTERS = 40
-_MOST_NAMES, _FEWEST_LETTERS = 60, 12
-_DARK = ("activation", "gradient", "state")
-"""Kinds on whose colors white is legible."""
-_PALE = 0.22
-"""How much is left of the color of what is not marked."""
+_LETTER, _LINE = 0.055, 0.14  # inches of a letter of a name, and of its line
+_MOST_LETTERS, _FEWEST_LETTERS, _MOST_NAMES = 40, 12, 60
+_DARK = ("activation", "gradient", "state")  # kinds on whose colors white is legible
+_PALE = 0.22  # opacity of rectangles that are not marked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,8 +45,9 @@ class Boxes:
 
     @classmethod
     def of(cls, picture: ScheduleView, chosen: Residencies | None = None) -> Self:
-        """Return where residencies of a schedule are drawn: all of them, or those ``chosen``."""
+        """Return the boxes of all residencies of a schedule, or of those ``chosen``."""
         table = picture.residencies if chosen is None else chosen
+        # Scratch is tensor -1, which numpy takes from the end.
         kinds = np.append(kind_numbers(picture.problem), KINDS.index(SCRATCH))
         clock, page_bytes = picture.problem.machine.clock_hz, picture.view.page_bytes
         return cls(
@@ -82,10 +68,10 @@ def plot_map(
     Parameters
     ----------
     marked
-        All else is drawn pale.
+        Residencies in full color, all others pale; default: all in full color.
     """
     ax = alone(ax)
-    add_title(ax, "SPM map", "address")
+    dress(ax, "SPM map", "address")
     ax.grid(visible=False)
     time_axis(ax, picture)
     byte_axis(ax, picture.problem.machine.spm_bytes)
@@ -97,14 +83,13 @@ def plot_map(
     _name(ax, picture, strong)
     capacity_line(ax, picture)
     _bank_lines(ax, picture)
-    kind_legend(ax, np.unique(boxes.kind).tolist())
     return ax
 
 
 def capacity_line(ax: Axes, picture: ScheduleView) -> None:
     """Draw the end of the scratchpad, until the end of the schedule."""
     size = picture.problem.machine.spm_bytes
-    ax.hlines(size, 0.0, seconds(picture), **_CAPACITY)
+    ax.hlines(size, 0.0, seconds(picture), label="capacity", **_CAPACITY)
 
 
 def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
@@ -126,34 +111,22 @@ def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
         )
 
 
-def kind_legend(ax: Axes, kinds: Iterable[int], *lines: Line2D) -> None:
-    """Add a legend of the kinds of tensors that the axes have, of lines, and the capacity."""
-    patches = (
-        Patch(
-            facecolor=KIND_COLORS[kind],
-            hatch=HATCHES[kind],
-            edgecolor="white",
-            linewidth=0.0,
-            label=KINDS[kind],
-        )
-        for kind in kinds
-    )
-    legend_above(ax, *patches, *lines, Line2D([], [], label="capacity", **_CAPACITY))
-
-
-def _fill(ax: Axes, boxes: Boxes, strength: float) -> None:
+def _fill(ax: Axes, boxes: Boxes, opacity: float) -> None:
     is_many = boxes.kind.size > MOST_SHAPES
     x = np.stack((boxes.left, boxes.right, boxes.right, boxes.left), 1)
     corners = np.stack((x, np.stack((boxes.low, boxes.low, boxes.high, boxes.high), 1)), 2)
-    for kind, color in enumerate(KIND_COLORS):
+    for kind in np.unique(boxes.kind).tolist():
         ax.add_collection(
             PolyCollection(
                 list(corners[boxes.kind == kind]),
-                facecolor=_paler(color, strength),
+                facecolor=KIND_COLORS[kind],
+                alpha=opacity,
                 edgecolor="white",
                 linewidth=0.0 if is_many else 0.25,
                 hatch=HATCHES[kind],
                 rasterized=is_many,
+                # Pale boxes must not stand for their kind in the legend.
+                label=KINDS[kind] if opacity == 1.0 else None,
             ),
             autolim=False,
         )
@@ -179,8 +152,3 @@ def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
             parse_math=False,
             clip_on=True,
         )
-
-
-def _paler(color: str, strength: float) -> tuple[float, float, float]:
-    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
-    return red, green, blue

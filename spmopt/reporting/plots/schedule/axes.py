@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from math import ceil, log2
 
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, MultipleLocator
 
-from spmopt.reporting.plots.style import TEXT, dress, legible
+from spmopt.reporting.plots.style import TEXT
 from spmopt.reporting.quantities import BINARY, capacity, capacity_unit
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import TIMINGS_SAID
 
-_LETTER, _SMALL_LETTER, _KEY, _ROOM = 0.068, 0.057, 0.26, 6.9
-"""Inches of a letter of titles and of legends, of a mark and the space around it, of a line."""
-_PAD, _LINE = 6.0, 14.0
-"""Points between axes and title; a line."""
-
 
 def seconds(picture: ScheduleView) -> float:
-    """Return when everything has ended."""
+    """Return the end of the schedule."""
     return picture.times.cycles / picture.problem.machine.clock_hz
 
 
@@ -34,7 +28,7 @@ def time_axis(ax: Axes, picture: ScheduleView) -> None:
 
 
 def byte_axis(ax: Axes, size_bytes: int) -> None:
-    """Lay the axis of bytes from nothing to a little above a capacity, in its system of units."""
+    """Lay the axis of bytes from 0 to a little above a capacity, in its system of units."""
     unit = capacity_unit([size_bytes])
     ax.set_ylim(0.0, 1.04 * size_bytes)
     if unit == BINARY:
@@ -42,43 +36,3 @@ def byte_axis(ax: Axes, size_bytes: int) -> None:
     else:
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 4, 5, 8, 10]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: capacity(value, unit)))
-
-
-def add_title(ax: Axes, title: str, y_label: str) -> None:
-    """Put the title at the left, where a legend has room beside it."""
-    dress(ax)
-    ax.set_ylabel(y_label, fontsize=TEXT)
-    retitle(ax, title)
-
-
-def retitle(ax: Axes, title: str) -> None:
-    """Put a title beside the legend, or above it where both have no room in a line."""
-    found = ax.get_legend()
-    labels = [] if found is None else [text.get_text() for text in found.get_texts()]
-    inches = _LETTER * len(title) + sum(_KEY + _SMALL_LETTER * len(label) for label in labels)
-    ax.set_title(
-        legible(title),
-        fontsize=TEXT,
-        loc="left",
-        parse_math=False,
-        pad=_PAD if inches < _ROOM else _PAD + _LINE,
-    )
-
-
-def legend_above(ax: Axes, *handles: Artist) -> None:
-    """Add a legend in a line, right above the axes: of ``handles``, else of all with a label."""
-    handles = handles or tuple(ax.get_legend_handles_labels()[0])
-    ax.legend(
-        handles=handles,
-        loc="lower right",
-        bbox_to_anchor=(1.005, 0.985),
-        ncols=len(handles),
-        frameon=False,
-        fontsize=TEXT - 1.5,
-        handlelength=1.0,
-        handleheight=0.9,
-        handletextpad=0.4,
-        columnspacing=0.9,
-        borderpad=0.2,
-    )
-    retitle(ax, ax.get_title("left"))

@@ -9,35 +9,27 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
 from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Bools, Ints
+from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
-from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line, kind_legend
-from spmopt.reporting.plots.schedule.axes import (
-    add_title,
-    byte_axis,
-    legend_above,
-    seconds,
-    time_axis,
-)
-from spmopt.reporting.plots.style import LINE, TEXT, alone, legible
+from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line
+from spmopt.reporting.plots.schedule.axes import byte_axis, seconds, time_axis
+from spmopt.reporting.plots.style import LINE, TEXT, alone, dress, legible
 from spmopt.reporting.quantities import share
 from spmopt.reporting.schedule_view import ScheduleView
 
-MOST_BINS = 540
-"""About two pixels each."""
-_HEIGHT = 0.86
+MOST_BINS = 540  # about two pixels each
+_HEIGHT = 0.86  # of a lane, of the distance between two
+_LANES = ("compute", "DMA in", "DMA out", "stall")
 _COMPUTE = "#4d4d4d"
-_NAMES = ("compute", "DMA in", "DMA out", "stall")
-_BANDS = ("#c9d8e8", "#e6dcc3")
-"""Of fused groups, in turn."""
-_PIECE, _LETTER = 0.04, 0.062
-"""Inches between lines of fusion tiles at least, and of a letter."""
+_BANDS = ("#c9d8e8", "#e6dcc3")  # of fused groups, in turn
+_TILE, _LETTER = 0.04, 0.062  # inches between lines of fusion tiles at least, and of a letter
+_CAUSES = [cause.words for cause in Cause]
 
 
 def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
@@ -47,21 +39,25 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     line has each step.
     """
     ax = alone(ax)
-    add_title(ax, "SPM occupancy", "bytes on chip")
+    dress(ax, "SPM occupancy", "bytes on chip")
     time_axis(ax, picture)
     byte_axis(ax, picture.problem.machine.spm_bytes)
     times, clock = picture.times, picture.problem.machine.clock_hz
     bounds = edges(times.cycles, times.start)
     held = means(bounds, times.start, times.start + times.duration, picture.occupied)
-    _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
-    lines = list[Line2D]()
+    _stack(ax, bounds / clock, held, KIND_COLORS, KINDS, hatches=HATCHES)
     if not np.isin(times.start, bounds).all():
         exact = np.append(times.start, times.cycles) / clock
-        every = picture.occupied.sum(axis=0)
-        ax.stairs(every, exact, color=LINE, linewidth=0.5, baseline=None, rasterized=True)
-        lines = [Line2D([], [], color=LINE, linewidth=0.5, label="each step (areas: mean)")]
+        ax.stairs(
+            picture.occupied.sum(axis=0),
+            exact,
+            color=LINE,
+            linewidth=0.5,
+            baseline=None,
+            rasterized=True,
+            label="each step (areas: mean)",
+        )
     capacity_line(ax, picture)
-    kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist(), *lines)
     return ax
 
 
@@ -69,39 +65,31 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw lanes of the engine, of transfers in and out, and of stalls by their causes.
 
     The height within a lane is the share of the time at that place: events narrower than a bin of
-    time are averaged. Beside its name is the share of all the time. Of a fused schedule a lane
-    above has its fused groups, with a line at each fusion tile.
+    time are averaged. Beside its name is the share of all the time. A fused schedule has a lane
+    of its fused groups above, with a line at each fusion tile.
     """
     ax = alone(ax)
-    add_title(ax, "Engine and DMA channel", "")
+    dress(ax, "Engine and DMA channel")
     ax.grid(visible=False)
     time_axis(ax, picture)
     bounds, lanes = _lanes(picture)
     clock, width = picture.problem.machine.clock_hz, np.diff(bounds)
     labels = []
-    for place, (name, part) in enumerate(zip(_NAMES, lanes, strict=True)):
+    for place, (name, part) in enumerate(zip(_LANES, lanes, strict=True)):
         base = len(lanes) - 1 - place
         ground = (0.0, base), seconds(picture), _HEIGHT
         ax.add_patch(Rectangle(*ground, facecolor="#f2f2f2", linewidth=0, zorder=0))
-        colors = (_COMPUTE,) if name == "compute" else CAUSE_COLORS
-        _stack(ax, bounds / clock, part * _HEIGHT, colors, base=base)
+        colors, names = ((_COMPUTE,), ("",)) if name == "compute" else (CAUSE_COLORS, _CAUSES)
+        _stack(ax, bounds / clock, part * _HEIGHT, colors, names, base=base)
         labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")
     if picture.fused_groups:
         _fused_groups(ax, picture, len(lanes))
         count = len(picture.fused_groups)
-        labels.insert(
-            0,
-            f"{count} fused groups,\ntheir fusion tiles"
-            if count > 1
-            else "1 fused group,\nits fusion tiles",
-        )
+        tiles = "fused groups,\ntheir fusion" if count > 1 else "fused group,\nits fusion"
+        labels.insert(0, f"{count} {tiles} tiles")
     ax.set_ylim(-0.1, len(labels))
     ax.set_yticks([len(labels) - 1 - k + _HEIGHT / 2 for k in range(len(labels))], labels)
     ax.tick_params(axis="y", length=0, labelsize=TEXT - 1)
-    shown = np.flatnonzero(np.sum(lanes[1:], axis=(0, 2)) > 0).tolist()
-    legend_above(
-        ax, *(Patch(facecolor=CAUSE_COLORS[each], label=Cause(each).words) for each in shown)
-    )
     return ax
 
 
@@ -117,7 +105,7 @@ def _fused_groups(ax: Axes, picture: ScheduleView, base: int) -> None:
         band = Rectangle((left, base), right - left, _HEIGHT, facecolor=color, linewidth=0)
         ax.add_patch(band)
         wide = (right - left) * inches
-        if len(fused_group.blocks) <= wide / _PIECE:
+        if len(fused_group.blocks) <= wide / _TILE:
             at = start[list(fused_group.blocks)] / clock
             ax.vlines(at, base, base + _HEIGHT, color="white", linewidth=0.4)
         label = next((each for each in fused_group.labels if len(each) + 1 <= wide / _LETTER), "")
@@ -161,6 +149,7 @@ def _stack(
     bounds: Reals,
     heights: Reals,
     colors: Sequence[str],
+    labels: Sequence[str],
     *,
     base: float = 0.0,
     hatches: Sequence[str | None] = (),
@@ -180,6 +169,7 @@ def _stack(
                 hatch=hatches[number] if hatches else None,
                 linewidth=0,
                 snap=True,  # whole pixels: sharp, and files a quarter smaller
+                label=labels[number],
             )
 
 
@@ -192,9 +182,9 @@ def edges(cycles: int, *marks: Ints) -> Reals:
 
 
 def means(edges: Reals, start: Ints, stop: Ints, value: Reals | Ints | Bools) -> Reals:
-    """Return (groups, bins) the mean over every bin of what is ``value`` in [start, stop), else 0.
+    """Return (groups, bins) the mean of spans with ``value`` in [start, stop) over each bin.
 
-    ``value`` (groups, spans) has a row for each group. What lasts no time counts for nothing. The
+    ``value`` (groups, spans) has a row for each group. Empty spans count for nothing. The
     sums of all bins, times their widths, are those of the spans, whichever the bins.
     """
     upto = _upto(edges, start, value) - _upto(edges, stop, value)

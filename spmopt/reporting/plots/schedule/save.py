@@ -14,26 +14,35 @@ from spmopt.reporting.contrast import bytes_kept_more, require_comparable
 from spmopt.reporting.headings import speak
 from spmopt.reporting.plots.roofline import plot_roofline
 from spmopt.reporting.plots.schedule.addresses import plot_map
-from spmopt.reporting.plots.schedule.axes import retitle, seconds
+from spmopt.reporting.plots.schedule.axes import seconds
 from spmopt.reporting.plots.schedule.over_time import plot_lanes, plot_occupancy
-from spmopt.reporting.plots.style import LINE, MOST_LETTERS, canvas, finish, legible, paragraph
+from spmopt.reporting.plots.style import (
+    LINE,
+    MOST_LETTERS,
+    canvas,
+    draw_legend,
+    finish,
+    legible,
+    paragraph,
+    set_title,
+)
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import LANES_SAID, MARKS, conditions, headings
 
+# Function that draws a panel, and its height in inches.
 _Panel = tuple[Callable[[ScheduleView, Axes], Axes], float]
-"""How it is drawn, and how many inches high."""
 _PANELS: dict[str, _Panel] = {
     "map": (plot_map, 3.4),
     "occupancy": (plot_occupancy, 2.6),
     "lanes": (plot_lanes, 2.4),
     "roofline": (lambda view, ax: plot_roofline(view.analysis.by_layer(), ax), 4.8),
 }
-PICTURES = (*_PANELS, "all", "compare")
-"""What can be drawn; ``all`` is all but the roofline."""
 _ALONG_TIME = ("map", "occupancy", "lanes")
-_COMPARED = (2.9, 2.9, 2.3, 2.3)
-_ABOVE = 0.45
-_MOST_LETTERS = 120
+_COMPARED = ("map", "lanes")
+PICTURES = (*_PANELS, "all", "compare")
+"""Names of pictures; ``all`` is all but the roofline."""
+_ABOVE = 0.9  # inches of heading and legend
+_MOST_LETTERS = 90
 
 
 def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> None:
@@ -54,81 +63,51 @@ def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> Non
         )
     if len(pictures) == 2:
         require_comparable(pictures[0], pictures[1])
-    finish(figure_of(name, pictures), (), _heading(pictures), path)
+    finish(figure_of(name, pictures), _heading(pictures), path)
 
 
 def figure_of(name: str, pictures: Sequence[ScheduleView]) -> Figure:
-    """Return one of :data:`PICTURES`, without a heading."""
-    return _comparison(*pictures) if name == "compare" else _panels(name, pictures)
-
-
-def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
-    """Draw the same panels of every picture, one below the other."""
-    names, heads = _ALONG_TIME if name == "all" else (name,), headings(pictures)
-    chosen = [(each, one) for each in names for one in zip(pictures, heads, strict=True)]
-    figure, axes = _column([_PANELS[each][1] for each, _ in chosen])
-    for ax, (each, (picture, head)) in zip(axes, chosen, strict=True):
-        if each != "roofline":
+    """Return one of :data:`PICTURES`, without a heading: the panels of each schedule in turn."""
+    panels = {"all": _ALONG_TIME, "compare": _COMPARED}.get(name, (name,))
+    chosen = [(panel, place) for panel in panels for place in range(len(pictures))]
+    heights = [_PANELS[panel][1] for panel, _ in chosen]
+    figure, grid = canvas(len(chosen), 1, _ABOVE + sum(heights), heights)
+    axes, heads = [ax for (ax,) in grid], headings(pictures)
+    for ax, (panel, place) in zip(axes, chosen, strict=True):
+        one, other = pictures[place], pictures[place - 1]
+        if panel != "roofline":
             _span(ax, pictures)
-        _PANELS[each][0](picture, ax)
-        if len(pictures) == 2:
-            retitle(ax, f"{head}: {ax.get_title('left')}")
+        if name == "compare" and panel == "map":
+            plot_map(one, ax, marked=bytes_kept_more(one, other))
+            colored = f"full color: kept between two uses here, but not by {MARKS[1 - place]}"
+            set_title(ax, f"{heads[place]}: SPM map; {colored}")
+        else:
+            _PANELS[panel][0](one, ax)
+            if len(pictures) == 2:
+                set_title(ax, f"{heads[place]}: {ax.get_title('left')}")
     if name != "roofline":
-        _label_last(axes)
-    if name in ("lanes", "all"):
-        _explain_lanes(axes[-1], pictures[0])
+        # All share one time axis, named once at the bottom.
+        for ax in axes[:-1]:
+            ax.set_xlabel("")
+            ax.tick_params(labelbottom=False)
+    if "lanes" in panels:
+        said = wrap(LANES_SAID[pictures[0].times.timing], _MOST_LETTERS)
+        axes[-1].set_xlabel("\n".join((axes[-1].get_xlabel(), *said)))
+    draw_legend(figure, axes)
     return figure
-
-
-def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
-    """Draw maps, what only one keeps between uses in full color, and lanes."""
-    figure, axes = _column(_COMPARED)
-    pairs = ((first, second), (second, first))
-    heads = headings((first, second))
-    for ax in axes:
-        _span(ax, (first, second))
-    for place, ((one, other), above, below) in enumerate(
-        zip(pairs, axes[:2], axes[2:], strict=True)
-    ):
-        plot_map(one, above, marked=bytes_kept_more(one, other))
-        colored = f"full color: kept between two uses here, but not by {MARKS[1 - place]}"
-        retitle(above, f"SPM map of {heads[place]}; {colored}")
-        plot_lanes(one, below)
-        retitle(below, f"Engine and DMA channel of {heads[place]}")
-    _label_last(axes)
-    _explain_lanes(axes[-1], first)
-    return figure
-
-
-def _column(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
-    figure, grid = canvas(len(heights), 1, _ABOVE + sum(heights), heights)
-    return figure, [ax for (ax,) in grid]
 
 
 def _span(ax: Axes, pictures: Sequence[ScheduleView]) -> None:
     """Lay one time axis for all, and mark the end of each."""
     ends = [seconds(picture) for picture in pictures]
     ax.set_xlim(0.0, max(ends))
-    for end in ends[1:] + ends[:1]:
+    for end in ends:
         if end < max(ends):
             ax.axvline(end, color=LINE, linewidth=0.8, linestyle=":")
 
 
-def _label_last(axes: Sequence[Axes]) -> None:
-    """Name and number the time axis once, at the bottom."""
-    for ax in axes[:-1]:
-        ax.set_xlabel("")
-        ax.tick_params(labelbottom=False)
-
-
-def _explain_lanes(ax: Axes, picture: ScheduleView) -> None:
-    """Say how lanes are meant, below the name of the time axis."""
-    said = wrap(LANES_SAID[picture.times.timing], _MOST_LETTERS * 3 // 4)
-    ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))
-
-
 def _heading(pictures: Sequence[ScheduleView]) -> str:
-    """Say what is shown, by the figures that the page and the tables have too."""
+    """Return subject and figures, as pages and tables have them."""
     name = legible(pictures[0].problem.name, 70)
     said = [
         f"{head}: {_headline(picture)}"

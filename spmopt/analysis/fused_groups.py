@@ -18,7 +18,7 @@ from spmopt.analysis.steps import StepFigures
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.objective import Objective
 
 _COSTS = "formulations.fusion.boundary_costs", "boundary_costs"
@@ -80,7 +80,7 @@ def fused_group_figures(
     Of its fusion plan in their order.
     """
     problem = figures.view.problem
-    tileable, fusion_plan = problem.tileable, problem.fusion_plan
+    tileable, fusion_plan = source_graph(problem), problem.fusion_plan
     fusion_space = tileable.fusion_space() if certificate is None else certificate.fusion_space
     module, name = _COSTS
     costs = cast("_Costs", getattr(import_module(module), name))

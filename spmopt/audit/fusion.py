@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.stored import loops_of
-from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.operation import Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
@@ -61,7 +61,7 @@ def from_graph(fused: Problem, problem: Problem) -> TileableGraph:
     InputError
         The graph cannot be lowered.
     """
-    tileable = fused.tileable
+    tileable = source_graph(fused)
     if tileable.graph is None:
         return tileable
     return _relist(tileable.graph, problem, tileable.mapper)

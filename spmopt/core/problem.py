@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, cast
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from spmopt.core.operation import Operation
 from spmopt.core.quick_init import quick_init
 from spmopt.core.table import Bools, Ints
 from spmopt.core.units import LARGEST, require_small
-
-if TYPE_CHECKING:  # it needs the problem
-    from spmopt.core.fusion.tileable_graph import TileableGraph
 
 ASSUMED = " (assumed)"
 """Ends the kind of an operation whose operator a user gave a class, in place of a rule."""
@@ -59,6 +56,13 @@ class Tensor:
             require_small(f"tensor {self.name}", "its size in bytes", self.size_bytes)
 
 
+class FusionSource(Protocol):
+    """The graph that a fusion plan is of: a :class:`~.tileable_graph.TileableGraph`."""
+
+    def tile_names(self, fusion_plan: FusionPlan, /) -> Mapping[str, str]:
+        """Return the names of operations by those of their fusion tiles."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """A lowered problem: fixed sizes, cycles and order (PROBLEM.md, section 1).
@@ -82,7 +86,7 @@ class Problem:
     source: str = field(default="", compare=False)
     # TileableGraphs, whose module needs this one: readers of files resolve the types of fields.
     listed: Callable[[Machine], object] | None = field(default=None, compare=False, repr=False)
-    fused_from: object | None = field(default=None, compare=False, repr=False)
+    fused_from: FusionSource | None = field(default=None, compare=False, repr=False)
     fusion_plan: FusionPlan = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -117,16 +121,10 @@ class Problem:
         self._check_bypass()
         _require_small_totals(self)
 
-    @property
-    def tileable(self) -> TileableGraph:
-        """Tileable graph of the problem of a fusion plan."""
-        assert self.fused_from is not None
-        return cast("TileableGraph", self.fused_from)
-
     @cached_property
     def tile_of(self) -> Mapping[str, str]:
         """Operations that others are fusion tiles of, by name."""
-        return {} if self.fused_from is None else self.tileable.tile_names(self.fusion_plan)
+        return {} if self.fused_from is None else self.fused_from.tile_names(self.fusion_plan)
 
     @cached_property
     def bypassing(self) -> frozenset[int]:

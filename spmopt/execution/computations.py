@@ -11,7 +11,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.fusion.fused_groups import FusionPlan, TileableOperation, TileMappings
-from spmopt.core.fusion.tileable_graph import TileableGraph, whole
+from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph, whole
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.problem import Problem
@@ -144,7 +144,7 @@ def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph |
         The graph cannot be lowered as the problem was.
     """
     if problem.fused_from is not None:
-        return problem.tileable if problem.tileable.graph is not None else None
+        return source_graph(problem) if source_graph(problem).graph is not None else None
     if graph is None:
         made_by = problem.listed
         if isinstance(made_by, partial) and isinstance(made_by.args[0], Graph):

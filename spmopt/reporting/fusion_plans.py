@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status, is_optimal
 
@@ -77,7 +78,7 @@ def space_words(fused: Problem, proof: FusionCertificate | None) -> str:
 
 def _tiles(fused: Problem) -> str:
     """Return the name of fusion tiles along the axis that is tiled."""
-    along = fused.tileable.along
+    along = source_graph(fused).along
     return "micro-batches" if along == "the batch" else f"parts of {along}"
 
 

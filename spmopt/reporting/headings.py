@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, option_name
@@ -21,7 +22,7 @@ def heading(problem: Problem, result: Result) -> str:
     """Return problem, machine, lowering and objective in one line."""
     listed, inner = len(problem.operations), ""
     if result.fused is not None:
-        listed, fusion_plan = len(result.fused.tileable.operations), result.fused.fusion_plan
+        listed, fusion_plan = len(source_graph(result.fused).operations), result.fused.fusion_plan
         cut = [each for each in fusion_plan if each.count > 1]
         several = sum(each.end - each.begin for each in cut)
         if cut:

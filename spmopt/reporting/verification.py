@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
@@ -152,7 +153,7 @@ def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
 
 def _tiles(problem: Problem, fused: Problem) -> str:
     """Return groups and tiles of a fusion plan, and the operations that it expands to."""
-    listed, plan = len(fused.tileable.operations), fused.fusion_plan
+    listed, plan = len(source_graph(fused).operations), fused.fusion_plan
     most = max(each.micro_batches for each in plan), max(each.stripes for each in plan)
     groups = "1 group" if len(plan) == 1 else f"{len(plan):,} groups"
     tiles = f", up to {tile_words(*most)}" if max(most) > 1 else ""

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.tileable_graph import whole
+from spmopt.core.fusion.tileable_graph import source_graph, whole
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.solution import Solution
@@ -148,7 +148,7 @@ def _outcome(setup: Setup, stored: Solution, began: float) -> NetworkOutcome:
         pool.put(cut)
     bounded = result.bound
     if result.fused is not None:
-        tileable, bounded = result.fused.tileable, result.fusion_bound
+        tileable, bounded = source_graph(result.fused), result.fusion_bound
         least = least_of_fusion_plans(tileable.problem(whole(tileable))[0], tileable)
     else:
         least = least_of(problem, pool)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.order import order_key, reorder
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Result
 from spmopt.core.table import Ints
@@ -73,7 +74,7 @@ class Bounds:
         for problem, certificate in ((each.fused, each.fusion_certificate) for each in fused):
             if problem is not None and certificate is not None:
                 self._calls.request.report("checking the bound over the fusion space", None)
-                evaluate = partial(fusion_bound, problem.tileable, certificate)
+                evaluate = partial(fusion_bound, source_graph(problem), certificate)
                 value = self._calls.proved(evaluate)
                 found += [] if value is None else [value]
         return max(found, default=None)

@@ -15,6 +15,7 @@ from spmopt.analysis.explanation import Explanation
 from spmopt.api.analyses import explain
 from spmopt.api.solutions import Solution
 from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.reporting.fused_groups import fused_groups_parts
 from spmopt.reporting.tables import Grid
 from tests.fused import perceptron
@@ -45,7 +46,7 @@ def test_figures_of_fused_groups_are_those_of_the_schedule(explained: Explanatio
 def test_an_obstacle_is_why_two_fused_groups_cannot_be_one(explained: Explanation) -> None:
     result = perceptron().result
     assert result.fused is not None
-    tileable, seen = result.fused.tileable, 0
+    tileable, seen = source_graph(result.fused), 0
     for one, other in zip(explained.fused_groups, explained.fused_groups[1:], strict=False):
         known = {merged.micro_batches: why for merged, why in one.obstacles}
         for micro_batches in {one.fused_group.micro_batches, other.fused_group.micro_batches}:
@@ -63,7 +64,7 @@ def test_estimates_are_differences_of_values() -> None:
     fusion = result.fused
     assert result.fusion_certificate is not None
     fusion_space, aim = result.fusion_certificate.fusion_space, result.objective
-    listed = Listed(fusion.tileable, aim, fusion_space)
+    listed = Listed(source_graph(fusion), aim, fusion_space)
 
     def value(fused_group: FusedGroup) -> float:
         return sum(
@@ -71,7 +72,7 @@ def test_estimates_are_differences_of_values() -> None:
             for held in (0.0, listed.capacity)
         )
 
-    found = boundary_costs(fusion.tileable, fusion.fusion_plan, fusion_space, aim, 60.0)
+    found = boundary_costs(source_graph(fusion), fusion.fusion_plan, fusion_space, aim, 60.0)
     assert {each.change for each in found} >= {"fusion", "merged"}
     for each in found:
         old = fusion.fusion_plan[
@@ -81,7 +82,7 @@ def test_estimates_are_differences_of_values() -> None:
         assert each.fusion_plan[-1].end == old[-1].end
         expected = sum(map(value, each.fusion_plan)) - sum(map(value, old))
         assert each.cost == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    assert boundary_costs(fusion.tileable, fusion.fusion_plan, fusion_space, aim, -1.0) == []
+    assert boundary_costs(source_graph(fusion), fusion.fusion_plan, fusion_space, aim, -1.0) == []
 
 
 def test_pieces_of_an_operation_count_as_one(explained: Explanation) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup
-from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.io.files import write_result
@@ -59,7 +59,9 @@ def test_a_result_is_a_file_of_its_fusion_plan(tmp_path: Path) -> None:
     stored, path = perceptron(), tmp_path / "result.json"
     write_result(path, stored)
     assert stored.result.fused is not None
-    assert read_fusion_plan(path, stored.result.fused.tileable) == stored.result.fused.fusion_plan
+    assert (
+        read_fusion_plan(path, source_graph(stored.result.fused)) == stored.result.fused.fusion_plan
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.reporting.fusion_plans import fusion_plan_words, tile_words
 from spmopt.reporting.plots.schedule import plot_lanes
 from spmopt.reporting.schedule_view import ScheduleView
@@ -35,7 +36,7 @@ def test_fused_groups_fill_the_schedule_in_blocks_of_equal_length(picture: Sched
     for span, fused_group in zip(picture.fused_groups, fusion.fusion_plan, strict=True):
         assert len(span.blocks) == fused_group.micro_batches
         inner = range(fused_group.begin, fused_group.end)
-        expected = [fusion.tileable.operations[at].name for at in inner]
+        expected = [source_graph(fusion).operations[at].name for at in inner]
         of = picture.problem.tile_of
         for first in span.blocks:
             names = [each.name for each in picture.problem.operations[first : first + len(inner)]]
@@ -66,7 +67,7 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     assert slices[FUSION][0]["args"]["block"].startswith("micro-batch 1 of ")
     listed = picture.result.fused
     assert listed is not None
-    names = {each.name for each in listed.tileable.operations}
+    names = {each.name for each in source_graph(listed).operations}
     assert {each["name"] for each in slices[OPERATIONS]} <= names
     assert {each["name"] for each in slices[COMPUTE]} <= names
     whole = trace_events([sample("belady")])
@@ -105,7 +106,7 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     }.items():
         assert fusion_plan_words(replace(fusion, fusion_plan=fusion_plan)) == words
     tokens = replace(
-        fusion, fusion_plan=(one,), fused_from=replace(fusion.tileable, along="axis 1 of x")
+        fusion, fusion_plan=(one,), fused_from=replace(source_graph(fusion), along="axis 1 of x")
     )
     assert fusion_plan_words(tokens) == "1 group, 4 parts of axis 1 of x"
 

@@ -13,6 +13,7 @@ from spmopt.audit import Audit, audit, restore
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
@@ -114,7 +115,7 @@ def test_results_in_stripes_are_stored_and_checked() -> None:
 
 def test_a_bound_without_stripes_says_nothing_of_a_fusion_plan_with_them() -> None:
     stored = striped()
-    listed = stored.problem.tileable
+    listed = source_graph(stored.problem)
     fusion_space = listed.fusion_space("batch")
     proof = FusionCertificate(fusion_space=fusion_space, objective=MAKESPAN, bits=10, duals={})
     bound = fusion_bound(listed, proof)
@@ -188,7 +189,7 @@ def test_a_bound_over_fewer_covers_than_its_name_says(changes: dict[str, Any], s
     """It may be higher, and nothing else in a file would say so."""
     fusion_space = replace(certificate().fusion_space, **changes)
     proof = replace(certificate(), fusion_space=fusion_space, duals={}, runs={})
-    bound = fusion_bound(PROBLEM.tileable, proof)
+    bound = fusion_bound(source_graph(PROBLEM), proof)
     found = complaints(replace(replace(RESULT, fusion_certificate=proof), fusion_bound=bound))
     assert found == ([f"claim: {said}"] if said else [])
 
@@ -277,7 +278,7 @@ def test_what_pieces_compute_is_checked_by_their_names_and_the_graph() -> None:
 
 
 def test_another_fusion_plan_or_graph_is_seen() -> None:
-    tileable = PROBLEM.tileable
+    tileable = source_graph(PROBLEM)
     coarse = with_fused(fusion_plan=tileable.uniform(2))
     assert any(
         "has 40 operations, but that of the fusion plan 22" in each for each in complaints(coarse)

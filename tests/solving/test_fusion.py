@@ -23,7 +23,7 @@ from spmopt.core.fusion import certificate as sizes
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FUSION_SPACES
-from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.problem import Problem
@@ -70,7 +70,9 @@ def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None
     assert fusion.fused is not None
     require_legal(fusion.fused, need(fusion.schedule))
     assert fusion.fusion_certificate is not None
-    assert fusion_bound(fusion.fused.tileable, fusion.fusion_certificate) == fusion.fusion_bound
+    assert (
+        fusion_bound(source_graph(fusion.fused), fusion.fusion_certificate) == fusion.fusion_bound
+    )
 
 
 def fusion_plans(tileable: TileableGraph) -> list[FusionPlan]:
@@ -115,14 +117,14 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_fusion_plans(make: object) -
     problem = tight(make())
     result = solve(problem, "fusion", request(tolerance=0.0, time_limit_s=60.0))
     assert result.value is not None
-    every = fusion_plans(need(result.fused).tileable)
+    every = fusion_plans(source_graph(need(result.fused)))
     # Fused groups that are whole make one problem, whatever their boundaries.
     apart = {
         tuple(each for each in fusion_plan if each.count > 1): fusion_plan for fusion_plan in every
     }
     assert len(apart) > 9
     for fusion_plan in apart.values():
-        chunked, _ = need(result.fused).tileable.problem(fusion_plan)
+        chunked, _ = source_graph(need(result.fused)).problem(fusion_plan)
         least = least_of(chunked, result.value)
         assert need(result.fusion_bound) <= least
         assert result.value <= least * 1001 / 1000
@@ -219,7 +221,7 @@ def of_fusion_spaces(graph: Graph, tolerance: float) -> list[float]:
         assert result.fused is not None
         fusion_space = need(result.fusion_certificate).fusion_space
         assert fusion_space.name == name
-        assert not result.fused.tileable.outside(fusion_space, result.fused.fusion_plan)
+        assert not source_graph(result.fused).outside(fusion_space, result.fused.fusion_plan)
         assert audit(result.fused, result).violations == ()
     return [float(result.value or 0) for result in found.values()]
 
@@ -247,7 +249,7 @@ def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
     assert result.fused is not None
     assert result.fusion_certificate is not None
     assert max(each.micro_batches for each in result.fused.fusion_plan) > 1
-    fusion_space = result.fused.tileable.fusion_space("none")
+    fusion_space = source_graph(result.fused).fusion_space("none")
     certificate = FusionCertificate(
         fusion_space=fusion_space, objective=MAKESPAN, bits=60, duals={}
     )
@@ -281,7 +283,7 @@ def test_a_long_list_has_values_of_short_fused_groups(monkeypatch: pytest.Monkey
     result = solve(tight(training_graph(mlp())), "fusion", asked)
     (page,) = result.beside
     proof = need(result.fusion_certificate)
-    assert len(need(result.fused).tileable.operations) > 8
+    assert len(source_graph(need(result.fused)).operations) > 8
     assert max(each.end - each.begin for each in (*proof.duals, *proof.runs)) <= 4
     assert 0 < need(result.fusion_bound) <= need(result.value) < need(page.value)
     assert result.verified

@@ -8,7 +8,7 @@ from typing import Self
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusionPlan
-from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.problem import Problem
 
@@ -53,7 +53,7 @@ class StoredFusion:
         InputError
             The tileable graph was made without a graph.
         """
-        tileable = fused.tileable
+        tileable = source_graph(fused)
         if tileable.graph is None:
             raise InputError(
                 f"{tileable.name}: fusion tiles can be stored of the tileable graph of a graph only"

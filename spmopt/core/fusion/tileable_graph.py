@@ -330,6 +330,12 @@ _last: list[tuple[ReferenceType[Problem], TileableGraph]] = []
 which of 22,000 operations takes seconds."""
 
 
+def source_graph(fused: Problem) -> TileableGraph:
+    """Return the tileable graph of the problem of a fusion plan."""
+    assert isinstance(fused.fused_from, TileableGraph)
+    return fused.fused_from
+
+
 def tileable_graph_of(problem: Problem) -> TileableGraph:
     """Return the tileable graph whose whole operations a problem has.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.order import other_order
 from spmopt.core.result import Result
 from spmopt.reporting.fusion_plans import tile_words
@@ -56,7 +57,7 @@ def fused_group_spans(result: Result) -> tuple[FusedGroupSpan, ...]:
     schedule, fusion = result.schedule, result.fused
     if schedule is None or fusion is None or other_order(schedule.steps.operation) is not None:
         return ()
-    names, spans, begin = [each.name for each in fusion.tileable.operations], [], 0
+    names, spans, begin = [each.name for each in source_graph(fusion).operations], [], 0
     for group in fusion.fusion_plan:
         first, last = names[group.begin], names[group.end - 1]
         end = begin + (group.end - group.begin) * group.micro_batches * group.stripes

@@ -34,8 +34,8 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import rank_outcomes
-from spmopt.policies.residency.ranked import Ranking
+from spmopt.policies.policy import rank_outcomes
+from spmopt.policies.ranked import Ranking
 
 Reals = NDArray[np.float64]
 

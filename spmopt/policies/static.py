@@ -26,7 +26,7 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.outcome import policy_outcome
+from spmopt.policies.policy import policy_outcome
 
 
 def static(problem: Problem, request: Request) -> Outcome:

@@ -13,7 +13,9 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import TRAFFIC, objective_named
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.io.files import read_problem
-from spmopt.policies import belady, lru, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.lru import lru
+from spmopt.policies.static import stream
 from spmopt.solving import compare
 from tests.brute_force import optimum
 from tests.instances import golden

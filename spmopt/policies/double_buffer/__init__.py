@@ -38,8 +38,8 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.double_buffer.batches import batch
 from spmopt.policies.double_buffer.spread import spread
-from spmopt.policies.outcome import in_first_mappings
-from spmopt.policies.transfers.gaps import move_residency_plan, whole_gaps
+from spmopt.policies.gaps import plan_of, whole_gaps
+from spmopt.policies.policy import in_first_mappings
 
 __all__ = ["buffer", "double_buffer"]
 
@@ -69,5 +69,5 @@ def double_buffer(problem: Problem, request: Request, *, reuse: str = "shared") 
 def buffer(machine: Machine, timeline: Timeline, *, reuse: str) -> ResidencyPlan:
     """Plan by batches."""
     cut, rows = batch(machine, timeline, reuse)
-    moved = spread(machine, timeline, cut, rows)
-    return move_residency_plan(whole_gaps(timeline, moved.rows), moved.stores, moved.loads)
+    loads, stores = spread(machine, timeline, cut, rows)
+    return plan_of(whole_gaps(timeline, rows.used()), stores, loads)

@@ -13,7 +13,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.transfers.rows import WholeRows, whole_rows
+from spmopt.policies.rows import WholeRows, whole_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -31,7 +31,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.policies.msa.segments import Segments
-from spmopt.policies.outcome import in_first_mappings
+from spmopt.policies.policy import in_first_mappings
 
 __all__ = ["msa"]
 

@@ -10,10 +10,10 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.gaps import join
 from spmopt.policies.msa.costs import by_boundedness, costs, live_ranges
 from spmopt.policies.msa.intervals import Intervals
 from spmopt.policies.msa.ledger import Ledger
-from spmopt.policies.transfers.rows import join
 
 _NEVER = -1
 

@@ -11,7 +11,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.residency.scratchpad import Scratchpad
+from spmopt.policies.scratchpad import Scratchpad
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,9 +11,8 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import find_unverified, require_feasible
 
-HEADER = "spmopt_commands.h"
-FILES = ("commands.jsonl", "commands.bin", HEADER)
-"""Names of what is written, in the order of writing."""
+FILES = ("commands.jsonl",)
+"""Names of the files that are written."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,12 +81,11 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     ScheduleError
         The schedule is not legal.
     """
-    from importlib.resources import files
+    import numpy as np
 
-    from spmopt.execution.commands import machine_program
-    from spmopt.execution.emission.binary import binary
+    from spmopt.execution.commands import Kind, machine_program
     from spmopt.execution.emission.lines import json_lines
-    from spmopt.execution.emission.linking import link
+    from spmopt.execution.waits import waits
     from spmopt.verifier import require_legal
 
     if not isinstance(result, Solution):
@@ -96,17 +94,17 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     callbacks.progress("verifying", None)
     require_legal(result.problem, result.schedule, result.result.totals)
     callbacks.progress("deriving commands", None)
-    linked = link(machine_program(result.problem, result.schedule))
-    header = (files("spmopt.execution.emission") / HEADER).read_bytes()
-    contents = (json_lines(linked).encode(), binary(linked), header)
+    program = machine_program(result.problem, result.schedule)
+    rows = waits(program)
+    streams = int(np.isin(program.commands.kind, (Kind.STREAM_IN, Kind.STREAM_OUT)).sum())
     counts = {
-        "commands": len(linked.program.commands),
-        "descriptors": len(linked.descriptors),
-        "waits": len(linked.waits),
+        "commands": len(program.commands),
+        "descriptors": len(program.segments) + streams,
+        "waits": len(rows),
     }
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     return Emission(
         title=f"{result.problem.name}: {words}",
-        files=dict(zip(FILES, contents, strict=True)),
+        files={FILES[0]: json_lines(program, rows).encode()},
         record={"problem": result.problem.name, **counts, "files": list(FILES)},
     )

@@ -27,7 +27,7 @@ def emit(
     from spmopt.cli.terminal.progress import watching
 
     if output == Path("-"):
-        raise InputError("--output -: several files are written; name a folder")
+        raise InputError("--output -: a folder is written; name it")
     for name in emitting.FILES:
         require_output(output / name, [schedule])
     with watching() as callbacks:

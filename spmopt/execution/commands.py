@@ -23,6 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
+from spmopt.core.operation import Operation
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Placements, Residency, Schedule
 from spmopt.core.table import Ints, Table
@@ -166,6 +167,13 @@ def machine_program(problem: Problem, schedule: Schedule) -> Program:
     )
 
 
+def use_of(operation: Operation, tensor: int) -> Use:
+    """Return the use that an operation makes of one of its tensors."""
+    if tensor not in operation.writes:
+        return Use.READ
+    return Use.UPDATE if tensor in operation.reads else Use.WRITE
+
+
 class _Deriving:
     """The growing tables, step by step."""
 
@@ -216,8 +224,7 @@ class _Deriving:
         index = self._operation[step]
         operation = self._problem.operations[index]
         for tensor in operation.tensors:
-            read, written = tensor in operation.reads, tensor in operation.writes
-            use = Use.UPDATE if read and written else Use.READ if read else Use.WRITE
+            use = use_of(operation, tensor)
             self._add_segments(tensor, 0, self._resident.size_bytes(tensor), use)
         scratch = operation.mappings[self._mapping[step]].scratch_bytes
         self._add_segments(SCRATCH, 0, scratch, Use.SCRATCH)

@@ -17,6 +17,18 @@ def sigmoid(x: Array) -> Array:
         return 1 / (1 + np.exp(-x))
 
 
+def softmax(x: Array, axis: int = -1) -> Array:
+    """Return the shares of exponentials along an axis."""
+    shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return np.asarray(shifted / np.sum(shifted, axis=axis, keepdims=True))
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    """Return logarithms of the shares of exponentials along an axis."""
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True)))
+
+
 def of_tanh(call: Call) -> bool:
     """Return whether Gelu is its approximation by tanh."""
     return text(call.attributes, "approximate", "none") == "tanh"

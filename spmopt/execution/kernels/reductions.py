@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, residue
+from spmopt.execution.kernels.forward import log_softmax, softmax
 from spmopt.graph.operators.attributes import integer, text
 
 
@@ -81,10 +82,7 @@ def _class_loss(call: Call) -> Sequence[Array]:
     """
     x, labels, *weights = call.inputs
     chosen, weight = _labels(call, labels, x.shape)
-    logs = x
-    if call.operator.startswith("Softmax"):
-        shifted = x - np.max(x, axis=1, keepdims=True)
-        logs = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    logs = log_softmax(x, 1) if call.operator.startswith("Softmax") else x
     if weights:
         weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
     weight = weight * chosen
@@ -109,8 +107,7 @@ def _class_loss_back(call: Call) -> Sequence[Array]:
         dy = np.expand_dims(dy, 1)
     found = np.where(chosen, -weight, 0.0)
     if scores is not None:
-        shifted = np.exp(scores - np.max(scores, axis=1, keepdims=True))
-        found = found + weight * shifted / np.sum(shifted, axis=1, keepdims=True)
+        found = found + weight * softmax(scores, 1)
     if text(call.attributes, "reduction", "mean") == "mean" and not call.whole_numbers:
         found = found / max(float(weight.sum()) * call.pieces, 1e-30)
     dtype = next((each.dtype for each in (*above, scores) if each is not None), np.float32)

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of
+from spmopt.execution.kernels.forward import log_softmax, softmax
 from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.spec import Shape
 
@@ -18,12 +19,6 @@ STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2}
 """How many states optimizers have."""
 UPDATES = tuple(STATES)
 """Operators that read, of what they update in place, the old contents as operands."""
-
-
-def _softmax(x: Array) -> Array:
-    shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    found: Array = shifted / np.sum(shifted, axis=-1, keepdims=True)
-    return found
 
 
 def _one_hot(labels: Array, x: Array) -> Array:
@@ -41,21 +36,19 @@ def _rows(call: Call) -> tuple[Array, Array, Array | int]:
 def _cross_entropy(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the softmax at each label."""
     x, labels, _ = _rows(call)
-    shifted = x - np.max(x, axis=-1, keepdims=True)
-    logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
-    return [-np.sum(call.rounded(np.sum(logs * _one_hot(labels, x), axis=-1)))]
+    return [-np.sum(call.rounded(np.sum(log_softmax(x) * _one_hot(labels, x), axis=-1)))]
 
 
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
     x, labels, dy = _rows(call)
-    found = dy * (_softmax(x) - _one_hot(labels, x))
+    found = dy * (softmax(x) - _one_hot(labels, x))
     return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
 
 
 def _loss_gradient(call: Call) -> Sequence[Array]:
     """Return dY of the cross-entropy of Y and labels, added up over rows."""
     y, labels = call.inputs
-    return [_softmax(y) - _one_hot(labels, y)]
+    return [softmax(y) - _one_hot(labels, y)]
 
 
 def _draw(shape: Shape) -> Array:

@@ -1,4 +1,4 @@
-"""Where elements of views stand in memory: lengths and strides of each axis, as CuTe has them.
+"""Layouts of views in memory: lengths and strides of each axis, as in CuTe.
 
 A view's axis may run over several stretches of memory, as tokens do that are joined with the
 queries of a group. Fusion tiles of it are fusion tiles of the first of these.
@@ -21,7 +21,7 @@ Layout = tuple[tuple[Factor, ...], ...]
 
 
 def layouts(graph: Graph) -> list[Layout | None]:
-    """Return the layout of each value in the memory of what it is a view of.
+    """Return the layout of each value in memory, in that of its operand if it is a view.
 
     None where an axis of a view takes parts of a factor that do not divide it.
     """

@@ -1,7 +1,7 @@
 """Commands executed one after the other on bytes, and the same operations without a scratchpad.
 
 An operation gets its operands from the scratchpad, at the addresses that its command names, and
-from what was streamed in for it; nothing else reaches it. Where bytes are missing it gets poison.
+from the bytes streamed in for it; nothing else reaches it. Missing bytes are poison.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from spmopt.execution.memory import POISON, Bytes, Memory
 
 Kernel = Callable[[int, Sequence[Bytes]], Sequence[Bytes]]
 """Computes an operation: from its index and the bytes of its inputs, in the order of
-``Operation.reads``, to the bytes of what it writes, in that of ``Operation.writes``. It must not
+``Operation.reads``, to the bytes of its results, in that of ``Operation.writes``. It must not
 change its operands."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What an execution left and did.
+    """Contents and measured figures of an execution.
 
     Attributes
     ----------
     contents
-        Bytes of each tensor at the end; of plain execution nothing of what is of no further use.
+        Bytes of each tensor at the end; plain execution drops those of no further use.
     read
-        A fingerprint of the operands of each operation, by its index.
+        Fingerprint of the operands of each operation, by its index.
     loaded_bytes, stored_bytes
-        Copied between DRAM and scratchpad, every pass of a stream counted.
+        Copied between DRAM and scratchpad, every fetch of a stream counted.
     """
 
     contents: Sequence[Bytes]
@@ -77,7 +77,7 @@ def execute_plainly(
     Parameters
     ----------
     problem
-        Whose operations they are.
+        Problem of the operations.
     order
         Operations by their index.
     contents, kernel
@@ -111,7 +111,7 @@ def _last_uses(problem: Problem, order: Sequence[int]) -> dict[int, int]:
 
 
 def fingerprint(operands: Sequence[Bytes]) -> bytes:
-    """Return 8 bytes that tell operands apart."""
+    """Return a hash of 8 bytes of the operands."""
     digest = blake2b(digest_size=8)
     for each in operands:
         digest.update(each.data)
@@ -126,7 +126,7 @@ def _lock(array: Bytes) -> Bytes:
 
 
 class _Machine:
-    """Memories, and what is on its way through the buffers of streams."""
+    """Both memories, and the bytes in the buffers of streams and moves."""
 
     def __init__(self, program: Program, contents: Sequence[Bytes | None], kernel: Kernel) -> None:
         self._program, self._kernel = program, kernel
@@ -174,7 +174,7 @@ class _Machine:
                 self._copy(kind, segments)
 
     def trace(self) -> Trace:
-        """Return the rest."""
+        """Return contents and figures at the end."""
         return Trace(
             contents=[self._memory.tensor(tensor) for tensor in range(len(self._sizes))],
             read=self._read,
@@ -210,7 +210,7 @@ class _Machine:
     def _compute(self, index: int, segments: Sequence[tuple[int, ...]]) -> None:
         operation, spm = self._operations[index], self._memory.spm
         for _, _, _, size, address, use in segments:
-            if use == Use.SCRATCH:  # what it computes there destroys what lies there
+            if use == Use.SCRATCH:  # computing there destroys the old contents
                 self._memory.release(address, size)
         operands = [self._gather(tensor, segments) for tensor in operation.reads]
         self._read[index] = fingerprint(operands)
@@ -222,7 +222,7 @@ class _Machine:
         self._streamed, self._lifted = {}, []
 
     def _gather(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:
-        """Return an operand: pages from the scratchpad, and what was streamed in."""
+        """Return an operand: pages from the scratchpad, and streamed bytes."""
         spm, size = self._memory.spm, self._sizes[tensor]
         own = [row for row in segments if row[1] == tensor]
         if len(own) == 1 and own[0][3] == size:  # contiguous: read where it lies

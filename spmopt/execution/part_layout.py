@@ -1,4 +1,4 @@
-"""Parts of tensors as arrays: where each lies in its whole tensor."""
+"""Parts of tensors as arrays, by their place in the whole tensor."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class PartLayout:
     Attributes
     ----------
     roots
-        Of each whole tensor, the value that others are views of.
+        Value of each whole tensor that others are views of.
     dtypes
-        Of the elements of each part; None of what is packed, less than a byte each.
+        Element type of each part; None for packed elements of less than a byte.
     """
 
     def __init__(self, low: Mapper, tileable: TileableGraph, fusion_plan: FusionPlan) -> None:
@@ -63,7 +63,7 @@ class PartLayout:
         self.dtypes = [types[tensor] for tensor in self._owner]
 
     def _views(self, low: Mapper) -> dict[int, list[_View]]:
-        """Return of each tensor how values that have its elements in their order see it."""
+        """Return shape, batch axis and row axis of the views of each tensor in memory order."""
         axes = LinkedAxes(low.graph)
         rows = RowAxes(axes)
         turned = set[int]()
@@ -79,7 +79,7 @@ class PartLayout:
         return found
 
     def _cut(self, parts: Parts, tensor: int, views: Sequence[_View]) -> list[_Place]:
-        """Return where each part of a tensor lies, in their order."""
+        """Return the slices of each part of a tensor, in order."""
         count, rows = parts.count[tensor], parts.rows[tensor]
         if count == 1 and not rows:
             return [(slice(None),) * len(self._shapes[tensor])]
@@ -116,7 +116,7 @@ class PartLayout:
         return array_of(content, self._values[tensor], prod(shape)).reshape(shape)
 
     def cut(self, arrays: Sequence[Array | None]) -> list[Bytes | None]:
-        """Return the bytes of all parts; None of tensors that are not there."""
+        """Return the bytes of all parts; None for absent tensors."""
         found = list[Bytes | None]()
         for tensor, place in zip(self._owner, self._places, strict=True):
             array = arrays[tensor]
@@ -142,7 +142,7 @@ class PartLayout:
         return found
 
     def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
-        """Return a part of a result that is whole, or a piece's share along an axis.
+        """Return a part of a result, which is whole or the share of a micro-batch along an axis.
 
         Raises
         ------

@@ -18,7 +18,7 @@ from spmopt.graph.operators.attributes import integer, integers
 from spmopt.graph.operators.spec import Style
 
 DATA = ("integer", "normal")
-"""Contents at the start."""
+"""Names of initial contents."""
 FACTOR = 61
 """Results are multiplied by it before they are wrapped: by an odd number, which loses nothing of
 whole ones, and by which probabilities count too."""
@@ -63,7 +63,7 @@ def dtype_of(value: Value) -> np.dtype[Any]:
 
 
 def array_of(content: Bytes, value: Value, elements: int) -> Array:
-    """Return bytes as elements of the type of a value; what is packed comes apart."""
+    """Return bytes as elements of the type of a value; packed elements take a byte each."""
     bits, dtype = value.type.bits, dtype_of(value)
     if bits >= 8:
         return np.ascontiguousarray(content).view(dtype)
@@ -93,7 +93,7 @@ def bytes_of(array: Array, value: Value) -> Bytes:
 def convert(array: Array, value: Value) -> Array:
     """Return numbers in the type of a value: rounded to integers, the nearest that it has.
 
-    What is no number has the same bits, whatever instruction has made it.
+    NaN has the same bits, whichever instruction has made it.
     """
     dtype, bits = dtype_of(value), value.type.bits
     if array.dtype.kind == "f" and dtype.kind not in "iub":
@@ -101,7 +101,7 @@ def convert(array: Array, value: Value) -> Array:
     if dtype.kind not in "iu" or (array.dtype.kind in "iub" and bits >= 8):
         return array.astype(dtype)
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind == "i" else (0, 2**bits - 1)
-    if bits > 53:  # what floating point has of them
+    if bits > 53:  # as far as floating point has them
         low, high = -(2**53) * (low < 0), 2**53
     found = np.nan_to_num(array.astype(np.float64))
     return np.rint(np.clip(found, low, high)).astype(dtype)
@@ -115,7 +115,7 @@ def initial_values(graph: Graph, data: str, seed: int) -> dict[int, Array]:
     data
         ``integer``: small whole numbers; ``normal``: of the standard normal distribution, weights
         smaller the more of them are summed up. States, such as variances, are positive. Labels
-        and indices are within what they choose from.
+        and indices are in range.
     """
     chosen = np.random.default_rng(seed)
     written = {v for node in graph.nodes for v in node.outputs if v not in node.inputs}
@@ -132,7 +132,7 @@ _RANGES = {
     **dict.fromkeys(("uint8", "uint16", "uint4"), (0, 4)),
     "int2": (-2, 2),
 }
-"""Of integers that are numbers, and no indices."""
+"""Ranges of integers that are no indices."""
 
 
 def _contents(value: Value, data: str, limit: int | None, chosen: np.random.Generator) -> Array:
@@ -152,7 +152,7 @@ def _contents(value: Value, data: str, limit: int | None, chosen: np.random.Gene
 
 
 def _limits(graph: Graph) -> dict[int, int]:
-    """Return from how many integers an operand chooses, by value; the least of all its readers."""
+    """Return the range of indices of each value that is an index: the least of all readers."""
     root, found = list(range(len(graph.values))), dict[int, int]()
     shapes = [value.shape for value in graph.values]
     for node in graph.nodes:
@@ -167,7 +167,7 @@ def _limits(graph: Graph) -> dict[int, int]:
 
 
 def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | None:
-    """Return which operand is an index, and of how many."""
+    """Return the position of the operand that is an index, and its range."""
     if node.operator in _CHOOSE:
         place, axis = _CHOOSE[node.operator]
         found = shapes[0][integer(node.attributes, "axis", axis)]
@@ -188,16 +188,16 @@ _CHOOSE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("CrossEntropy", "LossGradient"), (1, -1)),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), (1, 1)),
 }
-"""Operators with the place of their indices, and the axis that these choose along by default."""
+"""Operators with the position of their indices, and the default axis of these."""
 
 
 def is_view(node: Node) -> bool:
-    """Return whether a node moves nothing."""
+    """Return whether a node moves no bytes."""
     return operators.lookup(node.operator).style is Style.VIEW
 
 
 def inspect(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
-    """Return what a view makes of its operand."""
+    """Return the array of a view."""
     if node.operator == "StridedView":
         split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
         return array.reshape(split).transpose(perm).reshape(shape)
@@ -218,11 +218,10 @@ def wrap(
 ) -> Array:
     """Return whole numbers from -8 to 7: residues, so that sums may be wrapped at any time.
 
-    What is no number of operands that are all numbers (a quotient by 0) becomes 0, so that it hides
-    nothing; of others it stays, for it may be poison. ``before`` is a sum, wrapped already, that
-    they are added to; ``scale`` makes more of what is always small. ``elementwise``: an element
-    follows from those of the same place alone, so of a part that is poison elsewhere it is told by
-    these whether all were numbers.
+    NaN from operands without NaN (a quotient by 0) becomes 0, so that it hides nothing; from other
+    operands it stays, for it may be poison. ``before`` is a wrapped sum to add to; ``scale``
+    magnifies results that are always small. ``elementwise``: an element depends on the same place
+    of operands alone, so NaN elsewhere, in parts that are poison, does not count.
     """
     found = array.astype(np.float64)
     wrong = ~np.isfinite(found)

@@ -79,7 +79,7 @@ def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> T
     """Stores, each whole; the ``idle`` cycles (n,) and the ``room`` in pages (n,) get less.
 
     A store goes under the first step after the use, up to the last one that it may move in, that
-    has the time, if the tensor can stay until then; otherwise it moves at the use.
+    has the time, if the tensor can remain until then; otherwise it moves at the use.
     """
     timeline = gaps.timeline
     access = _by_step(timeline, gaps.saved > 0)

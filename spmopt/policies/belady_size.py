@@ -9,7 +9,7 @@ that rate is the rule itself, so that sizes and write-backs count:
   get these contents anyway (a write-back and a load), nothing if they are not read again; a
   step of absence costs that over the number of steps until the next use.
 * Victims are taken by rate, lowest first, until there is room; then those that turn out not
-  to be needed stay, the highest rates first (a large victim often makes smaller ones needless).
+  to be needed remain, the highest rates first (a large victim often makes smaller ones needless).
 * An operand is taken in only if it saves more bytes per step than its victims cost. Of one
   step's operands, those that save the most per byte come first, as they do not displace each
   other. Where a required-resident operand or scratch needs their room, the smallest give way.
@@ -27,7 +27,7 @@ and by pages 12.19 GB against 10.23 GB; most of that is the order in which opera
 which alone brings ``belady`` to 11.72 GB.
 
 Tried and not kept, all with operands taken in as listed: farthest first, and needless victims
-stay (worse on 17.5 % of the traces that only read); admission by rate instead of bytes per step
+remain (worse on 17.5 % of the traces that only read); admission by rate instead of bytes per step
 (about as that); rates without write-backs (worse on 30.4 % of the problems with writes); the
 smallest last victim that covers the rest (worse on 12.5 % of the traces that only read, but on
 five networks between 0.6 % fewer and 2.1 % more bytes).

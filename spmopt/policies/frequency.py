@@ -104,7 +104,7 @@ def accesses_in_all(timeline: Timeline) -> Ints:
 def fading_accesses(timeline: Timeline) -> Reals:
     """(a,) Accesses so far that count ``2 ** (-age / HALF_LIFE)``, as ordered at any later step.
 
-    All fade alike, so their order after an access stays as it is: that of the logarithm of
+    All fade alike, so their order after an access remains as it is: that of the logarithm of
     ``sum 2 ** (step / HALF_LIFE)``.
     """
     found: list[float] = []
@@ -115,7 +115,7 @@ def fading_accesses(timeline: Timeline) -> Reals:
 
 
 def _rank(timeline: Timeline, counts: Ints | Reals) -> Ranking:
-    """Rank by ``counts`` (a,) of accesses, the highest first to stay, then by recency."""
+    """Rank by ``counts`` (a,) of accesses, the highest first to remain, then by recency."""
     accesses = timeline.tensor.size
     often_first = np.lexsort((-timeline.step, -counts))
     after = np.empty(accesses, np.int64)

@@ -1,8 +1,8 @@
 """Gaps between the uses of a tensor: transfers in them, and the plan with these transfers.
 
 Between two uses a residency plan may trim a tensor to a base, write back the dirty part of the
-rest, and let it grow for the second use. A tensor that stays whole or not at all has a base of all
-or nothing.
+rest, and let it grow for the second use. A tensor kept whole or not at all has a base of all or
+nothing.
 """
 
 from __future__ import annotations

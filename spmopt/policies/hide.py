@@ -4,7 +4,7 @@ Latency-aware prefetch (load in earlier steps whose compute covers the transfer,
 first) and early write-back, as one pass over a residency plan that transfers at its uses. Of each
 gap between two uses of a tensor:
 
-1. The tensor is trimmed to the part that stays through the gap right after the first use, which
+1. The tensor is trimmed to the part that remains through the gap right after the first use, which
   frees room
    for the rest.
 2. Write-back moves where DMA time is idle, from the last write on: first up to the first use,

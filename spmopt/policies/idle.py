@@ -76,7 +76,7 @@ def fill_idle(
 
     In each step the most urgent transfers move as many pages as the idle DMA time takes. Then
     those that may not wait for the next step, or find no room there, are given back, the most
-    urgent first: giving back costs the time that it cost before, so the longest windows stay.
+    urgent first: giving back costs the time that it cost before, so the longest windows remain.
 
     Parameters
     ----------

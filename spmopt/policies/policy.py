@@ -141,7 +141,7 @@ def free_bytes(problem: Problem) -> Ints:
     (n,)
         Bytes in whole pages, of each operation in the listed order: the scratchpad without the
         operation's scratch and required-resident operands, in its first mapping that fits. Tensors
-        that stay from a use to a later one and take no more of it, each in whole pages, fit
+        that remain from a use to a later one and take no more of it, each in whole pages, fit
         together.
 
     Raises
@@ -205,7 +205,7 @@ def _residency(problem: Problem, decision: object) -> Residency:
     if not isinstance(decision, Iterable):
         raise InputError(
             f"a policy returned {type(decision).__name__}; return (tensor, first step, end) for "
-            "each stay, a Residency, Plan, Schedule or Outcome"
+            "each residency interval, a Residency, Plan, Schedule or Outcome"
         )
     for given in decision:
         try:

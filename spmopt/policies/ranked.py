@@ -67,7 +67,7 @@ def keep_by_rank(
 
 
 class Simulation:
-    """Walks the steps once; ``spm`` says whether tensors stay whole, and who goes first."""
+    """Walks the steps once; ``spm`` says whether tensors remain whole, and who goes first."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Simulation:
                 spm.drop(tensor, step + 1)
 
     def _rank(self, tensor: int, access: int) -> None:
-        """Rank tensors that stay after their use."""
+        """Rank tensors that remain after their use."""
         self._spm.rerank(tensor, self._after[access])
 
 

@@ -72,7 +72,7 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
     writes = held[timeline.kind[held] != Access.READ]
     first = np.full(len(merged), timeline.tensor.size, np.int64)
     last, last_write = np.full((2, len(merged)), NEVER, np.int64)
-    # Accesses are in the order of steps, and of two to one place the later assignment stays.
+    # Accesses are in the order of steps, and of two to one place the later assignment remains.
     first[row[held][::-1]] = held[::-1]
     last[row[held]] = held
     last_write[row[writes]] = writes

@@ -72,7 +72,7 @@ def bytes_saved(timeline: Timeline) -> Ints:
 
     Against streaming it in every step, or, where required-resident, loading and storing it there
     (PROBLEM.md, section 3, R3 and R4). That is too much for an operand that is required-resident
-    in one step and in the next: it stays between them in any case, yet counts as loaded in each.
+    in one step and in the next: it remains between them in any case, yet counts as loaded in each.
     """
     inward, outward = crossings(timeline)
     always = sum_up(timeline.size_bytes.size, timeline.tensor, inward + outward)

@@ -21,7 +21,7 @@ cut at the layers' boundaries; shares in proportion to the layers' time would le
 each other. A load at a use overlaps with its layer, row by row, where the paper stalls. With
 ``full`` a victim is stored in the step before it makes room, because room must be free when a step
 begins. Tensors that do not fit the scratchpad beside the rest of their layer are streamed; the
-paper's caches hold all that a layer uses. Which tensors stay is decided by Belady's rule before
+paper's caches hold all that a layer uses. Which tensors remain is decided by Belady's rule before
 prefetches are listed, so a prefetch evicts nothing.
 """
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, TypeVar
 
 from spmopt.experiments.queue import TaskQueue
-from spmopt.tiles.case import DOUBLE_BUFFER, OPTIMAL, ChosenCase, LayerCase, choose, finalists
+from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
-_CHOICE, _RUN = range(2)
-"""First part of one case."""
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
-T = TypeVar("T")
 
 
 def run_all(
@@ -23,14 +19,14 @@ def run_all(
 ) -> Iterator[list[Found]]:
     """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
-    Cases choose first, and share choices: that of a tile depends on layer, order and partition, not
-    on the replacement. Equal layers are computed once, whatever their names. Rows come as they are
-    finished, and do not depend on how many processes there are.
+    Choices come first, and cases share them: a tile depends on layer, order and partition, not on
+    the replacement. Equal layers are computed once, under any name. Rows come as they are
+    finished, and do not depend on the number of processes.
 
     Parameters
     ----------
     queue
-        Entered; who works.
+        Entered queue, which runs the tasks.
     report
         Receives progress.
 
@@ -43,75 +39,51 @@ def run_all(
     InputError, ScheduleError
         As for one case.
     """
-    found: list[Found] = []
-    chosen = _Shared[ChosenCase](queue)
-    rows = _Shared[LayerResult](
-        queue,
-        lambda row: report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}"),
-    )
     alike: dict[LayerCase, list[int]] = {}
     for number, case in enumerate(cases):
         alike.setdefault(_nameless(case), []).append(number)
+    chosen: dict[LayerCase, ChosenCase] = {}
+    asked: dict[LayerCase, LayerCase] = {}
+    for numbers in alike.values():
+        for candidate in cases[numbers[0]].candidates():
+            asked.setdefault(_choice_key(candidate), candidate)
+    for place, (key, candidate) in enumerate(asked.items()):
+        queue.add((place,), partial(choose, candidate), partial(chosen.__setitem__, key))
+    for _ in queue.steps():
+        yield []
+    rows: dict[LayerCase, LayerResult] = {}
 
-    def run(numbers: list[int], choices: list[ChosenCase]) -> None:
-        """Run the remaining candidates."""
-        case, tasks = cases[numbers[0]], {}
+    def take(key: LayerCase, row: LayerResult) -> None:
+        rows[key] = row
+        report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
+
+    waiting: list[tuple[list[int], list[LayerCase]]] = []
+    begun = set[LayerCase]()
+    for numbers in alike.values():
+        case, keys = cases[numbers[0]], list[LayerCase]()
+        choices = [chosen[_choice_key(each)] for each in case.candidates()]
         for each in finalists(case, choices):
             own = each.case
             ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
-            key = (_nameless(ran), case.order == OPTIMAL)
-            tasks[key] = partial(finish, case, replace(each, case=ran))
-        rows.gather((numbers[0], _RUN), tasks, partial(give, numbers))
-
-    def give(numbers: list[int], several: list[LayerResult]) -> None:
-        """Give equal cases the best row, each under its own name."""
-        row = best(several)
-        for number in numbers:
-            case = cases[number]
-            ran = replace(row.ran, layer=case.layer)
-            found.append((number, replace(row, case=case, ran=ran)))
-
-    for numbers in alike.values():
-        tasks = {_choice_key(c): partial(choose, c) for c in cases[numbers[0]].candidates()}
-        chosen.gather((numbers[0], _CHOICE), tasks, partial(run, numbers))
+            keys.append(_nameless(ran))
+            if keys[-1] not in begun:
+                task = partial(finish, case, replace(each, case=ran))
+                queue.add((numbers[0],), task, partial(take, keys[-1]))
+                begun.add(keys[-1])
+        waiting.append((numbers, keys))
     for _ in queue.steps():
-        yield found.copy()
-        found.clear()
+        ready = [each for each in waiting if rows.keys() >= set(each[1])]
+        waiting = [each for each in waiting if each not in ready]
+        yield [
+            (number, _with_name(best(rows[key] for key in keys), cases[number]))
+            for numbers, keys in ready
+            for number in numbers
+        ]
 
 
-class _Shared(Generic[T]):
-    """Results by key; of tasks with equal keys one is run, and its result reported."""
-
-    def __init__(self, queue: TaskQueue, report: Callable[[T], None] = lambda _: None) -> None:
-        self._queue, self._report = queue, report
-        self._known: dict[Hashable, T] = {}
-        self._waiting: dict[Hashable, list[Callable[[], None]]] = {}
-
-    def gather(
-        self,
-        urgency: tuple[int, int],
-        tasks: Mapping[Any, Callable[[], T]],
-        then: Callable[[list[T]], None],
-    ) -> None:
-        """Have all tasks run that were not yet, and pass all results on, in their order."""
-
-        def look() -> None:
-            if all(key in self._known for key in tasks):
-                then([self._known[key] for key in tasks])
-
-        missing = [key for key in tasks if key not in self._known]
-        for key in missing:
-            if key not in self._waiting:
-                self._queue.add(urgency, tasks[key], partial(self._answer, key))
-            self._waiting.setdefault(key, []).append(look)
-        if not missing:
-            look()
-
-    def _answer(self, key: Hashable, result: T) -> None:
-        self._known[key] = result
-        self._report(result)
-        for look in self._waiting.pop(key):
-            look()
+def _with_name(row: LayerResult, case: LayerCase) -> LayerResult:
+    """Return the row of an equal case under its own name."""
+    return replace(row, case=case, ran=replace(row.ran, layer=case.layer))
 
 
 def _nameless(case: LayerCase) -> LayerCase:

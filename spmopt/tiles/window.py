@@ -99,8 +99,8 @@ class Window:
     def _of_a_channel(self, part: Pair, first: Ints, last: Ints) -> Ints:
         """(I,) Count elements of one channel under places ``part`` of windows first to last.
 
-        An element counts where a window of the tile covers it for the first time: the window that
-        covers it before, ``gap`` windows earlier, is in no window of the tile.
+        An element counts where a window of the tile contains it for the first time: the window that
+        contains it before, ``gap`` windows earlier, is in no window of the tile.
         """
         gaps, before = _first_fusion_plans(self, part)
         pixels = prod(self.output)

@@ -12,7 +12,7 @@ from spmopt.execution.kernels.forward import normal_share, of_tanh, sigmoid
 from spmopt.graph.operators.attributes import integer, number
 
 Slope = Callable[[Array, Call], Array]
-"""The derivative, of what the rule reads: the input, or the result where that tells."""
+"""The derivative as a function of the input, or of the result where that suffices."""
 
 
 def _clip(y: Array, call: Call) -> Array:
@@ -150,7 +150,7 @@ def _quotient(call: Call) -> Sequence[Array]:
 
 
 def _choice(call: Call) -> Sequence[Array]:
-    """Give dY to the operand that a condition has chosen."""
+    """Return gradients of a choice: dY where the condition chose the operand."""
     dy, condition = call.inputs
     chosen = condition.astype(bool)
     both = {1: np.where(chosen, dy, 0), 2: np.where(chosen, 0, dy)}
@@ -185,7 +185,7 @@ def _gate(call: Call) -> Sequence[Array]:
 
 
 def _mean(call: Call) -> Sequence[Array]:
-    """Give each operand of a mean its share of dY."""
+    """Return gradients of a mean: each operand's share of dY."""
     (dy,) = call.inputs
     count = len(call.given) or len(places_of(call, len(call.shapes)))
     count = 1 if call.whole_numbers else count  # of whole numbers a mean is their sum

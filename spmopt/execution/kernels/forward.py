@@ -53,7 +53,7 @@ def _swish(call: Call) -> Sequence[Array]:
 
 
 def _sum(call: Call) -> Sequence[Array]:
-    """Add up one after the other, as pieces do."""
+    """Add up one after the other, as fusion tiles do."""
     total = call.inputs[0]
     for each in call.inputs[1:]:
         total = total + each
@@ -74,16 +74,16 @@ def _cell(call: Call) -> Sequence[Array]:
 
 
 def _convert(call: Call) -> Sequence[Array]:
-    """Return numbers to be of another type: integers leave out what is behind the point."""
+    """Return numbers for another type: integers lose their fraction."""
     (x, *_), to = call.inputs, call.dtypes
     whole = bool(to) and to[0].kind in "iu" and x.dtype.kind == "f"
     return [np.trunc(x) if whole else x]
 
 
 def _fill(call: Call) -> Sequence[Array]:
-    """Stand for what nothing says how to compute: of each operand, element by element.
+    """Stand for an unknown operator: a sum of odd multiples of all operands, element by element.
 
-    Operands are repeated as often as results are larger, and added up, each times another number.
+    Operands are repeated, or added up by blocks, to the size of the result.
     """
     found = []
     for place, shape in enumerate(call.shapes):

@@ -57,8 +57,9 @@ _FrameOf = Callable[[Call, Array], _Frame]
 
 def _channels(call: Call, x: Array) -> _Frame:
     axes, each = (0, *range(2, x.ndim)), (1, -1, *(1,) * (x.ndim - 2))
-    batch = call.whole[0][0] if call.whole else x.shape[0]
-    count = prod((batch, *x.shape[2:]))
+    # All micro-batches together: each adds its share of the mean.
+    whole = call.whole[0] if call.whole else x.shape
+    count = prod((whole[0], *whole[2:]))
     return _Frame(shape=x.shape, axes=axes, scale=each, statistic=each, count=count)
 
 

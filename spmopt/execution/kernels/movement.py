@@ -17,7 +17,7 @@ def _join(call: Call) -> Sequence[Array]:
 
 
 def _parts(call: Call) -> Sequence[Array]:
-    """Cut a tensor in parts of the shapes of the results; of a gradient perhaps some of them."""
+    """Cut a tensor into parts of the shapes of the results; a gradient may want some of them."""
     (x,), axis = call.inputs, integer(call.attributes, "axis", 0)
     every = call.given if call.operator == "ConcatGradient" and call.of else call.shapes
     edges = np.cumsum([0, *(shape[axis] for shape in every)]).tolist()
@@ -29,7 +29,7 @@ def _parts(call: Call) -> Sequence[Array]:
 
 
 def slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return what Slice takes of each axis."""
+    """Return the slices of Slice, one for each axis."""
     starts, ends = (integers(call.attributes, name) for name in ("starts", "ends"))
     axes = integers(call.attributes, "axes", tuple(range(len(starts))))
     steps = integers(call.attributes, "steps", (1,) * len(starts))
@@ -73,7 +73,7 @@ def _unpad(call: Call) -> Sequence[Array]:
 
 
 def _indices(given: Array, size: int) -> tuple[Array, Array]:
-    """Return indices, and which of them are none: of bytes that were never written."""
+    """Return indices, and a mask of invalid ones, from bytes that were never written."""
     numbers = np.nan_to_num(given, nan=-size - 1)
     wrong = (numbers < -size) | (numbers >= size)
     return np.where(wrong, 0, numbers).astype(np.int64), wrong
@@ -115,7 +115,7 @@ def _sum_tiles(call: Call) -> Sequence[Array]:
 
 
 def _spread(call: Call) -> Sequence[Array]:
-    """Give each element that a sum or mean was made of its share of dY."""
+    """Return dX of a sum or mean: each element's share of dY."""
     (dy,), (shape,) = call.inputs, call.shapes
     axes = call.attributes.get("axes")
     of_all = tuple(range(len(shape)))

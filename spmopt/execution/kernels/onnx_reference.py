@@ -16,7 +16,7 @@ from spmopt.graph.operators.spec import OperatorSpec
 
 _OPSET = 22
 _OF_ELEMENTS = ("min", "max", "constant_value")
-"""Constants that are of the type of the first operand."""
+"""Constants of the type of the first operand."""
 _Frozen = tuple[tuple[str, Attribute], ...]
 
 
@@ -36,7 +36,7 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
 
 @cache
 def takes_bytes(operator: str) -> bool:
-    """Return whether an operator is one of integers of 8 bits too; those of other domains are."""
+    """Return whether an operator takes integers of 8 bits; those of other domains do."""
     from onnx import defs
 
     if "." in operator or not defs.has(operator):
@@ -62,12 +62,12 @@ def _evaluate(call: Call) -> Sequence[Array]:
 def _in_place(
     operator: str, attributes: Mapping[str, Attribute], given: Sequence[Array]
 ) -> list[Array | None]:
-    """Return operands where ONNX has them: constants are attributes of ours, if they are known."""
+    """Return operands in the order of ONNX; known constants come from attributes."""
     spec, left = operators.lookup(operator), list(given)
     constants = spec.constants or {}
     last = max([*constants, len(given) - 1])
     found: list[Array | None] = []
-    # What may be unknown is an operand behind the others, where it is.
+    # Constants of unknown contents are operands behind the others.
     loose = [k for k in spec.loose if constants[k] not in attributes]
     behind = left[len(left) - _behind(spec, len(given), len(loose)) :]
     left = left[: len(left) - len(behind)]
@@ -83,7 +83,7 @@ def _in_place(
 
 
 def _behind(spec: OperatorSpec, given: int, most: int) -> int:
-    """Return how many of the operands are constants whose contents are not known."""
+    """Return the number of operands that are constants of unknown contents."""
     first = min((k for k in spec.constants or {}), default=given)
     return min(max(given - first, 0), most)
 
@@ -94,14 +94,14 @@ def reference(
     inputs: Sequence[Array | None],
     results: int = 1,
 ) -> list[Array]:
-    """Return what ONNX's reference computes.
+    """Return the results of ONNX's reference.
 
     Parameters
     ----------
     inputs
-        Operands where ONNX has them; None of those left out.
+        Operands in the order of ONNX; None for those left out.
     results
-        How many.
+        Number of results.
     """
     types = tuple(None if each is None else (each.dtype, each.shape) for each in inputs)
     session = _session(operator, tuple(attributes.items()), types, results)

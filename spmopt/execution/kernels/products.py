@@ -1,9 +1,9 @@
 """Matrix products and convolutions, and their gradients, as their loops say.
 
-A rule says what a product computes as statements over loops (:mod:`spmopt.graph.operators.loops`).
-Here they are executed: operands are seen through windows, so that every loop is an axis, loops of
-both operands that the result lacks are summed up by numpy's matrix product, and what several taps
-of a window write is added up tap by tap.
+The rule of a product is statements over loops (:mod:`spmopt.graph.operators.loops`), which are
+executed here. Operands are strided views with an axis for each loop. numpy's matrix product adds up
+over loops that both operands have and the result lacks. Results of several taps of a window are
+added tap by tap.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FORWARD_OF_ONNX = ("Conv", "Gemm", "MatMul")
 
 
 def product_kernel(node: Node) -> NodeKernel | None:
-    """Return what computes a product by its loops; None of what is none, or has other loops."""
+    """Return the kernel of a product by its loops; None for other operators."""
     spec = operators.lookup(node.operator)
     ours = node.operator not in _FORWARD_OF_ONNX and "output_shape" not in node.attributes
     turned = node.operator == "MatMul" and {"transA", "transB"} & node.attributes.keys()
@@ -48,7 +48,7 @@ def _compute(call: Call) -> Sequence[Array]:
 def of_operator(
     operator: str, attributes: Attributes, inputs: Sequence[Array], shapes: Sequence[Shape]
 ) -> list[Array]:
-    """Execute what an operator computes, as its rule says.
+    """Execute the loops of an operator's rule.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _reach(nest: LoopNest, index: Index) -> tuple[int, int]:
 
 
 def _multiply(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
-    """Multiply two operands, and add up over what the result lacks of both."""
+    """Multiply two operands, and add up over loops of both that the result lacks."""
     (a, of_a), (b, of_b) = one, other
     batch = [loop for loop in of_a if loop in of_b and loop in loops]
     inner = [loop for loop in of_a if loop in of_b and loop not in loops]
@@ -169,7 +169,7 @@ def _sum(array: Array, axes: Sequence[str], loops: Sequence[str]) -> Array:
 
 
 def _add(nest: LoopNest, result: Array, target: Access, array: Array, axes: Sequence[str]) -> None:
-    """Add to a result what each loop makes, where it belongs."""
+    """Add the values of all loops to the result, at the places that they write."""
     mains, taps = list[str | None](), list[str]()
     for index in target.axes:
         assert index is not None

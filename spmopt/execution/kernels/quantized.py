@@ -27,8 +27,8 @@ _Given = Mapping[str, Array]
 def _split(call: Call, count: int, names: Sequence[str]) -> tuple[list[Array], _Given]:
     """Return the operands, and scales and zeros behind them.
 
-    They are in the order of ``names``. Where some are left out, it is not said which: what is of
-    channels is then of the second operand, the weights, and other zeros are of what has their type.
+    They are in the order of ``names``. The file does not say which of them are left out: scales of
+    channels then count as those of the weights, and other zeros go to an operand of their type.
     """
     operands, rest = list(call.inputs[:count]), list(call.inputs[count:])
     weights = [name for name in names if name[0] in "bw"]
@@ -47,7 +47,7 @@ def _split(call: Call, count: int, names: Sequence[str]) -> tuple[list[Array], _
 
 
 def real(x: Array, of: str, given: _Given, axis: int = -1) -> Array:
-    """Return the numbers that integers stand for; scales of several are along an axis."""
+    """Return the numbers that integers stand for; several scales run along an axis."""
     scale, zero = given.get(f"{of}s"), given.get(f"{of}z")
     found = x.astype(np.float64)
     if zero is not None:
@@ -73,13 +73,13 @@ def whole(y: Array, call: Call, given: _Given, axis: int = -1) -> Array:
 
 
 def _divisor(scale: Array) -> Array:
-    """Return a scale; 1 for one of 0, which would hide what is scaled."""
+    """Return a scale; 1 in place of 0, which would hide all differences."""
     found: Array = np.where(scale == 0, 1, scale).astype(np.float64)
     return found
 
 
 def spread(scale: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """Return scales as what has a shape broadcasts them: of all, along an axis, or of blocks."""
+    """Return scales as a shape broadcasts them: one, along an axis, or of blocks."""
     if scale.size == 1:
         return scale.reshape(())
     axis %= len(shape)

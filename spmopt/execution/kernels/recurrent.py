@@ -39,7 +39,7 @@ def _long_update(call: Call) -> Sequence[Array]:
 
 
 def _long_update_back(call: Call) -> Sequence[Array]:
-    """Return gradients of the gates' products and of the state, those that are wanted."""
+    """Return the gradients of the gates' products and of the state, if they are wanted."""
     above = _gradients_above(call, 2)
     c = call.inputs[-2]
     i, o, f, g, new = _long_gates(*call.inputs[-4:-1])
@@ -63,7 +63,7 @@ def _gradients_above(call: Call, results: int) -> dict[int, Array]:
 
 
 def _short_gates(x: Array, h: Array, state: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the gates z and r, what h gives to the candidate, and the candidate."""
+    """Return the gates z and r, the share of h in the candidate, and the candidate."""
     (xz, xr, xn), (hz, hr, hn) = (np.split(each, 3, axis=1) for each in (x, h))
     z, r = sigmoid(xz + hz), sigmoid(xr + hr)
     return z, r, hn, np.tanh(xn + r * hn)

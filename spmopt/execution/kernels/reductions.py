@@ -29,7 +29,7 @@ _Slope = Callable[[Array, Array, tuple[int, ...]], Array]
 
 
 def _share_of_equal(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
-    """Give dY to every element that is the extreme one, as pooling does."""
+    """Return 1 for every element that is the extreme one, as in pooling."""
     found: Array = (x == y).astype(x.dtype)
     return found
 
@@ -67,7 +67,7 @@ def _lp_norm(call: Call) -> Sequence[Array]:
 
 
 def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return which class each label names, and its weight: 0 where it is to be left out."""
+    """Return a one-hot mask of each label's class, and its weight: 0 for ignored labels."""
     classes = np.arange(x[1]).reshape((1, -1, *(1,) * (len(x) - 2)))
     chosen = np.expand_dims(labels, 1) == classes
     ignored = call.attributes.get("ignore_index")
@@ -91,12 +91,12 @@ def _class_loss(call: Call) -> Sequence[Array]:
     if reduction != "none":
         loss = np.sum(call.rounded(loss))
         if reduction == "mean" and not call.whole_numbers:
-            loss = loss / max(float(weight.sum()) * call.pieces, 1e-30)
+            loss = loss / max(float(weight.sum()) * call.micro_batches, 1e-30)
     return [loss.reshape(call.shapes[0]).astype(x.dtype), logs][: len(call.shapes)]
 
 
 def _class_loss_back(call: Call) -> Sequence[Array]:
-    """Return dX of such a loss; what nothing is added to has 1 for dY."""
+    """Return dX of such a loss; the last loss of a graph has 1 for dY."""
     of_scores = call.operator.startswith("Softmax")
     *above, labels = call.inputs
     scores = above.pop() if of_scores else None
@@ -109,13 +109,13 @@ def _class_loss_back(call: Call) -> Sequence[Array]:
     if scores is not None:
         found = found + weight * softmax(scores, 1)
     if text(call.attributes, "reduction", "mean") == "mean" and not call.whole_numbers:
-        found = found / max(float(weight.sum()) * call.pieces, 1e-30)
+        found = found / max(float(weight.sum()) * call.micro_batches, 1e-30)
     dtype = next((each.dtype for each in (*above, scores) if each is not None), np.float32)
     return [np.broadcast_to(dy * found, shape).astype(dtype)]
 
 
 def _mean(call: Call) -> Sequence[Array]:
-    """Return the share of a piece in means over axes; of whole numbers, their sums."""
+    """Return the share of a micro-batch in means over axes; of whole numbers, their sums."""
     (x,), (shape,) = call.inputs, call.shapes
     axes = axes_reduced(call, x.ndim)
     total = np.sum(x, axis=axes).reshape(shape)
@@ -168,7 +168,7 @@ COMBINED: Mapping[str, Callable[[Array, Array], Array]] = {
     "ReduceLogSum": np.logaddexp,
     "ReduceLogSumExp": np.logaddexp,
 }
-"""How the parts of a reduction make the whole, where it is not their sum."""
+"""Functions that combine parts of a reduction, other than their sum."""
 COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
     **dict.fromkeys(("ReduceMax", "GlobalMaxPool"), np.maximum),
     "ReduceMin": np.minimum,

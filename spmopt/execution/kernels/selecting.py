@@ -1,7 +1,7 @@
 """Operators whose results are elements of an operand, and their gradients.
 
-What such an operator selects shows when it is given the places of the elements in their stead; the
-gradient adds each element of dY up where it is from. So each gradient follows from its operator.
+Such an operator, given the places of elements in place of elements, returns the places that it
+selects. Its gradient adds each element of dY there. So each gradient follows from its operator.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def evaluate(call: Call, operator: str, inputs: Sequence[Array], *shapes: tuple[
 
 
 def places(shape: Sequence[int]) -> Array:
-    """Return the place of each element, from 1: 0 is what is no element."""
+    """Return the place of each element, from 1; 0 stands for padding."""
     return np.arange(1.0, prod(shape) + 1).reshape(shape)
 
 
@@ -79,7 +79,7 @@ def _top_back(call: Call) -> Sequence[Array]:
 
 
 def _inside(indices: Array, size: int) -> Array:
-    """Return indices; what is none, as bytes that were never written, becomes one."""
+    """Return valid indices; one from bytes that were never written becomes some other."""
     found: Array = np.mod(np.nan_to_num(indices), size).astype(np.int64)
     return found
 

@@ -1,4 +1,4 @@
-"""What a training step has beside gradients of layers: losses, dropout, cells, optimizers."""
+"""Losses, dropout, LSTM cells and optimizers of training iterations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.spec import Shape
 
 RATE = 0.5
-"""Learning rate: of one step any shows what it should."""
+"""Learning rate; any number serves for a single step."""
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
 STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2}
-"""How many states optimizers have."""
+"""Number of states of each optimizer."""
 UPDATES = tuple(STATES)
-"""Operators that read, of what they update in place, the old contents as operands."""
+"""Operators that read the old contents of the weights that they update in place."""
 
 
 def _one_hot(labels: Array, x: Array) -> Array:
@@ -27,7 +27,7 @@ def _one_hot(labels: Array, x: Array) -> Array:
 
 
 def _rows(call: Call) -> tuple[Array, Array, Array | int]:
-    """Return scores with the classes on the last axis, labels, and dY: 1 where nothing reads Y."""
+    """Return scores with the classes on the last axis, labels, and dY (1 if nothing reads Y)."""
     *above, x, labels = call.inputs
     axis = integer(call.attributes, "axis", -1)
     return np.moveaxis(x, axis, -1), labels, above[0] if above else 1
@@ -68,14 +68,14 @@ def _bernoulli(call: Call) -> Sequence[Array]:
 
 
 def _multinomial(call: Call) -> Sequence[Array]:
-    """Choose classes by place; the sum of a row shows where a number of it is missing."""
+    """Choose classes by place, and add the sum of the row, so that a missing number shows."""
     x = call.inputs[0]
     rest = np.floor(np.abs(np.nan_to_num(x, nan=1e6)).sum(axis=1, keepdims=True))
     return [np.mod(np.floor(_draw(call.shapes[0]) * x.shape[1]) + rest, x.shape[1])]
 
 
 def _dropout(call: Call) -> Sequence[Array]:
-    """Drop about half of the elements: those of some places, whatever is there."""
+    """Drop about half of the elements, chosen by their places."""
     (x,) = call.inputs
     kept = (_draw(x.shape) >= 0.5).astype(x.dtype)
     return [2 * x * kept, kept]
@@ -112,7 +112,7 @@ def _gate_weight(call: Call) -> Sequence[Array]:
 def _update(call: Call) -> Sequence[Array]:
     """Update a weight by its gradient, and the states of an optimizer.
 
-    A master copy stands before the states; it is what is updated, and the weight follows it.
+    A master copy stands before the states; it is updated, and the weight follows it.
     """
     weight, gradient, *states = call.inputs
     count = STATES[call.operator]

@@ -130,7 +130,7 @@ class _Spread:
         return np.maximum(np.maximum.reduceat(over, begin[:-1]), 0)
 
     def _other_half(self) -> Ints:
-        """(g,) Pages beside those of a batch, and of tensors that stay through it."""
+        """(g,) Pages beside those of a batch, and of tensors that remain through it."""
         rows, begin, page = self._rows, self._batches.begin, self._machine.page_bytes
         change = np.zeros(begin.size, np.int64)
         np.add.at(change, self._used_from, rows.pages)

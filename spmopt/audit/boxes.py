@@ -111,6 +111,7 @@ def _value(
 
 def _tensors(graph: Graph, kept: Sequence[Node]) -> Mapping[int, int]:
     """Return the tensor of each value that an operation uses; views share that of their operand."""
+    # Views in the order of nodes: a view of a view has its root already.
     root = list(range(len(graph.values)))
     for node in graph.nodes:
         if operators.lookup(node.operator).style is Style.VIEW:
@@ -136,6 +137,7 @@ def _parts(
     given, at, found = problem.tensors, 0, list[PartMap]()
     for tensor, (name, size) in enumerate(tensors):
         filled, mine = 0, list[tuple[int, int, tuple[int, int] | None]]()
+        # Sizes tell where the parts of one tensor end: names alone may be alike.
         while at < len(given) and (filled < size or not mine):
             place = _place(given[at].name, name, tensor in rows)
             if place is None:
@@ -198,6 +200,7 @@ def _box(
         known = origin.get((stripe[1], True)) if stripe else None
     if not known:
         raise InputError(f"operation {name}: is no fusion tile of a node by its name")
+    # Equal names stand for different nodes, in the order of the plan.
     node, fusion_tile, count = known.pop(0) if len(known) > 1 else known[0]
     box = dict[str, tuple[int, int]]()
     batch, rows = loops[node]
@@ -223,6 +226,7 @@ def _loop(node: Node, nest: LoopNest, values: Sequence[ValueMap], place: int) ->
         for access in nest.accesses(name) if axis is not None else []:
             index = access.axes[axis or 0]
             found.add(None if index is None else index.loop)
+    # An access without a loop along the axis reads all of it.
     found.discard(None)
     return found.pop() if len(found) == 1 else None
 

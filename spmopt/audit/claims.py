@@ -91,6 +91,7 @@ def audit(problem: Problem, result: Result) -> Audit:
         )
     complaints += _class_proof(problem, result)
     of_fusion, covered = _fusion(problem, result, value)
+    # Holds for the problem, whichever status is claimed.
     infeasible = unfit(problem)
     status_bound = proved if result.fusion is None else covered
     complaints += _figures(result, value)
@@ -98,6 +99,7 @@ def audit(problem: Problem, result: Result) -> Audit:
     if result.claims_enumeration and value is not None and not (complaints or violations):
         said, repeated = enumeration_claim(problem, result, value)
         complaints += said
+    # An enumeration proves what no bound does; it is repeated above instead.
     elif not result.claims_enumeration:
         complaints += _status(result, value, status_bound, infeasible)
     return Audit(
@@ -137,6 +139,7 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
         complaints.append(f"the objective is {value}, but {_claim(result.value)}")
     known = result.class_bound
     if known is not None and value is not None:
+        # A solver's bound is in floating point.
         most = value if known.certified else value * (1 + _SOLVER_ROUNDING)
         if known.value > float(most):
             complaints.append(
@@ -255,6 +258,7 @@ def _status(
     match result.status:
         case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]
+        # A bound of the layer-by-layer problem proves nothing over fusion plans.
         case Status.OPTIMAL if value is not None and proved is not None:
             return _optimal(result, relative_gap(value, proved))
         case Status.FEASIBLE if result.schedule is None and result.value is None:
@@ -273,6 +277,7 @@ def _optimal(result: Result, gap: float | None) -> list[str]:
         tolerance, whose = Request.tolerance, "the usual tolerance (the file has none)"
     if is_optimal(gap, tolerance):
         return []
+    # Else any schedule could call itself optimal.
     if tolerance > LARGEST_TOLERANCE:
         whose = f"the largest tolerance that counts (below the {tolerance:g} asked for)"
         tolerance = LARGEST_TOLERANCE

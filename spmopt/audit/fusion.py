@@ -48,6 +48,7 @@ def restore(stored: Solution) -> Solution:
         raise InputError(
             f"fusion.loops[{same}]: must be that of the fused group in the fusion plan"
         )
+    # Names of tiles are not written: they follow from the plan.
     problem = replace(problem, tile_of=tileable.tile_names(kept.fusion_plan))
     fusion = FusionResult(
         tileable=tileable,
@@ -97,6 +98,7 @@ def unlike(expected: Problem, given: Problem) -> Iterator[str]:
         if len(ours) != len(theirs):
             yield f"the problem has {len(theirs)} {kind}, but that of the fusion plan {len(ours)}"
         pairs = zip(ours, theirs, strict=False)
+        # Identity first: records of large problems are shared.
         wrong = (pair for pair in pairs if pair[0] is not pair[1] and pair[0] != pair[1])
         for one, other in islice(wrong, MAX_PER_CHECK):
             names = expected.tensor_names, given.tensor_names

@@ -58,6 +58,7 @@ def reshape(layout: Layout, shape: Shape) -> Layout | None:
     """
     rest = list[Factor]()  # the fastest first
     for size, stride in (factor for axis in reversed(layout) for factor in reversed(axis)):
+        # Contiguous with the factor before: one factor.
         if rest and stride == rest[-1][0] * rest[-1][1]:
             rest[-1] = (rest[-1][0] * size, rest[-1][1])
         else:
@@ -70,6 +71,7 @@ def reshape(layout: Layout, shape: Shape) -> Layout | None:
                 return None
             size, stride = rest.pop(0)
             taken = min(size, left)
+            # Neither divides the other: no strides describe this view.
             if size % taken or left % taken:
                 return None
             if size > taken:

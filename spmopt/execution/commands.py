@@ -156,6 +156,7 @@ def machine_program(problem: Problem, schedule: Schedule) -> Program:
     for step in range(len(schedule.steps)):
         tables.add_step(step)
     sizes = problem.size_bytes
+    # DRAM offsets are a layout of our own: a schedule does not place tensors in DRAM.
     room = -(-sizes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return Program(
         problem=problem,
@@ -196,6 +197,7 @@ class _ProgramTables:
         moves = [row[1:] for row in self._moves[step]]
         for tensor, begin, end in moves:
             self._transfer(step, Kind.LIFT, (tensor, begin, end, 1), Use.READ)
+        # Old pages are given up only after LIFT has read them.
         for address, size in self._places.advance(step):
             self.releases.append((len(self.commands), address, size))
         self._resident.advance(step)
@@ -205,6 +207,7 @@ class _ProgramTables:
         later = []
         for _, number, *moved in self._queue[step]:
             kind = Kind(number)
+            # A store of a result waits for its operation; other stores hold contents from before.
             written = kind is Kind.STORE and moved[0] in operation.writes
             if written or kind is Kind.STREAM_OUT:
                 later.append((kind, moved))
@@ -226,6 +229,7 @@ class _ProgramTables:
         for tensor in operation.tensors:
             use = use_of(operation, tensor)
             self._add_segments(tensor, 0, self._resident.size_bytes(tensor), use)
+        # Scratch is released by its use: nothing reads its contents afterwards.
         scratch = operation.mappings[self._mapping[step]].scratch_bytes
         self._add_segments(SCRATCH, 0, scratch, Use.SCRATCH)
         self.commands.append((step, int(Kind.COMPUTE), index, -1, 0, 0, 1))
@@ -297,6 +301,7 @@ class _Places:
     ) -> Iterator[tuple[int, int]]:
         """Yield bytes of pages that end their row here and lie in no other row there."""
         last = spm_page + pages
+        # Rows of the same tensor at the same shift keep these addresses: their bytes live on.
         stay = sorted(
             (min(place, last), min(place + count, last))
             for first, count, place in (self._now.get(tensor, {}).values() if tensor >= 0 else ())
@@ -316,6 +321,7 @@ class _Places:
             if low >= high:
                 continue
             address = spm_page * size + low - page * size
+            # Contiguous in the tensor and in the scratchpad: one DMA descriptor.
             if last[1] and last[0] + last[1] == low and last[2] + last[1] == address:
                 last = (last[0], last[1] + high - low, last[2])
                 continue

@@ -86,6 +86,7 @@ def plain_order(problem: Problem, operation: Ints) -> list[int]:
     Predecessors of a problem of one's own may leave that open; then it is the order of the steps.
     """
     place = np.argsort(operation).tolist()
+    # A legal schedule may have another order; plain execution must be valid in the listed one.
     kept = all(
         place[before] < place[index]
         for index, earlier in enumerate(dependences(problem))
@@ -178,6 +179,7 @@ def _allow(
         if dtype is not None and _has_numbers(dtype):
             numbers = np.abs(_numbers(expected.contents[t], dtype))
             magnitude[t] = float(np.nan_to_num(numbers, posinf=0.0).max())
+    # Some gradients are sums that cancel: their exact value is 0.
     least = max(magnitude.values(), default=0.0) * _LEAST
     return {t: tolerance * max(most, least) for t, most in magnitude.items()}
 
@@ -193,8 +195,10 @@ def _difference(
         return 0, 0.0, True
     one, other = (_numbers(each, dtype) for each in (found, expected))
     distance = np.abs(one - other)
+    # NaN in both is the same result, as of a quotient by 0.
     distance[np.isnan(one) & np.isnan(other)] = 0
     largest = float(np.nan_to_num(distance, nan=np.inf).max())
+    # With a tolerance of 0 any differing byte counts.
     return wrong, largest, allowed > 0 and largest <= allowed
 
 
@@ -207,6 +211,7 @@ def _numbers(of: Bytes, dtype: np.dtype) -> NDArray[np.float64]:
 
 
 def _wrong_operation(program: Program, found: Trace, expected: Trace) -> str | None:
+    # Of fusion tiles operands have no counterpart in plain execution.
     if not expected.read:
         return None
     commands = program.commands

@@ -112,10 +112,12 @@ def by_graph(
     kernel, tolerance = plain, 0.0
     if fusion_plan is not None and fusion_plan != whole(tileable):
         kernel = GraphKernel(tileable, fusion_plan, data)
+        # The same seed: parts of the same initial tensors.
         contents = kernel.contents(seed)
         expected = Trace(contents=kernel.cut(expected.contents))
         narrow = any(each.itemsize < 4 and each.kind not in "iub" for each in kernel.dtypes if each)
         wide = _NARROW_TOLERANCE if narrow else TOLERANCE
+        # Whole numbers wrap (modulo 16), so that sums are exact in any order.
         tolerance = 0.0 if data == "integer" else wide
     _require_same(kernel.problem, problem)
     return Computation(
@@ -157,6 +159,7 @@ def tileable_graph_for(
     found = _list(graph, problem.machine, problem.mapper)
     place = {operation.name: at for at, operation in enumerate(found.operations)}
     order = [place.get(operation.name, -1) for operation in problem.operations]
+    # The problem may have been scheduled in another order of the same operations.
     if order != list(range(len(order))) and sorted(order) == list(range(len(place))):
         graph = in_order(graph, problem.mapper, order)  # another order than the network's
         found = _list(graph, problem.machine, problem.mapper)
@@ -168,6 +171,7 @@ def _list(graph: Graph, machine: Machine, mapper: str) -> TileableGraph:
     try:
         return tileable(graph, machine, mapper=mapper)
     except InputError:
+        # An untileable graph is no error here: it runs as whole operations.
         low = Mapper(graph, machine, mapper)  # raises its own error of the graph
     operations = tuple(
         TileableOperation(

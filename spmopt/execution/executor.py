@@ -94,6 +94,7 @@ def execute_plainly(
             now[tensor] = result
         for tensor in operation.tensors:
             if last.get(tensor) == index:
+                # Dropped at the last use, so that large networks fit the memory of this computer.
                 now[tensor] = now[tensor][:0].copy()
     return Trace(contents=now, read=read)
 
@@ -152,6 +153,7 @@ class _Machine:
 
     def run(self, command: int) -> None:
         """Execute one command."""
+        # Before the command: it may itself be the first that must not read them.
         for _, address, size in self._releases.get(command, ()):
             self._memory.release(address, size)
         step, kind, operation, tensor, begin, end, fetches = self._commands[command]
@@ -161,12 +163,15 @@ class _Machine:
             case Kind.COMPUTE:
                 self._compute(operation, segments)
             case Kind.STREAM_IN:
+                # A copy: a later store of the step may change DRAM before the operation reads.
                 arrived = self._memory.tensor(tensor)[begin:end].copy()
                 self._streamed.setdefault(tensor, []).append((begin, arrived))
+                # Traffic counts every fetch; the contents of one fetch are those of all.
                 self._moved[0] += (end - begin) * fetches
             case Kind.STREAM_OUT:
                 found = self._results.get(tensor)
                 self._memory.tensor(tensor)[begin:end] = (
+                    # A stream out before its operation has nothing to bring.
                     POISON if found is None else found[begin:end]
                 )
                 self._moved[1] += (end - begin) * fetches
@@ -200,6 +205,7 @@ class _Machine:
 
     def _carry(self, tensor: int, begin: int, size: int) -> Bytes:
         """Return bytes that were lifted; poison where none were."""
+        # Bytes without a page and without a stream remain poison.
         found = np.full(size, POISON, np.uint8)
         for of, first, held in self._lifted:
             low, high = max(begin, first), min(begin + size, first + held.size)
@@ -219,6 +225,7 @@ class _Machine:
         for _, tensor, begin, size, address, use in segments:
             if use in (Use.WRITE, Use.UPDATE):
                 spm[address : address + size] = self._results[tensor][begin : begin + size]
+        # Buffers of streams and moves are those of one step.
         self._streamed, self._lifted = {}, []
 
     def _gather(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:

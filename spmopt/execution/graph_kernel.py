@@ -123,6 +123,7 @@ class GraphKernel:
         self._kernels = _kernels(self._nodes)
         self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self.views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
+        # Parts of tensors by the fusion plan, which operations name.
         self.layout = PartLayout(low, tileable, fusion_plan or whole(tileable))
 
     @cached_property
@@ -167,8 +168,10 @@ class GraphKernel:
         cut = self._cuts[origin.operation] if origin.micro_batches > 1 else None
         # Without a cut operand only the place of the result says which share is meant.
         by_place = cut is not None and (node.operator in _BY_PLACE or not any_axis(cut.inputs))
+        # An output that is read too is a partial sum, or is updated in place.
         there = {*map(self.layout.tensor_of, operation.reads)}
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
+        # An optimizer computes the new weight from the old one itself.
         added = frozenset() if node.operator in UPDATES else frozenset(old)
         uncut = (None,) * len(node.inputs)
         return Task(
@@ -198,6 +201,7 @@ class GraphKernel:
             before = None
             if task.node.outputs[place] in task.old:
                 before = self._widen(task.share(given[tensor], axis))
+            # Scales of folded conversions multiply results, not operands.
             found = scale(task.node.operator, result, scales)
             if task.by_place:
                 found = task.share(found, axis)
@@ -240,6 +244,7 @@ class GraphKernel:
     ) -> Array:
         """Add the sum of earlier tiles or readers, and wrap whole numbers."""
         found = np.asarray(result)
+        # Maxima and products are not added up over tiles.
         combine = (COMBINED_WHOLE if self.whole_numbers else COMBINED).get(call.operator)
         if combine is not None:
             return found if before is None else combine(before, found)
@@ -248,6 +253,7 @@ class GraphKernel:
             plain = banded and self._is_elementwise(task.origin.operation)
             scale = wrapping_scale(call)
             found = wrap(found, call.inputs, before, scale=scale, elementwise=plain)
+            # Unsigned types have no negative residues.
             return np.mod(found, 2 * WRAP) if call.dtypes[place].kind == "u" else found
         return found if before is None else before + found
 
@@ -267,6 +273,7 @@ class GraphKernel:
         So sums of whole numbers are exact, and rounding (of an exponential) does not depend on the
         library that computes it.
         """
+        # Integers and truth values are indices, labels, or exact already.
         if array.dtype.kind in "iub":
             return array
         if self.whole_numbers:
@@ -289,6 +296,7 @@ def any_axis(axes: Sequence[int | None]) -> bool:
 
 def _rename(node: Node, low: Mapper) -> Node:
     """Return a node under the name of its kernel: one of other operands goes by another."""
+    # In training it reads the mean and the mean of squares of the batch, no variance.
     if node.operator == "BatchNormalization":
         made = {v: each.operator for each in low.nodes for v in each.outputs}
         if made.get(node.inputs[3]) == _STATISTICS:
@@ -315,10 +323,12 @@ def _kernels(nodes: Sequence[Node]) -> list[NodeKernel]:
 def _compute(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
     """Compute an operator; a failure of its kernel is an error of the input."""
     try:
+        # Poison (NaN) passes through all kernels on purpose.
         with np.errstate(all="ignore"):
             return kernel(call)
     except UNFIT as error:
         why = " ".join(str(error).split()) or type(error).__name__
+        # Messages of ONNX run over many lines.
         why = why.split(". ")[0][:_LONGEST]
         raise InputError(
             f"kernels: {node.operator} ({node.name}) cannot be computed so: {why}; use kernels hash"

@@ -33,6 +33,7 @@ def hash_kernel(problem: Problem) -> Kernel:
             digest.update(each.data)
         results = []
         for place, tensor in enumerate(operation.writes):
+            # Results of one operation differ from each other.
             own = digest.copy()
             own.update(place.to_bytes(4, "little"))
             seed = int.from_bytes(own.digest(), "little")

@@ -49,6 +49,7 @@ class Lineage:
         operands, results = list(map(self._name, forward.inputs)), []
         for value in node.outputs:
             base = self._base(value)
+            # A name that training did not make: nothing is known, rather than a guess.
             if base not in operands:
                 return Line()
             results.append(operands.index(base))

@@ -74,6 +74,7 @@ class Memory:
         end = self._offset[-1] + sizes[-1] if sizes else 0
         try:
             self.spm: Bytes = np.zeros(spm_bytes, np.uint8)
+            # zeros() takes no memory of the computer until written; the unused rest stays so.
             self.spm[:used_bytes] = POISON
             self.dram: Bytes = np.full(end, POISON, np.uint8)
         except MemoryError:

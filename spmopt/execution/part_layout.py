@@ -43,6 +43,7 @@ class PartLayout:
         values, count = low.graph.values, len(tileable.tensors)
         views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}
         first = {tensor: v for v, tensor in low.tensor_of.items() if v not in views}
+        # A tensor of views alone has no value to take its type and shape from.
         if len(first) < count:
             missing = next(t for t in range(count) if t not in first)
             name = tileable.tensors[missing].name
@@ -53,6 +54,7 @@ class PartLayout:
         self._batch: list[int | None] = [None] * count
         self._values = [values[root] for root in self.roots]
         self._owner, self._places = list[int](), list[_Place]()
+        # Views matter only where some tensor is in parts.
         views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
         for tensor in range(count):
             for place in self._cut(parts, tensor, views_of.get(tensor, [])):
@@ -68,6 +70,7 @@ class PartLayout:
         rows = RowAxes(axes)
         turned = set[int]()
         for node in low.graph.nodes:
+            # Transposed elements have another order in memory than their tensor.
             if node.operator.startswith("StridedView") or turned.intersection(node.inputs):
                 turned.update(node.outputs if is_view(node) else ())
         found: dict[int, list[_View]] = {}
@@ -131,6 +134,7 @@ class PartLayout:
         for part, content in parts.items():
             tensor = self._owner[part]
             value = self._values[tensor]
+            # A tensor in one part needs no array around it.
             if self._first[tensor + 1] - self._first[tensor] == 1:
                 found[tensor] = self.array(tensor, content)
                 continue
@@ -154,6 +158,7 @@ class PartLayout:
         if axis is not None and batch is not None:
             size = shape[batch] // origin.micro_batches
             low, high, _ = place[batch].indices(shape[batch])
+            # The result is a share itself: places count from its own beginning.
             place[batch] = slice(low - origin.fusion_tile * size, high - origin.fusion_tile * size)
             shape = (*shape[:batch], size, *shape[batch + 1 :])
         if result.size != prod(shape):

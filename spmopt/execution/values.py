@@ -67,11 +67,13 @@ def array_of(content: Bytes, value: Value, elements: int) -> Array:
     bits, dtype = value.type.bits, dtype_of(value)
     if bits >= 8:
         return np.ascontiguousarray(content).view(dtype)
+    # Packed as in ONNX: the first element in the lowest bits.
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     codes = ((content[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:elements]
     if value.type.kind is ElementKind.FLOAT:
         return codes.view(dtype)
     if dtype.kind == "i":
+        # Extends the sign: flips the sign bit, then subtracts its weight.
         return (codes.astype(np.int8) ^ (1 << bits - 1)) - np.int8(1 << bits - 1)
     return codes
 
@@ -96,6 +98,7 @@ def convert(array: Array, value: Value) -> Array:
     NaN has the same bits, whichever instruction has made it.
     """
     dtype, bits = dtype_of(value), value.type.bits
+    # One NaN: bytes are compared, and instructions differ in its sign and payload.
     if array.dtype.kind == "f" and dtype.kind not in "iub":
         return np.where(np.isnan(array), array.dtype.type(np.nan), array).astype(dtype)
     if dtype.kind not in "iu" or (array.dtype.kind in "iub" and bits >= 8):
@@ -145,8 +148,10 @@ def _contents(value: Value, data: str, limit: int | None, chosen: np.random.Gene
     else:
         found = chosen.standard_normal(value.shape, np.float32)
         if value.kind is TensorKind.WEIGHT and len(value.shape) > 1:
+            # Keeps the variance of activations about 1 through the layers.
             found /= np.float32(np.sqrt(value.elements / max(value.shape)))
     if value.kind is TensorKind.STATE:
+        # Variances are divided by.
         found = np.abs(found) + 1
     return found.astype(dtype)
 
@@ -157,6 +162,7 @@ def _limits(graph: Graph) -> dict[int, int]:
     shapes = [value.shape for value in graph.values]
     for node in graph.nodes:
         if is_view(node):
+            # An index may be a view of the value that is filled.
             root[node.outputs[0]] = root[node.inputs[0]]
         choice = _choice(node, [shapes[v] for v in node.inputs])
         if choice is not None:
@@ -225,6 +231,7 @@ def wrap(
     """
     found = array.astype(np.float64)
     wrong = ~np.isfinite(found)
+    # Checked only where it matters: isfinite of all operands is slow.
     if wrong.any():
         sane = (np.isfinite(each) for each in operands if each.dtype.kind == "f")
         for each in sane:

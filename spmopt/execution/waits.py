@@ -62,6 +62,7 @@ def engines(program: Program) -> Ints:
     """Return (commands,) the :class:`Engine` of each command."""
     table = np.array([_ENGINES[kind] for kind in Kind], np.int64)
     found: Ints = table[program.commands.kind]
+    # One channel moves both ways, in the order of the list.
     if not program.problem.machine.duplex:
         found[found == Engine.DMA_OUT] = Engine.DMA_IN
     return found
@@ -150,7 +151,9 @@ class _Walk:
 
     def _wait(self, command: int, engine: int, needed: Ints) -> None:
         """Add rows for commands not known to be done, and note them as known."""
+        # Vector clocks: an engine knows all that the commands it waited for knew.
         known = self._known[engine]
+        # Latest first: its clock may make the earlier ones known.
         for on in sorted(needed.tolist(), reverse=True):
             if on != NONE and known[self._engine[on]] < on:
                 if self._engine[on] != engine:
@@ -158,6 +161,7 @@ class _Walk:
                 np.maximum(known, self._clock[on], out=known)
         known[engine] = command
         self._clock.append(known.copy())
+        # At most one row a foreign engine was added just now.
         own = [row for row in self.rows[-len(Engine) :] if row[0] == command]
         self.rows[len(self.rows) - len(own) :] = sorted(own)
 
@@ -168,10 +172,13 @@ class _Walk:
         for row in range(self._first[command], self._first[command + 1]):
             _, _, _, size, address, use = self._segments[row]
             found.append(_Pages(True, self._pages(address, address + size), use != Use.READ))
+        # Rows of streams pass through the scratch of their operation.
         if kind in _STREAMS:
             writes = kind == Kind.STREAM_IN
+            # A stream in fills the scratch, a stream out drains it.
             found += [_Pages(True, pages, writes) for pages in self._scratch.get(step, ())]
         if kind in _OF_DMA:
+            # In pages of DRAM, numbered through all tensors: few granules.
             first = self._dram_first[tensor]
             pages = slice(first + begin // self._page, first - (-end // self._page))
             found.append(_Pages(False, pages, kind in _INTO_DRAM))
@@ -181,6 +188,7 @@ class _Walk:
         """Return commands that come before this one, whichever pages they touch."""
         match self._commands[command][1]:
             case Kind.COMPUTE:
+                # Moves of the step, streams out that use the same scratch, and streams in.
                 before = (self._last_lay, self._last_out, *self._streams_in(command))
                 self._last_compute = command
                 return before

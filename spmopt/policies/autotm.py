@@ -88,6 +88,7 @@ def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> T
     serial = timeline.required_resident[write] & (timeline.step[write] == use)
     ends = np.minimum(gaps.trimmed, latest_stores(timeline) + 1)[access]
     for k, (begin, end) in enumerate(zip((use + 1).tolist(), ends.tolist(), strict=True)):
+        # Up to the first step without room: the tensor must remain until it moves.
         ahead = _first(idle[begin:end], cycles[k], room[begin:end], pages[k])
         if ahead is not None:
             at[k] = begin + ahead
@@ -136,6 +137,7 @@ def _by_step(timeline: Timeline, chosen: Bools) -> Ints:
 def _first(idle: Ints, cycles: int, room: Ints, pages: int) -> int | None:
     """First place with the time for a transfer, before any without room for its tensor."""
     for start in range(0, idle.size, _SPAN):
+        # In spans: most searches end within the first.
         full = np.flatnonzero(room[start : start + _SPAN] < pages)
         limit = start + (int(full[0]) if full.size else _SPAN)
         fitting = np.flatnonzero(idle[start:limit] >= cycles)

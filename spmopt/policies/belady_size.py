@@ -145,6 +145,7 @@ class _Scratchpad(Scratchpad):
         """``taken``, last first, without those that ``surplus`` pages too many make needless."""
         chosen = []
         for tensor in reversed(taken):
+            # Not needed after all: a larger victim suffices.
             if self._held[tensor] <= surplus:
                 surplus -= self._held[tensor]
             else:
@@ -230,6 +231,7 @@ class _Simulation(Simulation):
     def _crossings(self, access: int, *, dirty: bool) -> int:
         if not self._used_again[access]:
             return _FREE
+        # A last write must reach DRAM anyway: going early costs the load alone.
         return _WRITE_BACK if dirty and not self._saved_anyway[access] else _RELOAD
 
     def _rank(self, tensor: int, access: int) -> None:

@@ -97,6 +97,7 @@ class _ChannelWalk:
         self._before: list[int] = rows.previous_row.tolist()
         self._needed: list[int] = asked.needed.tolist()
         # First step without the row; of a row to be stored it is known when that is done.
+        # A stored row is away once its last byte is, known only as the walk goes.
         self._clear: list[int] = np.where(rows.stores, _UNKNOWN, asked.gone).tolist()
         self._loading = [False] * len(self._pages)  # which way the row waits, or moved last
         self._left: list[int] = [0] * len(self._pages)
@@ -164,6 +165,7 @@ class _ChannelWalk:
                         break
                 if pages:
                     self._take(step, row, pages)
+                # Loaded on demand or stored at once meanwhile: the entry is stale.
                 if loads != self._loading[row] or not self._left[row]:
                     queue.popleft()
 
@@ -192,6 +194,7 @@ class _ChannelWalk:
             clear = self._clear[before]
             if clear == _UNKNOWN or clear >= step:
                 return max(clear, step) + 1
+        # Only the last full step matters: room is needed from the load to the use.
         full = np.flatnonzero(self._room[step:use] < pages)
         if full.size:
             return step + int(full[-1]) + 1

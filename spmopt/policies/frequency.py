@@ -74,6 +74,7 @@ def residency_plan_residency(timeline: Timeline) -> Ranking:
     total = accesses_in_all(timeline)
     ranking = _rank(timeline, total)
     # The highest rank of any access to a tensor that is used so often: above are rarer ones.
+    # Ties by recency are no reason to evict: only rarer tensors may go.
     highest = np.zeros(int(total.max(initial=0)) + 1, np.int64)
     np.maximum.at(highest, total, ranking.after)
     return replace(ranking, admit_above=highest[total])

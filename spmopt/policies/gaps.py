@@ -175,6 +175,7 @@ def free_pages(machine: Machine, timeline: Timeline, residency: Residency) -> In
 def earliest_loads(gaps: Gaps, stores: Transfers) -> Ints:
     """Return (a,) the first step that may load for each access, once its gap's stores are done."""
     timeline = gaps.timeline
+    # A tensor that left at its use may come back in the next step.
     left = timeline.step + 1 + np.where(gaps.held > 0, gaps.apart, 0)
     np.maximum.at(left, stores.access, stores.step + 1 + gaps.apart)
     earliest: Ints = np.where(timeline.previous >= 0, left[timeline.previous], 0)
@@ -244,6 +245,7 @@ def plan_of(
 def _latest(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
     """Return the last access of ``tensor[k]`` up to and with ``step[k]``; there must be one."""
     order = np.argsort(timeline.tensor, kind="stable")
+    # One sorted key of tensor and step, so that one search finds both.
     keys = (timeline.tensor * (timeline.steps + 1) + timeline.step)[order]
     place = np.searchsorted(keys, tensor * (timeline.steps + 1) + step, side="right") - 1
     return order[place]

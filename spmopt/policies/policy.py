@@ -54,11 +54,13 @@ def policy_outcome(
     """
     arrays = fitting_timeline(problem)
     capacity = problem.machine.spm_pages
+    # The rule unhindered comes first, and alone where time does not count.
     reserves = [0]
     if request.objective.cycle > 0:
         reserves += sorted({capacity // share for share in shares} - {0})
     tried: list[tuple[tuple[Fraction, int], int, ResidencyPlan]] = []
     for done, reserve in enumerate(reserves):
+        # The first is always tried: a policy has an answer at any limit.
         if tried and request.remaining_s() <= 0:
             break
         request.report(f"keeping {capacity - reserve} of {capacity} pages", done / len(reserves))
@@ -123,6 +125,7 @@ def outcome_of(problem: Problem, decision: object) -> Outcome:
     arrays = fitting_timeline(problem)
     residency_plan = complete(arrays, decision)
     residency = residency_plan.residency
+    # Tensors kept in part would need the gaps of pages.
     if (residency.size_bytes == arrays.size_bytes[residency.tensor]).all():
         residency_plan = hide_transfers(problem.machine, arrays, residency_plan)
     return in_first_mappings(problem, residency_plan)
@@ -169,6 +172,7 @@ def complete(arrays: Timeline, residency: Residency) -> ResidencyPlan:
     lacking = Residency(
         tensor=tensor, begin=step, end=step + 1, size_bytes=arrays.size_bytes[tensor]
     )
+    # Required-resident operands are resident in their step, whichever rows the policy says.
     residency = join(found, lacking)
     return ResidencyPlan(
         steps=arrays.chosen,
@@ -190,6 +194,7 @@ def _stores(arrays: Timeline, residency: Residency) -> Stores:
         own = [a for a in accesses.get(tensor, []) if arrays.step[a] < end]
         if any(arrays.kind[a] != Access.READ for a in own if arrays.step[a] >= begin):
             lacking = size
+        # A row that goes on with fewer bytes loses its tail only.
         left = following[3] if following[:2] == (tensor, end) else 0
         if lacking > left and own and arrays.live_after[own[-1]]:
             stores.append((end - 1, tensor, lacking - left))

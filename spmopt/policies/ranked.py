@@ -112,6 +112,7 @@ class Simulation:
         needed = self._scratch[step]
         for access in accesses:
             tensor = self._tensor[access]
+            # Operands of the step rank below all others: they go last.
             if spm.holds(tensor):
                 spm.rerank(tensor, now)
             missing = spm.missing(tensor)
@@ -120,6 +121,7 @@ class Simulation:
                 needed += missing
         if spm.free < needed + self._reserve:
             spm.make_room(needed + self._reserve, now, step)
+        # Evicting others did not suffice: operands that may stream give way.
         if spm.free < needed:
             streamed = [self._tensor[a] for a in accesses if not self._required_resident[a]]
             held = [tensor for tensor in streamed if spm.holds(tensor)]
@@ -170,6 +172,7 @@ class Simulation:
                 continue
             if self._written[access]:
                 spm.soil(tensor)
+            # Dirty contents that DRAM must get are kept too, though nothing reads them on chip.
             if self._used_again[access] or (self._live[access] and spm.is_dirty(tensor)):
                 self._rank(tensor, access)
             else:

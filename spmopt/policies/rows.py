@@ -78,6 +78,7 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
     last_write[row[writes]] = writes
     used = np.flatnonzero(last >= 0)
     first, last, last_write = first[used], last[used], last_write[used]
+    # Rows that no operation uses are left out.
     rank = np.full(len(merged) + 1, NEVER, np.int64)
     rank[used] = np.arange(used.size)
     previous = timeline.previous[first]

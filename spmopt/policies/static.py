@@ -78,6 +78,7 @@ def bytes_saved(timeline: Timeline) -> Ints:
     always = sum_up(timeline.size_bytes.size, timeline.tensor, inward + outward)
     used = timeline.first_access >= 0
     first, last = timeline.first_access[used], timeline.last_access[used]
+    # One load where old contents are read, one store where new ones are needed.
     once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
     once += _write(timeline)[used] & timeline.live_after[last]
     always[used] -= once
@@ -102,6 +103,7 @@ def choose(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:
     for tensor in candidates[order].tolist():
         steps = pinned_steps.get(tensor, [])
         size = int(pages[tensor])
+        # A tensor kept for the whole run no longer needs room of its own in its steps.
         needed[steps] -= size
         rest = int(needed.max()) if steps else most
         if rest + size <= room:

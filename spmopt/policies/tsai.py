@@ -112,6 +112,7 @@ def through_channel(
     room = free_pages(machine, timeline, held)
     loads, stores = run_channel(machine, rows, asked, idle, room)
     left = timeline.step + 1
+    # Offloaded ahead: the row ends at its last use, else where Belady evicts it.
     left[rows.last] = gone
     return plan_of(
         gaps,
@@ -128,6 +129,7 @@ def _list(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) 
         return use
     if prefetch == "next":
         return np.maximum(use - 1, 0)
+    # Time before each layer, as if none waited.
     computed = np.append(0, np.cumsum(timeline.compute_cycles))
     latest = computed[use] - transfer_cycles(machine, rows.size_bytes)
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)

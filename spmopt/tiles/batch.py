@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,6 +10,8 @@ from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
+_CHOICE, _RUN = range(2)
+"""Urgency within one case."""
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
 
@@ -19,9 +21,9 @@ def run_all(
 ) -> Iterator[list[Found]]:
     """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
-    Choices come first, and cases share them: a tile depends on layer, order and partition, not on
-    the replacement. Equal layers are computed once, under any name. Rows come as they are
-    finished, and do not depend on the number of processes.
+    Cases share choices: a tile depends on layer, order and partition, not on the replacement.
+    Equal layers are computed once, under any name. Rows come as they are finished, and do not
+    depend on the number of processes.
 
     Parameters
     ----------
@@ -43,42 +45,51 @@ def run_all(
     for number, case in enumerate(cases):
         alike.setdefault(_nameless(case), []).append(number)
     chosen: dict[LayerCase, ChosenCase] = {}
-    asked: dict[LayerCase, LayerCase] = {}
-    for numbers in alike.values():
-        for candidate in cases[numbers[0]].candidates():
-            asked.setdefault(_choice_key(candidate), candidate)
-    for place, (key, candidate) in enumerate(asked.items()):
-        queue.add((place,), partial(choose, candidate), partial(chosen.__setitem__, key))
-    for _ in queue.steps():
-        yield []
     rows: dict[LayerCase, LayerResult] = {}
 
     def take(key: LayerCase, row: LayerResult) -> None:
         rows[key] = row
         report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
 
-    waiting: list[tuple[list[int], list[LayerCase]]] = []
-    begun = set[LayerCase]()
+    asked = set[LayerCase]()
+    choosing: list[tuple[list[int], list[LayerCase]]] = []
     for numbers in alike.values():
-        case, keys = cases[numbers[0]], list[LayerCase]()
-        choices = [chosen[_choice_key(each)] for each in case.candidates()]
-        for each in finalists(case, choices):
-            own = each.case
-            ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
-            keys.append(_nameless(ran))
-            if keys[-1] not in begun:
-                task = partial(finish, case, replace(each, case=ran))
-                queue.add((numbers[0],), task, partial(take, keys[-1]))
-                begun.add(keys[-1])
-        waiting.append((numbers, keys))
+        candidates = cases[numbers[0]].candidates()
+        choosing.append((numbers, [_choice_key(each) for each in candidates]))
+        for key, candidate in zip(choosing[-1][1], candidates, strict=True):
+            if key not in asked:
+                then = partial(chosen.__setitem__, key)
+                # The first cases are chosen and run before others are chosen: rows come early.
+                queue.add((numbers[0], _CHOICE), partial(choose, candidate), then)
+                asked.add(key)
+    running: list[tuple[list[int], list[LayerCase]]] = []
+    begun = set[LayerCase]()
     for _ in queue.steps():
-        ready = [each for each in waiting if rows.keys() >= set(each[1])]
-        waiting = [each for each in waiting if each not in ready]
+        for numbers, keys in _take_ready(choosing, chosen):
+            case, needed = cases[numbers[0]], list[LayerCase]()
+            for each in finalists(case, [chosen[key] for key in keys]):
+                own = each.case
+                ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
+                needed.append(_nameless(ran))
+                if needed[-1] not in begun:
+                    task = partial(finish, case, replace(each, case=ran))
+                    queue.add((numbers[0], _RUN), task, partial(take, needed[-1]))
+                    begun.add(needed[-1])
+            running.append((numbers, needed))
         yield [
             (number, _with_name(best(rows[key] for key in keys), cases[number]))
-            for numbers, keys in ready
+            for numbers, keys in _take_ready(running, rows)
             for number in numbers
         ]
+
+
+def _take_ready(
+    waiting: list[tuple[list[int], list[LayerCase]]], known: Mapping[LayerCase, object]
+) -> list[tuple[list[int], list[LayerCase]]]:
+    """Remove and return the entries whose keys are all known."""
+    ready = [each for each in waiting if known.keys() >= set(each[1])]
+    waiting[:] = [each for each in waiting if each not in ready]
+    return ready
 
 
 def _with_name(row: LayerResult, case: LayerCase) -> LayerResult:

@@ -123,6 +123,7 @@ def require_room(program: PassProgram) -> None:
     machine, tile = program.machine, program.grid.tile
     page, room = machine.page_bytes, machine.spm_pages
     pages = -(-program.size_bytes // page)
+    # All operands of an operation at once: no replacement can need less.
     needs = np.add.reduceat(pages[program.tensor], program.first[:-1])
     most = int(needs.max())
     if most > room:

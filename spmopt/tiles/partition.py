@@ -83,6 +83,7 @@ def sub_layers(grid: TileGrid, partition: Partition) -> tuple[SubLayer, ...]:
         m, k, n = (
             int(side.sum()) if a == axis else size for a, size in enumerate(grid.layer.sizes)
         )
+        # It numbers products alone; sizes of tiles are those of the whole layer, with its window.
         own = replace(grid, layer=replace(grid.layer, m=m, k=k, n=n, window=None))
         found.append(SubLayer(whole=grid, axis=axis, first=first, grid=own))
         first += side.size

@@ -127,6 +127,7 @@ def _commands(program: Program, waits: Waits, buffer: list[int]) -> Iterator[Jso
             record |= {"tensor": tensor, "tensor_offset": begin, "bytes": end - begin}
             if kind not in (Kind.LIFT, Kind.LAY):
                 record |= {"dram_address": offsets[tensor] + begin, "fetches": fetches}
+            # Streams and moves pass through a buffer.
             if kind not in (Kind.LOAD, Kind.STORE):
                 record["buffer_address"] = place
             if kind not in (Kind.STREAM_IN, Kind.STREAM_OUT):

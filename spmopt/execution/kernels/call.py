@@ -81,6 +81,7 @@ class Call:
     def sum_up(self, terms: Array, place: int) -> Array:
         """Return the gradient of an operand that may have been broadcast."""
         shape = self.shapes[place]
+        # Of the whole batch: in a micro-batch both may look alike.
         before, after = shape, terms.shape
         if self.of and self.given and self.whole:
             before, after = self.given[self.of[place]], self.whole[0]
@@ -103,6 +104,7 @@ def places_of(call: Call, reads: int) -> tuple[int, ...]:
 
 def sum_to(array: Array, shape: Shape) -> Array:
     """Return the sum over broadcast axes: the gradient of a broadcast operand."""
+    # Nothing was broadcast; axes of length 1 may differ.
     if array.size == prod(shape):
         return array.reshape(shape)
     more = array.ndim - len(shape)

@@ -34,6 +34,7 @@ def of_tanh(call: Call) -> bool:
     return text(call.attributes, "approximate", "none") == "tanh"
 
 
+# numpy has no erf; the standard library has one of numbers.
 def normal_share(x: Array) -> Array:
     """Return the share of the standard normal distribution below each number."""
     found = np.array([0.5 + 0.5 * erf(each / sqrt(2)) for each in x.ravel().tolist()], x.dtype)
@@ -89,6 +90,7 @@ def _fill(call: Call) -> Sequence[Array]:
     for place, shape in enumerate(call.shapes):
         total = np.zeros(prod(shape), np.float32)
         for at, each in enumerate(call.inputs):
+            # A multiple of the result's size, so that every element of the operand counts.
             rows = -(-each.size // total.size) * total.size
             whole = np.resize(each.astype(np.float32).ravel(), rows).reshape(-1, total.size)
             total = total + (2 * at + 2 * place + 1) * whole.sum(axis=0)

@@ -125,7 +125,8 @@ def _statistics(call: Call) -> Sequence[Array]:
 def _apply_statistics(call: Call) -> Sequence[Array]:
     x, scale, bias, *given = call.inputs
     frame = _channels(call, x)
-    return [_apply(call, frame, *map(frame.statistics, given), scales=(scale, bias))]
+    mean, squares = map(frame.statistics, given)
+    return [_apply(call, frame, mean, squares, (scale, bias))]
 
 
 def _back(frame_of: _FrameOf, *, centered: bool = True) -> NodeKernel:

@@ -25,10 +25,12 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
     require_package("onnx", "kernels reference")
     from onnx import defs
 
+    # A dot stands for another domain, which this reference lacks.
     if "." in node.operator or not defs.has(node.operator):
         return None
     known = defs.get_schema(node.operator, _newest(node.operator)).attributes
     constants = set((operators.lookup(node.operator).constants or {}).values())
+    # An attribute of ours that ONNX would not heed.
     if set(node.attributes) - set(known) - constants:
         return None
     return _evaluate
@@ -103,6 +105,7 @@ def reference(
     results
         Number of results.
     """
+    # Sessions are cached by types and shapes: making one takes longer than running it.
     types = tuple(None if each is None else (each.dtype, each.shape) for each in inputs)
     session = _session(operator, tuple(attributes.items()), types, results)
     given = {f"x{place}": each for place, each in enumerate(inputs) if each is not None}
@@ -128,6 +131,7 @@ def _session(
         None if each is None else helper.np_dtype_to_tensor_dtype(each[0]) for each in types
     ]
     shown = list(names)
+    # Trailing operands that are left out are not named at all.
     while shown and not shown[-1]:
         shown.pop()
     outputs = [f"y{place}" for place in range(results)]
@@ -141,6 +145,7 @@ def _session(
         ],
         [helper.make_tensor_value_info(name, kinds[0], None) for name in outputs],
     )
+    # Operators newer than the pinned opset exist from their own on.
     opset = max(defs.get_schema(operator).since_version, _OPSET)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     return ReferenceEvaluator(model)

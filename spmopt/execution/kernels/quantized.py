@@ -36,6 +36,7 @@ def _split(call: Call, count: int, names: Sequence[str]) -> tuple[list[Array], _
     types |= dict.fromkeys("bw", operands[-1].dtype)
     found: dict[str, Array] = {}
     for each in rest:
+        # A vector of scales is of output channels, thus of the weights.
         order = [*weights, *names] if len(rest) < len(names) and each.size > 1 else names
         kind = "s" if each.dtype.kind == "f" else "z"
         fits = [name for name in order if name[1] == kind and name not in found]
@@ -82,6 +83,7 @@ def spread(scale: Array, shape: tuple[int, ...], axis: int) -> Array:
     """Return scales as a shape broadcasts them: one, along an axis, or of blocks."""
     if scale.size == 1:
         return scale.reshape(())
+    # Blocks (below) follow ONNX: each scale repeats along its axis.
     axis %= len(shape)
     if scale.ndim == 1 and scale.size == shape[axis]:
         return scale.reshape([-1 if k == axis else 1 for k in range(len(shape))])
@@ -188,7 +190,9 @@ KERNELS: Mapping[str, NodeKernel] = {
     "ConvInteger": _Rule(_convolve, "xw", "xz wz", _IMAGES),
     "com.microsoft.QGemm": _Rule(_gemm, "ab", _BOTH, _ROWS, biased=True),
     "com.microsoft.MatMulIntegerToFloat": _Rule(_product, "ab", "as bs az bz", _ROWS),
-    "com.microsoft.QLinearAdd": _Rule(lambda call: sum(call.inputs), "ab", _BOTH, (-1, -1, -1)),
+    "com.microsoft.QLinearAdd": _Rule(
+        lambda call: call.inputs[0] + call.inputs[1], "ab", _BOTH, (-1, -1, -1)
+    ),
     "com.microsoft.QLinearMul": _Rule(
         lambda call: call.inputs[0] * call.inputs[1], "ab", _BOTH, (-1, -1, -1)
     ),

@@ -21,6 +21,7 @@ def axes_reduced(call: Call, rank: int) -> tuple[int, ...]:
     every = tuple(range(rank))
     if isinstance(axes, tuple) and axes:
         return tuple(int(axis) % rank for axis in axes)
+    # ONNX reduces all axes by default.
     return () if integer(call.attributes, "noop_with_empty_axes", 0) else every
 
 
@@ -68,6 +69,7 @@ def _lp_norm(call: Call) -> Sequence[Array]:
 
 def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array]:
     """Return a one-hot mask of each label's class, and its weight: 0 for ignored labels."""
+    # Classes are on axis 1, between the batch and positions.
     classes = np.arange(x[1]).reshape((1, -1, *(1,) * (len(x) - 2)))
     chosen = np.expand_dims(labels, 1) == classes
     ignored = call.attributes.get("ignore_index")
@@ -91,6 +93,7 @@ def _class_loss(call: Call) -> Sequence[Array]:
     if reduction != "none":
         loss = np.sum(call.rounded(loss))
         if reduction == "mean" and not call.whole_numbers:
+            # A batch of ignored labels alone has a weight of 0.
             loss = loss / max(float(weight.sum()) * call.micro_batches, 1e-30)
     return [loss.reshape(call.shapes[0]).astype(x.dtype), logs][: len(call.shapes)]
 
@@ -130,6 +133,7 @@ def _of_sum(call: Call) -> Sequence[Array]:
     (x,), (shape,) = call.inputs, call.shapes
     axes = axes_reduced(call, x.ndim)
     if call.whole_numbers:
+        # The root or logarithm would not be whole: the sum itself stands for it.
         terms = {"ReduceL2": np.square, "ReduceLogSumExp": np.exp}.get(call.operator, np.positive)
         return [np.sum(call.rounded(terms(x)), axis=axes).reshape(shape)]
     if call.operator == "ReduceLogSumExp":
@@ -152,6 +156,7 @@ def _product(call: Call) -> Sequence[Array]:
         return [np.prod(x, axis=axes).reshape(shape)]
     numbers = np.isfinite(x)
     with np.errstate(over="ignore"):  # a residue survives the overflow of integers
+        # Residues of factors give the residue of the product.
         found = residue(np.prod(np.where(numbers, x, 0).astype(np.int64), axis=axes))
     return [np.where(numbers.all(axis=axes), found, np.nan).astype(x.dtype).reshape(shape)]
 

@@ -48,6 +48,7 @@ def _taps(size: int, wanted: int, how: _Frozen) -> tuple[Array, Array]:
 
 
 def _axes(call: Call, small: Sequence[int], large: Sequence[int]) -> list[tuple[int, Array, Array]]:
+    # An axis of equal size is not resized.
     how = _how(call)
     return [
         (axis, *_taps(size, wanted, how))
@@ -61,6 +62,7 @@ def _resize(call: Call) -> Sequence[Array]:
     for axis, where, weights in _axes(call, x.shape, call.shapes[0]):
         shape = [1] * x.ndim
         shape[axis] = len(where)
+        # Axis by axis: a few taps each, in place of all pairs of pixels.
         x = sum(
             np.take(x, where[:, tap], axis) * weights[:, tap].reshape(shape).astype(x.dtype)
             for tap in range(where.shape[1])

@@ -35,6 +35,7 @@ def places(shape: Sequence[int]) -> Array:
 
 def scatter(dy: Array, where: Array, shape: Sequence[int]) -> Array:
     """Add each element of dY up at its place in zeros."""
+    # Place 0, of padding, is cut off at the end.
     found = np.zeros(prod(shape) + 1, dy.dtype)
     np.add.at(found, _whole(where).ravel(), dy.ravel())
     return found[1:].reshape(shape)
@@ -55,15 +56,12 @@ def _back(operator: str) -> NodeKernel:
     return kernel
 
 
-def _scatter(call: Call) -> Sequence[Array]:
-    return [evaluate(call, "ScatterElements", call.inputs)]
-
-
 def _top(call: Call) -> Sequence[Array]:
     """Return the largest or the smallest elements along an axis, in order, and where they were."""
     x, (shape, *_) = call.inputs[0], call.shapes
     axis = integer(call.attributes, "axis", -1)
     sign = -1 if integer(call.attributes, "largest", 1) else 1
+    # Stable: of equals ONNX takes the first.
     order = np.argsort(sign * x.astype(np.float64), axis=axis, kind="stable")
     chosen = np.take(order, range(shape[axis]), axis)
     return [np.take_along_axis(x, chosen, axis), chosen]
@@ -90,7 +88,7 @@ KERNELS: Mapping[str, NodeKernel] = {
         for name in ("CenterCropPad", "DepthToSpace", "SpaceToDepth", "Trilu", "ReverseSequence")
     },
     **{f"{name}Gradient": _back(name) for name in ("GatherElements", "GatherND")},
-    "Scatter": _scatter,
+    "Scatter": lambda call: [evaluate(call, "ScatterElements", call.inputs)],
     "TopK": _top,
     "TopKGradient": _top_back,
 }

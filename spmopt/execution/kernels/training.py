@@ -53,6 +53,7 @@ def _loss_gradient(call: Call) -> Sequence[Array]:
 
 def _draw(shape: Shape) -> Array:
     """Return numbers from 0 to below 1 by their places: the same in every execution."""
+    # A multiplicative hash (Knuth): any subset of places draws the same numbers.
     place = np.arange(prod(shape), dtype=np.uint64).reshape(shape)
     found: Array = (place * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) * 2.0**-24
     return found
@@ -98,6 +99,7 @@ def _cell_gradient(call: Call) -> Sequence[Array]:
 
 def _gate_input(call: Call) -> Sequence[Array]:
     dy, w = call.inputs
+    # The operand of the gate is [x, h]; a gradient may want one of both.
     whole, places = dy @ w.T, places_of(call, 2)
     first = call.shapes[0][1] if places[0] == 0 else whole.shape[1] - call.shapes[0][1]
     parts = np.split(whole, [first], axis=1)
@@ -115,6 +117,7 @@ def _update(call: Call) -> Sequence[Array]:
     A master copy stands before the states; it is updated, and the weight follows it.
     """
     weight, gradient, *states = call.inputs
+    # A master copy in a wider type stands between the gradient and the states.
     count = STATES[call.operator]
     masters, states = states[: len(states) - count], states[len(states) - count :]
     of = masters[0] if masters else weight

@@ -44,6 +44,7 @@ def _room(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> list[tuple[int,
         span = slides.strides[axis] * (y[2 + axis] - 1) + slides.dilations[axis] * (
             kernel[axis] - 1
         )
+        # Windows may end beyond the padding (ceil_mode): room for the last one.
         before = slides.begins[axis]
         found.append((before, max(span + 1 - size - before, 0)))
     return found
@@ -79,6 +80,7 @@ def counts(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Array:
     if integer(call.attributes, "count_include_pad", 0):
         pads = integers(call.attributes, "pads", (0,) * (2 * len(x[2:])))
         inside = tuple(slice(0, n + sum(pads[k :: len(x[2:])])) for k, n in enumerate(x[2:]))
+        # Padding that is stated counts; room beyond it does not.
         there[inside] = 1
     found = np.zeros(y[2:])
     for where in _taps(call, x, y):
@@ -109,6 +111,7 @@ def _average_pool_gradient(call: Call) -> Sequence[Array]:
 
 def _global_average(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
+    # A micro-batch in rows sees a part of the image, but divides by all of it.
     whole = call.given[0] if call.given else shape
     return [np.broadcast_to(dy / prod(whole[2:]), shape)]
 

@@ -111,6 +111,7 @@ def batches(machine: Machine, timeline: Timeline, kept: Bools) -> Batches:
     operands that need not be there then stream. It is half of the room beside the tensors that
     are ``kept``, (m,), from their first to their last use.
     """
+    # Kept tensors take their room from both halves.
     half = (machine.spm_pages - _most_kept(machine, timeline, kept)) // 2
     own = np.where(kept, 0, machine.pages(timeline.size_bytes))
     pages = own[timeline.tensor]
@@ -133,6 +134,7 @@ def _begins(timeline: Timeline, pages: Ints, needs: Ints, scratch: Ints, half: i
     steps = zip(needs.tolist(), scratch.tolist(), timeline.first[1:].tolist(), strict=True)
     for step, (need, scratch_pages, high) in enumerate(steps):
         for access in range(low, high):
+            # First use of the tensor in this batch.
             if previous[access] < begun:
                 held += own[access]
         most = max(most, scratch_pages)

@@ -105,6 +105,7 @@ class _Spread:
         if not excess.any():
             return stores
         begin, batch = self._batches.begin, self._used_to[stores.item] + 1
+        # Latest stores first: they are in the way in every step in which any are.
         order = np.lexsort((self._rows.last_write[stores.item], -stores.step, batch))
         stores, batch = stores.take(order), batch[order]
         inside = np.where(stores.step >= begin[batch], stores.pages, 0)
@@ -126,6 +127,7 @@ class _Spread:
         np.subtract.at(change, stores.step[inside] + 1, stores.pages[inside])
         np.add.at(change, loads.step, loads.pages)
         np.subtract.at(change, begin[self._used_from[loads.item]], loads.pages)
+        # Pages on their way beyond the room of the other half, step by step.
         over = np.cumsum(change)[:-1] - self._other_half()[self._batches.of_step]
         return np.maximum(np.maximum.reduceat(over, begin[:-1]), 0)
 

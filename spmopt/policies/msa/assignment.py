@@ -84,11 +84,13 @@ class Assignment:
         chain = self._access[self._first[index] : self._first[index + 1]]
         tensor = self._tensor[chain[0]]
         value = _Value(tensor=tensor, pages=self._pages[tensor])
+        # Reserved for required-resident operands at the start; given back here.
         for access in chain:  # the walk takes this room again
             if self._required_resident[access]:
                 step = self._step[access]
                 self._ledger.take(step, step + 1, -value.pages)
         for access, following in zip(chain, [*chain[1:], None], strict=True):
+            # The next use is too far, or there is no room until then.
             if value.on_chip and not self._remains(value, self._step[access]):
                 self._leave(value, self._step[access], live=True)
             if not value.on_chip:

@@ -279,7 +279,7 @@ def _optimal(result: Result, gap: float | None) -> list[str]:
         return []
     # Else any schedule could call itself optimal.
     if tolerance > LARGEST_TOLERANCE:
-        whose = f"the largest tolerance that counts (below the {tolerance:g} asked for)"
+        whose = f"the tolerance asked for is {tolerance:g}, the largest that counts"
         tolerance = LARGEST_TOLERANCE
     distance = "there is no gap to a bound of 0" if gap is None else f"the gap is {gap:.6g}"
     return [f"optimal is not true: {distance}, {whose} is {tolerance:g}"]

@@ -11,8 +11,9 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import find_unverified, require_feasible
 
-FILES = ("commands.jsonl",)
-"""Names of the files that are written."""
+HEADER = "spmopt_commands.h"
+FILES = ("commands.jsonl", "commands.bin", HEADER)
+"""Names of the files, in the order of writing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,10 +82,13 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     ScheduleError
         The schedule is not legal.
     """
+    from importlib.resources import files
+
     import numpy as np
 
     from spmopt.execution.commands import Kind, machine_program
-    from spmopt.execution.emission.lines import json_lines
+    from spmopt.execution.emission.binary import binary
+    from spmopt.execution.emission.lines import json_lines, records_of
     from spmopt.execution.waits import waits
     from spmopt.verifier import require_legal
 
@@ -102,9 +106,12 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
         "descriptors": len(program.segments) + streams,
         "waits": len(rows),
     }
+    records = records_of(program, rows)
+    header = (files("spmopt.execution.emission") / HEADER).read_bytes()
+    contents = (json_lines(records).encode(), binary(records), header)
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     return Emission(
         title=f"{result.problem.name}: {words}",
-        files={FILES[0]: json_lines(program, rows).encode()},
+        files=dict(zip(FILES, contents, strict=True)),
         record={"problem": result.problem.name, **counts, "files": list(FILES)},
     )

@@ -169,8 +169,10 @@ def gradients(
         cover it.
     order
         Some of sequential, interleaved, dx-major, dw-major; algorithm-1, one of these four by the
-        layer's shape; best of the four, by running each under the replacement; or one of the four
-        with walks of its own, e.g. interleaved:dx=kij~:dw=kij@2x4x2/jki: loops from
+        layer's shape; best of the four, by running each under the replacement; optimal, by search
+        of all orders (64 tile products of 64 tiles at most), the least traffic under optimal
+        residency; or one of the four with walks of its own, e.g.
+        interleaved:dx=kij~:dw=kij@2x4x2/jki: loops from
         the outermost, i along M, k along K, j along N; ~ turns round at the end of a loop; @2x4x2
         goes by blocks of so many tiles along i, k, j; /jki are the loops over blocks.
     replacement
@@ -309,9 +311,15 @@ def _locate(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
 
 
 def _require_few(cases: Sequence[LayerCase]) -> None:
-    """Refuse layers that take too many tile products, before any is run."""
+    """Refuse what takes too many tile products, before any is run.
+
+    To search all orders is refused where no layer in tiles of the size given is small enough.
+    """
+    from spmopt.tiles.case import OPTIMAL
+    from spmopt.tiles.run import require_small
     from spmopt.tiles.tiling import HalfSpm, require_tiles
 
+    errors = []
     for case in cases:
         if case.tile is None:
             half = HalfSpm(
@@ -321,6 +329,13 @@ def _require_few(cases: Sequence[LayerCase]) -> None:
                 cores=case.cores,
             )
             require_tiles(half)
+        elif case.order == OPTIMAL:
+            try:
+                require_small(case)
+            except InputError as error:
+                errors.append(InputError(f"layer {case.layer.name}: {error}"))
+    if errors and len(errors) == sum(case.order == OPTIMAL for case in cases):
+        raise errors[0]
 
 
 def _ways(

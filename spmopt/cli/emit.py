@@ -27,7 +27,7 @@ def emit(
     from spmopt.cli.terminal.progress import watching
 
     if output == Path("-"):
-        raise InputError("--output -: a folder is written; name it")
+        raise InputError("--output -: several files are written; name a folder")
     for name in emitting.FILES:
         require_output(output / name, [schedule])
     with watching() as callbacks:

@@ -9,7 +9,8 @@ operation before, an operation for the streams out before it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -17,8 +18,8 @@ from spmopt.execution.commands import ALIGNMENT_BYTES, SCRATCH, Kind, Program, u
 from spmopt.execution.waits import Engine, Waits, engines
 
 VERSION = 1
-"""Of the format; README.md says which changes make a new one."""
-Json = dict[str, object]
+"""Of both formats; README.md says which changes make a new one."""
+Json = dict[str, Any]
 Run = list[int]
 """Address, offset in the tensor and bytes of contiguous bytes."""
 _BUFFERS = {
@@ -29,11 +30,15 @@ _BUFFERS = {
 }
 
 
-def json_lines(program: Program, waits: Waits) -> str:
+def json_lines(records: Sequence[Json]) -> str:
     """Return the text of ``commands.jsonl``."""
-    buffer, buffer_bytes = _place_in_buffers(program)
-    records = (_header(program, buffer_bytes), *_commands(program, waits, buffer))
     return "".join(msgspec.json.encode(record).decode() + "\n" for record in records)
+
+
+def records_of(program: Program, waits: Waits) -> list[Json]:
+    """Return the header and the commands, which both formats write."""
+    buffer, buffer_bytes = _place_in_buffers(program)
+    return [_header(program, buffer_bytes), *_commands(program, waits, buffer)]
 
 
 def _place_in_buffers(program: Program) -> tuple[list[int], dict[str, int]]:

@@ -61,7 +61,7 @@ def test_an_illegal_schedule_is_refused(
     [
         ("none.json -o {folder}", "error: none.json: cannot be read"),
         (f"{LSTM} -o {{folder}}", "format is 'spmopt-problem', not 'spmopt-result'"),
-        ("{file} -o -", "error: --output -: a folder is written; name it"),
+        ("{file} -o -", "error: --output -: several files are written; name a folder"),
         ("{file} -o {file}", "is a file, but a folder is needed"),
         ("{own} -o {folder}", "would replace the file that is read"),
     ],

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from spmopt.experiments.queue import TaskQueue
-from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
+from spmopt.tiles.case import DOUBLE_BUFFER, OPTIMAL, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
 """Urgency within one case."""
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
+K = TypeVar("K", bound=Hashable)
+_RunKey = tuple[LayerCase, bool]
+"""A case that is run, and whether all orders are searched from it."""
 
 
 def run_all(
@@ -45,9 +49,9 @@ def run_all(
     for number, case in enumerate(cases):
         alike.setdefault(_nameless(case), []).append(number)
     chosen: dict[LayerCase, ChosenCase] = {}
-    rows: dict[LayerCase, LayerResult] = {}
+    rows: dict[_RunKey, LayerResult] = {}
 
-    def take(key: LayerCase, row: LayerResult) -> None:
+    def take(key: _RunKey, row: LayerResult) -> None:
         rows[key] = row
         report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
 
@@ -62,15 +66,15 @@ def run_all(
                 # The first cases are chosen and run before others are chosen: rows come early.
                 queue.add((numbers[0], _CHOICE), partial(choose, candidate), then)
                 asked.add(key)
-    running: list[tuple[list[int], list[LayerCase]]] = []
-    begun = set[LayerCase]()
+    running: list[tuple[list[int], list[_RunKey]]] = []
+    begun = set[_RunKey]()
     for _ in queue.steps():
         for numbers, keys in _take_ready(choosing, chosen):
-            case, needed = cases[numbers[0]], list[LayerCase]()
+            case, needed = cases[numbers[0]], list[_RunKey]()
             for each in finalists(case, [chosen[key] for key in keys]):
                 own = each.case
                 ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
-                needed.append(_nameless(ran))
+                needed.append((_nameless(ran), case.order == OPTIMAL))
                 if needed[-1] not in begun:
                     task = partial(finish, case, replace(each, case=ran))
                     queue.add((numbers[0], _RUN), task, partial(take, needed[-1]))
@@ -84,8 +88,8 @@ def run_all(
 
 
 def _take_ready(
-    waiting: list[tuple[list[int], list[LayerCase]]], known: Mapping[LayerCase, object]
-) -> list[tuple[list[int], list[LayerCase]]]:
+    waiting: list[tuple[list[int], list[K]]], known: Mapping[K, object]
+) -> list[tuple[list[int], list[K]]]:
     """Remove and return the entries whose keys are all known."""
     ready = [each for each in waiting if known.keys() >= set(each[1])]
     waiting[:] = [each for each in waiting if each not in ready]

@@ -13,7 +13,7 @@ from spmopt.api.verifying import find_unverified, require_feasible
 
 HEADER = "spmopt_commands.h"
 FILES = ("commands.jsonl", "commands.bin", HEADER)
-"""Names of what is written, in the order of writing."""
+"""Names of the files, in the order of writing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +84,12 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     """
     from importlib.resources import files
 
-    from spmopt.execution.commands import machine_program
+    import numpy as np
+
+    from spmopt.execution.commands import Kind, machine_program
     from spmopt.execution.emission.binary import binary
-    from spmopt.execution.emission.lines import json_lines
-    from spmopt.execution.emission.linking import link
+    from spmopt.execution.emission.lines import json_lines, records_of
+    from spmopt.execution.waits import waits
     from spmopt.verifier import require_legal
 
     if not isinstance(result, Solution):
@@ -96,14 +98,17 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
     callbacks.progress("verifying", None)
     require_legal(result.problem, result.schedule, result.result.totals)
     callbacks.progress("deriving commands", None)
-    linked = link(machine_program(result.problem, result.schedule))
-    header = (files("spmopt.execution.emission") / HEADER).read_bytes()
-    contents = (json_lines(linked).encode(), binary(linked), header)
+    program = machine_program(result.problem, result.schedule)
+    rows = waits(program)
+    streams = int(np.isin(program.commands.kind, (Kind.STREAM_IN, Kind.STREAM_OUT)).sum())
     counts = {
-        "commands": len(linked.program.commands),
-        "descriptors": len(linked.descriptors),
-        "waits": len(linked.waits),
+        "commands": len(program.commands),
+        "descriptors": len(program.segments) + streams,
+        "waits": len(rows),
     }
+    records = records_of(program, rows)
+    header = (files("spmopt.execution.emission") / HEADER).read_bytes()
+    contents = (json_lines(records).encode(), binary(records), header)
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     return Emission(
         title=f"{result.problem.name}: {words}",

@@ -1,4 +1,4 @@
-"""What a reader of a result file takes its operations for: tiles of nodes, by names and graph.
+"""Operations of a result file as tiles of nodes, by their names and the graph.
 
 Operation ``n[p]`` of a fused group in ``K`` fusion tiles runs the ``p``-th of ``K`` equal shares of
 the loop that runs along the batch, and tensor ``t[k]`` is the ``k``-th of as many equal shares as
@@ -39,7 +39,7 @@ from spmopt.verifier.tile_maps import (
 def tile_maps(
     graph: Graph, tileable: TileableGraph, fusion_plan: FusionPlan, problem: Problem
 ) -> TileMaps:
-    """Return what a problem says that it computes of a graph.
+    """Return the boxes of loops and parts of tensors that a problem names.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _value(
 ) -> ValueMap:
     """Return how a value is seen, and where its axes stand in memory.
 
-    Of what has no layout no fusion tiles are known, so that any are refused.
+    A value without a layout has no known fusion tiles, so that all are refused.
     """
     tensor = tensor_of.get(index, -1)
     if tensor < 0:
@@ -110,7 +110,8 @@ def _value(
 
 
 def _tensors(graph: Graph, kept: Sequence[Node]) -> Mapping[int, int]:
-    """Return the tensor of each value that an operation uses: a view is what it is a view of."""
+    """Return the tensor of each value that an operation uses; views share that of their operand."""
+    # Views in the order of nodes: a view of a view has its root already.
     root = list(range(len(graph.values)))
     for node in graph.nodes:
         if operators.lookup(node.operator).style is Style.VIEW:
@@ -123,7 +124,7 @@ def _tensors(graph: Graph, kept: Sequence[Node]) -> Mapping[int, int]:
 def _parts(
     tensors: Sequence[tuple[str, int]], values: Sequence[ValueMap], problem: Problem
 ) -> list[PartMap]:
-    """Tell the parts of tensors by their names: ``t``, or ``t[0]``, ``t[1]``, or ``t[0][3:5]``.
+    """Return the parts of tensors by their names: ``t``, or ``t[0]``, ``t[1]``, or ``t[0][3:5]``.
 
     They stand in the order of the tensors, each up to its size.
     """
@@ -136,6 +137,7 @@ def _parts(
     given, at, found = problem.tensors, 0, list[PartMap]()
     for tensor, (name, size) in enumerate(tensors):
         filled, mine = 0, list[tuple[int, int, tuple[int, int] | None]]()
+        # Sizes tell where the parts of one tensor end: names alone may be alike.
         while at < len(given) and (filled < size or not mine):
             place = _place(given[at].name, name, tensor in rows)
             if place is None:
@@ -198,6 +200,7 @@ def _box(
         known = origin.get((stripe[1], True)) if stripe else None
     if not known:
         raise InputError(f"operation {name}: is no fusion tile of a node by its name")
+    # Equal names stand for different nodes, in the order of the plan.
     node, fusion_tile, count = known.pop(0) if len(known) > 1 else known[0]
     box = dict[str, tuple[int, int]]()
     batch, rows = loops[node]
@@ -216,13 +219,14 @@ def _box(
 def _loop(node: Node, nest: LoopNest, values: Sequence[ValueMap], place: int) -> str | None:
     """Return the loop along the batch, or along rows, if it is one."""
     found = set()
-    # Windows slide over rows of what is read; those of results are rows of a loop.
+    # Windows slide over rows of operands; only rows of results are those of a loop.
     read = _operands("x", node.inputs) if place == 0 else []
     for name, value in (*read, *_operands("y", node.outputs)):
         axis = values[value].axes[place]
         for access in nest.accesses(name) if axis is not None else []:
             index = access.axes[axis or 0]
             found.add(None if index is None else index.loop)
+    # An access without a loop along the axis reads all of it.
     found.discard(None)
     return found.pop() if len(found) == 1 else None
 

@@ -31,7 +31,7 @@ _SOLVER_ROUNDING = Fraction(1, 10**6)
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What was found.
+    """Violations of a result, and its recomputed figures.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Audit:
     value, bound
         Recomputed, exact; None where the result has nothing to recompute them from.
     infeasible
-        Why no legal schedule exists, where the result claims that and it is so.
+        Reason why no legal schedule exists, where the result truly claims that.
     replay
         Its times, where the schedule got as far as the replay.
     fusion_bound
@@ -92,6 +92,7 @@ def audit(problem: Problem, result: Result) -> Audit:
         )
     complaints += _class_proof(problem, result)
     of_fusion, covered = _fusion(problem, result, value)
+    # Holds for the problem, whichever status is claimed.
     infeasible = unfit(problem)
     status_bound = proved if result.fused is None else covered
     complaints += _figures(result, value)
@@ -99,6 +100,7 @@ def audit(problem: Problem, result: Result) -> Audit:
     if result.claims_enumeration and value is not None and not (complaints or violations):
         said, repeated = enumeration_claim(problem, result, value)
         complaints += said
+    # An enumeration proves what no bound does; it is repeated above instead.
     elif not result.claims_enumeration:
         complaints += _status(result, value, status_bound, infeasible)
     return Audit(
@@ -118,7 +120,7 @@ def _claims(complaints: Iterable[str]) -> Iterator[Violation]:
 
 
 def _objective(problem: Problem, objective: Objective) -> list[str]:
-    """A known name must mean what it means everywhere."""
+    """Check that an objective of a known name has the weights of that name."""
     try:
         known = objective_named(objective.name, problem.machine)
     except InputError:
@@ -128,7 +130,7 @@ def _objective(problem: Problem, objective: Objective) -> list[str]:
 
 
 def _figures(result: Result, value: Fraction | None) -> list[str]:
-    """Figures of the schedule against the recomputed ones."""
+    """Compare figures of the schedule with the recomputed ones."""
     complaints = []
     if result.schedule is None and (result.value is not None or result.totals is not None):
         complaints.append("figures of a schedule are claimed, but there is none")
@@ -138,6 +140,7 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
         complaints.append(f"the objective is {value}, but {_claim(result.value)}")
     known = result.class_bound
     if known is not None and value is not None:
+        # A solver's bound is in floating point.
         most = value if known.certified else value * (1 + _SOLVER_ROUNDING)
         if known.value > float(most):
             complaints.append(
@@ -148,7 +151,7 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
 
 
 def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str]:
-    """What the dual values prove, and whether it speaks of this schedule."""
+    """Compare the proved bound with the claimed one, and with the schedule."""
     complaints = []
     # Less than they prove is true: so did earlier versions, without set-ups for example.
     if result.bound is None or result.bound > proved:
@@ -168,7 +171,7 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
 def _fusion(
     problem: Problem, result: Result, value: Fraction | None
 ) -> tuple[tuple[Violation, ...], Fraction | None]:
-    """What is claimed of tiles, against the graph; and what is proved over the fusion space."""
+    """Check fusion tiles against the graph, and return the bound proved over the fusion space."""
     fused = result.fused
     if fused is None:
         said = (
@@ -191,19 +194,19 @@ def _fusion(
 def _fusion_plan_proof(
     tileable: TileableGraph, fusion_plan: FusionPlan, result: Result, value: Fraction | None
 ) -> tuple[Fraction | None, list[str]]:
-    """What the dual values of fused groups prove, and whether it is what is claimed."""
-    what, certificate = "over the fusion space", result.fusion_certificate
+    """Return the bound that the dual values of fused groups prove, and complaints about it."""
+    space, certificate = "over the fusion space", result.fusion_certificate
     if certificate is None:
-        said = f"a bound of {result.fusion_bound} {what} is claimed, but there are no dual values"
+        said = f"a bound of {result.fusion_bound} {space} is claimed, but there are no dual values"
         return None, [] if result.fusion_bound is None else [f"{said} to prove it"]
     try:
         proved = fusion_bound(tileable, certificate)
     except InputError as error:
-        return None, [f"the dual values prove no bound {what}: {error}"]
+        return None, [f"the dual values prove no bound {space}: {error}"]
     complaints = []
     if result.fusion_bound != proved:
         said = _claim(result.fusion_bound)
-        complaints.append(f"the dual values prove a bound of {proved} {what}, but {said}")
+        complaints.append(f"the dual values prove a bound of {proved} {space}, but {said}")
     fusion_space = certificate.fusion_space
     if fusion_space.name not in FUSION_SPACES:
         complaints.append(
@@ -217,38 +220,38 @@ def _fusion_plan_proof(
     if outside:
         complaints.append(f"the bound is over other fusion plans than the schedule's: {outside}")
     if certificate.objective != result.objective:
-        complaints.append(f"the dual values of the bound {what} are for another objective")
+        complaints.append(f"the dual values of the bound {space} are for another objective")
     if result.order is not None:
-        complaints.append(f"the bound {what} is for the order of the tileable graph, no other")
+        complaints.append(f"the bound {space} is for the order of the tileable graph, no other")
     elif value is not None and proved > value:
-        complaints.append(f"the bound {what}, {proved}, is above the schedule's {value}")
+        complaints.append(f"the bound {space}, {proved}, is above the schedule's {value}")
     return proved, complaints
 
 
 def _class_proof(problem: Problem, result: Result) -> list[str]:
-    """What the dual values of a class prove against what is claimed."""
+    """Compare the bound that the dual values of a class prove with the claimed one."""
     known = result.class_bound
     if known is None or known.certificate is None:
         return []
-    what = f"the bound for {known.holds_for}"
+    name = f"the bound for {known.holds_for}"
     try:
         proved = bound(problem, known.certificate, known.holds_for)
     except InputError as error:
-        return [f"{what}: the dual values prove none: {error}"]
+        return [f"{name}: the dual values prove none: {error}"]
     complaints = []
     if known.value != float(proved):
-        complaints.append(f"{what}: the dual values prove {proved}, but {known.value} is claimed")
+        complaints.append(f"{name}: the dual values prove {proved}, but {known.value} is claimed")
     if known.certificate.objective != result.objective:
-        complaints.append(f"{what}: the dual values are for another objective")
+        complaints.append(f"{name}: the dual values are for another objective")
     if result.schedule is not None and not same_order(known.certificate.order, result.order):
-        complaints.append(f"{what}: it holds for another order than the schedule's")
+        complaints.append(f"{name}: it holds for another order than the schedule's")
     return complaints
 
 
 def _status(
     result: Result, value: Fraction | None, proved: Fraction | None, infeasible: Conflict | None
 ) -> list[str]:
-    """The status against what was recomputed; ``infeasible`` is the proof, if there is one.
+    """Check the status against recomputed figures; ``infeasible`` is the proof, if there is one.
 
     In fusion tiles ``proved`` is the bound over the fusion space.
     """
@@ -256,6 +259,7 @@ def _status(
     match result.status:
         case Status.OPTIMAL if result.value is None or bound_said is None:
             return ["optimal without both a schedule and a bound"]
+        # A bound of the layer-by-layer problem proves nothing over fusion plans.
         case Status.OPTIMAL if value is not None and proved is not None:
             return _optimal(result, relative_gap(value, proved))
         case Status.FEASIBLE if result.schedule is None and result.value is None:
@@ -268,14 +272,15 @@ def _status(
 
 
 def _optimal(result: Result, gap: float | None) -> list[str]:
-    """Without a tolerance of its own, a result is held to the usual one."""
+    """Check the gap of a result against its tolerance, or the default one."""
     tolerance, whose = result.tolerance, "the tolerance asked for"
     if tolerance is None:
         tolerance, whose = Request.tolerance, "the usual tolerance (the file has none)"
     if is_optimal(gap, tolerance):
         return []
+    # Else any schedule could call itself optimal.
     if tolerance > LARGEST_TOLERANCE:
-        whose = f"whatever tolerance was asked for ({tolerance:g}), the largest that counts"
+        whose = f"the tolerance asked for is {tolerance:g}, the largest that counts"
         tolerance = LARGEST_TOLERANCE
     distance = "there is no gap to a bound of 0" if gap is None else f"the gap is {gap:.6g}"
     return [f"optimal is not true: {distance}, {whose} is {tolerance:g}"]

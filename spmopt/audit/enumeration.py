@@ -32,6 +32,7 @@ def enumeration_claim(problem: Problem, result: Result, value: Fraction) -> tupl
     """
     if result.schedule is None or _proves_nothing(result.scheduler):
         return [f"optimal is not true: {result.scheduler} proves nothing by enumeration"], False
+    # The enumeration knows neither.
     if problem.machine.bypass or problem.machine.banks:
         return [], False
     repeat = cast(
@@ -64,6 +65,7 @@ def _residency_plan(schedule: Schedule) -> ResidencyPlan:
     """Return the decisions that a schedule follows from."""
     commands = schedule.commands
     stores = commands.take(commands.kind == Command.STORE)
+    # A tensor may be stored by several commands of one step.
     keys, place = np.unique(np.stack((stores.step, stores.tensor)), axis=1, return_inverse=True)
     sizes = np.zeros(keys.shape[1], np.int64)
     np.add.at(sizes, place.ravel(), stores.end - stores.begin)

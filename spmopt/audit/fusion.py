@@ -1,4 +1,4 @@
-"""Fused results: their listing made again from the graph, and all that follows from it."""
+"""Fused results: their tileable graph made again from the graph, and compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spmopt.verifier.fusion_tiles import check_fusion
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
 _UNFIT = ArithmeticError, LookupError, TypeError, ValueError
-"""What rules of operators raise of attributes that no reader of a model would let pass."""
+"""Errors that rules of operators raise for attributes that no reader of a model lets pass."""
 
 
 def restore(stored: Solution) -> Solution:
@@ -70,12 +70,12 @@ def from_graph(fused: Problem, problem: Problem) -> TileableGraph:
 def unfaithful(
     tileable: TileableGraph, fusion_plan: FusionPlan, problem: Problem
 ) -> tuple[Violation, ...]:
-    """Return in what the operations of a problem do not compute what the graph does.
+    """Return violations where operations of a problem compute other elements than the graph.
 
     Raises
     ------
     InputError
-        By its name an operation or a tensor is no fusion tile or part of anything.
+        The name of an operation or a tensor is that of no fusion tile or part.
     """
     from spmopt.audit.boxes import tile_maps
 
@@ -85,15 +85,13 @@ def unfaithful(
 
 
 def unlike(expected: Problem, given: Problem) -> Iterator[str]:
-    """Yield in which tensors and operations a problem is not that of its fusion plan.
-
-    The first few.
-    """
+    """Yield the first differences of a problem from that of its fusion plan."""
     for kind in ("tensors", "operations"):
         ours, theirs = getattr(expected, kind), getattr(given, kind)
         if len(ours) != len(theirs):
             yield f"the problem has {len(theirs)} {kind}, but that of the fusion plan {len(ours)}"
         pairs = zip(ours, theirs, strict=False)
+        # Identity first: records of large problems are shared.
         wrong = (pair for pair in pairs if pair[0] is not pair[1] and pair[0] != pair[1])
         for one, other in islice(wrong, MAX_PER_CHECK):
             names = expected.tensor_names, given.tensor_names
@@ -109,10 +107,7 @@ def unlike(expected: Problem, given: Problem) -> Iterator[str]:
 def _different(
     one: Tensor | Operation, other: Tensor | Operation, names: tuple[Sequence[str], Sequence[str]]
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield the fields in which two records differ, and both values.
-
-    Of a single mapping its own.
-    """
+    """Yield the fields in which two records, or their single mappings, differ, and both values."""
     for name in (field.name for field in fields(one)):
         mine, its = getattr(one, name), getattr(other, name)
         if mine == its:

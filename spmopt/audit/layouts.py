@@ -1,4 +1,4 @@
-"""Where elements of views stand in memory: lengths and strides of each axis, as CuTe has them.
+"""Layouts of views in memory: lengths and strides of each axis, as in CuTe.
 
 A view's axis may run over several stretches of memory, as tokens do that are joined with the
 queries of a group. Fusion tiles of it are fusion tiles of the first of these.
@@ -21,7 +21,7 @@ Layout = tuple[tuple[Factor, ...], ...]
 
 
 def layouts(graph: Graph) -> list[Layout | None]:
-    """Return the layout of each value in the memory of what it is a view of.
+    """Return the layout of each value in memory, in that of its operand if it is a view.
 
     None where an axis of a view takes parts of a factor that do not divide it.
     """
@@ -58,6 +58,7 @@ def reshape(layout: Layout, shape: Shape) -> Layout | None:
     """
     rest = list[Factor]()  # the fastest first
     for size, stride in (factor for axis in reversed(layout) for factor in reversed(axis)):
+        # Contiguous with the factor before: one factor.
         if rest and stride == rest[-1][0] * rest[-1][1]:
             rest[-1] = (rest[-1][0] * size, rest[-1][1])
         else:
@@ -70,6 +71,7 @@ def reshape(layout: Layout, shape: Shape) -> Layout | None:
                 return None
             size, stride = rest.pop(0)
             taken = min(size, left)
+            # Neither divides the other: no strides describe this view.
             if size % taken or left % taken:
                 return None
             if size > taken:

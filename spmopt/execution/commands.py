@@ -1,17 +1,18 @@
-"""What a machine executes, in order: DMA commands, moves and operations, with their addresses.
+"""Commands of a schedule, in order: DMA, moves on chip and operations, with their addresses.
 
-A schedule says what is resident where and when; here it becomes a list that a machine without any
-knowledge of tensors could follow: copy these bytes of DRAM to those of the scratchpad, run this
-operation on what lies at these addresses. Nothing is decided here. In a step
+A machine without any knowledge of tensors can follow the list: copy these bytes of DRAM to those of
+the scratchpad, run this operation on the bytes at these addresses. Nothing is decided here. In a
+step
 
 1. bytes that move on chip leave their old addresses (``LIFT``) and, once all have, get their new
    ones (``LAY``);
-2. loads, streams in and stores of what the step's operation does not write run in queue order;
+2. loads, streams in, and stores of tensors that the step's operation does not write run in queue
+   order;
 3. the operation runs (``COMPUTE``);
-4. streams out and stores of what it has written run in queue order.
+4. streams out, and stores of its results, run in queue order.
 
-So everything that a command needs stands before it, which is what the rules mean (R3 to R5): a load
-brings the contents from before the step even behind a store of the new ones in the queue.
+So everything that a command needs stands before it, as rules R3 to R5 say: a load brings the
+contents from before the step even behind a store of the new ones in the queue.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
+from spmopt.core.operation import Operation
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Placements, Residency, Schedule
 from spmopt.core.table import Ints, Table
@@ -48,7 +50,7 @@ class Kind(IntEnum):
 
 
 class Use(IntEnum):
-    """What a command does with bytes of the scratchpad."""
+    """Use that a command makes of bytes of the scratchpad."""
 
     READ = 0
     WRITE = 1
@@ -92,7 +94,7 @@ class Segments(Table):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Releases(Table):
-    """Bytes of the scratchpad whose contents end: nobody may read them from ``command`` on."""
+    """Bytes of the scratchpad whose contents end: no command from ``command`` on may read them."""
 
     command: Ints
     spm_address: Ints
@@ -106,7 +108,7 @@ class Program:
     Attributes
     ----------
     problem
-        Whose operations and tensors commands name.
+        Problem whose operations and tensors commands name.
     commands, segments, releases
         In order.
     dram_offset : (m,)
@@ -146,28 +148,35 @@ def machine_program(problem: Problem, schedule: Schedule) -> Program:
     Parameters
     ----------
     problem
-        What it schedules.
+        Problem of the schedule.
     schedule
-        A legal one. Of others whatever they say is taken as it is said: a page without an address
-        has no segment.
+        A legal schedule. Others are taken literally: a page without an address has no segment.
     """
-    found = _Deriving(problem, schedule)
+    tables = _ProgramTables(problem, schedule)
     for step in range(len(schedule.steps)):
-        found.step(step)
+        tables.add_step(step)
     sizes = problem.size_bytes
+    # DRAM offsets are a layout of our own: a schedule does not place tensors in DRAM.
     room = -(-sizes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
     return Program(
         problem=problem,
-        commands=MachineCommands.of_rows(found.commands),
-        segments=Segments.of_rows(found.segments),
-        releases=Releases.of_rows(found.releases),
+        commands=MachineCommands.of_rows(tables.commands),
+        segments=Segments.of_rows(tables.segments),
+        releases=Releases.of_rows(tables.releases),
         dram_offset=np.cumsum(room) - room,
-        peak_spm_bytes=found.peak_spm_bytes,
+        peak_spm_bytes=tables.peak_spm_bytes,
     )
 
 
-class _Deriving:
-    """The growing tables, step by step."""
+def use_of(operation: Operation, tensor: int) -> Use:
+    """Return the use that an operation makes of one of its tensors."""
+    if tensor not in operation.writes:
+        return Use.READ
+    return Use.UPDATE if tensor in operation.reads else Use.WRITE
+
+
+class _ProgramTables:
+    """Tables of a program, filled step by step."""
 
     def __init__(self, problem: Problem, schedule: Schedule) -> None:
         self.commands: list[tuple[int, ...]] = []
@@ -182,12 +191,13 @@ class _Deriving:
         self._moves = _by_step(schedule.moves, len(schedule.steps))
         self._queue = _by_step(schedule.commands, len(schedule.steps))
 
-    def step(self, step: int) -> None:
-        """Append everything of one step."""
+    def add_step(self, step: int) -> None:
+        """Append the rows of one step."""
         operation = self._problem.operations[self._operation[step]]
         moves = [row[1:] for row in self._moves[step]]
         for tensor, begin, end in moves:
             self._transfer(step, Kind.LIFT, (tensor, begin, end, 1), Use.READ)
+        # Old pages are given up only after LIFT has read them.
         for address, size in self._places.advance(step):
             self.releases.append((len(self.commands), address, size))
         self._resident.advance(step)
@@ -195,19 +205,20 @@ class _Deriving:
         for tensor, begin, end in moves:
             self._transfer(step, Kind.LAY, (tensor, begin, end, 1), Use.WRITE)
         later = []
-        for _, number, *what in self._queue[step]:
+        for _, number, *moved in self._queue[step]:
             kind = Kind(number)
-            written = kind is Kind.STORE and what[0] in operation.writes
+            # A store of a result waits for its operation; other stores hold contents from before.
+            written = kind is Kind.STORE and moved[0] in operation.writes
             if written or kind is Kind.STREAM_OUT:
-                later.append((kind, what))
+                later.append((kind, moved))
             else:
-                self._transfer(step, kind, what, _USE.get(kind))
+                self._transfer(step, kind, moved, _USE.get(kind))
         self._compute(step)
-        for kind, what in later:
-            self._transfer(step, kind, what, _USE.get(kind))
+        for kind, moved in later:
+            self._transfer(step, kind, moved, _USE.get(kind))
 
-    def _transfer(self, step: int, kind: Kind, what: Sequence[int], use: Use | None) -> None:
-        tensor, begin, end, fetches = what
+    def _transfer(self, step: int, kind: Kind, moved: Sequence[int], use: Use | None) -> None:
+        tensor, begin, end, fetches = moved
         if use is not None:
             self._add_segments(tensor, begin, end, use)
         self.commands.append((step, int(kind), -1, tensor, begin, end, fetches))
@@ -216,9 +227,9 @@ class _Deriving:
         index = self._operation[step]
         operation = self._problem.operations[index]
         for tensor in operation.tensors:
-            read, written = tensor in operation.reads, tensor in operation.writes
-            use = Use.UPDATE if read and written else Use.READ if read else Use.WRITE
+            use = use_of(operation, tensor)
             self._add_segments(tensor, 0, self._resident.size_bytes(tensor), use)
+        # Scratch is released by its use: nothing reads its contents afterwards.
         scratch = operation.mappings[self._mapping[step]].scratch_bytes
         self._add_segments(SCRATCH, 0, scratch, Use.SCRATCH)
         self.commands.append((step, int(Kind.COMPUTE), index, -1, 0, 0, 1))
@@ -229,7 +240,7 @@ class _Deriving:
 
 
 _USE = {Kind.LOAD: Use.WRITE, Kind.STORE: Use.READ}
-"""Of DMA commands that have a place in the scratchpad."""
+"""Use of the scratchpad by DMA commands that have a place in it."""
 
 
 def _by_step(table: Table, steps: int) -> list[list[tuple[int, ...]]]:
@@ -241,7 +252,7 @@ def _by_step(table: Table, steps: int) -> list[list[tuple[int, ...]]]:
 
 
 class _Resident:
-    """How much of each tensor is resident, as steps go by."""
+    """Resident bytes of each tensor, step by step."""
 
     def __init__(self, table: Residency) -> None:
         self._begins = _at_times(table.begin)
@@ -262,7 +273,7 @@ class _Resident:
 
 
 class _Places:
-    """Where pages lie, as steps go by."""
+    """Addresses of pages, step by step."""
 
     def __init__(self, table: Placements, page_bytes: int) -> None:
         self._page_bytes = page_bytes
@@ -274,7 +285,7 @@ class _Places:
         """Bytes of the pages in use."""
 
     def advance(self, step: int) -> list[tuple[int, int]]:
-        """Go on to ``step``; return addresses and sizes of what is given up."""
+        """Go on to ``step``; return addresses and sizes of bytes that are given up."""
         ended = self._ends.get(step, ())
         for row in ended:
             _, pages, _ = self._now[self._rows[row][0]].pop(row)
@@ -288,8 +299,9 @@ class _Places:
     def _give_up(
         self, tensor: int, page: int, pages: int, spm_page: int
     ) -> Iterator[tuple[int, int]]:
-        """Yield what of pages that end their row here is in no row of the same place any more."""
+        """Yield bytes of pages that end their row here and lie in no other row there."""
         last = spm_page + pages
+        # Rows of the same tensor at the same shift keep these addresses: their bytes live on.
         stay = sorted(
             (min(place, last), min(place + count, last))
             for first, count, place in (self._now.get(tensor, {}).values() if tensor >= 0 else ())
@@ -302,13 +314,14 @@ class _Places:
             low = max(low, end)
 
     def runs(self, tensor: int, begin: int, end: int) -> Iterator[Run]:
-        """Yield where bytes [begin, end) of a tensor lie, in their order, joined where they can."""
+        """Yield contiguous runs of bytes [begin, end) of a tensor, in order."""
         size, last = self._page_bytes, (begin, 0, 0)
         for page, pages, spm_page in sorted(self._now.get(tensor, {}).values()):
             low, high = max(begin, page * size), min(end, (page + pages) * size)
             if low >= high:
                 continue
             address = spm_page * size + low - page * size
+            # Contiguous in the tensor and in the scratchpad: one DMA descriptor.
             if last[1] and last[0] + last[1] == low and last[2] + last[1] == address:
                 last = (last[0], last[1] + high - low, last[2])
                 continue

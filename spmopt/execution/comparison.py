@@ -1,4 +1,4 @@
-"""What a schedule's execution made, compared with what plain execution makes."""
+"""Results of a schedule's execution, compared with plain execution."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from spmopt.execution.executor import Trace
 from spmopt.execution.memory import Bytes
 
 _LEAST = 1e-3
-"""Magnitudes below this part of the greatest of all are those of rounding."""
+"""Relative magnitude below which numbers count as rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A tensor that is not in DRAM at the end as it should be.
+    """A tensor whose contents in DRAM at the end are wrong.
 
     ``largest`` is the greatest absolute difference of its elements, infinite where one of them is
     no number; None where its bytes stand for no numbers.
@@ -36,7 +36,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What was executed, and in what it differs.
+    """Figures of an execution, and its differences from plain execution.
 
     Attributes
     ----------
@@ -45,19 +45,19 @@ class Comparison:
     loaded_bytes, stored_bytes, peak_spm_bytes
         Measured while executing.
     tensors, compared_bytes
-        Compared at the end: outputs and all else that is to be kept, and what nothing may change.
+        Compared at the end: tensors to be kept, and those that no operation writes.
     differences
         Tensors beyond the tolerance.
     largest
         Greatest absolute difference of numbers, of tensors within the tolerance too; None where
         bytes stand for no numbers.
     largest_part
-        The same relative to what the tolerance is relative to; 0 where nothing may differ.
+        The same, relative as the tolerance is; 0 where nothing may differ.
     wrong_operation
         The first, in the order of the schedule, that read other bytes than in plain execution;
         None where there is none, or the bytes may differ.
     wrong_figures
-        Measured figures that are not those of the verifier, in words.
+        Measured figures that differ from the verifier's, in words.
     """
 
     counts: dict[Kind, int]
@@ -86,6 +86,7 @@ def plain_order(problem: Problem, operation: Ints) -> list[int]:
     Predecessors of a problem of one's own may leave that open; then it is the order of the steps.
     """
     place = np.argsort(operation).tolist()
+    # A legal schedule may have another order; plain execution must be valid in the listed one.
     kept = all(
         place[before] < place[index]
         for index, earlier in enumerate(dependences(problem))
@@ -108,7 +109,7 @@ def compare(
     Parameters
     ----------
     program
-        What was executed.
+        Executed program.
     found, expected
         With scratchpad, and without. Where ``expected`` has fingerprints of operands, they are
         compared as well.
@@ -118,7 +119,7 @@ def compare(
         Of a number, relative to the greatest magnitude in its tensor, or to a thousandth of that in
         all, where it is more: some gradients are but rounding. 0: all bits are the same.
     totals
-        What the verifier computed.
+        Totals by the verifier.
     """
     problem = program.problem
     chosen = _compare(problem)
@@ -159,7 +160,7 @@ def compare(
 
 
 def _compare(problem: Problem) -> list[int]:
-    """Return what is kept, and what is in DRAM from the start and never written."""
+    """Return tensors to be kept, and those in DRAM from the start that are never written."""
     written = {tensor for operation in problem.operations for tensor in operation.writes}
     return [
         index
@@ -171,13 +172,14 @@ def _compare(problem: Problem) -> list[int]:
 def _allow(
     expected: Trace, chosen: Sequence[int], types: Sequence[np.dtype | None], tolerance: float
 ) -> dict[int, float]:
-    """Return by how much the numbers of each tensor may differ."""
+    """Return the allowed difference of numbers of each tensor."""
     magnitude = dict.fromkeys(chosen, 0.0)
     for t in chosen if tolerance else ():
         dtype = types[t]
         if dtype is not None and _has_numbers(dtype):
             numbers = np.abs(_numbers(expected.contents[t], dtype))
             magnitude[t] = float(np.nan_to_num(numbers, posinf=0.0).max())
+    # Some gradients are sums that cancel: their exact value is 0.
     least = max(magnitude.values(), default=0.0) * _LEAST
     return {t: tolerance * max(most, least) for t, most in magnitude.items()}
 
@@ -185,7 +187,7 @@ def _allow(
 def _difference(
     found: Bytes, expected: Bytes, dtype: np.dtype | None, allowed: float
 ) -> tuple[int, float | None, bool]:
-    """Return how many bytes differ, by how much, and whether that is allowed."""
+    """Return the number of bytes that differ, the largest difference, and whether it is allowed."""
     wrong = int(np.count_nonzero(found != expected))
     if dtype is None or not _has_numbers(dtype):
         return wrong, None, not wrong
@@ -193,8 +195,10 @@ def _difference(
         return 0, 0.0, True
     one, other = (_numbers(each, dtype) for each in (found, expected))
     distance = np.abs(one - other)
+    # NaN in both is the same result, as of a quotient by 0.
     distance[np.isnan(one) & np.isnan(other)] = 0
     largest = float(np.nan_to_num(distance, nan=np.inf).max())
+    # With a tolerance of 0 any differing byte counts.
     return wrong, largest, allowed > 0 and largest <= allowed
 
 
@@ -207,6 +211,7 @@ def _numbers(of: Bytes, dtype: np.dtype) -> NDArray[np.float64]:
 
 
 def _wrong_operation(program: Program, found: Trace, expected: Trace) -> str | None:
+    # Of fusion tiles operands have no counterpart in plain execution.
     if not expected.read:
         return None
     commands = program.commands

@@ -1,4 +1,4 @@
-"""What operations compute in an execution, contents of DRAM at the start, and what is expected."""
+"""Kernels of an execution, contents of DRAM at the start, and the expected results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOLERANCE, _NARROW_TOLERANCE = 1e-3, 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Computation:
-    """What is computed.
+    """Kernel, initial contents and expected results of an execution.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Computation:
     expected
         Plain execution, by tensors of the problem.
     dtypes
-        Of the elements of its tensors; None where bytes stand for no numbers.
+        Element types of its tensors; None where bytes stand for no numbers.
     tolerance
         See :func:`~.comparison.compare`.
     words
-        What kernels these are.
+        Description of the kernels.
     """
 
     kernel: Kernel
@@ -66,9 +66,9 @@ def by_bytes(
     Parameters
     ----------
     problem
-        What was scheduled.
+        Problem of the schedule.
     operation : (n,)
-        What each step runs.
+        Operation of each step.
     """
     used = hash_kernel(problem) if kernel is None else kernel
     contents = random_contents(problem, seed)
@@ -90,18 +90,18 @@ def by_graph(
     Parameters
     ----------
     tileable
-        Of the graph.
+        Tileable graph, with its graph.
     fusion_plan
-        What the problem is of; None: whole operations.
+        Fusion plan of the problem; None: whole operations.
     problem
-        What was scheduled.
+        Problem of the schedule.
     data
         ``integer`` or ``normal``.
 
     Raises
     ------
     InputError
-        An operator has no kernel, or the graph is not what the problem was made of.
+        An operator has no kernel, or the problem was made of another graph.
     """
     if data not in DATA:
         raise unknown("data", data, DATA)
@@ -112,10 +112,12 @@ def by_graph(
     kernel, tolerance = plain, 0.0
     if fusion_plan is not None and fusion_plan != whole(tileable):
         kernel = GraphKernel(tileable, fusion_plan, data)
+        # The same seed: parts of the same initial tensors.
         contents = kernel.contents(seed)
         expected = Trace(contents=kernel.cut(expected.contents))
         narrow = any(each.itemsize < 4 and each.kind not in "iub" for each in kernel.dtypes if each)
         wide = _NARROW_TOLERANCE if narrow else TOLERANCE
+        # Whole numbers wrap (modulo 16), so that sums are exact in any order.
         tolerance = 0.0 if data == "integer" else wide
     _require_same(kernel.problem, problem)
     return Computation(
@@ -129,19 +131,19 @@ def by_graph(
 
 
 def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph | None:
-    """Return the tileable graph of what a problem computes; None where nothing says so.
+    """Return the tileable graph of a problem; None where nothing says it.
 
     Parameters
     ----------
     problem
-        What was scheduled.
+        Problem of the schedule.
     graph
         Network that it was made of, if given.
 
     Raises
     ------
     InputError
-        The graph cannot be lowered as the problem was.
+        No problem can be made of the graph as this one was.
     """
     if problem.fused_from is not None:
         return source_graph(problem) if source_graph(problem).graph is not None else None
@@ -153,6 +155,7 @@ def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph |
     found = _list(graph, problem.machine, problem.mapper)
     place = {operation.name: at for at, operation in enumerate(found.operations)}
     order = [place.get(operation.name, -1) for operation in problem.operations]
+    # The problem may have been scheduled in another order of the same operations.
     if order != list(range(len(order))) and sorted(order) == list(range(len(place))):
         graph = in_order(graph, problem.mapper, order)  # another order than the network's
         found = _list(graph, problem.machine, problem.mapper)
@@ -160,11 +163,12 @@ def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph |
 
 
 def _list(graph: Graph, machine: Machine, mapper: str) -> TileableGraph:
-    """Return the tileable graph of a graph, with whole operations alone if none can be cut."""
+    """Return the tileable graph of a graph; of untiled operations if none can be tiled."""
     try:
         return tileable(graph, machine, mapper=mapper)
     except InputError:
-        low = Mapper(graph, machine, mapper)  # has its say where the graph cannot be lowered
+        # An untileable graph is no error here: it runs as whole operations.
+        low = Mapper(graph, machine, mapper)  # raises its own error of the graph
     operations = tuple(
         TileableOperation(
             name=each.name,
@@ -197,6 +201,6 @@ def _require_same(made: Problem, given: Problem) -> None:
         wrong = next((b for a, b in zip(ours, theirs, strict=False) if a != b), theirs[-1:])
         name = wrong[0] if wrong else given.name
         raise InputError(
-            f"network: is not what {given.name} was lowered from ({name} differs); give the "
+            f"network: {given.name} was made of another one ({name} differs); give the "
             "options that it was loaded with, or use kernels hash"
         )

@@ -1,7 +1,7 @@
 """Commands executed one after the other on bytes, and the same operations without a scratchpad.
 
 An operation gets its operands from the scratchpad, at the addresses that its command names, and
-from what was streamed in for it; nothing else reaches it. Where bytes are missing it gets poison.
+from the bytes streamed in for it; nothing else reaches it. Missing bytes are poison.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from spmopt.execution.memory import POISON, Bytes, Memory
 
 Kernel = Callable[[int, Sequence[Bytes]], Sequence[Bytes]]
 """Computes an operation: from its index and the bytes of its inputs, in the order of
-``Operation.reads``, to the bytes of what it writes, in that of ``Operation.writes``. It must not
+``Operation.reads``, to the bytes of its results, in that of ``Operation.writes``. It must not
 change its operands."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What an execution left and did.
+    """Contents and measured figures of an execution.
 
     Attributes
     ----------
     contents
-        Bytes of each tensor at the end; of plain execution nothing of what is of no further use.
+        Bytes of each tensor at the end; plain execution drops those of no further use.
     read
-        A fingerprint of the operands of each operation, by its index.
+        Fingerprint of the operands of each operation, by its index.
     loaded_bytes, stored_bytes
-        Copied between DRAM and scratchpad, every pass of a stream counted.
+        Copied between DRAM and scratchpad, every fetch of a stream counted.
     """
 
     contents: Sequence[Bytes]
@@ -77,7 +77,7 @@ def execute_plainly(
     Parameters
     ----------
     problem
-        Whose operations they are.
+        Problem of the operations.
     order
         Operations by their index.
     contents, kernel
@@ -94,6 +94,7 @@ def execute_plainly(
             now[tensor] = result
         for tensor in operation.tensors:
             if last.get(tensor) == index:
+                # Dropped at the last use, so that large networks fit the memory of this computer.
                 now[tensor] = now[tensor][:0].copy()
     return Trace(contents=now, read=read)
 
@@ -111,7 +112,7 @@ def _last_uses(problem: Problem, order: Sequence[int]) -> dict[int, int]:
 
 
 def fingerprint(operands: Sequence[Bytes]) -> bytes:
-    """Return 8 bytes that tell operands apart."""
+    """Return a hash of 8 bytes of the operands."""
     digest = blake2b(digest_size=8)
     for each in operands:
         digest.update(each.data)
@@ -126,7 +127,7 @@ def _lock(array: Bytes) -> Bytes:
 
 
 class _Machine:
-    """Memories, and what is on its way through the buffers of streams."""
+    """Both memories, and the bytes in the buffers of streams and moves."""
 
     def __init__(self, program: Program, contents: Sequence[Bytes | None], kernel: Kernel) -> None:
         self._program, self._kernel = program, kernel
@@ -152,6 +153,7 @@ class _Machine:
 
     def run(self, command: int) -> None:
         """Execute one command."""
+        # Before the command: it may itself be the first that must not read them.
         for _, address, size in self._releases.get(command, ()):
             self._memory.release(address, size)
         step, kind, operation, tensor, begin, end, fetches = self._commands[command]
@@ -161,12 +163,15 @@ class _Machine:
             case Kind.COMPUTE:
                 self._compute(operation, segments)
             case Kind.STREAM_IN:
+                # A copy: a later store of the step may change DRAM before the operation reads.
                 arrived = self._memory.tensor(tensor)[begin:end].copy()
                 self._streamed.setdefault(tensor, []).append((begin, arrived))
+                # Traffic counts every fetch; the contents of one fetch are those of all.
                 self._moved[0] += (end - begin) * fetches
             case Kind.STREAM_OUT:
                 found = self._results.get(tensor)
                 self._memory.tensor(tensor)[begin:end] = (
+                    # A stream out before its operation has nothing to bring.
                     POISON if found is None else found[begin:end]
                 )
                 self._moved[1] += (end - begin) * fetches
@@ -174,7 +179,7 @@ class _Machine:
                 self._copy(kind, segments)
 
     def trace(self) -> Trace:
-        """Return the rest."""
+        """Return contents and figures at the end."""
         return Trace(
             contents=[self._memory.tensor(tensor) for tensor in range(len(self._sizes))],
             read=self._read,
@@ -200,6 +205,7 @@ class _Machine:
 
     def _carry(self, tensor: int, begin: int, size: int) -> Bytes:
         """Return bytes that were lifted; poison where none were."""
+        # Bytes without a page and without a stream remain poison.
         found = np.full(size, POISON, np.uint8)
         for of, first, held in self._lifted:
             low, high = max(begin, first), min(begin + size, first + held.size)
@@ -210,7 +216,7 @@ class _Machine:
     def _compute(self, index: int, segments: Sequence[tuple[int, ...]]) -> None:
         operation, spm = self._operations[index], self._memory.spm
         for _, _, _, size, address, use in segments:
-            if use == Use.SCRATCH:  # what it computes there destroys what lies there
+            if use == Use.SCRATCH:  # computing there destroys the old contents
                 self._memory.release(address, size)
         operands = [self._gather(tensor, segments) for tensor in operation.reads]
         self._read[index] = fingerprint(operands)
@@ -219,10 +225,11 @@ class _Machine:
         for _, tensor, begin, size, address, use in segments:
             if use in (Use.WRITE, Use.UPDATE):
                 spm[address : address + size] = self._results[tensor][begin : begin + size]
+        # Buffers of streams and moves are those of one step.
         self._streamed, self._lifted = {}, []
 
     def _gather(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:
-        """Return an operand: pages from the scratchpad, and what was streamed in."""
+        """Return an operand: pages from the scratchpad, and streamed bytes."""
         spm, size = self._memory.spm, self._sizes[tensor]
         own = [row for row in segments if row[1] == tensor]
         if len(own) == 1 and own[0][3] == size:  # contiguous: read where it lies

@@ -1,9 +1,9 @@
-"""Operations of a lowered graph computed by kernels of their operators, whole or in pieces.
+"""Operations of a graph computed by kernels of their operators, whole or in fusion tiles.
 
-A piece gets the parts of tensors that it names, each laid where it belongs in an array of the whole
-tensor that is poison elsewhere. Of that the kernel sees the piece's share of the batch; of a stripe
-of rows it computes all rows, most of them of poison, and the stripe is what is kept. So a row that
-a stripe needs and does not name shows.
+A fusion tile gets the parts of tensors that it names, each at its place in an array of the whole
+tensor that is poison elsewhere. The kernel sees the tile's share of the batch. Of a stripe it
+computes all rows, most of them of poison, and the rows of the stripe are kept. So a row that a
+stripe needs and does not name shows as poison.
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Mapper
 
 UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
-"""What kernels raise of attributes and operands that they do not know."""
+"""Errors that kernels raise for attributes and operands that they do not know."""
 _LONGEST = 200
-"""Letters of what such an error says."""
+"""Most letters of the text of such an error in a message."""
 _STATISTICS = "BatchNormalizationStatistics"
 _GONE = np.empty(0, np.uint8)
 EXACT = (_STATISTICS,)
-"""Operators whose results are shares of means: not wrapped, for they are not whole."""
+"""Operators whose results are shares of means: not wrapped, as they are no whole numbers."""
 _BY_PLACE = (
     *("RotaryEmbedding", "RotaryEmbeddingGradient", "DropoutTraining", "DeformConv"),
     *("EyeLike", "Trilu", "TriluGradient", "RandomNormalLike", "RandomUniformLike"),
     *("Bernoulli", "Multinomial"),
 )
-"""Operators that treat an element by where it stands: computed whole, of which a piece is cut."""
+"""Operators whose result depends on the place of an element: computed whole, then cut."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What an operation of a fusion plan computes.
+    """Operator, operands and fusion tile of one operation of a fusion plan.
 
     Attributes
     ----------
     node
         Its operator, under the name of its kernel, and values.
     inputs, outputs
-        Whole tensors that the values are of.
+        Whole tensor of each value.
     origin
-        Which piece it is.
+        Its fusion tile.
     operands
-        Positions of the inputs that the kernel gets: not those updated in place, whose old
-        contents are added to the result, but for what an optimizer updates.
+        Positions of the inputs that the kernel gets. The old contents of an operand that is updated
+        in place are added to the result instead, except in optimizers.
     old
         The outputs that have old contents.
     input_axes, output_axes
-        Along which a piece's share is cut; None where it has all.
+        Axes along which a micro-batch is cut; None where it has all.
     by_place
-        The kernel takes and makes all: of its results the share is cut.
+        The kernel computes whole results, from which the share is cut.
     """
 
     node: Node
@@ -95,9 +95,9 @@ class GraphKernel:
     Parameters
     ----------
     tileable
-        Of a graph.
+        Tileable graph, with its graph.
     fusion_plan
-        Its segments; by default whole operations.
+        Fused groups; by default whole operations.
     data
         ``integer`` or ``normal``.
 
@@ -123,6 +123,7 @@ class GraphKernel:
         self._kernels = _kernels(self._nodes)
         self._origins_of = list(map(Lineage(self.graph).of, self._nodes))
         self.views = {node.outputs[0]: node for node in self.graph.nodes if is_view(node)}
+        # Parts of tensors by the fusion plan, which operations name.
         self.layout = PartLayout(low, tileable, fusion_plan or whole(tileable))
 
     @cached_property
@@ -135,12 +136,12 @@ class GraphKernel:
 
     @property
     def dtypes(self) -> list[np.dtype[Any] | None]:
-        """Types of the elements of the problem's tensors; None of what is packed."""
+        """Element types of the problem's tensors; None for packed elements."""
         return self.layout.dtypes
 
     @property
     def roots(self) -> Sequence[int]:
-        """Values that the tensors of whole operations are."""
+        """Value of each tensor of whole operations."""
         return self.layout.roots
 
     def contents(self, seed: int) -> list[Bytes | None]:
@@ -154,21 +155,23 @@ class GraphKernel:
         ]
 
     def cut(self, tensors: Sequence[Bytes]) -> list[Bytes]:
-        """Return the parts of whole tensors, as those of the problem; nothing of what is gone."""
+        """Return the problem's tensors as parts of whole ones; empty for dropped contents."""
         arrays = [
             self.layout.array(t, each) if each.size else None for t, each in enumerate(tensors)
         ]
         return [_GONE if each is None else each for each in self.layout.cut(arrays)]
 
     def task(self, index: int) -> Task:
-        """Return what an operation of the problem computes."""
+        """Return the task of an operation of the problem."""
         operation, origin = self.problem.operations[index], self._origins[index]
         node, used = self._nodes[origin.operation], self._low.used[origin.operation]
         cut = self._cuts[origin.operation] if origin.micro_batches > 1 else None
-        # What has parts of results of whole operands is told by its place alone.
+        # Without a cut operand only the place of the result says which share is meant.
         by_place = cut is not None and (node.operator in _BY_PLACE or not any_axis(cut.inputs))
+        # An output that is read too is a partial sum, or is updated in place.
         there = {*map(self.layout.tensor_of, operation.reads)}
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
+        # An optimizer computes the new weight from the old one itself.
         added = frozenset() if node.operator in UPDATES else frozenset(old)
         uncut = (None,) * len(node.inputs)
         return Task(
@@ -198,6 +201,7 @@ class GraphKernel:
             before = None
             if task.node.outputs[place] in task.old:
                 before = self._widen(task.share(given[tensor], axis))
+            # Scales of folded conversions multiply results, not operands.
             found = scale(task.node.operator, result, scales)
             if task.by_place:
                 found = task.share(found, axis)
@@ -212,8 +216,8 @@ class GraphKernel:
         return self._widen(task.share(array, task.input_axes[at]))
 
     def call(self, task: Task, inputs: Sequence[Array]) -> Call:
-        """Return what the kernel of a task is given."""
-        values, node, pieces = self.graph.values, task.node, task.origin.micro_batches
+        """Return the arguments of the kernel of a task."""
+        values, node, count = self.graph.values, task.node, task.origin.micro_batches
         line = self._origins_of[task.origin.operation]
         shapes = [values[v].shape for v in node.outputs]
         axes = (None,) * len(shapes) if task.by_place else task.output_axes
@@ -222,12 +226,10 @@ class GraphKernel:
             attributes=node.attributes,
             inputs=inputs,
             shapes=tuple(
-                shape
-                if axis is None
-                else (*shape[:axis], shape[axis] // pieces, *shape[axis + 1 :])
+                shape if axis is None else (*shape[:axis], shape[axis] // count, *shape[axis + 1 :])
                 for shape, axis in zip(shapes, axes, strict=True)
             ),
-            pieces=pieces,
+            micro_batches=count,
             whole_numbers=self.whole_numbers,
             name=node.name,
             dtypes=tuple(dtype_of(values[v]) for v in node.outputs),
@@ -240,8 +242,9 @@ class GraphKernel:
     def _result(
         self, task: Task, call: Call, place: int, result: Array, before: Array | None
     ) -> Array:
-        """Add what a piece or a reader before has left there, and wrap whole numbers."""
+        """Add the sum of earlier tiles or readers, and wrap whole numbers."""
         found = np.asarray(result)
+        # Maxima and products are not added up over tiles.
         combine = (COMBINED_WHOLE if self.whole_numbers else COMBINED).get(call.operator)
         if combine is not None:
             return found if before is None else combine(before, found)
@@ -250,11 +253,12 @@ class GraphKernel:
             plain = banded and self._is_elementwise(task.origin.operation)
             scale = wrapping_scale(call)
             found = wrap(found, call.inputs, before, scale=scale, elementwise=plain)
+            # Unsigned types have no negative residues.
             return np.mod(found, 2 * WRAP) if call.dtypes[place].kind == "u" else found
         return found if before is None else before + found
 
     def _is_elementwise(self, operation: int) -> bool:
-        """Return whether each element of results follows from those of its place."""
+        """Return whether each element of a result depends on the same place of operands alone."""
         for each in self._axes.nest(self._low.nodes[operation]).statements:
             target = [index and index.loop for index in each.target.axes]
             for access in each.reads:
@@ -266,9 +270,10 @@ class GraphKernel:
     def _widen(self, array: Array) -> Array:
         """Return whole numbers in fp64, others narrower than 32 bits in fp32, as sums are kept.
 
-        So all sums of whole numbers are exact, and what is rounded to one (an exponential) is so
-        whatever library computes it.
+        So sums of whole numbers are exact, and rounding (of an exponential) does not depend on the
+        library that computes it.
         """
+        # Integers and truth values are indices, labels, or exact already.
         if array.dtype.kind in "iub":
             return array
         if self.whole_numbers:
@@ -276,7 +281,7 @@ class GraphKernel:
         return array.astype(np.float32) if array.dtype.itemsize < 4 else array
 
     def _seen(self, value: int, array: Array) -> Array:
-        """Return what a value, perhaps a view of views, is of the array of its tensor."""
+        """Return a value, perhaps a view of views, from the array of its tensor."""
         node = self.views.get(value)
         if node is None:
             return array
@@ -285,12 +290,13 @@ class GraphKernel:
 
 
 def any_axis(axes: Sequence[int | None]) -> bool:
-    """Return whether anything is cut."""
+    """Return whether any operand is cut."""
     return any(axis is not None for axis in axes)
 
 
 def _rename(node: Node, low: Mapper) -> Node:
     """Return a node under the name of its kernel: one of other operands goes by another."""
+    # In training it reads the mean and the mean of squares of the batch, no variance.
     if node.operator == "BatchNormalization":
         made = {v: each.operator for each in low.nodes for v in each.outputs}
         if made.get(node.inputs[3]) == _STATISTICS:
@@ -315,12 +321,14 @@ def _kernels(nodes: Sequence[Node]) -> list[NodeKernel]:
 
 
 def _compute(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
-    """Compute an operator; what its kernel cannot do is an error of the input."""
+    """Compute an operator; a failure of its kernel is an error of the input."""
     try:
+        # Poison (NaN) passes through all kernels on purpose.
         with np.errstate(all="ignore"):
             return kernel(call)
     except UNFIT as error:
         why = " ".join(str(error).split()) or type(error).__name__
+        # Messages of ONNX run over many lines.
         why = why.split(". ")[0][:_LONGEST]
         raise InputError(
             f"kernels: {node.operator} ({node.name}) cannot be computed so: {why}; use kernels hash"
@@ -328,5 +336,5 @@ def _compute(kernel: NodeKernel, call: Call, node: Node) -> Sequence[Array]:
 
 
 def wrapping_scale(call: Call) -> int:
-    """Return what results are multiplied by before they are wrapped: probabilities are small."""
+    """Return the factor of results before they are wrapped: probabilities are small."""
     return call.shapes[0][call.axis()] if call.operator == "Softmax" else 1

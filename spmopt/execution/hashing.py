@@ -1,9 +1,9 @@
 """Kernels that need no meaning: results are pseudo-random bytes made of every operand byte.
 
-Whatever an operation computes, a schedule must bring it the same bytes. So any problem can be
-executed: each result is filled with numbers that follow from a digest of the operation's name and
-of all bytes that it reads. One wrong bit in an operand makes all results others, and those of all
-operations after it.
+A schedule must bring each operation the same bytes, whichever function it computes. So any problem
+can be executed: results are filled with numbers from a digest of the operation's name and of all
+bytes that it reads. One wrong bit of an operand changes all results, and those of all later
+operations.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def hash_kernel(problem: Problem) -> Kernel:
             digest.update(each.data)
         results = []
         for place, tensor in enumerate(operation.writes):
+            # Results of one operation differ from each other.
             own = digest.copy()
             own.update(place.to_bytes(4, "little"))
             seed = int.from_bytes(own.digest(), "little")

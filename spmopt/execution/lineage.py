@@ -1,7 +1,7 @@
-"""Of which operands a gradient operation of a graph is, which nodes do not say.
+"""Forward operands of a gradient operation, by names.
 
-Training names a gradient after its operation (``conv.d1``) and its results after what they are
-gradients of (``weight.gradient``); from these names it follows. Graphs of others have none of it.
+Nodes do not say them. Training names a gradient after its operation (``conv.d1``) and its results
+after their forward operands (``weight.gradient``). Graphs of other origin lack such names.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _OF_VALUE = re.compile(r"(.*)\.(gradient|sum)(_\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """What a gradient is of; nothing where names do not say.
+    """Forward operands and results of a gradient; empty where names do not say.
 
     Attributes
     ----------
     of, above
-        Positions of operands of its operation that its results are gradients of; of results of the
-        operation that its first operands are gradients of.
+        Position of the forward operand of each result; of the forward result of each of the first
+        operands.
     given
         Shapes of the operands of the operation.
     """
@@ -41,7 +41,7 @@ class Lineage:
         self._nodes = {node.name: node for node in graph.nodes}
 
     def of(self, node: Node) -> Line:
-        """Return what a node is a gradient of."""
+        """Return the forward operands and results of a node."""
         match = _GRADIENT.fullmatch(node.name)
         forward = self._nodes.get(match[1]) if match else None
         if forward is None:
@@ -49,6 +49,7 @@ class Lineage:
         operands, results = list(map(self._name, forward.inputs)), []
         for value in node.outputs:
             base = self._base(value)
+            # A name that training did not make: nothing is known, rather than a guess.
             if base not in operands:
                 return Line()
             results.append(operands.index(base))

@@ -1,7 +1,7 @@
 """The two memories: a scratchpad of exactly its bytes, and DRAM with each tensor at its offset.
 
-What was never written, or has been given up, holds :data:`POISON`: all bits set are a number that
-is none (NaN) in every floating-point type, so that whoever reads it spoils all that follows.
+Bytes that were never written, or were given up, hold :data:`POISON`: all bits set are NaN in every
+floating-point type, so that reading them spoils all later results.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ POISON = 0xFF
 
 
 def require_memory(size_bytes: int) -> None:
-    """Check that this computer has so much memory, before any of it is asked for.
-
-    Where more is promised than there is, the system ends the program when it is used.
+    """Check that this computer has so much memory, before any of it is allocated.
 
     Raises
     ------
@@ -33,7 +31,8 @@ def require_memory(size_bytes: int) -> None:
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return  # no system that tells
+        return  # the system does not say
+    # The system may promise more than there is, and end the program once it is used.
     if size_bytes > there:
         raise InputError(
             f"execution needs about {si(size_bytes, 'B')} of memory, of which this computer has "
@@ -49,7 +48,7 @@ class Memory:
     spm_bytes
         Size of the scratchpad.
     used_bytes
-        Up to which anything uses it: what is behind that takes no memory of this computer.
+        Used part of the scratchpad: the rest takes no memory of this computer.
     dram_offset : (m,)
         Where each tensor begins.
     contents : (m,)
@@ -75,6 +74,7 @@ class Memory:
         end = self._offset[-1] + sizes[-1] if sizes else 0
         try:
             self.spm: Bytes = np.zeros(spm_bytes, np.uint8)
+            # zeros() takes no memory of the computer until written; the unused rest stays so.
             self.spm[:used_bytes] = POISON
             self.dram: Bytes = np.full(end, POISON, np.uint8)
         except MemoryError:

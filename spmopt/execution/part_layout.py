@@ -1,4 +1,4 @@
-"""Parts of tensors as arrays: where each lies in its whole tensor."""
+"""Parts of tensors as arrays, by their place in the whole tensor."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class PartLayout:
     Attributes
     ----------
     roots
-        Of each whole tensor, the value that others are views of.
+        Value of each whole tensor that others are views of.
     dtypes
-        Of the elements of each part; None of what is packed, less than a byte each.
+        Element type of each part; None for packed elements of less than a byte.
     """
 
     def __init__(self, low: Mapper, tileable: TileableGraph, fusion_plan: FusionPlan) -> None:
@@ -43,6 +43,7 @@ class PartLayout:
         values, count = low.graph.values, len(tileable.tensors)
         views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}
         first = {tensor: v for v, tensor in low.tensor_of.items() if v not in views}
+        # A tensor of views alone has no value to take its type and shape from.
         if len(first) < count:
             missing = next(t for t in range(count) if t not in first)
             name = tileable.tensors[missing].name
@@ -53,6 +54,7 @@ class PartLayout:
         self._batch: list[int | None] = [None] * count
         self._values = [values[root] for root in self.roots]
         self._owner, self._places = list[int](), list[_Place]()
+        # Views matter only where some tensor is in parts.
         views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
         for tensor in range(count):
             for place in self._cut(parts, tensor, views_of.get(tensor, [])):
@@ -63,11 +65,12 @@ class PartLayout:
         self.dtypes = [types[tensor] for tensor in self._owner]
 
     def _views(self, low: Mapper) -> dict[int, list[_View]]:
-        """Return of each tensor how values that have its elements in their order see it."""
+        """Return shape, batch axis and row axis of the views of each tensor in memory order."""
         axes = LinkedAxes(low.graph)
         rows = RowAxes(axes)
         turned = set[int]()
         for node in low.graph.nodes:
+            # Transposed elements have another order in memory than their tensor.
             if node.operator.startswith("StridedView") or turned.intersection(node.inputs):
                 turned.update(node.outputs if is_view(node) else ())
         found: dict[int, list[_View]] = {}
@@ -79,7 +82,7 @@ class PartLayout:
         return found
 
     def _cut(self, parts: Parts, tensor: int, views: Sequence[_View]) -> list[_Place]:
-        """Return where each part of a tensor lies, in their order."""
+        """Return the slices of each part of a tensor, in order."""
         count, rows = parts.count[tensor], parts.rows[tensor]
         if count == 1 and not rows:
             return [(slice(None),) * len(self._shapes[tensor])]
@@ -116,7 +119,7 @@ class PartLayout:
         return array_of(content, self._values[tensor], prod(shape)).reshape(shape)
 
     def cut(self, arrays: Sequence[Array | None]) -> list[Bytes | None]:
-        """Return the bytes of all parts; None of tensors that are not there."""
+        """Return the bytes of all parts; None for absent tensors."""
         found = list[Bytes | None]()
         for tensor, place in zip(self._owner, self._places, strict=True):
             array = arrays[tensor]
@@ -131,6 +134,7 @@ class PartLayout:
         for part, content in parts.items():
             tensor = self._owner[part]
             value = self._values[tensor]
+            # A tensor in one part needs no array around it.
             if self._first[tensor + 1] - self._first[tensor] == 1:
                 found[tensor] = self.array(tensor, content)
                 continue
@@ -142,7 +146,7 @@ class PartLayout:
         return found
 
     def part(self, part: int, result: Array, axis: int | None, origin: Origin) -> Bytes:
-        """Return a part of a result that is whole, or a piece's share along an axis.
+        """Return a part of a result, which is whole or the share of a micro-batch along an axis.
 
         Raises
         ------
@@ -154,6 +158,7 @@ class PartLayout:
         if axis is not None and batch is not None:
             size = shape[batch] // origin.micro_batches
             low, high, _ = place[batch].indices(shape[batch])
+            # The result is a share itself: places count from its own beginning.
             place[batch] = slice(low - origin.fusion_tile * size, high - origin.fusion_tile * size)
             shape = (*shape[:batch], size, *shape[batch + 1 :])
         if result.size != prod(shape):

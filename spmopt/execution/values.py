@@ -18,7 +18,7 @@ from spmopt.graph.operators.attributes import integer, integers
 from spmopt.graph.operators.spec import Style
 
 DATA = ("integer", "normal")
-"""Contents at the start."""
+"""Names of initial contents."""
 FACTOR = 61
 """Results are multiplied by it before they are wrapped: by an odd number, which loses nothing of
 whole ones, and by which probabilities count too."""
@@ -63,15 +63,17 @@ def dtype_of(value: Value) -> np.dtype[Any]:
 
 
 def array_of(content: Bytes, value: Value, elements: int) -> Array:
-    """Return bytes as elements of the type of a value; what is packed comes apart."""
+    """Return bytes as elements of the type of a value; packed elements take a byte each."""
     bits, dtype = value.type.bits, dtype_of(value)
     if bits >= 8:
         return np.ascontiguousarray(content).view(dtype)
+    # Packed as in ONNX: the first element in the lowest bits.
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     codes = ((content[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:elements]
     if value.type.kind is ElementKind.FLOAT:
         return codes.view(dtype)
     if dtype.kind == "i":
+        # Extends the sign: flips the sign bit, then subtracts its weight.
         return (codes.astype(np.int8) ^ (1 << bits - 1)) - np.int8(1 << bits - 1)
     return codes
 
@@ -93,15 +95,16 @@ def bytes_of(array: Array, value: Value) -> Bytes:
 def convert(array: Array, value: Value) -> Array:
     """Return numbers in the type of a value: rounded to integers, the nearest that it has.
 
-    What is no number has the same bits, whatever instruction has made it.
+    NaN has the same bits, whichever instruction has made it.
     """
     dtype, bits = dtype_of(value), value.type.bits
+    # One NaN: bytes are compared, and instructions differ in its sign and payload.
     if array.dtype.kind == "f" and dtype.kind not in "iub":
         return np.where(np.isnan(array), array.dtype.type(np.nan), array).astype(dtype)
     if dtype.kind not in "iu" or (array.dtype.kind in "iub" and bits >= 8):
         return array.astype(dtype)
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.kind == "i" else (0, 2**bits - 1)
-    if bits > 53:  # what floating point has of them
+    if bits > 53:  # as far as floating point has them
         low, high = -(2**53) * (low < 0), 2**53
     found = np.nan_to_num(array.astype(np.float64))
     return np.rint(np.clip(found, low, high)).astype(dtype)
@@ -115,7 +118,7 @@ def initial_values(graph: Graph, data: str, seed: int) -> dict[int, Array]:
     data
         ``integer``: small whole numbers; ``normal``: of the standard normal distribution, weights
         smaller the more of them are summed up. States, such as variances, are positive. Labels
-        and indices are within what they choose from.
+        and indices are in range.
     """
     chosen = np.random.default_rng(seed)
     written = {v for node in graph.nodes for v in node.outputs if v not in node.inputs}
@@ -132,7 +135,7 @@ _RANGES = {
     **dict.fromkeys(("uint8", "uint16", "uint4"), (0, 4)),
     "int2": (-2, 2),
 }
-"""Of integers that are numbers, and no indices."""
+"""Ranges of integers that are no indices."""
 
 
 def _contents(value: Value, data: str, limit: int | None, chosen: np.random.Generator) -> Array:
@@ -145,18 +148,21 @@ def _contents(value: Value, data: str, limit: int | None, chosen: np.random.Gene
     else:
         found = chosen.standard_normal(value.shape, np.float32)
         if value.kind is TensorKind.WEIGHT and len(value.shape) > 1:
+            # Keeps the variance of activations about 1 through the layers.
             found /= np.float32(np.sqrt(value.elements / max(value.shape)))
     if value.kind is TensorKind.STATE:
+        # Variances are divided by.
         found = np.abs(found) + 1
     return found.astype(dtype)
 
 
 def _limits(graph: Graph) -> dict[int, int]:
-    """Return from how many integers an operand chooses, by value; the least of all its readers."""
+    """Return the range of indices of each value that is an index: the least of all readers."""
     root, found = list(range(len(graph.values))), dict[int, int]()
     shapes = [value.shape for value in graph.values]
     for node in graph.nodes:
         if is_view(node):
+            # An index may be a view of the value that is filled.
             root[node.outputs[0]] = root[node.inputs[0]]
         choice = _choice(node, [shapes[v] for v in node.inputs])
         if choice is not None:
@@ -167,7 +173,7 @@ def _limits(graph: Graph) -> dict[int, int]:
 
 
 def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | None:
-    """Return which operand is an index, and of how many."""
+    """Return the position of the operand that is an index, and its range."""
     if node.operator in _CHOOSE:
         place, axis = _CHOOSE[node.operator]
         found = shapes[0][integer(node.attributes, "axis", axis)]
@@ -188,16 +194,16 @@ _CHOOSE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("CrossEntropy", "LossGradient"), (1, -1)),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), (1, 1)),
 }
-"""Operators with the place of their indices, and the axis that these choose along by default."""
+"""Operators with the position of their indices, and the default axis of these."""
 
 
 def is_view(node: Node) -> bool:
-    """Return whether a node moves nothing."""
+    """Return whether a node moves no bytes."""
     return operators.lookup(node.operator).style is Style.VIEW
 
 
 def inspect(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
-    """Return what a view makes of its operand."""
+    """Return the array of a view."""
     if node.operator == "StridedView":
         split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
         return array.reshape(split).transpose(perm).reshape(shape)
@@ -218,14 +224,14 @@ def wrap(
 ) -> Array:
     """Return whole numbers from -8 to 7: residues, so that sums may be wrapped at any time.
 
-    What is no number of operands that are all numbers (a quotient by 0) becomes 0, so that it hides
-    nothing; of others it stays, for it may be poison. ``before`` is a sum, wrapped already, that
-    they are added to; ``scale`` makes more of what is always small. ``elementwise``: an element
-    follows from those of the same place alone, so of a part that is poison elsewhere it is told by
-    these whether all were numbers.
+    NaN from operands without NaN (a quotient by 0) becomes 0, so that it hides nothing; from other
+    operands it stays, for it may be poison. ``before`` is a wrapped sum to add to; ``scale``
+    magnifies results that are always small. ``elementwise``: an element depends on the same place
+    of operands alone, so NaN elsewhere, in parts that are poison, does not count.
     """
     found = array.astype(np.float64)
     wrong = ~np.isfinite(found)
+    # Checked only where it matters: isfinite of all operands is slow.
     if wrong.any():
         sane = (np.isfinite(each) for each in operands if each.dtype.kind == "f")
         for each in sane:

@@ -1,10 +1,10 @@
-"""What each command waits for, on a machine whose engines run at the same time.
+"""Waits between commands of engines that run at the same time.
 
 Engines take their commands in the order of the list: one DMA channel (two with ``duplex``), the
-compute engine, and what moves bytes on chip. Between engines a command waits for those whose bytes,
-of the scratchpad or of DRAM, it reads or overwrites, and for those that still read what it
-overwrites. Of an operation's streams, whose buffers are its scratch, those in come before it and
-those out behind it; a machine that pipelines them by rows may start all of them with the operation.
+compute engine, and the engine of moves on chip. A command waits for commands of other engines that
+write bytes, of the scratchpad or of DRAM, that it reads or overwrites, and for those that read
+bytes that it overwrites. Streams in of an operation, whose buffers are its scratch, come before it,
+streams out after it; a machine that pipelines them by rows may start all with the operation.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from spmopt.core.table import Ints, Table
 from spmopt.execution.commands import Kind, Program, Use
 
-NOBODY = -1
+NONE = -1
 
 
 class Engine(IntEnum):
-    """What executes a command; without ``duplex`` all DMA is of ``DMA_IN``."""
+    """Engine of a command; without ``duplex`` all DMA is of ``DMA_IN``."""
 
     DMA_IN = 0
     DMA_OUT = 1
@@ -50,8 +50,8 @@ _STREAMS = (Kind.STREAM_IN, Kind.STREAM_OUT)
 class Waits(Table):
     """Rows "``command`` waits for ``on``", a command of another engine; sorted by both.
 
-    Left out is what follows: a command waits for all before it on its engine, and for all that
-    these, and those it waits for, have waited for.
+    Implied waits are left out: a command waits for all earlier ones of its engine, and for all
+    that these, and those it waits for, have waited for.
     """
 
     command: Ints
@@ -62,13 +62,14 @@ def engines(program: Program) -> Ints:
     """Return (commands,) the :class:`Engine` of each command."""
     table = np.array([_ENGINES[kind] for kind in Kind], np.int64)
     found: Ints = table[program.commands.kind]
+    # One channel moves both ways, in the order of the list.
     if not program.problem.machine.duplex:
         found[found == Engine.DMA_OUT] = Engine.DMA_IN
     return found
 
 
 def waits(program: Program) -> Waits:
-    """Return what each command of a program waits for."""
+    """Return the waits of each command of a program."""
     walk = _Walk(program)
     for command in range(len(program.commands)):
         walk.take(command)
@@ -76,24 +77,24 @@ def waits(program: Program) -> Waits:
 
 
 class _Touched:
-    """For each granule of a memory and each engine, who wrote and who read it last.
+    """Last command of each engine that wrote, and that read, each granule of a memory.
 
-    Granules are the pages between two boundaries of what is ``touched`` at all: few, however large
-    the memory is.
+    Granules lie between neighboring boundaries of ``touched`` pages: few, however large the memory
+    is.
     """
 
     def __init__(self, touched: Iterable[slice]) -> None:
         boundaries = {boundary for pages in touched for boundary in (pages.start, pages.stop)}
         self._place = {boundary: place for place, boundary in enumerate(sorted(boundaries))}
-        self.written = np.full((len(Engine), len(boundaries)), NOBODY, np.int64)
+        self.written = np.full((len(Engine), len(boundaries)), NONE, np.int64)
         self.read = self.written.copy()
 
     def before(self, pages: slice, *, writes: bool) -> Ints:
         """Return (engines,) the last commands that one must wait for that reads, or writes."""
         granules = self._granules(pages)
-        found: Ints = self.written[:, granules].max(axis=1, initial=NOBODY)
+        found: Ints = self.written[:, granules].max(axis=1, initial=NONE)
         if writes:
-            found = np.maximum(found, self.read[:, granules].max(axis=1, initial=NOBODY))
+            found = np.maximum(found, self.read[:, granules].max(axis=1, initial=NONE))
         return found
 
     def note(self, pages: slice, engine: int, command: int, *, writes: bool) -> None:
@@ -104,7 +105,7 @@ class _Touched:
         return slice(self._place[pages.start], self._place[pages.stop])
 
 
-class _Piece(NamedTuple):
+class _Pages(NamedTuple):
     """Pages of a memory that a command uses, and whether it writes them."""
 
     in_spm: bool
@@ -113,7 +114,7 @@ class _Piece(NamedTuple):
 
 
 class _Walk:
-    """The list from its beginning, and what every engine knows to be done."""
+    """Walk along the list, with the commands that every engine knows to be done."""
 
     def __init__(self, program: Program) -> None:
         self.rows: list[tuple[int, int]] = []
@@ -125,62 +126,69 @@ class _Walk:
         pages = [-(-tensor.size_bytes // self._page) for tensor in program.problem.tensors]
         self._dram_first = np.cumsum([0, *pages]).tolist()
         self._scratch = self._scratch_by_step()
-        self._pieces = [self._pieces_of(command) for command in range(len(self._commands))]
+        self._uses = [self._pages_of(command) for command in range(len(self._commands))]
         dram, spm = (
-            _Touched(each.pages for some in self._pieces for each in some if each.in_spm == in_spm)
+            _Touched(each.pages for some in self._uses for each in some if each.in_spm == in_spm)
             for in_spm in (False, True)
         )
         self._memories = dram, spm
-        self._last_compute = self._last_lay = self._last_out = NOBODY
-        self._known = np.full((len(Engine), len(Engine)), NOBODY, np.int64)
+        self._last_compute = self._last_lay = self._last_out = NONE
+        self._known = np.full((len(Engine), len(Engine)), NONE, np.int64)
         self._clock: list[NDArray[np.int64]] = []
 
     def take(self, command: int) -> None:
         """Go on to the next command."""
-        engine, pieces = self._engine[command], self._pieces[command]
-        needed = np.full(len(Engine), NOBODY, np.int64)
-        for in_spm, pages, writes in pieces:
+        engine, uses = self._engine[command], self._uses[command]
+        needed = np.full(len(Engine), NONE, np.int64)
+        for in_spm, pages, writes in uses:
             needed = np.maximum(needed, self._memories[in_spm].before(pages, writes=writes))
         for other in self._in_order(command):
-            if other != NOBODY:
+            if other != NONE:
                 needed[self._engine[other]] = max(needed[self._engine[other]], other)
         self._wait(command, engine, needed)
-        for in_spm, pages, writes in pieces:
+        for in_spm, pages, writes in uses:
             self._memories[in_spm].note(pages, engine, command, writes=writes)
 
     def _wait(self, command: int, engine: int, needed: Ints) -> None:
-        """Add rows for what is not known to be done; note what is known from now on."""
+        """Add rows for commands not known to be done, and note them as known."""
+        # Vector clocks: an engine knows all that the commands it waited for knew.
         known = self._known[engine]
+        # Latest first: its clock may make the earlier ones known.
         for on in sorted(needed.tolist(), reverse=True):
-            if on != NOBODY and known[self._engine[on]] < on:
+            if on != NONE and known[self._engine[on]] < on:
                 if self._engine[on] != engine:
                     self.rows.append((command, on))
                 np.maximum(known, self._clock[on], out=known)
         known[engine] = command
         self._clock.append(known.copy())
+        # At most one row a foreign engine was added just now.
         own = [row for row in self.rows[-len(Engine) :] if row[0] == command]
         self.rows[len(self.rows) - len(own) :] = sorted(own)
 
-    def _pieces_of(self, command: int) -> list[_Piece]:
-        """Return what a command reads and writes."""
+    def _pages_of(self, command: int) -> list[_Pages]:
+        """Return the pages that a command reads and writes."""
         step, kind, _, tensor, begin, end, _ = self._commands[command]
-        found: list[_Piece] = []
+        found: list[_Pages] = []
         for row in range(self._first[command], self._first[command + 1]):
             _, _, _, size, address, use = self._segments[row]
-            found.append(_Piece(True, self._pages(address, address + size), use != Use.READ))
+            found.append(_Pages(True, self._pages(address, address + size), use != Use.READ))
+        # Rows of streams pass through the scratch of their operation.
         if kind in _STREAMS:
             writes = kind == Kind.STREAM_IN
-            found += [_Piece(True, pages, writes) for pages in self._scratch.get(step, ())]
+            # A stream in fills the scratch, a stream out drains it.
+            found += [_Pages(True, pages, writes) for pages in self._scratch.get(step, ())]
         if kind in _OF_DMA:
+            # In pages of DRAM, numbered through all tensors: few granules.
             first = self._dram_first[tensor]
             pages = slice(first + begin // self._page, first - (-end // self._page))
-            found.append(_Piece(False, pages, kind in _INTO_DRAM))
+            found.append(_Pages(False, pages, kind in _INTO_DRAM))
         return found
 
     def _in_order(self, command: int) -> tuple[int, ...]:
-        """Return commands that come before this one whatever they touch."""
+        """Return commands that come before this one, whichever pages they touch."""
         match self._commands[command][1]:
             case Kind.COMPUTE:
+                # Moves of the step, streams out that use the same scratch, and streams in.
                 before = (self._last_lay, self._last_out, *self._streams_in(command))
                 self._last_compute = command
                 return before

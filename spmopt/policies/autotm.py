@@ -25,19 +25,19 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.belady import distance
-from spmopt.policies.outcome import in_first_mappings
-from spmopt.policies.residency.ranked import keep_by_rank
-from spmopt.policies.transfers.gaps import (
+from spmopt.policies.gaps import (
     Gaps,
-    Parts,
+    Transfers,
     earliest_loads,
+    free_pages,
     latest_stores,
-    move_residency_plan,
+    plan_of,
     residency_of,
     whole_gaps,
 )
-from spmopt.policies.transfers.idle import free_pages, idle_beside_streams
-from spmopt.policies.transfers.rows import whole_rows
+from spmopt.policies.idle import idle_beside_streams
+from spmopt.policies.policy import in_first_mappings
+from spmopt.policies.ranked import keep_by_rank
 
 _SPAN = 512
 
@@ -64,22 +64,22 @@ def under_kernels(
 
     Each move whole and within one step.
     """
-    gaps = whole_gaps(timeline, whole_rows(machine, timeline, residency_plan.residency))
-    none = Parts.empty()
+    gaps = whole_gaps(timeline, residency_plan.residency)
+    none = Transfers.empty()
     inward, outward = idle_beside_streams(machine, timeline, gaps.held)
     room = free_pages(machine, timeline, residency_of(gaps, none, none))
     stores = _stores_under_one(machine, gaps, outward, room)
     # On one channel the stores have taken their time from the loads.
     idle = inward if machine.duplex else outward
     loads = _loads_under_one(machine, gaps, earliest_loads(gaps, stores), idle, room)
-    return move_residency_plan(gaps, stores, loads)
+    return plan_of(gaps, stores, loads)
 
 
-def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> Parts:
+def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> Transfers:
     """Stores, each whole; the ``idle`` cycles (n,) and the ``room`` in pages (n,) get less.
 
     A store goes under the first step after the use, up to the last one that it may move in, that
-    has the time, if the tensor can stay until then; otherwise it moves at the use.
+    has the time, if the tensor can remain until then; otherwise it moves at the use.
     """
     timeline = gaps.timeline
     access = _by_step(timeline, gaps.saved > 0)
@@ -88,6 +88,7 @@ def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> P
     serial = timeline.required_resident[write] & (timeline.step[write] == use)
     ends = np.minimum(gaps.trimmed, latest_stores(timeline) + 1)[access]
     for k, (begin, end) in enumerate(zip((use + 1).tolist(), ends.tolist(), strict=True)):
+        # Up to the first step without room: the tensor must remain until it moves.
         ahead = _first(idle[begin:end], cycles[k], room[begin:end], pages[k])
         if ahead is not None:
             at[k] = begin + ahead
@@ -95,10 +96,12 @@ def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> P
             room[begin : at[k] + 1] -= pages[k]
         elif not serial[k]:
             idle[use[k]] = max(0, idle[use[k]] - cycles[k])
-    return Parts(access=access, step=at, size_bytes=size)
+    return Transfers(access=access, step=at, size_bytes=size)
 
 
-def _loads_under_one(machine: Machine, gaps: Gaps, earliest: Ints, idle: Ints, room: Ints) -> Parts:
+def _loads_under_one(
+    machine: Machine, gaps: Gaps, earliest: Ints, idle: Ints, room: Ints
+) -> Transfers:
     """Loads, each whole; the ``idle`` cycles (n,) and the ``room`` in pages (n,) get less.
 
     A load goes under the last step before the use, from ``earliest`` (a,) on, that has the time,
@@ -122,7 +125,7 @@ def _loads_under_one(machine: Machine, gaps: Gaps, earliest: Ints, idle: Ints, r
             room[at[k] : end] -= pages[k]
             if not serial[k]:
                 idle[end] += cycles[k]
-    return Parts(access=access, step=at, size_bytes=size)
+    return Transfers(access=access, step=at, size_bytes=size)
 
 
 def _by_step(timeline: Timeline, chosen: Bools) -> Ints:
@@ -134,6 +137,7 @@ def _by_step(timeline: Timeline, chosen: Bools) -> Ints:
 def _first(idle: Ints, cycles: int, room: Ints, pages: int) -> int | None:
     """First place with the time for a transfer, before any without room for its tensor."""
     for start in range(0, idle.size, _SPAN):
+        # In spans: most searches end within the first.
         full = np.flatnonzero(room[start : start + _SPAN] < pages)
         limit = start + (int(full[0]) if full.size else _SPAN)
         fitting = np.flatnonzero(idle[start:limit] >= cycles)

@@ -34,8 +34,8 @@ from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import rank_outcomes
-from spmopt.policies.residency.ranked import Ranking
+from spmopt.policies.policy import rank_outcomes
+from spmopt.policies.ranked import Ranking
 
 Reals = NDArray[np.float64]
 
@@ -74,6 +74,7 @@ def residency_plan_residency(timeline: Timeline) -> Ranking:
     total = accesses_in_all(timeline)
     ranking = _rank(timeline, total)
     # The highest rank of any access to a tensor that is used so often: above are rarer ones.
+    # Ties by recency are no reason to evict: only rarer tensors may go.
     highest = np.zeros(int(total.max(initial=0)) + 1, np.int64)
     np.maximum.at(highest, total, ranking.after)
     return replace(ranking, admit_above=highest[total])
@@ -104,7 +105,7 @@ def accesses_in_all(timeline: Timeline) -> Ints:
 def fading_accesses(timeline: Timeline) -> Reals:
     """(a,) Accesses so far that count ``2 ** (-age / HALF_LIFE)``, as ordered at any later step.
 
-    All fade alike, so their order after an access stays as it is: that of the logarithm of
+    All fade alike, so their order after an access remains as it is: that of the logarithm of
     ``sum 2 ** (step / HALF_LIFE)``.
     """
     found: list[float] = []
@@ -115,7 +116,7 @@ def fading_accesses(timeline: Timeline) -> Reals:
 
 
 def _rank(timeline: Timeline, counts: Ints | Reals) -> Ranking:
-    """Rank by ``counts`` (a,) of accesses, the highest first to stay, then by recency."""
+    """Rank by ``counts`` (a,) of accesses, the highest first to remain, then by recency."""
     accesses = timeline.tensor.size
     often_first = np.lexsort((-timeline.step, -counts))
     after = np.empty(accesses, np.int64)

@@ -16,8 +16,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import rank_outcomes
-from spmopt.policies.residency.ranked import Ranking
+from spmopt.policies.policy import rank_outcomes
+from spmopt.policies.ranked import Ranking
 
 
 def lru(problem: Problem, request: Request, *, granularity: str = "tensor") -> Result:

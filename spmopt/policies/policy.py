@@ -6,23 +6,92 @@ See :data:`spmopt.core.scheduler.Policy` for the return values of a policy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
-from spmopt.assemble.cost import sum_up
+from spmopt.assemble.cost import residency_plan_cost, sum_up
 from spmopt.assemble.index import row_at
 from spmopt.core.errors import InputError
+from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Stores
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, fitting_timeline
-from spmopt.policies.outcome import in_first_mappings
-from spmopt.policies.transfers.hide import hide_transfers
-from spmopt.policies.transfers.rows import join
+from spmopt.policies.gaps import join
+from spmopt.policies.hide import hide_transfers
+from spmopt.policies.ranked import Ranking, keep_by_rank
+
+RESERVED_SHARES = (32, 8, 4)
+"""Parts 1/k of the scratchpad that are left free in turn, as buffers for the next transfers."""
+
+Rule = Callable[[Timeline, int], ResidencyPlan]
+"""A greedy rule: the residency plan that leaves so many pages free where it has the choice."""
+
+
+def policy_outcome(
+    problem: Problem,
+    request: Request,
+    rule: Rule,
+    shares: tuple[int, ...] = RESERVED_SHARES,
+    granularity: str = "tensor",
+) -> Result:
+    """Result of ``rule`` in the problem's own order, with transfers hidden.
+
+    A rule that fills the scratchpad leaves no room to prefetch into. So, where time has a
+    weight in the objective, the rule also runs with each of ``shares`` left free, and the best
+    plan by the objective, then by traffic, wins. Otherwise the rule runs once, unhindered.
+    ``granularity`` is ``tensor``, or ``page`` where the rule keeps tensors in part.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its mappings.
+    """
+    arrays = fitting_timeline(problem)
+    capacity = problem.machine.spm_pages
+    # The rule unhindered comes first, and alone where time does not count.
+    reserves = [0]
+    if request.objective.cycle > 0:
+        reserves += sorted({capacity // share for share in shares} - {0})
+    tried: list[tuple[tuple[Fraction, int], int, ResidencyPlan]] = []
+    for done, reserve in enumerate(reserves):
+        # The first is always tried: a policy has an answer at any limit.
+        if tried and request.remaining_s() <= 0:
+            break
+        request.report(f"keeping {capacity - reserve} of {capacity} pages", done / len(reserves))
+        residency_plan = hide_transfers(problem.machine, arrays, rule(arrays, reserve), granularity)
+        cost = residency_plan_cost(problem.machine, arrays, residency_plan)
+        traffic = cost.dram_in_bytes + cost.dram_out_bytes
+        tried.append(((cost.value(request.objective, arrays), traffic), reserve, residency_plan))
+    _, reserve, residency_plan = min(tried, key=lambda entry: entry[:2])
+    reserved = f"{reserve} of {capacity} pages left free to prefetch into"
+    return in_first_mappings(problem, residency_plan, *((reserved,) if reserve else ()))
+
+
+def rank_outcomes(
+    problem: Problem,
+    request: Request,
+    rank: Callable[[Timeline], Ranking],
+    granularity: str,
+    keep: Callable[[Problem, Timeline, Ranking, int, str], ResidencyPlan] = keep_by_rank,
+) -> Result:
+    """:func:`policy_outcome` of the rule that ranks by ``rank`` and keeps by ``keep``."""
+
+    def rule(timeline: Timeline, reserve_pages: int) -> ResidencyPlan:
+        return keep(problem, timeline, rank(timeline), reserve_pages, granularity)
+
+    return policy_outcome(problem, request, rule, granularity=granularity)
+
+
+def in_first_mappings(problem: Problem, residency_plan: ResidencyPlan, *notes: str) -> Result:
+    """Result of a plan in the first mappings that fit, with a note where there were others."""
+    first = (SEVERAL_MAPPINGS,) if problem.several_mappings else ()
+    return Result(residency_plan=residency_plan, notes=(*first, *notes))
 
 
 def scheduler_of(policy: Callable[..., Any]) -> Scheduler:
@@ -56,6 +125,7 @@ def outcome_of(problem: Problem, decision: object) -> Result:
     arrays = fitting_timeline(problem)
     residency_plan = complete(arrays, decision)
     residency = residency_plan.residency
+    # Tensors kept in part would need the gaps of pages.
     if (residency.size_bytes == arrays.size_bytes[residency.tensor]).all():
         residency_plan = hide_transfers(problem.machine, arrays, residency_plan)
     return in_first_mappings(problem, residency_plan)
@@ -74,7 +144,7 @@ def free_bytes(problem: Problem) -> Ints:
     (n,)
         Bytes in whole pages, of each operation in the listed order: the scratchpad without the
         operation's scratch and required-resident operands, in its first mapping that fits. Tensors
-        that stay from a use to a later one and take no more of it, each in whole pages, fit
+        that remain from a use to a later one and take no more of it, each in whole pages, fit
         together.
 
     Raises
@@ -102,6 +172,7 @@ def complete(arrays: Timeline, residency: Residency) -> ResidencyPlan:
     lacking = Residency(
         tensor=tensor, begin=step, end=step + 1, size_bytes=arrays.size_bytes[tensor]
     )
+    # Required-resident operands are resident in their step, whichever rows the policy says.
     residency = join(found, lacking)
     return ResidencyPlan(
         steps=arrays.chosen,
@@ -123,6 +194,7 @@ def _stores(arrays: Timeline, residency: Residency) -> Stores:
         own = [a for a in accesses.get(tensor, []) if arrays.step[a] < end]
         if any(arrays.kind[a] != Access.READ for a in own if arrays.step[a] >= begin):
             lacking = size
+        # A row that goes on with fewer bytes loses its tail only.
         left = following[3] if following[:2] == (tensor, end) else 0
         if lacking > left and own and arrays.live_after[own[-1]]:
             stores.append((end - 1, tensor, lacking - left))
@@ -138,7 +210,7 @@ def _residency(problem: Problem, decision: object) -> Residency:
     if not isinstance(decision, Iterable):
         raise InputError(
             f"a policy returned {type(decision).__name__}; return (tensor, first step, end) for "
-            "each stay, a Residency, Plan, Schedule or Result"
+            "each residency interval, a Residency, Plan, Schedule or Result"
         )
     for given in decision:
         try:

@@ -26,7 +26,7 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.outcome import policy_outcome
+from spmopt.policies.policy import policy_outcome
 
 
 def static(problem: Problem, request: Request) -> Result:
@@ -72,12 +72,13 @@ def bytes_saved(timeline: Timeline) -> Ints:
 
     Against streaming it in every step, or, where required-resident, loading and storing it there
     (PROBLEM.md, section 3, R3 and R4). That is too much for an operand that is required-resident
-    in one step and in the next: it stays between them in any case, yet counts as loaded in each.
+    in one step and in the next: it remains between them in any case, yet counts as loaded in each.
     """
     inward, outward = crossings(timeline)
     always = sum_up(timeline.size_bytes.size, timeline.tensor, inward + outward)
     used = timeline.first_access >= 0
     first, last = timeline.first_access[used], timeline.last_access[used]
+    # One load where old contents are read, one store where new ones are needed.
     once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
     once += _write(timeline)[used] & timeline.live_after[last]
     always[used] -= once
@@ -102,6 +103,7 @@ def choose(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:
     for tensor in candidates[order].tolist():
         steps = pinned_steps.get(tensor, [])
         size = int(pages[tensor])
+        # A tensor kept for the whole run no longer needs room of its own in its steps.
         needed[steps] -= size
         rest = int(needed.max()) if steps else most
         if rest + size <= room:

@@ -16,12 +16,12 @@ which each can be switched off:
 
 Departures. The paper's channel runs freely beside the computation; here its bytes belong to
 steps: in each step it moves, first in first out, as much as costs no time there (rule R6), and
-urgent transfers before that (:mod:`spmopt.policies.transfers.channel`). That is the paper's channel
+urgent transfers before that (:mod:`spmopt.policies.channel`). That is the paper's channel
 cut at the layers' boundaries; shares in proportion to the layers' time would let transfers pass
 each other. A load at a use overlaps with its layer, row by row, where the paper stalls. With
 ``full`` a victim is stored in the step before it makes room, because room must be free when a step
 begins. Tensors that do not fit the scratchpad beside the rest of their layer are streamed; the
-paper's caches hold all that a layer uses. Which tensors stay is decided by Belady's rule before
+paper's caches hold all that a layer uses. Which tensors remain is decided by Belady's rule before
 prefetches are listed, so a prefetch evicts nothing.
 """
 
@@ -39,12 +39,12 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.policies.outcome import in_first_mappings
-from spmopt.policies.residency.ranked import Ranking, keep_by_rank, next_use
-from spmopt.policies.transfers.channel import RequestedTimes, run_channel
-from spmopt.policies.transfers.gaps import latest_stores, move_residency_plan, parts_of, whole_gaps
-from spmopt.policies.transfers.idle import free_pages, idle_beside_streams
-from spmopt.policies.transfers.rows import WholeRows, whole_rows
+from spmopt.policies.channel import RequestedTimes, run_channel
+from spmopt.policies.gaps import free_pages, latest_stores, plan_of, transfers_of, whole_gaps
+from spmopt.policies.idle import idle_beside_streams
+from spmopt.policies.policy import in_first_mappings
+from spmopt.policies.ranked import Ranking, keep_by_rank, next_use
+from spmopt.policies.rows import WholeRows, whole_rows
 
 
 def tsai(
@@ -100,7 +100,7 @@ def through_channel(
     ahead = offload == "ahead"
     gone = rows.last_use + 1 if ahead else rows.end
     held = Residency(tensor=rows.tensor, begin=rows.first_use, end=gone, size_bytes=rows.size_bytes)
-    gaps = whole_gaps(timeline, rows)
+    gaps = whole_gaps(timeline, rows.used())
     latest = latest_stores(timeline)[rows.last]
     asked = RequestedTimes(
         load=np.maximum(_list(machine, timeline, rows, prefetch), rows.previous_use + 1),
@@ -112,11 +112,12 @@ def through_channel(
     room = free_pages(machine, timeline, held)
     loads, stores = run_channel(machine, rows, asked, idle, room)
     left = timeline.step + 1
+    # Offloaded ahead: the row ends at its last use, else where Belady evicts it.
     left[rows.last] = gone
-    return move_residency_plan(
+    return plan_of(
         gaps,
-        parts_of(machine.page_bytes, rows.last, rows.size_bytes, stores, short_first=True),
-        parts_of(machine.page_bytes, rows.first, rows.size_bytes, loads, short_first=False),
+        transfers_of(machine.page_bytes, rows.last, rows.size_bytes, stores, short_first=True),
+        transfers_of(machine.page_bytes, rows.first, rows.size_bytes, loads, short_first=False),
         left,
     )
 
@@ -128,6 +129,7 @@ def _list(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) 
         return use
     if prefetch == "next":
         return np.maximum(use - 1, 0)
+    # Time before each layer, as if none waited.
     computed = np.append(0, np.cumsum(timeline.compute_cycles))
     latest = computed[use] - transfer_cycles(machine, rows.size_bytes)
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)

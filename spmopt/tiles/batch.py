@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles.case import DOUBLE_BUFFER, OPTIMAL, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
-"""First part of one case."""
+"""Urgency within one case."""
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
-T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+_RunKey = tuple[LayerCase, bool]
+"""A case that is run, and whether all orders are searched from it."""
 
 
 def run_all(
@@ -23,14 +25,14 @@ def run_all(
 ) -> Iterator[list[Found]]:
     """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
-    Cases choose first, and share choices: that of a tile depends on layer, order and partition, not
-    on the replacement. Equal layers are computed once, whatever their names. Rows come as they are
-    finished, and do not depend on how many processes there are.
+    Cases share choices: a tile depends on layer, order and partition, not on the replacement.
+    Equal layers are computed once, under any name. Rows come as they are finished, and do not
+    depend on the number of processes.
 
     Parameters
     ----------
     queue
-        Entered; who works.
+        Entered queue, which runs the tasks.
     report
         Receives progress.
 
@@ -43,75 +45,60 @@ def run_all(
     InputError, ScheduleError
         As for one case.
     """
-    found: list[Found] = []
-    chosen = _Shared[ChosenCase](queue)
-    rows = _Shared[LayerResult](
-        queue,
-        lambda row: report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}"),
-    )
     alike: dict[LayerCase, list[int]] = {}
     for number, case in enumerate(cases):
         alike.setdefault(_nameless(case), []).append(number)
+    chosen: dict[LayerCase, ChosenCase] = {}
+    rows: dict[_RunKey, LayerResult] = {}
 
-    def run(numbers: list[int], choices: list[ChosenCase]) -> None:
-        """Run the remaining candidates."""
-        case, tasks = cases[numbers[0]], {}
-        for each in finalists(case, choices):
-            own = each.case
-            ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
-            key = (_nameless(ran), case.order == OPTIMAL)
-            tasks[key] = partial(finish, case, replace(each, case=ran))
-        rows.gather((numbers[0], _RUN), tasks, partial(give, numbers))
+    def take(key: _RunKey, row: LayerResult) -> None:
+        rows[key] = row
+        report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
 
-    def give(numbers: list[int], several: list[LayerResult]) -> None:
-        """Give equal cases the best row, each under its own name."""
-        row = best(several)
-        for number in numbers:
-            case = cases[number]
-            ran = replace(row.ran, layer=case.layer)
-            found.append((number, replace(row, case=case, ran=ran)))
-
+    asked = set[LayerCase]()
+    choosing: list[tuple[list[int], list[LayerCase]]] = []
     for numbers in alike.values():
-        tasks = {_choice_key(c): partial(choose, c) for c in cases[numbers[0]].candidates()}
-        chosen.gather((numbers[0], _CHOICE), tasks, partial(run, numbers))
+        candidates = cases[numbers[0]].candidates()
+        choosing.append((numbers, [_choice_key(each) for each in candidates]))
+        for key, candidate in zip(choosing[-1][1], candidates, strict=True):
+            if key not in asked:
+                then = partial(chosen.__setitem__, key)
+                # The first cases are chosen and run before others are chosen: rows come early.
+                queue.add((numbers[0], _CHOICE), partial(choose, candidate), then)
+                asked.add(key)
+    running: list[tuple[list[int], list[_RunKey]]] = []
+    begun = set[_RunKey]()
     for _ in queue.steps():
-        yield found.copy()
-        found.clear()
+        for numbers, keys in _take_ready(choosing, chosen):
+            case, needed = cases[numbers[0]], list[_RunKey]()
+            for each in finalists(case, [chosen[key] for key in keys]):
+                own = each.case
+                ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
+                needed.append((_nameless(ran), case.order == OPTIMAL))
+                if needed[-1] not in begun:
+                    task = partial(finish, case, replace(each, case=ran))
+                    queue.add((numbers[0], _RUN), task, partial(take, needed[-1]))
+                    begun.add(needed[-1])
+            running.append((numbers, needed))
+        yield [
+            (number, _with_name(best(rows[key] for key in keys), cases[number]))
+            for numbers, keys in _take_ready(running, rows)
+            for number in numbers
+        ]
 
 
-class _Shared(Generic[T]):
-    """Results by key; of tasks with equal keys one is run, and its result reported."""
+def _take_ready(
+    waiting: list[tuple[list[int], list[K]]], known: Mapping[K, object]
+) -> list[tuple[list[int], list[K]]]:
+    """Remove and return the entries whose keys are all known."""
+    ready = [each for each in waiting if known.keys() >= set(each[1])]
+    waiting[:] = [each for each in waiting if each not in ready]
+    return ready
 
-    def __init__(self, queue: TaskQueue, report: Callable[[T], None] = lambda _: None) -> None:
-        self._queue, self._report = queue, report
-        self._known: dict[Hashable, T] = {}
-        self._waiting: dict[Hashable, list[Callable[[], None]]] = {}
 
-    def gather(
-        self,
-        urgency: tuple[int, int],
-        tasks: Mapping[Any, Callable[[], T]],
-        then: Callable[[list[T]], None],
-    ) -> None:
-        """Have all tasks run that were not yet, and pass all results on, in their order."""
-
-        def look() -> None:
-            if all(key in self._known for key in tasks):
-                then([self._known[key] for key in tasks])
-
-        missing = [key for key in tasks if key not in self._known]
-        for key in missing:
-            if key not in self._waiting:
-                self._queue.add(urgency, tasks[key], partial(self._answer, key))
-            self._waiting.setdefault(key, []).append(look)
-        if not missing:
-            look()
-
-    def _answer(self, key: Hashable, result: T) -> None:
-        self._known[key] = result
-        self._report(result)
-        for look in self._waiting.pop(key):
-            look()
+def _with_name(row: LayerResult, case: LayerCase) -> LayerResult:
+    """Return the row of an equal case under its own name."""
+    return replace(row, case=case, ran=replace(row.ran, layer=case.layer))
 
 
 def _nameless(case: LayerCase) -> LayerCase:

@@ -64,6 +64,7 @@ def traffic_bound(
     tile = (int(rows[0]), int(columns[0]), int(inner[0]))
     equal = (counts[0] * tile[0], counts[2] * tile[1], deep * counts[1] * tile[2])
     compulsory = _compulsory(grid, grid.shape, deep) * element_bytes
+    # Ragged tiles at the far edges are left out of the box of equal tiles.
     rest = compulsory - _compulsory(grid, (counts[0], counts[1], counts[2]), deep) * element_bytes
     share = _least_share(grid)
     found = [(rest, _of_equal_tiles(equal, tile, spm, element_bytes, share))]
@@ -121,9 +122,11 @@ def _of_equal_tiles(
 ) -> Floats:
     """(h,) Bound bytes with 1, 2, ... phases of equally many products, up to one."""
     rows, columns, depth = tile
+    # Whole tiles move, so bytes are multiples of the gcd of their sizes.
     granule = gcd(rows * columns, columns * depth, rows * depth) if share == 1 else 1
     products = prod(box) // prod(tile)
     phases: Ints = np.arange(1, products + 1)
+    # A schedule is cut into phases whose numbers of products differ by one at most.
     few, longer = np.divmod(products, phases)
 
     def touched(count: Ints) -> Floats:

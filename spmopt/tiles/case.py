@@ -156,6 +156,7 @@ class LayerCase:
         orders = tuple(ORDERS) if self.order in (BEST, OPTIMAL) else (self.order,)
         cuts: tuple[str, ...] = (self.partition,)
         if self.partition == BEST:
+            # Several cores: one part each.
             parts = _PARTS if self.cores == 1 else (self.cores,)
             each = tuple(f"{axis}/{count}" for axis, count in product(AXIS_NAMES, parts))
             cuts = (WHOLE, *each) if self.cores == 1 else each
@@ -233,6 +234,7 @@ def choose(case: LayerCase) -> ChosenCase:
         No tile fits, or the one given does not.
     """
     if case.tile is not None:
+        # A tile larger than the layer is the layer.
         m, k, n = map(min, case.tile.sizes, case.layer.sizes)
         fixed = replace(case, tile=Tile(m=m, k=k, n=n))
         figures = evaluate(

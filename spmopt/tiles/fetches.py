@@ -28,7 +28,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import Walk
-from spmopt.tiles.partition import Partition, deal, pieces
+from spmopt.tiles.partition import Partition, deal, sub_layers
 from spmopt.tiles.program import AXES, RESULTS, PassProgram
 
 BY_ROWS = Walk(loops="ijk")
@@ -114,7 +114,7 @@ def forward_on_cores(grid: TileGrid, cores: int, walk: Walk = BY_ROWS) -> Ints:
 
     A cut along M; no tile of Y is a sum over cores.
     """
-    cut = pieces(grid, Partition(axis="m", parts=cores))
+    cut = sub_layers(grid, Partition(axis="m", parts=cores))
     return deal([piece.numbers(forward_order(piece.grid, walk)) for piece in cut], cores)
 
 
@@ -123,6 +123,7 @@ def require_room(program: PassProgram) -> None:
     machine, tile = program.machine, program.grid.tile
     page, room = machine.page_bytes, machine.spm_pages
     pages = -(-program.size_bytes // page)
+    # All operands of an operation at once: no replacement can need less.
     needs = np.add.reduceat(pages[program.tensor], program.first[:-1])
     most = int(needs.max())
     if most > room:

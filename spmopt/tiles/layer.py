@@ -141,6 +141,7 @@ def _touch(window: Window, m: int, k: int, tile_m: int, tile_k: int) -> Ints:
 
 def _cut(length: int, piece: int) -> Ints:
     sizes = np.full(-(-length // piece), piece, np.int64)
+    # The last tile has the rest.
     sizes[-1] = length - piece * (sizes.size - 1)
     return sizes
 

@@ -63,6 +63,7 @@ def first_layers(graph: Graph) -> frozenset[str]:
     Their input depends on no weight: the layers that read the network's inputs. Several networks
     have several; one that begins with trained embeddings has none.
     """
+    # A layer whose input depends on a weight must pass its gradient on.
     trained = {index for index, value in enumerate(graph.values) if _is_weight(graph, index)}
     for node in graph.nodes:
         if not trained.isdisjoint(node.inputs):

@@ -66,9 +66,11 @@ class Walk:
             ]
         rank = np.zeros(grid.products, np.int64)
         for index in nest:
+            # Backwards where the loops outside have an odd number of turns so far.
             turned = self.boustrophedon & (rank % 2 == 1)
             width = int(index.max()) + 1
             key = rank * width + np.where(turned, width - 1 - index, index)
+            # Dense ranks: keys of deep nests would overflow.
             rank = np.unique(key, return_inverse=True)[1]
         return np.argsort(rank)
 
@@ -109,6 +111,7 @@ class Order:
         if not input_gradient:
             return dw
         both = np.stack((self.dx.through(grid), dw))
+        # Column by column alternates dX and dW.
         return both.ravel(order="F" if self.alternate else "C")
 
 

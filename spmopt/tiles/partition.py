@@ -3,12 +3,12 @@
 J. Kim et al., "Improving Data Reuse in NPU On-chip Memory with Interleaved Gradient Order for DNN
 Training", MICRO 2023, section 5. A cut
 
-* along M (their weight-sharing) makes tiles of dX independent, those of dW sums over all pieces;
-* along N (dY-sharing) makes those of dW independent, those of dX sums over all pieces;
-* along K (ifmap-sharing) makes both independent, and all pieces read all of dY.
+* along M (their weight-sharing) makes tiles of dX independent, those of dW sums over sub-layers;
+* along N (dY-sharing) makes those of dW independent, those of dX sums over all sub-layers;
+* along K (ifmap-sharing) makes both independent, and all sub-layers read all of dY.
 
-A piece is whole rows of tiles; pieces are as equal as that lets them be, the longer ones first. A
-layer with fewer tiles along the axis than parts asked for is cut into one piece a row of tiles.
+A sub-layer is whole rows of tiles; sub-layers are as equal as that lets them be, the longer ones
+first. A layer with fewer tiles along the axis than parts is cut into one sub-layer a row of tiles.
 As text, a partition is ``m/2``, ``k/2`` or ``n/2``.
 
 Cores run in lock-step (an assumption; sections 5 and 6.3 say only that partitions run
@@ -37,7 +37,7 @@ AXIS_NAMES = ("m", "k", "n")
 _PARTITION = re.compile(r"([mkn])/([0-9]{1,9})")
 
 OrderOf = Order | Callable[[Layer], Order]
-"""An order for every piece, or how to choose one by the sizes of a piece, alike for equal ones."""
+"""An order for every sub-layer, or a function that chooses one by the sizes of a sub-layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class SubLayer:
     """Rows of tiles of ``whole`` from ``first`` on along ``axis`` (0: M, 1: K, 2: N)."""
 
     whole: TileGrid
@@ -67,7 +67,7 @@ class Piece:
     grid: TileGrid
 
     def numbers(self, products: Ints) -> Ints:
-        """Return the numbers in ``whole`` of tile products numbered in the piece's ``grid``."""
+        """Return the numbers in ``whole`` of tile products numbered in the sub-layer's ``grid``."""
         place = list(self.grid.indices(products))
         place[self.axis] = place[self.axis] + self.first
         i, k, j = place
@@ -76,21 +76,22 @@ class Piece:
         return numbers + self.whole.products * (products // self.grid.products)
 
 
-def pieces(grid: TileGrid, partition: Partition) -> tuple[Piece, ...]:
-    """Cut ``grid``; there are at most as many pieces as tiles along the axis."""
+def sub_layers(grid: TileGrid, partition: Partition) -> tuple[SubLayer, ...]:
+    """Cut ``grid``; there are at most as many sub-layers as tiles along the axis."""
     axis, found, first = AXIS_NAMES.index(partition.axis), [], 0
     for side in np.array_split(grid.sides[axis], make(grid, partition).parts):
         m, k, n = (
             int(side.sum()) if a == axis else size for a, size in enumerate(grid.layer.sizes)
         )
+        # It numbers products alone; sizes of tiles are those of the whole layer, with its window.
         own = replace(grid, layer=replace(grid.layer, m=m, k=k, n=n, window=None))
-        found.append(Piece(whole=grid, axis=axis, first=first, grid=own))
+        found.append(SubLayer(whole=grid, axis=axis, first=first, grid=own))
         first += side.size
     return tuple(found)
 
 
 def make(grid: TileGrid, partition: Partition) -> Partition:
-    """Return the partition with as many parts as :func:`pieces` makes."""
+    """Return the partition with as many parts as :func:`sub_layers` makes."""
     most = grid.shape[AXIS_NAMES.index(partition.axis)]
     return replace(partition, parts=min(partition.parts, most))
 
@@ -98,9 +99,9 @@ def make(grid: TileGrid, partition: Partition) -> Partition:
 def partition(
     grid: TileGrid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
 ) -> Ints:
-    """Return the order of all tile products on one core: that of the pieces, one after another.
+    """Return the order of all tile products on one core: that of the sub-layers, one after another.
 
-    Sums over the pieces go on in the same tiles of dX or dW. Parameters are those of
+    Sums over the sub-layers go on in the same tiles of dX or dW. Parameters are those of
     :func:`on_cores`; the result is (2 I K J,) a permutation, or (I K J,) the products of dW alone.
     """
     return on_cores(grid, partition, order, 1, input_gradient=input_gradient)[:, 0]
@@ -109,14 +110,14 @@ def partition(
 def on_cores(
     grid: TileGrid, partition: Partition, order: OrderOf, cores: int, *, input_gradient: bool = True
 ) -> Ints:
-    """Return the tile products of every step: piece c on core c, then c + ``cores``, and so on.
+    """Return the tile products of every step: sub-layer c on core c, then c + ``cores``, and so on.
 
     Parameters
     ----------
     grid
         The layer in tiles, I K J products for each gradient.
     order
-        For every piece, or a function that chooses by the piece's sizes (algorithm 1 does).
+        For every sub-layer, or a function that chooses by the sub-layer's sizes (algorithm 1 does).
     input_gradient
         Whether dX is computed.
 
@@ -128,16 +129,16 @@ def on_cores(
     """
     _require_cores(cores)
 
-    @cache  # most pieces are equal
-    def walked(piece: TileGrid) -> Ints:
-        own = order if isinstance(order, Order) else order(piece.layer)
-        return own.through(piece, input_gradient=input_gradient)
+    @cache  # most sub-layers are equal
+    def walked(part: TileGrid) -> Ints:
+        own = order if isinstance(order, Order) else order(part.layer)
+        return own.through(part, input_gradient=input_gradient)
 
-    return deal([each.numbers(walked(each.grid)) for each in pieces(grid, partition)], cores)
+    return deal([each.numbers(walked(each.grid)) for each in sub_layers(grid, partition)], cores)
 
 
 def deal(own: list[Ints], cores: int) -> Ints:
-    """(steps, cores) Deal the tile products of pieces, each piece's in order, to the cores."""
+    """(steps, cores) Deal the tile products of sub-layers, each in order, to the cores."""
     queues = [np.concatenate(own[core::cores]) for core in range(min(cores, len(own)))]
     steps = np.full((max(map(len, queues)), cores), IDLE, np.int64)
     for core, queue in enumerate(queues):
@@ -178,7 +179,7 @@ def parse_partition(text: str) -> Partition:
     """
     found = _PARTITION.fullmatch(text)
     if found is None:
-        raise InputError(f"partition {text!r}: write m/2, k/2 or n/2 for two pieces")
+        raise InputError(f"partition {text!r}: write m/2, k/2 or n/2 for two parts")
     return Partition(axis=found[1], parts=int(found[2]))
 
 

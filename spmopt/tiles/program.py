@@ -146,6 +146,7 @@ class PassProgram:
         ]
         m, k, n = grid.sides
         macs = (m[:, None, None] * k[:, None] * n).reshape(-1)[numbers % grid.products]
+        # Adding partial tiles: one operation an element and part, on all cores.
         sums = _each_once(
             (size[added] // element_bytes * parts)[None],
             lambda amount: compute_cycles(machine, amount, None),
@@ -154,6 +155,7 @@ class PassProgram:
         if cores > 1:
             once = _first_in_step(reader, read)
             reader, read = reader[once], read[once]
+        # The first product of a tile writes it blindly, later ones add.
         later, additions = step[start] < step, steps + np.arange(added.size)
         accesses = (
             (reader, read, Access.READ),
@@ -187,6 +189,7 @@ class PassProgram:
             kind=kind[sorting],
             size_bytes=np.append(size, size[partial_tile]),
         )
+        # A pipelined array is filled once, before the first product.
         program.compute_cycles[0] += _fill(machine)
         return replace(program, compute_cycles=_hold(program))
 
@@ -331,6 +334,7 @@ def _sums(pair: Ints, cores: int, tiles: int) -> tuple[Ints, Ints, Ints, Ints]:
         the tile that each partial tile is for, and its core.
     """
     first: Ints = np.full(tiles * cores, -1, np.int64)
+    # Written backwards, so that the first product remains.
     first[pair[::-1]] = np.arange(pair.size)[::-1]  # of several in one place the last one stays
     pairs = np.flatnonzero(first >= 0)
     tile, core = np.divmod(pairs, cores)

@@ -298,6 +298,7 @@ def solve_layer(problem: Problem, replacement: SchedulerEntry, request: Request)
     value, bound = other.totals.value(request.objective), found.bound
     if value >= found.totals.value(request.objective):
         return found
+    # The bound is of the problem, so it judges this schedule too.
     proved = bound is not None and value <= bound * (1 + Fraction(request.tolerance))
     return replace(
         other,

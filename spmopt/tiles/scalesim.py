@@ -131,6 +131,7 @@ def _numbers(cells: list[str], names: tuple[str, ...], least: int) -> list[int]:
     """Read sizes of a line in the order of ``names``; the first ``least`` must be there."""
     if not cells[0]:
         raise InputError("the layer has no name; begin the line with one")
+    # A sparsity may stand in any column.
     given = [cell for cell in cells[1:] if not _is_dense(cell)]
     while given and not given[-1]:
         given.pop()

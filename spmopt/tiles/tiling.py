@@ -142,6 +142,7 @@ def choose_tile(
     if thorough or len(space.tiles) <= _FEW:
         best = min(space.tiles, key=value)
     else:
+        # From the tiles that cannot grow: large tiles are read less often.
         best, before = min(space.largest(), key=value), None
         while best != before:
             best, before = min((best, *space.neighbors(best)), key=value), best
@@ -229,10 +230,12 @@ def tile_space(half: HalfSpm) -> TileSpace:
             break
         if all(unit == 1 for several in units for unit in several):
             raise _too_many(layer)  # smaller ones make too many products
+        # Finer sizes, as multiples of the array do not fit.
         units = [tuple(max(1, unit // 2) for unit in several) for several in units]
     fewest = min(fitting.values())
     if fewest > MOST_PRODUCTS:
         raise _too_many(layer)
+    # Many more products than needed are slow to evaluate, and seldom better.
     most = min(MOST_PRODUCTS, _TIMES_FEWEST * fewest)
     tiles = frozenset(tile for tile, products in fitting.items() if products <= most)
     return TileSpace(axes=(m, k, n), tiles=tiles, half=half)

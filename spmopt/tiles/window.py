@@ -99,8 +99,8 @@ class Window:
     def _of_a_channel(self, part: Pair, first: Ints, last: Ints) -> Ints:
         """(I,) Count elements of one channel under places ``part`` of windows first to last.
 
-        An element counts where a window of the tile covers it for the first time: the window that
-        covers it before, ``gap`` windows earlier, is in no window of the tile.
+        An element counts where a window of the tile contains it for the first time: the window that
+        contains it before, ``gap`` windows earlier, is in no window of the tile.
         """
         gaps, before = _first_fusion_plans(self, part)
         pixels = prod(self.output)
@@ -136,6 +136,7 @@ def _first_fusion_plans(window: Window, part: Pair) -> tuple[Ints, Ints]:
         (g,) The gaps, the last of them longer than all windows for a first fusion plan in the
         image; (g, pixels + 1) fusion plans with that gap by windows before each one.
     """
+    # No window before: halved, so that sums do not overflow.
     never = np.iinfo(np.int64).max // 2
     places = np.argwhere(
         np.isin(np.arange(prod(window.kernel)), np.arange(*part)).reshape(window.kernel)
@@ -144,6 +145,7 @@ def _first_fusion_plans(window: Window, part: Pair) -> tuple[Ints, Ints]:
     for place in places:
         left = _inside(window, place)
         earlier = ((_gap(window, shift), shift) for shift in _shifts(window, place - places))
+        # Nearest first: the last window that had the element counts.
         for gap, (down, right) in sorted(earlier):
             if gap <= 0 or not left.any():
                 continue

@@ -11,7 +11,8 @@ from spmopt.core.operation import STREAMED, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor, TensorKind
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.policies import belady, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.static import stream
 
 KIND = TensorKind
 Row = tuple[str, str, str, str, int, int]

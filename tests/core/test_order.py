@@ -15,8 +15,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
-from spmopt.policies import stream
-from spmopt.policies.static import nothing_kept
+from spmopt.policies.static import nothing_kept, stream
 from spmopt.verifier import verify
 from tests.strategies import problems
 from tests.tiny import Op, tiny

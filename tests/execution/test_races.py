@@ -9,7 +9,7 @@ import numpy as np
 
 from spmopt.core.schedule import Schedule
 from spmopt.execution.commands import Kind, Program, Releases, machine_program
-from spmopt.execution.waits import NOBODY, Waits, waits
+from spmopt.execution.waits import NONE, Waits, waits
 from tests.banked import banked
 from tests.execution.executed import executed
 from tests.execution.planted import reordered
@@ -95,6 +95,6 @@ def test_dma_never_waits_for_the_future() -> None:
     for _, program, _ in programs(40):
         rows = waits(program)
         assert np.all(rows.on < rows.command)
-        assert np.all(rows.on > NOBODY)
+        assert np.all(rows.on > NONE)
         kinds = program.commands.kind
         assert not np.any((kinds[rows.command] == Kind.LAY) & (kinds[rows.on] == Kind.LIFT))

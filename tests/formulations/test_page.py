@@ -18,7 +18,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.verifier import bound
 from tests.checked import need, totals_of
 from tests.formulations.priced import OBJECTIVES

@@ -18,7 +18,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.verifier import bound, require_legal
 from tests.brute_force import optimum
 from tests.formulations.plain.model import solve_plain

@@ -16,7 +16,7 @@ from spmopt.policies.frequency import (
     rarity,
     residency_plan_residency,
 )
-from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import bytes_saved, choose, keep_all, nothing_kept
 from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 from tests.policies.owed import totals

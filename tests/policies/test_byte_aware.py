@@ -9,10 +9,9 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline_in_order
-from spmopt.policies import belady, belady_size
-from spmopt.policies.belady import distance
-from spmopt.policies.residency.byte_aware import keep_by_bytes
-from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.belady import belady, distance
+from spmopt.policies.belady_size import belady_size, keep_by_bytes
+from spmopt.policies.ranked import keep_by_rank
 from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 from tests.brute_force import optimum
 from tests.policies.owed import residency_plan_of, totals

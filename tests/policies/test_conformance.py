@@ -8,8 +8,12 @@ from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
-from spmopt.policies import belady, belady_size, frequency, lru, static, stream
-from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
+from spmopt.policies.belady import belady
+from spmopt.policies.belady_size import belady_size
+from spmopt.policies.frequency import frequency
+from spmopt.policies.hide import hide_transfers, spread_transfers
+from spmopt.policies.lru import lru
+from spmopt.policies.static import static, stream
 from tests.policies.owed import (
     random_problems,
     residency_plan_of,
@@ -18,7 +22,7 @@ from tests.policies.owed import (
 from tests.thorough import share
 
 POLICIES: tuple[Scheduler, ...] = (stream, lru, belady, belady_size, frequency, static)
-HIDING = "spmopt.policies.outcome.hide_transfers"
+HIDING = "spmopt.policies.policy.hide_transfers"
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.__name__)
 
 

@@ -10,10 +10,9 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
-from spmopt.policies import stream
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.costs import costs
-from spmopt.policies.static import nothing_kept
+from spmopt.policies.static import nothing_kept, stream
 from tests.policies.owed import (
     random_problems,
     residency_plan_of,

@@ -13,7 +13,9 @@ from spmopt.core.operation import REQUIRED_RESIDENT, OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.policies import belady, lru, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.lru import lru
+from spmopt.policies.static import stream
 from tests.assemble.small import Op, data, make_problem, rows_of
 from tests.policies.owed import residency_plan_of, totals
 

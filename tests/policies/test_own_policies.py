@@ -14,8 +14,9 @@ from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan
 from spmopt.core.scheduler import Policy, Request
 from spmopt.core.timeline import fitting_timeline
-from spmopt.policies import belady, stream
+from spmopt.policies.belady import belady
 from spmopt.policies.policy import complete
+from spmopt.policies.static import stream
 from spmopt.schedulers.registry import SchedulerEntry, find, kind_of
 from spmopt.solving import compare, solve
 from tests.policies.owed import random_problems, residency_plan_of, totals

@@ -15,13 +15,12 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import Timeline, fitting_timeline, timeline_in_order
-from spmopt.policies import belady, belady_size, frequency, lru
-from spmopt.policies.belady import distance
-from spmopt.policies.frequency import rarity
-from spmopt.policies.lru import recency
-from spmopt.policies.residency.byte_aware import keep_by_bytes
-from spmopt.policies.residency.ranked import keep_by_rank
-from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
+from spmopt.policies.belady import belady, distance
+from spmopt.policies.belady_size import belady_size, keep_by_bytes
+from spmopt.policies.frequency import frequency, rarity
+from spmopt.policies.hide import hide_transfers, spread_transfers
+from spmopt.policies.lru import lru, recency
+from spmopt.policies.ranked import keep_by_rank
 from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 from tests.assemble.small import residency_plan as by_hand
 from tests.brute_force import optimum

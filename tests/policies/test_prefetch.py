@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
-from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
+from spmopt.policies.hide import hide_transfers, spread_transfers
 from tests.assemble.small import (
     Op,
     arrays,

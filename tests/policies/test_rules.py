@@ -7,7 +7,7 @@ from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency
-from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import nothing_kept
 from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
 

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.policies import belady, belady_size, lru, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.belady_size import belady_size
+from spmopt.policies.lru import lru
+from spmopt.policies.static import stream
 from spmopt.schedulers.registry import find
 from spmopt.verifier import bound
 from tests.assemble.small import Op, data, make_problem

@@ -8,7 +8,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
-from spmopt.policies import stream
+from spmopt.policies.static import stream
 from spmopt.reporting.results import result_parts, result_record
 from spmopt.reporting.tables import plain_text
 from spmopt.verifier import verify

@@ -15,7 +15,7 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.schedulers.registry import SCHEDULERS, find
 from tests.cli.run import runner
 from tests.policies.owed import random_problems

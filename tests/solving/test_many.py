@@ -11,7 +11,8 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.static import stream
 from spmopt.solving import SolveParams, compare, solve
 from tests.checked import need
 from tests.solving.fakes import bounds_only, install

@@ -22,7 +22,7 @@ from spmopt.core.solution import Solution
 from spmopt.core.timeline import timeline
 from spmopt.io.files import read_result, write_result
 from spmopt.policies.belady import distance
-from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.ranked import keep_by_rank
 from spmopt.reporting.comparison import compare_view
 from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound

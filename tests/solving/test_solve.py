@@ -21,7 +21,8 @@ from spmopt.core.result import (
 )
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.static import stream
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SCHEDULERS, find
 from spmopt.solving import checked_calls, compare, solve

@@ -16,7 +16,7 @@ from spmopt.experiments.rows import Row
 from spmopt.experiments.store import RowTable
 from spmopt.hardware.machines import load_machine
 from spmopt.io.files import write_problem
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.solving import solve
 from spmopt.sweeps import run, work
 from spmopt.sweeps.cases import Network, SweepCase, lower_network

@@ -15,7 +15,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.static import stream
 from spmopt.testing import CHECKS, check_policy
 from spmopt.testing import policies as suite
 from spmopt.testing.policies import KnownOptimum

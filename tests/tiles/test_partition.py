@@ -1,4 +1,4 @@
-"""Cuts of a layer: pieces, and the order of their products on one core."""
+"""Cuts of a layer: sub_layers, and the order of their products on one core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spmopt.tiles.partition import (
     Partition,
     parse_partition,
     partition,
-    pieces,
+    sub_layers,
 )
 from tests.tiles.cases import ANY_ORDER, grid
 
@@ -27,7 +27,7 @@ def cut(cells: TileGrid, text: str) -> list[tuple[int, tuple[int, int, int]]]:
     """First row of tiles of each piece, and its sizes."""
     return [
         (piece.first, (piece.grid.layer.m, piece.grid.layer.k, piece.grid.layer.n))
-        for piece in pieces(cells, parse_partition(text))
+        for piece in sub_layers(cells, parse_partition(text))
     ]
 
 
@@ -37,7 +37,7 @@ def test_pieces_are_whole_rows_of_tiles() -> None:
     assert cut(cells, "k/2") == [(0, (13, 6, 4)), (2, (13, 3, 4))]
     assert cut(cells, "n/2") == [(0, (13, 9, 2)), (1, (13, 9, 2))]
     assert cut(cells, "n/1") == [(0, (13, 9, 4))]
-    assert {piece.grid.tile for piece in pieces(cells, parse_partition("m/3"))} == {cells.tile}
+    assert {piece.grid.tile for piece in sub_layers(cells, parse_partition("m/3"))} == {cells.tile}
 
 
 def test_there_are_no_more_pieces_than_rows_of_tiles() -> None:

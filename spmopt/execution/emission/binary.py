@@ -1,165 +1,151 @@
-"""A program as one binary file, of the records in ``spmopt_commands.h``."""
+"""The records of JSON Lines as one binary file, laid out as in ``spmopt_commands.h``.
+
+Firmware without a parser of JSON reads it in place.
+"""
 
 from __future__ import annotations
 
-from itertools import accumulate
+from collections.abc import Sequence
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.table import Ints
-from spmopt.execution.commands import Kind
-from spmopt.execution.emission.lines import VERSION
-from spmopt.execution.emission.linking import Linked, Memory
+from spmopt.execution.commands import SCRATCH, Kind, Use
+from spmopt.execution.emission.lines import VERSION, Json
+from spmopt.execution.waits import Engine
 
 MAGIC = b"SPMOPT\r\n"
 IN_DRAM, KEEP, DUPLEX = 1, 2, 1
-_WORD, _LONG, _INDEX = np.dtype("<u4"), np.dtype("<u8"), np.dtype("<i4")
-SECTION = np.dtype([("offset", _LONG), ("count", _LONG)])
-_SIZES = ("spm_bytes", "page_bytes", "dram_bytes", "in_bytes", "out_bytes", "move_bytes")
+
+
+class Memory(IntEnum):
+    """Memory of a descriptor's bytes."""
+
+    SPM = 0
+    IN = 1
+    OUT = 2
+    MOVE = 3
+
+
+_SIZES = ("spm_bytes", "page_bytes", "dram_bytes")
+_BUFFERS = ("in", "out", "move")
 _SECTIONS = ("tensors", "operations", "operands", "commands", "descriptors", "waits", "names")
+_ABSENT = {"operation": -1, "tensor": -1, "fetches": 1}
+# Bytes: sections begin at multiples.
+_ALIGNMENT = 8
+
+
+def _record(*fields: str) -> np.dtype[np.void]:
+    """Return a little-endian record: each text is a type and the fields of it, in turn."""
+    split = (each.split() for each in fields)
+    return np.dtype([(name, f"<{kind}") for kind, *names in split for name in names])
+
+
 HEADER = np.dtype(
     [
         ("magic", "S8"),
-        ("version", _WORD),
-        ("flags", _WORD),
-        *((name, _LONG) for name in _SIZES),
-        *((name, SECTION) for name in _SECTIONS),
+        *((name, "<u4") for name in ("version", "flags")),
+        *((name, "<u8") for name in (*_SIZES, *(f"{name}_bytes" for name in _BUFFERS))),
+        *((name, [("offset", "<u8"), ("count", "<u8")]) for name in _SECTIONS),
     ]
 )
-TENSOR = np.dtype(
-    [
-        *((name, _LONG) for name in ("bytes", "dram_address")),
-        *((name, _WORD) for name in ("flags", "name", "kind", "unused")),
-    ]
+TENSOR = _record("u8 bytes dram_address", "u4 flags name kind unused")
+OPERATION = _record("u4 name kind first_operand reads writes unused")
+COMMAND = _record(
+    "u4 kind engine step",
+    "i4 operation tensor",
+    "u4 fetches",
+    "u8 tensor_offset bytes dram_address buffer_address",
+    "u4 first_descriptor descriptors first_wait waits first_waiter waiters",
 )
-_OPERATION_FIELDS = ("name", "kind", "first_operand", "reads", "writes", "unused")
-OPERATION = np.dtype([(name, _WORD) for name in _OPERATION_FIELDS])
-COMMAND = np.dtype(
-    [
-        *((name, _WORD) for name in ("kind", "engine", "step")),
-        *((name, _INDEX) for name in ("operation", "tensor")),
-        ("fetches", _WORD),
-        *((name, _LONG) for name in ("tensor_offset", "bytes", "dram_address", "buffer_address")),
-        *((name, _WORD) for name in ("first_descriptor", "descriptors", "first_wait", "waits")),
-        *((name, _WORD) for name in ("first_waiter", "waiters")),
-    ]
-)
-DESCRIPTOR = np.dtype(
-    [
-        ("tensor", _INDEX),
-        *((name, np.dtype("<u2")) for name in ("memory", "use")),
-        *((name, _LONG) for name in ("address", "tensor_offset", "bytes")),
-    ]
-)
-_EDGE = 8
-"""Bytes: sections begin at multiples."""
+DESCRIPTOR = _record("i4 tensor", "u2 memory use", "u8 address tensor_offset bytes")
 
 
-def binary(linked: Linked) -> bytes:
-    """Return the content of ``commands.bin``."""
+def binary(records: Sequence[Json]) -> bytes:
+    """Return the content of ``commands.bin`` from the records of ``commands.jsonl``."""
+    header, *commands = records
     names = _Names()
-    waits = [*linked.waits_for(), *linked.waited_for_by()]
-    operations = linked.program.problem.operations
-    operands = [t for each in operations for t in (*each.reads, *each.writes)]
-    content: dict[str, NDArray[np.generic]] = {
-        "tensors": _tensors(linked, names),
-        "operations": _operations(linked, names),
-        "operands": np.array(operands, _WORD),
-        "commands": _commands(linked, [len(each) for each in waits]),
-        "descriptors": _descriptors(linked),
-        "waits": np.array([on for each in waits for on in each], _WORD),
+    tensors = [_tensor(each, names) for each in header["tensors"]]
+    operands, descriptors, waits = list[int](), list[tuple[int, ...]](), list[int]()
+    operations = []
+    for each in header["operations"]:
+        counts = (len(operands), len(each["reads"]), len(each["writes"]))
+        operations.append((names.place(each["name"]), names.place(each["kind"]), *counts, 0))
+        operands += [*each["reads"], *each["writes"]]
+    rows = []
+    for each in commands:
+        own = _descriptors(each)
+        places = [len(descriptors), len(own)]
+        descriptors += own
+        for others in (each["waits_for"], each["waited_for_by"]):
+            places += [len(waits), len(others)]
+            waits += others
+        kind, engine = Kind[each["kind"].upper()], Engine[each["engine"].upper()]
+        # Operations and commands of DMA and moves leave fields of each other out.
+        figures = [each.get(name, _ABSENT.get(name, 0)) for name in (COMMAND.names or ())[3:10]]
+        rows.append((kind, engine, each["step"], *figures, *places))
+    sections = {
+        "tensors": np.array(tensors, TENSOR),
+        "operations": np.array(operations, OPERATION),
+        "operands": np.array(operands, "<u4"),
+        "commands": np.array(rows, COMMAND),
+        "descriptors": np.array(descriptors, DESCRIPTOR),
+        "waits": np.array(waits, "<u4"),
         "names": np.frombuffer(bytes(names.text), np.uint8),
     }
-    header, body = _header(linked), list[bytes]()
-    end = header.itemsize
-    for name, records in content.items():
-        header[name]["offset"], header[name]["count"] = end, records.size
-        own = records.tobytes()
-        body.append(own + bytes(-len(own) % _EDGE))
-        end += len(body[-1])
-    return b"".join((header.tobytes(), *body))
+    return _joined(header, sections)
 
 
 class _Names:
-    """Names one after the other, each once."""
+    """Names one after the other, each once, each with a 0 behind it."""
 
     def __init__(self) -> None:
         self.text = bytearray()
-        self._at: dict[str, int] = {}
+        self._places: dict[str, int] = {}
 
     def place(self, name: str) -> int:
-        """Return where a name begins."""
-        if name not in self._at:
-            self._at[name] = len(self.text)
+        """Return the place of a name's first byte."""
+        if name not in self._places:
+            self._places[name] = len(self.text)
             self.text += name.encode() + b"\0"
-        return self._at[name]
+        return self._places[name]
 
 
-def _header(linked: Linked) -> NDArray[np.void]:
-    program, sizes = linked.program, linked.buffer_bytes
-    machine = program.problem.machine
-    found = np.zeros(1, HEADER)
-    found["magic"], found["version"] = MAGIC, VERSION
-    found["flags"] = DUPLEX if machine.duplex else 0
-    figures = (machine.spm_bytes, machine.page_bytes, program.dram_bytes)
-    buffers = (sizes[each] for each in (Memory.IN, Memory.OUT, Memory.MOVE))
-    for name, figure in zip(_SIZES, (*figures, *buffers), strict=True):
-        found[name] = figure
-    return found
+def _tensor(tensor: Json, names: _Names) -> tuple[int, ...]:
+    flags = IN_DRAM * tensor["in_dram"] + KEEP * tensor["keep"]
+    places = (names.place(tensor["name"]), names.place(tensor["kind"]))
+    return (tensor["bytes"], tensor["dram_address"], flags, *places, 0)
 
 
-def _tensors(linked: Linked, names: _Names) -> NDArray[np.void]:
-    pairs = zip(linked.program.problem.tensors, linked.program.dram_offset.tolist(), strict=True)
-    rows = [
-        (
-            each.size_bytes,
-            address,
-            IN_DRAM * each.in_dram + KEEP * each.keep,
-            names.place(each.name),
-            names.place(str(each.kind)),
-            0,
-        )
-        for each, address in pairs
-    ]
-    return np.array(rows, TENSOR)
+def _descriptors(command: Json) -> list[tuple[int, ...]]:
+    """Return the descriptors of a command: those in the scratchpad first."""
+    if "operands" not in command:
+        use = Use.WRITE if command["kind"] in ("load", "lay") else Use.READ
+        return [(command["tensor"], Memory.SPM, use, *run) for run in command.get("spm", ())]
+    own = list[tuple[int, ...]]()
+    for each in command["operands"]:
+        uses = {Memory.SPM: Use[each["use"].upper()], Memory.IN: Use.READ, Memory.OUT: Use.WRITE}
+        for memory, use in uses.items():
+            runs = each[memory.name.lower()]
+            own += [(each["tensor"], memory, use, *run) for run in runs]
+    own += [(SCRATCH, Memory.SPM, Use.SCRATCH, *run) for run in command["scratch"]]
+    return sorted(own, key=lambda descriptor: descriptor[1])
 
 
-def _operations(linked: Linked, names: _Names) -> NDArray[np.void]:
-    operations = linked.program.problem.operations
-    counts = [len(each.reads) + len(each.writes) for each in operations]
-    first = accumulate(counts, initial=0)
-    rows = [
-        (names.place(each.name), names.place(each.kind), at, len(each.reads), len(each.writes), 0)
-        for each, at in zip(operations, first, strict=False)
-    ]
-    return np.array(rows, OPERATION)
-
-
-def _commands(linked: Linked, waits: list[int]) -> NDArray[np.void]:
-    """Return records; ``waits`` are how many each waits for, then how many wait for each."""
-    commands, count = linked.program.commands, len(linked.program.commands)
-    found = np.zeros(count, COMMAND)
-    for name in ("kind", "step", "operation", "tensor", "fetches"):
-        found[name] = getattr(commands, name)
-    found["engine"], found["buffer_address"] = linked.engine, linked.buffer
-    found["tensor_offset"], found["bytes"] = commands.begin, commands.end - commands.begin
-    of_dma = commands.kind < Kind.COMPUTE
-    found["dram_address"][of_dma] = (
-        linked.program.dram_offset[commands.tensor[of_dma]] + commands.begin[of_dma]
-    )
-    edges = np.searchsorted(linked.descriptors.command, np.arange(count + 1))
-    found["first_descriptor"], found["descriptors"] = edges[:-1], np.diff(edges)
-    first: Ints = np.array([0, *accumulate(waits)], np.int64)[:-1]
-    found["first_wait"], found["waits"] = first[:count], waits[:count]
-    found["first_waiter"], found["waiters"] = first[count:], waits[count:]
-    return found
-
-
-def _descriptors(linked: Linked) -> NDArray[np.void]:
-    table = linked.descriptors
-    found = np.zeros(len(table), DESCRIPTOR)
-    for name in ("tensor", "memory", "use", "address"):
-        found[name] = getattr(table, name)
-    found["tensor_offset"], found["bytes"] = table.begin, table.size_bytes
-    return found
+def _joined(header: Json, sections: dict[str, NDArray[np.generic]]) -> bytes:
+    """Return the header, with the place of each section, and the sections."""
+    head = np.zeros(1, HEADER)
+    head["magic"], head["version"] = MAGIC, VERSION
+    head["flags"] = DUPLEX if header["duplex"] else 0
+    for name in _SIZES:
+        head[name] = header[name]
+    for name in _BUFFERS:
+        head[f"{name}_bytes"] = header["buffer_bytes"][name]
+    body, end = list[bytes](), head.itemsize
+    for name, records in sections.items():
+        head[name]["offset"], head[name]["count"] = end, records.size
+        content = records.tobytes()
+        body.append(content + bytes(-len(content) % _ALIGNMENT))
+        end += len(body[-1])
+    return b"".join((head.tobytes(), *body))

@@ -1,4 +1,4 @@
-"""Replay ``commands.jsonl`` and print what is in DRAM at the end, a digest a tensor.
+"""Replay ``commands.jsonl`` and print a digest of each tensor in DRAM at the end.
 
 Run it as ``python replay.py commands.jsonl [SEED]``. It needs Python, numpy and that file alone,
 and is an example of a back end: README.md, which stands beside it, describes the format.
@@ -53,7 +53,7 @@ class Machine:
                 outside[low : low + count] = here
 
     def compute(self, command: dict[str, Any]) -> None:
-        """Gather what an operation reads, compute, scatter what it writes."""
+        """Gather the operands of an operation, compute, scatter its results."""
         operation = self.operations[command["operation"]]
         operands = {each["tensor"]: each for each in command["operands"]}
         for address, _, count in command["scratch"]:

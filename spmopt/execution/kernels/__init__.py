@@ -1,4 +1,4 @@
-"""What operators compute, on arrays: forward from ONNX's reference, the rest in numpy."""
+"""Kernels of operators on arrays: forward by ONNX's reference, the rest in numpy."""
 
 from spmopt.execution.kernels.call import Call
 from spmopt.execution.kernels.registry import KERNELS, kernel_of, register_kernel

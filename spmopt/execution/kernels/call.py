@@ -1,4 +1,4 @@
-"""What a kernel is given, and what several of them share."""
+"""Arguments of kernels, and functions that several kernels share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spmopt.graph.operators.spec import Attributes, Shape, Shapes
 
 Array = NDArray[Any]
 FRACTIONS = 13
-"""What fractions are multiplied by before they are rounded, so that they count: an odd number."""
+"""Factor of fractions before they are rounded to whole numbers; odd, so that no bit is lost."""
 WRAP = 8
 """With integer data results are residues: whole numbers from -8 to 7."""
 
@@ -35,33 +35,33 @@ class Call:
     operator, attributes
         As in a node of a graph.
     inputs
-        Its operands; of one that is updated in place the old contents are none of them, but for
-        what an optimizer updates.
+        Its operands. The old contents of an operand that is updated in place are none of them,
+        except in optimizers.
     shapes
-        Of its results.
-    pieces
-        It is one of so many micro-batches: of a mean over the batch it makes its share.
+        Shapes of its results.
+    micro_batches
+        Number of micro-batches, of which this is one: it makes its share of a mean over the batch.
     whole_numbers
-        All operands are whole numbers. What is summed up must be, too, so that the order of sums
-        does not matter.
+        All operands are whole numbers. Terms of sums must be whole, too, so that sums are equal in
+        any order.
     dtypes
-        Of the elements of the results; nothing where that does not matter.
+        Element types of the results; empty where they do not matter.
     whole
-        Shapes of the operands of all pieces; nothing where there is one.
+        Shapes of the operands of all micro-batches together; empty where there is one.
     of, given
-        Of a gradient: positions of the operands of its forward operator that results are gradients
-        of, and the shapes of all of these operands; nothing where they are not known.
+        Gradients only: the position of the forward operand of each result, and the shapes of all
+        forward operands; empty where they are not known.
     name
-        Of the node.
+        Name of the node.
     above
-        Of a gradient: positions of the forward results that the first operands are gradients of.
+        Gradients only: positions of the forward results whose gradients the first operands are.
     """
 
     operator: str
     attributes: Attributes
     inputs: Sequence[Array]
     shapes: Shapes
-    pieces: int = 1
+    micro_batches: int = 1
     whole_numbers: bool = False
     dtypes: tuple[np.dtype[Any], ...] = ()
     whole: Shapes = ()
@@ -75,12 +75,13 @@ class Call:
         return position(integer(self.attributes, "axis", default), self.inputs[0].ndim)
 
     def rounded(self, terms: Array) -> Array:
-        """Return what is to be summed up over pieces: of whole numbers, whole numbers again."""
+        """Return terms to be summed over micro-batches, as whole numbers if operands are."""
         return np.round(FRACTIONS * terms) if self.whole_numbers else terms
 
     def sum_up(self, terms: Array, place: int) -> Array:
-        """Return a gradient of an operand that broadcasting may have repeated."""
+        """Return the gradient of an operand that may have been broadcast."""
         shape = self.shapes[place]
+        # Of the whole batch: in a micro-batch both may look alike.
         before, after = shape, terms.shape
         if self.of and self.given and self.whole:
             before, after = self.given[self.of[place]], self.whole[0]
@@ -92,9 +93,9 @@ NodeKernel = Callable[[Call], Sequence[Array]]
 
 
 def places_of(call: Call, reads: int) -> tuple[int, ...]:
-    """Return the positions of the forward operands that the results of a gradient are of.
+    """Return the position of the forward operand of each result of a gradient.
 
-    Where nothing says so they are the first ones, of ``reads`` in all.
+    By default they are the first ``reads`` operands.
     """
     if call.of or len(call.shapes) == reads:
         return call.of or tuple(range(reads))
@@ -102,7 +103,8 @@ def places_of(call: Call, reads: int) -> tuple[int, ...]:
 
 
 def sum_to(array: Array, shape: Shape) -> Array:
-    """Return the sum over what broadcasting has repeated: the gradient of a broadcast operand."""
+    """Return the sum over broadcast axes: the gradient of a broadcast operand."""
+    # Nothing was broadcast; axes of length 1 may differ.
     if array.size == prod(shape):
         return array.reshape(shape)
     more = array.ndim - len(shape)

@@ -12,7 +12,7 @@ from spmopt.execution.kernels.forward import normal_share, of_tanh, sigmoid
 from spmopt.graph.operators.attributes import integer, number
 
 Slope = Callable[[Array, Call], Array]
-"""The derivative, of what the rule reads: the input, or the result where that tells."""
+"""The derivative as a function of the input, or of the result where that suffices."""
 
 
 def _clip(y: Array, call: Call) -> Array:
@@ -20,6 +20,7 @@ def _clip(y: Array, call: Call) -> Array:
     return ((y > low) & (y < number(call.attributes, "max", np.inf))).astype(y.dtype)
 
 
+# 0 < Y < 1 only on the slope.
 def _hard_sigmoid(y: Array, call: Call) -> Array:
     return number(call.attributes, "alpha", 0.2) * ((y > 0) & (y < 1))
 
@@ -29,6 +30,7 @@ def _hard_swish(x: Array, call: Call) -> Array:
 
 
 def _gelu(x: Array, call: Call) -> Array:
+    # Hendrycks and Gimpel, "Gaussian error linear units" (2016).
     if of_tanh(call):
         slope = sqrt(2 / pi) * (1 + 3 * 0.044715 * x * x)
         t = np.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x))
@@ -130,10 +132,6 @@ def _log_softmax(call: Call) -> Sequence[Array]:
     return [dy - np.exp(y) * np.sum(dy, axis=call.axis(), keepdims=True)]
 
 
-def _difference(call: Call) -> Sequence[Array]:
-    return [-sum_to(call.inputs[0], call.shapes[0])]
-
-
 def _product(call: Call) -> Sequence[Array]:
     """Multiply dY by the other operand, for each gradient that is wanted."""
     dy, *others = call.inputs
@@ -145,12 +143,13 @@ def _quotient(call: Call) -> Sequence[Array]:
     dy, b, *results = call.inputs
     first = dy / b
     both = [first, *(-first * y for y in results)]
+    # Y is read for dB: if one gradient is wanted and Y is there, it is dB.
     wanted = both if len(both) == len(call.shapes) else both[1:]
     return [call.sum_up(each, place) for place, each in enumerate(wanted)]
 
 
 def _choice(call: Call) -> Sequence[Array]:
-    """Give dY to the operand that a condition has chosen."""
+    """Return gradients of a choice: dY where the condition chose the operand."""
     dy, condition = call.inputs
     chosen = condition.astype(bool)
     both = {1: np.where(chosen, dy, 0), 2: np.where(chosen, 0, dy)}
@@ -185,9 +184,10 @@ def _gate(call: Call) -> Sequence[Array]:
 
 
 def _mean(call: Call) -> Sequence[Array]:
-    """Give each operand of a mean its share of dY."""
+    """Return gradients of a mean: each operand's share of dY."""
     (dy,) = call.inputs
     count = len(call.given) or len(places_of(call, len(call.shapes)))
+    # A mean of whole numbers would be no whole number.
     count = 1 if call.whole_numbers else count  # of whole numbers a mean is their sum
     return [sum_to(dy / count, shape) for shape in call.shapes]
 
@@ -208,6 +208,7 @@ def _total(call: Call) -> Sequence[Array]:
         return [np.sum(x, axis=axes, keepdims=bool(keep)).reshape(shape)]
     if prod(shape) == 1:
         return [np.sum(x).reshape(shape)]
+    # The bias of a convolution is of channels, on axis 1.
     of_filters = x.ndim > 2 and shape == x.shape[1:2] and "pads" in call.attributes
     if of_filters:
         return [np.sum(x, axis=(0, *range(2, x.ndim)))]
@@ -218,7 +219,7 @@ KERNELS: Mapping[str, NodeKernel] = {
     **{f"{name}Gradient": _by_slope(slope) for name, slope in _SLOPES.items()},
     "SoftmaxGradient": _softmax,
     "LogSoftmaxGradient": _log_softmax,
-    "SubGradient": _difference,
+    "SubGradient": lambda call: [-sum_to(call.inputs[0], call.shapes[0])],
     "MulGradient": _product,
     "DivGradient": _quotient,
     "WhereGradient": _choice,

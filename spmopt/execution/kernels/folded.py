@@ -1,8 +1,8 @@
-"""Operators that a file says to compute in floating point, on the integers that they read.
+"""Operators of floating point whose operands are integers.
 
 Where a pair of conversions has become part of an operator (:mod:`spmopt.graph.quantization`), it
-reads integers, and behind its operands what has a scale for each channel. A product's scales then
-multiply its result; scales and zeros of one number are gone, as in :mod:`.quantized`.
+reads integers, and behind its operands scales of channels. The scales of a product multiply its
+result; scales and zeros of one number are lost, as in :mod:`.quantized`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def plain_operands(operator: str, inputs: Sequence[Array]) -> tuple[list[Array],
 
 
 def scale(operator: str, result: Array, scales: Sequence[Array]) -> Array:
-    """Return a result times scales of its channels; times their sum where they are of others."""
+    """Return a result times the scales of its channels, or their sum if they are of other axes."""
     axis = 1 if operator.startswith("Conv") else -1
     for each in scales:
         result = result * quantized.spread(each, result.shape, axis).astype(result.dtype)

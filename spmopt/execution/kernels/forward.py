@@ -17,11 +17,24 @@ def sigmoid(x: Array) -> Array:
         return 1 / (1 + np.exp(-x))
 
 
+def softmax(x: Array, axis: int = -1) -> Array:
+    """Return the shares of exponentials along an axis."""
+    shifted = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return np.asarray(shifted / np.sum(shifted, axis=axis, keepdims=True))
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    """Return logarithms of the shares of exponentials along an axis."""
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True)))
+
+
 def of_tanh(call: Call) -> bool:
     """Return whether Gelu is its approximation by tanh."""
     return text(call.attributes, "approximate", "none") == "tanh"
 
 
+# numpy has no erf; the standard library has one of numbers.
 def normal_share(x: Array) -> Array:
     """Return the share of the standard normal distribution below each number."""
     found = np.array([0.5 + 0.5 * erf(each / sqrt(2)) for each in x.ravel().tolist()], x.dtype)
@@ -41,7 +54,7 @@ def _swish(call: Call) -> Sequence[Array]:
 
 
 def _sum(call: Call) -> Sequence[Array]:
-    """Add up one after the other, as pieces do."""
+    """Add up one after the other, as fusion tiles do."""
     total = call.inputs[0]
     for each in call.inputs[1:]:
         total = total + each
@@ -62,21 +75,22 @@ def _cell(call: Call) -> Sequence[Array]:
 
 
 def _convert(call: Call) -> Sequence[Array]:
-    """Return numbers to be of another type: integers leave out what is behind the point."""
+    """Return numbers for another type: integers lose their fraction."""
     (x, *_), to = call.inputs, call.dtypes
     whole = bool(to) and to[0].kind in "iu" and x.dtype.kind == "f"
     return [np.trunc(x) if whole else x]
 
 
 def _fill(call: Call) -> Sequence[Array]:
-    """Stand for what nothing says how to compute: of each operand, element by element.
+    """Stand for an unknown operator: a sum of odd multiples of all operands, element by element.
 
-    Operands are repeated as often as results are larger, and added up, each times another number.
+    Operands are repeated, or added up by blocks, to the size of the result.
     """
     found = []
     for place, shape in enumerate(call.shapes):
         total = np.zeros(prod(shape), np.float32)
         for at, each in enumerate(call.inputs):
+            # A multiple of the result's size, so that every element of the operand counts.
             rows = -(-each.size // total.size) * total.size
             whole = np.resize(each.astype(np.float32).ravel(), rows).reshape(-1, total.size)
             total = total + (2 * at + 2 * place + 1) * whole.sum(axis=0)

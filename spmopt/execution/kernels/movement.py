@@ -17,7 +17,7 @@ def _join(call: Call) -> Sequence[Array]:
 
 
 def _parts(call: Call) -> Sequence[Array]:
-    """Cut a tensor in parts of the shapes of the results; of a gradient perhaps some of them."""
+    """Cut a tensor into parts of the shapes of the results; a gradient may want some of them."""
     (x,), axis = call.inputs, integer(call.attributes, "axis", 0)
     every = call.given if call.operator == "ConcatGradient" and call.of else call.shapes
     edges = np.cumsum([0, *(shape[axis] for shape in every)]).tolist()
@@ -29,12 +29,13 @@ def _parts(call: Call) -> Sequence[Array]:
 
 
 def slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return what Slice takes of each axis."""
+    """Return the slices of Slice, one for each axis."""
     starts, ends = (integers(call.attributes, name) for name in ("starts", "ends"))
     axes = integers(call.attributes, "axes", tuple(range(len(starts))))
     steps = integers(call.attributes, "steps", (1,) * len(starts))
     found = [slice(None)] * len(shape)
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        # ONNX ends a backward slice before the first element by an end below -n.
         stop = None if step < 0 and end < -shape[axis] else end
         found[axis] = slice(start, stop, step)
     return tuple(found)
@@ -53,13 +54,9 @@ def _scatter_slice(call: Call) -> Sequence[Array]:
 
 def _transpose(call: Call) -> Sequence[Array]:
     (x,) = call.inputs
-    return [x.transpose(integers(call.attributes, "perm", tuple(reversed(range(x.ndim)))))]
-
-
-def _transpose_back(call: Call) -> Sequence[Array]:
-    (x,) = call.inputs
     perm = integers(call.attributes, "perm", tuple(reversed(range(x.ndim))))
-    return [x.transpose(np.argsort(perm))]
+    back = call.operator == "TransposeGradient"
+    return [x.transpose(np.argsort(perm) if back else perm)]
 
 
 def _unpad(call: Call) -> Sequence[Array]:
@@ -73,7 +70,8 @@ def _unpad(call: Call) -> Sequence[Array]:
 
 
 def _indices(given: Array, size: int) -> tuple[Array, Array]:
-    """Return indices, and which of them are none: of bytes that were never written."""
+    """Return indices, and a mask of invalid ones, from bytes that were never written."""
+    # Poison becomes an index out of range, on purpose.
     numbers = np.nan_to_num(given, nan=-size - 1)
     wrong = (numbers < -size) | (numbers >= size)
     return np.where(wrong, 0, numbers).astype(np.int64), wrong
@@ -94,28 +92,22 @@ def _scatter(call: Call) -> Sequence[Array]:
     dy, indices = call.inputs[:2]
     (shape,), axis = call.shapes, integer(call.attributes, "axis", 0) % len(call.shapes[0])
     indices, wrong = _indices(indices, shape[axis])
+    # An unknown place could be any: all of the gradient is unknown.
     found = np.full(shape, np.nan if wrong.any() else 0, dy.dtype)
     flat = np.moveaxis(dy.reshape(*shape[:axis], indices.size, *shape[axis + 1 :]), axis, 0)
     np.add.at(np.moveaxis(found, axis, 0), indices.ravel(), flat)
     return [found]
 
 
-def _expand(call: Call) -> Sequence[Array]:
-    return [np.broadcast_to(call.inputs[0], call.shapes[0])]
-
-
-def _sum_expanded(call: Call) -> Sequence[Array]:
-    return [sum_to(call.inputs[0], call.shapes[0])]
-
-
 def _sum_tiles(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
+    # Copies are the slow axis of each pair.
     split = [n for own, all_ in zip(shape, dy.shape, strict=True) for n in (all_ // own, own)]
     return [dy.reshape(split).sum(axis=tuple(range(0, 2 * dy.ndim, 2)))]
 
 
 def _spread(call: Call) -> Sequence[Array]:
-    """Give each element that a sum or mean was made of its share of dY."""
+    """Return dX of a sum or mean: each element's share of dY."""
     (dy,), (shape,) = call.inputs, call.shapes
     axes = call.attributes.get("axes")
     of_all = tuple(range(len(shape)))
@@ -135,12 +127,12 @@ KERNELS: Mapping[str, NodeKernel] = {
     "Slice": _slice,
     "SliceGradient": _scatter_slice,
     "Transpose": _transpose,
-    "TransposeGradient": _transpose_back,
+    "TransposeGradient": _transpose,
     "PadGradient": _unpad,
     "Gather": _gather,
     "GatherGradient": _scatter,
-    "Expand": _expand,
-    "ExpandGradient": _sum_expanded,
+    "Expand": lambda call: [np.broadcast_to(call.inputs[0], call.shapes[0])],
+    "ExpandGradient": lambda call: [sum_to(call.inputs[0], call.shapes[0])],
     "TileGradient": _sum_tiles,
     "ReduceSumGradient": _spread,
     "ReduceMeanGradient": _spread,

@@ -16,7 +16,7 @@ from spmopt.graph.operators.spec import OperatorSpec
 
 _OPSET = 22
 _OF_ELEMENTS = ("min", "max", "constant_value")
-"""Constants that are of the type of the first operand."""
+"""Constants of the type of the first operand."""
 _Frozen = tuple[tuple[str, Attribute], ...]
 
 
@@ -25,10 +25,12 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
     require_package("onnx", "kernels reference")
     from onnx import defs
 
+    # A dot stands for another domain, which this reference lacks.
     if "." in node.operator or not defs.has(node.operator):
         return None
     known = defs.get_schema(node.operator, _newest(node.operator)).attributes
     constants = set((operators.lookup(node.operator).constants or {}).values())
+    # An attribute of ours that ONNX would not heed.
     if set(node.attributes) - set(known) - constants:
         return None
     return _evaluate
@@ -36,7 +38,7 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
 
 @cache
 def takes_bytes(operator: str) -> bool:
-    """Return whether an operator is one of integers of 8 bits too; those of other domains are."""
+    """Return whether an operator takes integers of 8 bits; those of other domains do."""
     from onnx import defs
 
     if "." in operator or not defs.has(operator):
@@ -62,12 +64,12 @@ def _evaluate(call: Call) -> Sequence[Array]:
 def _in_place(
     operator: str, attributes: Mapping[str, Attribute], given: Sequence[Array]
 ) -> list[Array | None]:
-    """Return operands where ONNX has them: constants are attributes of ours, if they are known."""
+    """Return operands in the order of ONNX; known constants come from attributes."""
     spec, left = operators.lookup(operator), list(given)
     constants = spec.constants or {}
     last = max([*constants, len(given) - 1])
     found: list[Array | None] = []
-    # What may be unknown is an operand behind the others, where it is.
+    # Constants of unknown contents are operands behind the others.
     loose = [k for k in spec.loose if constants[k] not in attributes]
     behind = left[len(left) - _behind(spec, len(given), len(loose)) :]
     left = left[: len(left) - len(behind)]
@@ -83,7 +85,7 @@ def _in_place(
 
 
 def _behind(spec: OperatorSpec, given: int, most: int) -> int:
-    """Return how many of the operands are constants whose contents are not known."""
+    """Return the number of operands that are constants of unknown contents."""
     first = min((k for k in spec.constants or {}), default=given)
     return min(max(given - first, 0), most)
 
@@ -94,15 +96,16 @@ def reference(
     inputs: Sequence[Array | None],
     results: int = 1,
 ) -> list[Array]:
-    """Return what ONNX's reference computes.
+    """Return the results of ONNX's reference.
 
     Parameters
     ----------
     inputs
-        Operands where ONNX has them; None of those left out.
+        Operands in the order of ONNX; None for those left out.
     results
-        How many.
+        Number of results.
     """
+    # Sessions are cached by types and shapes: making one takes longer than running it.
     types = tuple(None if each is None else (each.dtype, each.shape) for each in inputs)
     session = _session(operator, tuple(attributes.items()), types, results)
     given = {f"x{place}": each for place, each in enumerate(inputs) if each is not None}
@@ -128,6 +131,7 @@ def _session(
         None if each is None else helper.np_dtype_to_tensor_dtype(each[0]) for each in types
     ]
     shown = list(names)
+    # Trailing operands that are left out are not named at all.
     while shown and not shown[-1]:
         shown.pop()
     outputs = [f"y{place}" for place in range(results)]
@@ -141,6 +145,7 @@ def _session(
         ],
         [helper.make_tensor_value_info(name, kinds[0], None) for name in outputs],
     )
+    # Operators newer than the pinned opset exist from their own on.
     opset = max(defs.get_schema(operator).since_version, _OPSET)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     return ReferenceEvaluator(model)

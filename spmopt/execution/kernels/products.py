@@ -1,9 +1,9 @@
 """Matrix products and convolutions, and their gradients, as their loops say.
 
-A rule says what a product computes as statements over loops (:mod:`spmopt.graph.operators.loops`).
-Here they are executed: operands are seen through windows, so that every loop is an axis, loops of
-both operands that the result lacks are summed up by numpy's matrix product, and what several taps
-of a window write is added up tap by tap.
+The rule of a product is statements over loops (:mod:`spmopt.graph.operators.loops`), which are
+executed here. Operands are strided views with an axis for each loop. numpy's matrix product adds up
+over loops that both operands have and the result lacks. Results of several taps of a window are
+added tap by tap.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ _FORWARD_OF_ONNX = ("Conv", "Gemm", "MatMul")
 
 
 def product_kernel(node: Node) -> NodeKernel | None:
-    """Return what computes a product by its loops; None of what is none, or has other loops."""
+    """Return the kernel of a product by its loops; None for other operators."""
     spec = operators.lookup(node.operator)
+    # ONNX computes output_shape into pads, which the loops do not know.
     ours = node.operator not in _FORWARD_OF_ONNX and "output_shape" not in node.attributes
+    # ONNX's MatMul does not transpose, that of the training graph may.
     turned = node.operator == "MatMul" and {"transA", "transB"} & node.attributes.keys()
     known = spec.style is Style.GEMM and spec.computes is not None
     return _compute if known and (ours or turned) else None
@@ -48,7 +50,7 @@ def _compute(call: Call) -> Sequence[Array]:
 def of_operator(
     operator: str, attributes: Attributes, inputs: Sequence[Array], shapes: Sequence[Shape]
 ) -> list[Array]:
-    """Execute what an operator computes, as its rule says.
+    """Execute the loops of an operator's rule.
 
     Parameters
     ----------
@@ -73,6 +75,7 @@ def execute(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) ->
     shapes
         Of the results.
     """
+    # The type of sums: the widest operand.
     dtype = np.result_type(*inputs)
     results = [np.zeros(shape, dtype) for shape in shapes]
     for statement in nest.statements:
@@ -119,6 +122,7 @@ def _inspect(nest: LoopNest, access: Access, array: Array) -> _Seen:
             loops.append(loop)
             strides.append(coefficient * array.strides[axis])
             shape.append(nest.extents[loop])
+    # A diagonal: no strided view of it exists.
     if len(set(loops)) < len(loops):
         raise NotImplementedError("a loop runs along two axes of an operand")
     origin = array[tuple(slice(each, None) for each in start)]
@@ -135,7 +139,7 @@ def _reach(nest: LoopNest, index: Index) -> tuple[int, int]:
 
 
 def _multiply(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
-    """Multiply two operands, and add up over what the result lacks of both."""
+    """Multiply two operands, and add up over loops of both that the result lacks."""
     (a, of_a), (b, of_b) = one, other
     batch = [loop for loop in of_a if loop in of_b and loop in loops]
     inner = [loop for loop in of_a if loop in of_b and loop not in loops]
@@ -152,6 +156,7 @@ def _multiply(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
     def many(names: Sequence[str]) -> int:
         return prod(size[name] for name in names)
 
+    # Batch loops first, so that one call of matmul does all products.
     a = a.transpose([left.index(x) for x in (*batch, *rows, *inner)])
     b = b.transpose([right.index(x) for x in (*batch, *inner, *columns)])
     found = np.matmul(
@@ -169,11 +174,12 @@ def _sum(array: Array, axes: Sequence[str], loops: Sequence[str]) -> Array:
 
 
 def _add(nest: LoopNest, result: Array, target: Access, array: Array, axes: Sequence[str]) -> None:
-    """Add to a result what each loop makes, where it belongs."""
+    """Add the values of all loops to the result, at the places that they write."""
     mains, taps = list[str | None](), list[str]()
     for index in target.axes:
         assert index is not None
         names = [loop for loop, _ in index.terms]
+        # The longest loop becomes a slice; the short ones, taps, are enumerated.
         main = max(names, key=lambda loop: nest.extents[loop], default=None)
         mains.append(main)
         taps += [name for name in names if name != main]
@@ -201,6 +207,7 @@ def _places(
     if main is None:
         return slice(fixed, fixed + 1), slice(None)
     step = dict(index.terms)[main]
+    # Places before the tensor are padding: skipped.
     first = max(0, -(fixed // step))
     last = min(nest.extents[main], (size - 1 - fixed) // step + 1)
     last = max(last, first)

@@ -1,20 +1,21 @@
 """Operators of quantized networks, of ONNX and of ONNX Runtime: integers with scales.
 
-A number stands for ``scale (q - zero)``. Scales and zeros that are single numbers known beforehand
-are no operands of ours, so that their values are gone: then they are 1 and 0 here, of which any
-other choice would show the same. Sums are of whole numbers, thus exact.
+An integer q stands for ``scale (q - zero)``. Each operator is computed in three steps: operands as
+the numbers that they stand for, the operator on these, and integers that stand for its result.
+Constant scales and zeros of one number are no operands, so that their values are lost: they count
+as 1 and 0, and any other choice would show the same. Sums are of whole numbers, thus exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
-from spmopt.execution.kernels.forward import sigmoid
+from spmopt.execution.kernels.forward import sigmoid, softmax
 from spmopt.execution.kernels.products import of_operator
 from spmopt.execution.kernels.windows import average_pool
 from spmopt.graph.operators.attributes import integer, number
@@ -26,8 +27,8 @@ _Given = Mapping[str, Array]
 def _split(call: Call, count: int, names: Sequence[str]) -> tuple[list[Array], _Given]:
     """Return the operands, and scales and zeros behind them.
 
-    They are in the order of ``names``. Where some are left out, it is not said which: what is of
-    channels is then of the second operand, the weights, and other zeros are of what has their type.
+    They are in the order of ``names``. The file does not say which of them are left out: scales of
+    channels then count as those of the weights, and other zeros go to an operand of their type.
     """
     operands, rest = list(call.inputs[:count]), list(call.inputs[count:])
     weights = [name for name in names if name[0] in "bw"]
@@ -35,6 +36,7 @@ def _split(call: Call, count: int, names: Sequence[str]) -> tuple[list[Array], _
     types |= dict.fromkeys("bw", operands[-1].dtype)
     found: dict[str, Array] = {}
     for each in rest:
+        # A vector of scales is of output channels, thus of the weights.
         order = [*weights, *names] if len(rest) < len(names) and each.size > 1 else names
         kind = "s" if each.dtype.kind == "f" else "z"
         fits = [name for name in order if name[1] == kind and name not in found]
@@ -46,7 +48,7 @@ def _split(call: Call, count: int, names: Sequence[str]) -> tuple[list[Array], _
 
 
 def real(x: Array, of: str, given: _Given, axis: int = -1) -> Array:
-    """Return the numbers that integers stand for; scales of several are along an axis."""
+    """Return the numbers that integers stand for; several scales run along an axis."""
     scale, zero = given.get(f"{of}s"), given.get(f"{of}z")
     found = x.astype(np.float64)
     if zero is not None:
@@ -55,41 +57,33 @@ def real(x: Array, of: str, given: _Given, axis: int = -1) -> Array:
 
 
 def whole(y: Array, call: Call, given: _Given, axis: int = -1) -> Array:
-    """Return the integers that stand for numbers, as far as their type goes."""
+    """Return the integers that stand for numbers, the nearest ones that their type has."""
     scale, zero = given.get("ys"), given.get("yz")
     if scale is not None:
         y = y / _divisor(spread(scale, y.shape, axis))
-    if call.dtypes and call.dtypes[0].kind not in "iu":
-        return y
-    y = np.rint(y)
-    return saturate(y if zero is None else y + spread(zero, y.shape, axis), call)
-
-
-def saturate(y: Array, call: Call) -> Array:
-    """Return numbers as integers of the type of the result."""
     dtype = call.dtypes[0] if call.dtypes else np.dtype(np.int64)
-    return y if dtype.kind not in "iu" else cast(y, dtype)
-
-
-def cast(y: Array, dtype: np.dtype) -> Array:
-    """Round to integers of a type; the nearest ones where numbers are beyond it."""
+    if dtype.kind not in "iu":
+        return y.astype(np.float32)
+    y = np.rint(y)
+    y = np.nan_to_num(y if zero is None else y + spread(zero, y.shape, axis))
     limits = np.iinfo(dtype)
+    # Floating point has no number just below 2^63, and one beyond it would wrap.
     high = limits.max if dtype.itemsize < 8 else 2.0**62
     low = limits.min if dtype.itemsize < 8 else -(2.0**62) * (dtype.kind == "i")
-    found: Array = np.rint(np.clip(np.nan_to_num(y), low, high)).astype(dtype)
-    return found
+    return np.asarray(np.rint(np.clip(y, low, high)).astype(dtype))
 
 
 def _divisor(scale: Array) -> Array:
-    """Return a scale; 1 for one of 0, which would hide what is scaled."""
+    """Return a scale; 1 in place of 0, which would hide all differences."""
     found: Array = np.where(scale == 0, 1, scale).astype(np.float64)
     return found
 
 
 def spread(scale: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """Return scales as what has a shape broadcasts them: of all, along an axis, or of blocks."""
+    """Return scales as a shape broadcasts them: one, along an axis, or of blocks."""
     if scale.size == 1:
         return scale.reshape(())
+    # Blocks (below) follow ONNX: each scale repeats along its axis.
     axis %= len(shape)
     if scale.ndim == 1 and scale.size == shape[axis]:
         return scale.reshape([-1 if k == axis else 1 for k in range(len(shape))])
@@ -102,131 +96,109 @@ def spread(scale: Array, shape: tuple[int, ...], axis: int) -> Array:
     return found
 
 
-def _axis(call: Call) -> int:
-    return integer(call.attributes, "axis", 1 if call.inputs[0].ndim > 1 else 0)
+_ONE = "xs xz ys yz"
 
 
-def _quantize(call: Call) -> Sequence[Array]:
-    (x,), given = _split(call, 1, ("ys", "yz"))
-    return [whole(x.astype(np.float64), call, given, _axis(call))]
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The operator on numbers, and which scales and zeros stand behind its operands.
+
+    Attributes
+    ----------
+    compute
+        Returns the result from operands as numbers.
+    operands
+        A letter each; a bias in 32 bits may follow.
+    order
+        Scales (``s``) and zeros (``z``) of operands and the result (``y``), as the operator has
+        them.
+    axes
+        Along which several scales of each operand, and of the result, run; by default the
+        attribute ``axis``.
+    biased
+        Whether an operand in 32 bits is a bias.
+    """
+
+    compute: Callable[[Call], Array]
+    operands: str = "x"
+    order: str = _ONE
+    axes: tuple[int, ...] | None = (1, 1)
+    biased: bool = False
+
+    def __call__(self, call: Call) -> Sequence[Array]:
+        """Compute a call."""
+        count = len(self.operands)
+        biased = self.biased and len(call.inputs) > count and call.inputs[count].dtype == np.int32
+        (*operands,), given = _split(call, count + biased, self.order.split())
+        axis = integer(call.attributes, "axis", 1 if operands[0].ndim > 1 else 0)
+        axes = self.axes or (axis,) * (count + 1)
+        # A vector has one axis, whichever its matrices have scales along.
+        numbers = [
+            real(x, letter, given, max(along, -x.ndim))
+            for letter, x, along in zip(self.operands, operands, axes, strict=False)
+        ]
+        for bias in operands[count:]:
+            # It stands for numbers by the product of both scales.
+            scales = [given[f"{name}s"] for name in self.operands if f"{name}s" in given]
+            factors = (_divisor(spread(scale, bias.shape, -1)) for scale in scales)
+            numbers.append(prod(factors, start=bias.astype(np.float64)))
+        result = self.compute(replace(call, inputs=numbers))
+        return [whole(result, call, given, max(axes[-1], -result.ndim))]
 
 
-def _dequantize(call: Call) -> Sequence[Array]:
-    (x,), given = _split(call, 1, ("xs", "xz"))
-    return [real(x, "x", given, _axis(call)).astype(np.float32)]
-
-
-def _product(call: Call) -> Sequence[Array]:
-    (a, b), given = _split(call, 2, ("as", "az", "bs", "bz", "ys", "yz"))
-    return [whole(_real_rows(a, given) @ real(b, "b", given), call, given)]
-
-
-def _real_rows(a: Array, given: _Given) -> Array:
-    """Return the left factor, whose scales are of its rows."""
-    return real(a, "a", given, -2 if a.ndim > 1 else -1)
-
-
-def _product_of_integers(call: Call) -> Sequence[Array]:
-    (a, b), given = _split(call, 2, ("az", "bz"))
-    return [saturate(_real_rows(a, given) @ real(b, "b", given), call)]
-
-
-def _product_to_float(call: Call) -> Sequence[Array]:
-    (a, b), given = _split(call, 2, ("as", "bs", "az", "bz"))
-    return [(_real_rows(a, given) @ real(b, "b", given)).astype(np.float32)]
-
-
-def _with_bias(call: Call) -> int:
-    """Return the number of operands, of which a third is a bias in 32 bits."""
-    return 3 if len(call.inputs) > 2 and call.inputs[2].dtype == np.int32 else 2
-
-
-def _general_product(call: Call) -> Sequence[Array]:
-    (a, b, *bias), given = _split(call, _with_bias(call), ("as", "az", "bs", "bz", "ys", "yz"))
-    left, right = _real_rows(a, given), real(b, "b", given)
+def _gemm(call: Call) -> Array:
+    left, right, *bias = call.inputs
     left = left.T if integer(call.attributes, "transA", 0) else left
     right = right.T if integer(call.attributes, "transB", 0) else right
-    found = left @ right
-    for each in bias:  # it stands for numbers by the product of both scales
-        scales = (given[name] for name in ("as", "bs") if name in given)
-        found = found + prod(_divisor(scale) for scale in scales) * each
-    return [whole(number(call.attributes, "alpha", 1.0) * found, call, given)]
+    product = number(call.attributes, "alpha", 1.0) * (left @ right + sum(bias))
+    return np.asarray(product)
 
 
-def _convolution(call: Call) -> Sequence[Array]:
-    names = ("xs", "xz", "ws", "wz", "ys", "yz")
-    (x, w, *bias), given = _split(call, _with_bias(call), names)
-    return [whole(_convolve(call, x, w, bias, given), call, given, 1)]
+def _convolve(call: Call) -> Array:
+    return of_operator("Conv", call.attributes, call.inputs, call.shapes)[0]
 
 
-def _convolution_of_integers(call: Call) -> Sequence[Array]:
-    (x, w), given = _split(call, 2, ("xz", "wz"))
-    return [saturate(_convolve(call, x, w, [], given), call)]
-
-
-def _convolve(call: Call, x: Array, w: Array, bias: Sequence[Array], given: _Given) -> Array:
-    inputs = [real(x, "x", given, 1), real(w, "w", given, 0)]
-    if bias:  # it stands for numbers by the product of both scales
-        one = {k: v for k, v in given.items() if k in ("xs", "ws")}
-        scaled = real(bias[0], "w", {"ws": one["ws"]} if "ws" in one else {}, 0)
-        inputs.append(real(scaled, "x", {"xs": one["xs"]} if "xs" in one else {}, 0))
-    return of_operator("Conv", call.attributes, inputs, call.shapes)[0]
-
-
-def _of_two(combine: Callable[[Array, Array], Array]) -> NodeKernel:
-    def kernel(call: Call) -> Sequence[Array]:
-        (a, b), given = _split(call, 2, ("as", "az", "bs", "bz", "ys", "yz"))
-        return [whole(combine(real(a, "a", given), real(b, "b", given)), call, given)]
-
-    return kernel
-
-
-def _of_one(compute: Callable[[Call, Array], Array]) -> NodeKernel:
-    def kernel(call: Call) -> Sequence[Array]:
-        (x,), given = _split(call, 1, ("xs", "xz", "ys", "yz"))
-        of = real(x, "x", given, 1)
-        return [whole(compute(replace(call, inputs=[of]), of), call, given, 1)]
-
-    return kernel
-
-
-def _leaky(call: Call, x: Array) -> Array:
+def _leaky(call: Call) -> Array:
+    (x,) = call.inputs
     return np.where(x < 0, number(call.attributes, "alpha", 0.01) * x, x)
 
 
 def _softmax(call: Call) -> Sequence[Array]:
-    """Return the shares of exponentials; where nothing says the scale, in 255 levels."""
-    (x,), given = _split(call, 1, ("xs", "xz", "ys", "yz"))
-    of, axis = real(x, "x", given, 1), call.axis()
-    shifted = np.exp(of - np.max(of, axis=axis, keepdims=True))
-    found = shifted / np.sum(shifted, axis=axis, keepdims=True)
-    given = given if "ys" in given else {**given, "ys": np.array(1 / 255)}
-    return [whole(found, call, given, 1)]
+    scaled = "ys" in _split(call, 1, _ONE.split())[1]
+    # Where nothing says the scale of the result, shares are in 255 levels.
+    levels = 1 if scaled else 255
+    return _Rule(lambda numbers: levels * softmax(numbers.inputs[0], numbers.axis()))(call)
 
 
-def _average(call: Call, x: Array) -> Array:
-    return average_pool(call)[0]
+def _mean_of_images(call: Call) -> Array:
+    (x,) = call.inputs
+    return np.asarray(np.mean(x, axis=tuple(range(2, x.ndim)), keepdims=True))
 
 
-def _global_average(call: Call, x: Array) -> Array:
-    found: Array = np.mean(x, axis=tuple(range(2, x.ndim)), keepdims=True)
-    return found
+def _product(call: Call) -> Array:
+    return np.asarray(call.inputs[0] @ call.inputs[1])
 
 
+_BOTH, _ROWS = "as az bs bz ys yz", (-2, -1, -1)
+_IMAGES = (1, 0, 1)
 KERNELS: Mapping[str, NodeKernel] = {
-    "QuantizeLinear": _quantize,
-    "DequantizeLinear": _dequantize,
-    "QLinearMatMul": _product,
-    "MatMulInteger": _product_of_integers,
-    "QLinearConv": _convolution,
-    "ConvInteger": _convolution_of_integers,
-    "com.microsoft.QGemm": _general_product,
-    "com.microsoft.MatMulIntegerToFloat": _product_to_float,
-    "com.microsoft.QLinearAdd": _of_two(np.add),
-    "com.microsoft.QLinearMul": _of_two(np.multiply),
-    "com.microsoft.QLinearLeakyRelu": _of_one(_leaky),
-    "com.microsoft.QLinearSigmoid": _of_one(lambda call, x: sigmoid(x)),
+    "QuantizeLinear": _Rule(lambda call: call.inputs[0], order="ys yz", axes=None),
+    "DequantizeLinear": _Rule(lambda call: call.inputs[0], order="xs xz", axes=None),
+    "QLinearMatMul": _Rule(_product, "ab", _BOTH, _ROWS),
+    "MatMulInteger": _Rule(_product, "ab", "az bz", _ROWS),
+    "QLinearConv": _Rule(_convolve, "xw", "xs xz ws wz ys yz", _IMAGES, biased=True),
+    "ConvInteger": _Rule(_convolve, "xw", "xz wz", _IMAGES),
+    "com.microsoft.QGemm": _Rule(_gemm, "ab", _BOTH, _ROWS, biased=True),
+    "com.microsoft.MatMulIntegerToFloat": _Rule(_product, "ab", "as bs az bz", _ROWS),
+    "com.microsoft.QLinearAdd": _Rule(
+        lambda call: call.inputs[0] + call.inputs[1], "ab", _BOTH, (-1, -1, -1)
+    ),
+    "com.microsoft.QLinearMul": _Rule(
+        lambda call: call.inputs[0] * call.inputs[1], "ab", _BOTH, (-1, -1, -1)
+    ),
+    "com.microsoft.QLinearLeakyRelu": _Rule(_leaky),
+    "com.microsoft.QLinearSigmoid": _Rule(lambda call: sigmoid(call.inputs[0])),
     "com.microsoft.QLinearSoftmax": _softmax,
-    "com.microsoft.QLinearAveragePool": _of_one(_average),
-    "com.microsoft.QLinearGlobalAveragePool": _of_one(_global_average),
+    "com.microsoft.QLinearAveragePool": _Rule(lambda call: average_pool(call)[0]),
+    "com.microsoft.QLinearGlobalAveragePool": _Rule(_mean_of_images),
 }

@@ -28,6 +28,7 @@ def _product(call: Call) -> Sequence[Array]:
 
 def _long_gates(x: Array, h: Array, c: Array) -> tuple[Array, Array, Array, Array, Array]:
     """Return the gates i, o, f, g, and the new state, of products of x and h in that order."""
+    # The order of ONNX: input, output, forget, cell.
     i, o, f, g = np.split(x + h, 4, axis=1)
     i, o, f, g = sigmoid(i), sigmoid(o), sigmoid(f), np.tanh(g)
     return i, o, f, g, f * c + i * g
@@ -39,12 +40,13 @@ def _long_update(call: Call) -> Sequence[Array]:
 
 
 def _long_update_back(call: Call) -> Sequence[Array]:
-    """Return gradients of the gates' products and of the state, those that are wanted."""
+    """Return the gradients of the gates' products and of the state, if they are wanted."""
     above = _gradients_above(call, 2)
     c = call.inputs[-2]
     i, o, f, g, new = _long_gates(*call.inputs[-4:-1])
     zero = np.zeros_like(c)
     dnew, dh = above.get(0, zero), above.get(1, zero)
+    # h = o tanh(c'), so dc' gets a share of dh.
     tanh = np.tanh(new)
     do = dh * tanh * o * (1 - o)
     dnew = dnew + dh * o * (1 - tanh * tanh)
@@ -63,7 +65,8 @@ def _gradients_above(call: Call, results: int) -> dict[int, Array]:
 
 
 def _short_gates(x: Array, h: Array, state: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the gates z and r, what h gives to the candidate, and the candidate."""
+    """Return the gates z and r, the share of h in the candidate, and the candidate."""
+    # The candidate of linear_before_reset = 1, which PyTorch exports.
     (xz, xr, xn), (hz, hr, hn) = (np.split(each, 3, axis=1) for each in (x, h))
     z, r = sigmoid(xz + hz), sigmoid(xr + hr)
     return z, r, hn, np.tanh(xn + r * hn)

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, residue
+from spmopt.execution.kernels.forward import log_softmax, softmax
 from spmopt.graph.operators.attributes import integer, text
 
 
@@ -20,6 +21,7 @@ def axes_reduced(call: Call, rank: int) -> tuple[int, ...]:
     every = tuple(range(rank))
     if isinstance(axes, tuple) and axes:
         return tuple(int(axis) % rank for axis in axes)
+    # ONNX reduces all axes by default.
     return () if integer(call.attributes, "noop_with_empty_axes", 0) else every
 
 
@@ -28,7 +30,7 @@ _Slope = Callable[[Array, Array, tuple[int, ...]], Array]
 
 
 def _share_of_equal(x: Array, y: Array, axes: tuple[int, ...]) -> Array:
-    """Give dY to every element that is the extreme one, as pooling does."""
+    """Return 1 for every element that is the extreme one, as in pooling."""
     found: Array = (x == y).astype(x.dtype)
     return found
 
@@ -66,7 +68,8 @@ def _lp_norm(call: Call) -> Sequence[Array]:
 
 
 def _labels(call: Call, labels: Array, x: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return which class each label names, and its weight: 0 where it is to be left out."""
+    """Return a one-hot mask of each label's class, and its weight: 0 for ignored labels."""
+    # Classes are on axis 1, between the batch and positions.
     classes = np.arange(x[1]).reshape((1, -1, *(1,) * (len(x) - 2)))
     chosen = np.expand_dims(labels, 1) == classes
     ignored = call.attributes.get("ignore_index")
@@ -81,10 +84,7 @@ def _class_loss(call: Call) -> Sequence[Array]:
     """
     x, labels, *weights = call.inputs
     chosen, weight = _labels(call, labels, x.shape)
-    logs = x
-    if call.operator.startswith("Softmax"):
-        shifted = x - np.max(x, axis=1, keepdims=True)
-        logs = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    logs = log_softmax(x, 1) if call.operator.startswith("Softmax") else x
     if weights:
         weight = weight * weights[0].reshape((1, -1, *(1,) * (x.ndim - 2)))
     weight = weight * chosen
@@ -93,12 +93,13 @@ def _class_loss(call: Call) -> Sequence[Array]:
     if reduction != "none":
         loss = np.sum(call.rounded(loss))
         if reduction == "mean" and not call.whole_numbers:
-            loss = loss / max(float(weight.sum()) * call.pieces, 1e-30)
+            # A batch of ignored labels alone has a weight of 0.
+            loss = loss / max(float(weight.sum()) * call.micro_batches, 1e-30)
     return [loss.reshape(call.shapes[0]).astype(x.dtype), logs][: len(call.shapes)]
 
 
 def _class_loss_back(call: Call) -> Sequence[Array]:
-    """Return dX of such a loss; what nothing is added to has 1 for dY."""
+    """Return dX of such a loss; the last loss of a graph has 1 for dY."""
     of_scores = call.operator.startswith("Softmax")
     *above, labels = call.inputs
     scores = above.pop() if of_scores else None
@@ -109,16 +110,15 @@ def _class_loss_back(call: Call) -> Sequence[Array]:
         dy = np.expand_dims(dy, 1)
     found = np.where(chosen, -weight, 0.0)
     if scores is not None:
-        shifted = np.exp(scores - np.max(scores, axis=1, keepdims=True))
-        found = found + weight * shifted / np.sum(shifted, axis=1, keepdims=True)
+        found = found + weight * softmax(scores, 1)
     if text(call.attributes, "reduction", "mean") == "mean" and not call.whole_numbers:
-        found = found / max(float(weight.sum()) * call.pieces, 1e-30)
+        found = found / max(float(weight.sum()) * call.micro_batches, 1e-30)
     dtype = next((each.dtype for each in (*above, scores) if each is not None), np.float32)
     return [np.broadcast_to(dy * found, shape).astype(dtype)]
 
 
 def _mean(call: Call) -> Sequence[Array]:
-    """Return the share of a piece in means over axes; of whole numbers, their sums."""
+    """Return the share of a micro-batch in means over axes; of whole numbers, their sums."""
     (x,), (shape,) = call.inputs, call.shapes
     axes = axes_reduced(call, x.ndim)
     total = np.sum(x, axis=axes).reshape(shape)
@@ -133,6 +133,7 @@ def _of_sum(call: Call) -> Sequence[Array]:
     (x,), (shape,) = call.inputs, call.shapes
     axes = axes_reduced(call, x.ndim)
     if call.whole_numbers:
+        # The root or logarithm would not be whole: the sum itself stands for it.
         terms = {"ReduceL2": np.square, "ReduceLogSumExp": np.exp}.get(call.operator, np.positive)
         return [np.sum(call.rounded(terms(x)), axis=axes).reshape(shape)]
     if call.operator == "ReduceLogSumExp":
@@ -155,6 +156,7 @@ def _product(call: Call) -> Sequence[Array]:
         return [np.prod(x, axis=axes).reshape(shape)]
     numbers = np.isfinite(x)
     with np.errstate(over="ignore"):  # a residue survives the overflow of integers
+        # Residues of factors give the residue of the product.
         found = residue(np.prod(np.where(numbers, x, 0).astype(np.int64), axis=axes))
     return [np.where(numbers.all(axis=axes), found, np.nan).astype(x.dtype).reshape(shape)]
 
@@ -171,7 +173,7 @@ COMBINED: Mapping[str, Callable[[Array, Array], Array]] = {
     "ReduceLogSum": np.logaddexp,
     "ReduceLogSumExp": np.logaddexp,
 }
-"""How the parts of a reduction make the whole, where it is not their sum."""
+"""Functions that combine parts of a reduction, other than their sum."""
 COMBINED_WHOLE: Mapping[str, Callable[[Array, Array], Array]] = {
     **dict.fromkeys(("ReduceMax", "GlobalMaxPool"), np.maximum),
     "ReduceMin": np.minimum,

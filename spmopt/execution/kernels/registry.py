@@ -44,7 +44,7 @@ KERNELS: Registry[NodeKernel] = Registry(group="spmopt.kernels", make=_kernel, o
 
 
 def register_kernel(operator: str, kernel: NodeKernel) -> None:
-    """Say what computes an operator.
+    """Register the kernel of an operator.
 
     Parameters
     ----------
@@ -62,8 +62,5 @@ def register_kernel(operator: str, kernel: NodeKernel) -> None:
 
 
 def kernel_of(node: Node) -> NodeKernel | None:
-    """Return what computes a node: a kernel of this program or a user's, else ONNX's reference.
-
-    None where there is none.
-    """
+    """Return the kernel of a node: the program's or a user's, else ONNX's reference, else None."""
     return KERNELS.find(node.operator) or product_kernel(node) or onnx_kernel(node)

@@ -1,7 +1,7 @@
 """Resized images, sampled grids, windows added up, deformed convolutions; and their gradients.
 
-Resizing is linear in the image and goes axis by axis, so that along each axis it is a few weighted
-elements for each result. Which ones ONNX's reference tells, of rows that are 1 in one place.
+Resizing is linear in the image and separable by axes: along each axis a result is a weighted sum of
+a few elements. ONNX's reference gives the weights, from rows that are 1 in one place.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from spmopt.execution.kernels.selecting import evaluate
 
 _Frozen = tuple[tuple[str, Attribute], ...]
 _OF_IMAGES = ("shape", "axes", "keep_aspect_ratio_policy", "scales", "sizes", "roi")
-"""Attributes of Resize that say no more than the sizes of both images do."""
+"""Attributes of Resize that follow from the sizes of both images."""
 
 
 def _how(call: Call) -> _Frozen:
-    """Return what says how one axis is resized; of what is unknown the usual way."""
+    """Return the attributes by which one axis is resized, with defaults for unknown modes."""
     found = {key: value for key, value in call.attributes.items() if key not in _OF_IMAGES}
     if found.get("coordinate_transformation_mode") == "unknown":
         found["coordinate_transformation_mode"] = "half_pixel"
     if found.get("coordinate_transformation_mode") == "tf_crop_and_resize":
-        raise NotImplementedError("what is cropped before is not known")
+        raise NotImplementedError("the region that is cropped first is not known")
     if str(found.get("mode", "nearest")).endswith("linear"):
         found["mode"] = "linear"
     return tuple(sorted(found.items()))
@@ -35,19 +35,20 @@ def _how(call: Call) -> _Frozen:
 
 @cache
 def _taps(size: int, wanted: int, how: _Frozen) -> tuple[Array, Array]:
-    """Return (wanted, taps) which elements of an axis each result takes, and their weights."""
+    """Return (wanted, taps) indices of elements along an axis for each result, and weights."""
     sizes = np.array([size, wanted], np.int64)
     (weights,) = reference("Resize", dict(how), [np.eye(size, dtype=np.float64), None, None, sizes])
     weights = weights.T
     count = max(int((weights != 0).sum(axis=1).max()), 1)
     order = np.argsort(weights == 0, axis=1, kind="stable")[:, :count]
     chosen = np.take_along_axis(weights, order, axis=1)
-    # A tap without weight takes what another takes: perhaps no other is there.
+    # A tap without weight repeats another element: its own index may be outside.
     order = np.where(chosen == 0, order[:, :1], order)
     return order, chosen
 
 
 def _axes(call: Call, small: Sequence[int], large: Sequence[int]) -> list[tuple[int, Array, Array]]:
+    # An axis of equal size is not resized.
     how = _how(call)
     return [
         (axis, *_taps(size, wanted, how))
@@ -61,6 +62,7 @@ def _resize(call: Call) -> Sequence[Array]:
     for axis, where, weights in _axes(call, x.shape, call.shapes[0]):
         shape = [1] * x.ndim
         shape[axis] = len(where)
+        # Axis by axis: a few taps each, in place of all pairs of pixels.
         x = sum(
             np.take(x, where[:, tap], axis) * weights[:, tap].reshape(shape).astype(x.dtype)
             for tap in range(where.shape[1])
@@ -81,7 +83,7 @@ def _resize_back(call: Call) -> Sequence[Array]:
 
 
 def _grid(call: Call) -> Sequence[Array]:
-    """Return X at the positions of a grid; a position that is no number gives none."""
+    """Return X at the positions of a grid; a position that is NaN gives NaN."""
     x, grid = call.inputs
     wrong: Array = np.asarray(~np.isfinite(grid).all(axis=-1))
     found = evaluate(call, "GridSample", [x, np.where(np.isfinite(grid), grid, 0)])
@@ -93,7 +95,7 @@ def _grid(call: Call) -> Sequence[Array]:
 def _deform(call: Call) -> Sequence[Array]:
     x, w, offset, *more = call.inputs
     bias = more.pop(0) if more and more[0].ndim == 1 else None
-    # An offset that was never written is no place; what is computed from it shows that.
+    # An offset that was never written (NaN) is no place: its result becomes NaN below.
     operands = [x, w, np.nan_to_num(offset), bias, more[0] if more else None]
     found = reference("DeformConv", call.attributes, operands)[0]
     poison = np.where(np.isnan(offset).any(axis=1, keepdims=True), np.nan, 0)
@@ -105,7 +107,7 @@ def _rotary(call: Call) -> Sequence[Array]:
 
 
 def _rotary_back(call: Call) -> Sequence[Array]:
-    """Turn back: by the first rows of the tables, as gradients are not told positions."""
+    """Turn back, by the first rows of the tables: gradients do not read positions."""
     dy, cosines, sines = call.inputs[:3]
     return [_turn(call, dy, cosines, -sines)]
 

@@ -1,7 +1,7 @@
 """Operators whose results are elements of an operand, and their gradients.
 
-What such an operator selects shows when it is given the places of the elements in their stead; the
-gradient adds each element of dY up where it is from. So each gradient follows from its operator.
+Such an operator, given the places of elements in place of elements, returns the places that it
+selects. Its gradient adds each element of dY there. So each gradient follows from its operator.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ def evaluate(call: Call, operator: str, inputs: Sequence[Array], *shapes: tuple[
 
 
 def places(shape: Sequence[int]) -> Array:
-    """Return the place of each element, from 1: 0 is what is no element."""
+    """Return the place of each element, from 1; 0 stands for padding."""
     return np.arange(1.0, prod(shape) + 1).reshape(shape)
 
 
 def scatter(dy: Array, where: Array, shape: Sequence[int]) -> Array:
     """Add each element of dY up at its place in zeros."""
+    # Place 0, of padding, is cut off at the end.
     found = np.zeros(prod(shape) + 1, dy.dtype)
     np.add.at(found, _whole(where).ravel(), dy.ravel())
     return found[1:].reshape(shape)
@@ -55,15 +56,12 @@ def _back(operator: str) -> NodeKernel:
     return kernel
 
 
-def _scatter(call: Call) -> Sequence[Array]:
-    return [evaluate(call, "ScatterElements", call.inputs)]
-
-
 def _top(call: Call) -> Sequence[Array]:
     """Return the largest or the smallest elements along an axis, in order, and where they were."""
     x, (shape, *_) = call.inputs[0], call.shapes
     axis = integer(call.attributes, "axis", -1)
     sign = -1 if integer(call.attributes, "largest", 1) else 1
+    # Stable: of equals ONNX takes the first.
     order = np.argsort(sign * x.astype(np.float64), axis=axis, kind="stable")
     chosen = np.take(order, range(shape[axis]), axis)
     return [np.take_along_axis(x, chosen, axis), chosen]
@@ -79,7 +77,7 @@ def _top_back(call: Call) -> Sequence[Array]:
 
 
 def _inside(indices: Array, size: int) -> Array:
-    """Return indices; what is none, as bytes that were never written, becomes one."""
+    """Return valid indices; one from bytes that were never written becomes some other."""
     found: Array = np.mod(np.nan_to_num(indices), size).astype(np.int64)
     return found
 
@@ -90,7 +88,7 @@ KERNELS: Mapping[str, NodeKernel] = {
         for name in ("CenterCropPad", "DepthToSpace", "SpaceToDepth", "Trilu", "ReverseSequence")
     },
     **{f"{name}Gradient": _back(name) for name in ("GatherElements", "GatherND")},
-    "Scatter": _scatter,
+    "Scatter": lambda call: [evaluate(call, "ScatterElements", call.inputs)],
     "TopK": _top,
     "TopKGradient": _top_back,
 }

@@ -1,4 +1,4 @@
-"""What a training step has beside gradients of layers: losses, dropout, cells, optimizers."""
+"""Losses, dropout, LSTM cells and optimizers of training iterations."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of
+from spmopt.execution.kernels.forward import log_softmax, softmax
 from spmopt.graph.operators.attributes import integer
 from spmopt.graph.operators.spec import Shape
 
 RATE = 0.5
-"""Learning rate: of one step any shows what it should."""
+"""Learning rate; any number serves for a single step."""
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
 STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2}
-"""How many states optimizers have."""
+"""Number of states of each optimizer."""
 UPDATES = tuple(STATES)
-"""Operators that read, of what they update in place, the old contents as operands."""
-
-
-def _softmax(x: Array) -> Array:
-    shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    found: Array = shifted / np.sum(shifted, axis=-1, keepdims=True)
-    return found
+"""Operators that read the old contents of the weights that they update in place."""
 
 
 def _one_hot(labels: Array, x: Array) -> Array:
@@ -32,7 +27,7 @@ def _one_hot(labels: Array, x: Array) -> Array:
 
 
 def _rows(call: Call) -> tuple[Array, Array, Array | int]:
-    """Return scores with the classes on the last axis, labels, and dY: 1 where nothing reads Y."""
+    """Return scores with the classes on the last axis, labels, and dY (1 if nothing reads Y)."""
     *above, x, labels = call.inputs
     axis = integer(call.attributes, "axis", -1)
     return np.moveaxis(x, axis, -1), labels, above[0] if above else 1
@@ -41,25 +36,24 @@ def _rows(call: Call) -> tuple[Array, Array, Array | int]:
 def _cross_entropy(call: Call) -> Sequence[Array]:
     """Add up over rows the logarithm of the softmax at each label."""
     x, labels, _ = _rows(call)
-    shifted = x - np.max(x, axis=-1, keepdims=True)
-    logs = shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
-    return [-np.sum(call.rounded(np.sum(logs * _one_hot(labels, x), axis=-1)))]
+    return [-np.sum(call.rounded(np.sum(log_softmax(x) * _one_hot(labels, x), axis=-1)))]
 
 
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
     x, labels, dy = _rows(call)
-    found = dy * (_softmax(x) - _one_hot(labels, x))
+    found = dy * (softmax(x) - _one_hot(labels, x))
     return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
 
 
 def _loss_gradient(call: Call) -> Sequence[Array]:
     """Return dY of the cross-entropy of Y and labels, added up over rows."""
     y, labels = call.inputs
-    return [_softmax(y) - _one_hot(labels, y)]
+    return [softmax(y) - _one_hot(labels, y)]
 
 
 def _draw(shape: Shape) -> Array:
     """Return numbers from 0 to below 1 by their places: the same in every execution."""
+    # A multiplicative hash (Knuth): any subset of places draws the same numbers.
     place = np.arange(prod(shape), dtype=np.uint64).reshape(shape)
     found: Array = (place * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) * 2.0**-24
     return found
@@ -75,14 +69,14 @@ def _bernoulli(call: Call) -> Sequence[Array]:
 
 
 def _multinomial(call: Call) -> Sequence[Array]:
-    """Choose classes by place; the sum of a row shows where a number of it is missing."""
+    """Choose classes by place, and add the sum of the row, so that a missing number shows."""
     x = call.inputs[0]
     rest = np.floor(np.abs(np.nan_to_num(x, nan=1e6)).sum(axis=1, keepdims=True))
     return [np.mod(np.floor(_draw(call.shapes[0]) * x.shape[1]) + rest, x.shape[1])]
 
 
 def _dropout(call: Call) -> Sequence[Array]:
-    """Drop about half of the elements: those of some places, whatever is there."""
+    """Drop about half of the elements, chosen by their places."""
     (x,) = call.inputs
     kept = (_draw(x.shape) >= 0.5).astype(x.dtype)
     return [2 * x * kept, kept]
@@ -105,6 +99,7 @@ def _cell_gradient(call: Call) -> Sequence[Array]:
 
 def _gate_input(call: Call) -> Sequence[Array]:
     dy, w = call.inputs
+    # The operand of the gate is [x, h]; a gradient may want one of both.
     whole, places = dy @ w.T, places_of(call, 2)
     first = call.shapes[0][1] if places[0] == 0 else whole.shape[1] - call.shapes[0][1]
     parts = np.split(whole, [first], axis=1)
@@ -119,9 +114,10 @@ def _gate_weight(call: Call) -> Sequence[Array]:
 def _update(call: Call) -> Sequence[Array]:
     """Update a weight by its gradient, and the states of an optimizer.
 
-    A master copy stands before the states; it is what is updated, and the weight follows it.
+    A master copy stands before the states; it is updated, and the weight follows it.
     """
     weight, gradient, *states = call.inputs
+    # A master copy in a wider type stands between the gradient and the states.
     count = STATES[call.operator]
     masters, states = states[: len(states) - count], states[len(states) - count :]
     of = masters[0] if masters else weight

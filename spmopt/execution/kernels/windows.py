@@ -20,12 +20,12 @@ from spmopt.graph.operators.windows import sliding
 
 
 def _least(x: Array) -> float:
-    """Return what is below every element."""
+    """Return a number below every element."""
     return -np.inf if x.dtype.kind == "f" else float(np.iinfo(x.dtype).min)
 
 
 def _taps(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Yield for each tap of a window where the results stand in an input padded generously."""
+    """Yield, for each tap of a window, the elements that all windows read in the padded input."""
     kernel = integers(call.attributes, "kernel_shape")
     slides = sliding(x[2:], kernel, call.attributes)
     for tap in product(*map(range, kernel)):
@@ -44,6 +44,7 @@ def _room(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> list[tuple[int,
         span = slides.strides[axis] * (y[2 + axis] - 1) + slides.dilations[axis] * (
             kernel[axis] - 1
         )
+        # Windows may end beyond the padding (ceil_mode): room for the last one.
         before = slides.begins[axis]
         found.append((before, max(span + 1 - size - before, 0)))
     return found
@@ -73,12 +74,13 @@ def average_pool(call: Call) -> Sequence[Array]:
 
 
 def counts(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Array:
-    """Return how many elements each window has: none of the padding, unless that counts."""
+    """Return the number of elements of each window, without padding unless that counts."""
     room = _room(call, x, y)
     there = np.pad(np.ones(x[2:]), room[2:])
     if integer(call.attributes, "count_include_pad", 0):
         pads = integers(call.attributes, "pads", (0,) * (2 * len(x[2:])))
         inside = tuple(slice(0, n + sum(pads[k :: len(x[2:])])) for k, n in enumerate(x[2:]))
+        # Padding that is stated counts; room beyond it does not.
         there[inside] = 1
     found = np.zeros(y[2:])
     for where in _taps(call, x, y):
@@ -87,7 +89,7 @@ def counts(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Array:
 
 
 def _max_pool_gradient(call: Call) -> Sequence[Array]:
-    """Give dY to every element that equals the maximum of its window."""
+    """Return dX: dY goes to every element that equals the maximum of its window."""
     dy, x, y = call.inputs
     room = _room(call, x.shape, y.shape)
     padded = np.pad(x, room, constant_values=-np.inf)
@@ -109,6 +111,7 @@ def _average_pool_gradient(call: Call) -> Sequence[Array]:
 
 def _global_average(call: Call) -> Sequence[Array]:
     (dy,), (shape,) = call.inputs, call.shapes
+    # A micro-batch in rows sees a part of the image, but divides by all of it.
     whole = call.given[0] if call.given else shape
     return [np.broadcast_to(dy / prod(whole[2:]), shape)]
 
@@ -143,7 +146,7 @@ def _over_channels_gradient(call: Call) -> Sequence[Array]:
 
 
 def _around(x: Array, before: int, after: int) -> Array:
-    """Return the sums over so many channels before and after each."""
+    """Return sums over ``before`` and ``after`` neighboring channels and each itself."""
     padded = np.pad(x, [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)])
     found = np.zeros_like(x)
     for tap in range(before + after + 1):
@@ -158,9 +161,9 @@ def _global_power_pool(call: Call) -> Sequence[Array]:
 
 
 def _regions_gradient(call: Call) -> Sequence[Array]:
-    """Add dY up where the regions are from: by the weights of the elements of one channel.
+    """Add dY up at the pixels of its regions, by the weights of the forward operator.
 
-    The forward operator tells them, of images that have a channel for each place, which is 1 there.
+    Images with a channel for each pixel, 1 there and 0 elsewhere, give these weights.
     """
     dy, regions, images = call.inputs
     (shape,) = call.shapes

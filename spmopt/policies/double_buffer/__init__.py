@@ -9,14 +9,14 @@ computations that can be loaded in half of the SPM". Here:
   pages, and the largest scratch fit in half of the scratchpad.
 * *Transfers.* While a batch computes, the results of the one before leave and the operands of the
   next come, at a rate that is even over the batch's compute time. Results leave first.
-* *Reuse.* Tensors used by two consecutive batches stay between them (``shared``); tensors used
+* *Reuse.* Tensors used by two consecutive batches remain between them (``shared``); tensors used
   again only later leave, and return. With ``none`` a tensor leaves after each batch. With ``sums``
-  partial sums that would return stay, as many as there is room for beside twice the operands of the
+  partial sums that would return remain, as far as there is room beside twice the operands of the
   largest operation, and batches share the rest (section 4.3: "intermediate results are stored in
   the SPM to the extent possible").
 
 Departures, all because a schedule moves bytes in steps. A tensor that returns must have been
-away for a step: resident bytes cannot be loaded (R2). So it stays over a batch of one
+away for a step: resident bytes cannot be loaded (R2). So it remains over a batch of one
 operation (in the half that is refilled), and with ``none`` if its last use is one of the last two
 operations of its batch. Where results on their way out would be in the way of loads (R1), as much
 of them as must be is stored when their own batch ends, if need be after its last operation.
@@ -38,8 +38,8 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.double_buffer.batches import batch
 from spmopt.policies.double_buffer.spread import spread
-from spmopt.policies.outcome import in_first_mappings
-from spmopt.policies.transfers.gaps import move_residency_plan, whole_gaps
+from spmopt.policies.gaps import plan_of, whole_gaps
+from spmopt.policies.policy import in_first_mappings
 
 __all__ = ["buffer", "double_buffer"]
 
@@ -52,8 +52,8 @@ def double_buffer(problem: Problem, request: Request, *, reuse: str = "shared") 
     problem, request
         The objective is not heeded.
     reuse
-        ``shared``: tensors that two consecutive batches use stay; ``none``: it is loaded
-        again; ``sums``: as ``shared``, and partial sums stay to the extent possible.
+        ``shared``: tensors that two consecutive batches use remain; ``none``: it is loaded
+        again; ``sums``: as ``shared``, and partial sums remain to the extent possible.
 
     Raises
     ------
@@ -69,5 +69,5 @@ def double_buffer(problem: Problem, request: Request, *, reuse: str = "shared") 
 def buffer(machine: Machine, timeline: Timeline, *, reuse: str) -> ResidencyPlan:
     """Plan by batches."""
     cut, rows = batch(machine, timeline, reuse)
-    moved = spread(machine, timeline, cut, rows)
-    return move_residency_plan(whole_gaps(timeline, moved.rows), moved.stores, moved.loads)
+    loads, stores = spread(machine, timeline, cut, rows)
+    return plan_of(whole_gaps(timeline, rows.used()), stores, loads)

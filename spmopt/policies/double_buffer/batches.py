@@ -13,7 +13,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.transfers.rows import WholeRows, whole_rows
+from spmopt.policies.rows import WholeRows, whole_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,9 +54,9 @@ class Batches:
 
 
 def batch(machine: Machine, timeline: Timeline, reuse: str) -> tuple[Batches, WholeRows]:
-    """Cut the steps into batches, and decide which rows tensors stay for, by the policy's option.
+    """Cut the steps into batches, and decide which rows tensors remain for, by the policy's option.
 
-    With ``sums``, partial sums that would return stay from their first to their last use instead,
+    With ``sums``, partial sums that would return remain from their first to their last use instead,
     first come first served, beside twice the operands of the largest operation; batches share the
     rest.
     """
@@ -73,7 +73,7 @@ def batch(machine: Machine, timeline: Timeline, reuse: str) -> tuple[Batches, Wh
 
 
 def _first_come(machine: Machine, timeline: Timeline, tensors: Ints) -> Bools:
-    """(m,) Choose tensors that stay, of those given, by their first uses."""
+    """(m,) Choose tensors that remain, of those given, by their first uses."""
     pages, scratch = machine.pages(timeline.size_bytes), machine.pages(timeline.scratch_bytes)
     needs = sum_up(timeline.steps, timeline.step, pages[timeline.tensor]) + scratch
     room = machine.spm_pages - 2 * int(needs.max())
@@ -95,7 +95,7 @@ def _first_come(machine: Machine, timeline: Timeline, tensors: Ints) -> Bools:
 
 
 def _most_kept(machine: Machine, timeline: Timeline, kept: Bools) -> int:
-    """Return the pages of tensors that stay, in the step where they are most."""
+    """Return the pages of tensors that remain, in the step where they are most."""
     pages = np.where(kept, machine.pages(timeline.size_bytes), 0)[kept]
     change = np.zeros(timeline.steps + 1, np.int64)
     np.add.at(change, timeline.step[timeline.first_access[kept]], pages)
@@ -111,6 +111,7 @@ def batches(machine: Machine, timeline: Timeline, kept: Bools) -> Batches:
     operands that need not be there then stream. It is half of the room beside the tensors that
     are ``kept``, (m,), from their first to their last use.
     """
+    # Kept tensors take their room from both halves.
     half = (machine.spm_pages - _most_kept(machine, timeline, kept)) // 2
     own = np.where(kept, 0, machine.pages(timeline.size_bytes))
     pages = own[timeline.tensor]
@@ -133,6 +134,7 @@ def _begins(timeline: Timeline, pages: Ints, needs: Ints, scratch: Ints, half: i
     steps = zip(needs.tolist(), scratch.tolist(), timeline.first[1:].tolist(), strict=True)
     for step, (need, scratch_pages, high) in enumerate(steps):
         for access in range(low, high):
+            # First use of the tensor in this batch.
             if previous[access] < begun:
                 held += own[access]
         most = max(most, scratch_pages)
@@ -146,12 +148,12 @@ def _begins(timeline: Timeline, pages: Ints, needs: Ints, scratch: Ints, half: i
 def rows_of_batches(
     machine: Machine, timeline: Timeline, batches: Batches, kept: Bools, *, shared: bool
 ) -> WholeRows:
-    """Rows from the first to the last use that a tensor stays for.
+    """Rows from the first to the last use that a tensor remains for.
 
-    Between two uses in one batch it stays; with ``shared`` also from one batch to the next, and
+    Between two uses in one batch it remains; with ``shared`` also from one batch to the next, and
     ``kept`` tensors always. Else it leaves, if there is a step for it to be away in: contents that
     are there cannot be loaded (R2), so a tensor of two batches with one operation between them
-    stays where it is.
+    remains where it is.
     """
     held = np.flatnonzero(batches.held)
     held = held[np.argsort(timeline.tensor[held], kind="stable")]
@@ -162,10 +164,10 @@ def rows_of_batches(
     away &= ~kept[tensor[1:]]
     ends = np.append(away | (tensor[1:] != tensor[:-1]), True)[: held.size]
     first, last = np.flatnonzero(np.roll(ends, 1)), np.flatnonzero(ends)
-    stays = Residency(
+    residency = Residency(
         tensor=tensor[first],
         begin=step[first],
         end=step[last] + 1,
         size_bytes=timeline.size_bytes[tensor[first]],
     )
-    return whole_rows(machine, timeline, stays)
+    return whole_rows(machine, timeline, residency)

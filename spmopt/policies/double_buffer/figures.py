@@ -12,8 +12,9 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.double_buffer.batches import batch
-from spmopt.policies.double_buffer.spread import Transfers, spread
-from spmopt.policies.transfers.rows import NEVER
+from spmopt.policies.double_buffer.spread import Moved, spread
+from spmopt.policies.gaps import NEVER
+from spmopt.policies.rows import WholeRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +52,17 @@ def figures(machine: Machine, timeline: Timeline, *, reuse: str = "shared") -> F
     return Figures(
         dram_in_bytes=int(size[rows.loads].sum()),
         dram_out_bytes=int(size[rows.stores].sum()),
-        makespan_cycles=int(_step_cycles(machine, timeline, moved).sum()),
+        makespan_cycles=int(_step_cycles(machine, timeline, rows, moved).sum()),
         batches=cut.alone.size,
     )
 
 
-def _step_cycles(machine: Machine, timeline: Timeline, moved: Transfers) -> Ints:
+def _step_cycles(machine: Machine, timeline: Timeline, rows: WholeRows, moved: Moved) -> Ints:
     """(n,) Duration of every step (R6)."""
     written = np.full_like(timeline.step, NEVER)
-    written[moved.rows.last] = moved.rows.last_write
+    written[rows.last] = rows.last_write
     busy, serial = [], []
-    for parts, own in ((moved.loads, timeline.step), (moved.stores, written)):
+    for parts, own in zip(moved, (timeline.step, written), strict=True):
         cycles = transfer_cycles(machine, parts.size_bytes)
         busy.append(sum_up(timeline.steps, parts.step, cycles))
         waited = cycles * (parts.step == own[parts.access])

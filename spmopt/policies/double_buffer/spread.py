@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,16 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.double_buffer.batches import Batches
-from spmopt.policies.transfers.gaps import Parts, parts_of
-from spmopt.policies.transfers.idle import Pieces
-from spmopt.policies.transfers.rows import WholeRows
+from spmopt.policies.gaps import PageMoves, Transfers, transfers_of
+from spmopt.policies.rows import WholeRows
 
 Times = NDArray[np.float64]
+Moved = tuple[Transfers, Transfers]
+"""Loads and stores of rows."""
 _ALWAYS = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Transfers:
-    """Loads and stores of ``rows``, in parts."""
-
-    rows: WholeRows
-    loads: Parts
-    stores: Parts
-
-
-def spread(machine: Machine, timeline: Timeline, batches: Batches, rows: WholeRows) -> Transfers:
+def spread(machine: Machine, timeline: Timeline, batches: Batches, rows: WholeRows) -> Moved:
     """Loads in the batch before their use, stores in the batch after their last one.
 
     While a batch computes, the other half first empties and then fills, evenly over the
@@ -62,11 +54,11 @@ class _Spread:
         self._loaded_beside: Bools = rows.loads & batches.beside[self._used_from]
         self._loaded_first: Bools = rows.loads & (self._used_from == 0)
 
-    def transfers(self) -> Transfers:
+    def transfers(self) -> Moved:
         rows, page = self._rows, self._machine.page_bytes
         loads, stores = self._beside()
-        stores = Pieces.together(self._make_room(loads, stores), self._stores_elsewhere())
-        loads = Pieces.together(loads, self._loads_elsewhere())
+        stores = PageMoves.together(self._make_room(loads, stores), self._stores_elsewhere())
+        loads = PageMoves.together(loads, self._loads_elsewhere())
         # One step is without the tensor: else it would be no load but a part kept.
         left = rows.last_use + 2
         np.maximum.at(left, stores.item, stores.step + 2)
@@ -74,10 +66,9 @@ class _Spread:
         earliest = np.minimum(np.maximum(rows.previous_use + 1, away), rows.first_use)
         loads = replace(loads, step=np.maximum(loads.step, earliest[loads.item]))
         size = rows.size_bytes
-        return Transfers(
-            rows=rows,
-            loads=parts_of(page, rows.first, size, loads, short_first=False),
-            stores=parts_of(page, rows.last, size, stores, short_first=True),
+        return (
+            transfers_of(page, rows.first, size, loads, short_first=False),
+            transfers_of(page, rows.last, size, stores, short_first=True),
         )
 
     def _latest(self) -> Ints:
@@ -87,7 +78,7 @@ class _Spread:
         latest[again] = self._batches.last_chance[self._used_from[again + 1]] - 2
         return latest
 
-    def _beside(self) -> tuple[Pieces, Pieces]:
+    def _beside(self) -> tuple[PageMoves, PageMoves]:
         """Loads and stores in queues beside batches, the stores before the loads."""
         rows, begin = self._rows, self._batches.begin
         stored, loaded = np.flatnonzero(self._stored_beside), np.flatnonzero(self._loaded_beside)
@@ -105,7 +96,7 @@ class _Spread:
         )
         return loads, replace(stores, step=np.minimum(stores.step, self._last_store[stores.item]))
 
-    def _make_room(self, loads: Pieces, stores: Pieces) -> Pieces:
+    def _make_room(self, loads: PageMoves, stores: PageMoves) -> PageMoves:
         """Stores, of which as much as is in the way of loads is done before the batch begins.
 
         Tensors stored last go: it is in the way in every step in which anything is.
@@ -114,6 +105,7 @@ class _Spread:
         if not excess.any():
             return stores
         begin, batch = self._batches.begin, self._used_to[stores.item] + 1
+        # Latest stores first: they are in the way in every step in which any are.
         order = np.lexsort((self._rows.last_write[stores.item], -stores.step, batch))
         stores, batch = stores.take(order), batch[order]
         inside = np.where(stores.step >= begin[batch], stores.pages, 0)
@@ -121,11 +113,11 @@ class _Spread:
         before = np.cumsum(inside) - inside - (np.cumsum(total) - total)[batch]
         early = np.clip(excess[batch] - before, 0, inside)
         some = np.flatnonzero(early)
-        moved = Pieces(item=stores.item[some], step=begin[batch[some]] - 1, pages=early[some])
-        left = Pieces(item=stores.item, step=stores.step, pages=stores.pages - early)
-        return Pieces.together(left.take(left.pages > 0), moved)
+        moved = PageMoves(item=stores.item[some], step=begin[batch[some]] - 1, pages=early[some])
+        left = PageMoves(item=stores.item, step=stores.step, pages=stores.pages - early)
+        return PageMoves.together(left.take(left.pages > 0), moved)
 
-    def _excess(self, loads: Pieces, stores: Pieces) -> Ints:
+    def _excess(self, loads: PageMoves, stores: PageMoves) -> Ints:
         """(g,) Pages that are too many in a batch, in the step where most are."""
         begin, steps = self._batches.begin, self._timeline.steps
         change = np.zeros(steps + 1, np.int64)
@@ -135,11 +127,12 @@ class _Spread:
         np.subtract.at(change, stores.step[inside] + 1, stores.pages[inside])
         np.add.at(change, loads.step, loads.pages)
         np.subtract.at(change, begin[self._used_from[loads.item]], loads.pages)
+        # Pages on their way beyond the room of the other half, step by step.
         over = np.cumsum(change)[:-1] - self._other_half()[self._batches.of_step]
         return np.maximum(np.maximum.reduceat(over, begin[:-1]), 0)
 
     def _other_half(self) -> Ints:
-        """(g,) Pages beside those of a batch, and of tensors that stay through it."""
+        """(g,) Pages beside those of a batch, and of tensors that remain through it."""
         rows, begin, page = self._rows, self._batches.begin, self._machine.page_bytes
         change = np.zeros(begin.size, np.int64)
         np.add.at(change, self._used_from, rows.pages)
@@ -148,7 +141,7 @@ class _Spread:
         other: Ints = self._machine.spm_pages - scratch - np.cumsum(change)[:-1]
         return other
 
-    def _stores_elsewhere(self) -> Pieces:
+    def _stores_elsewhere(self) -> PageMoves:
         """Stores of the last batch, as soon as they are written; others at their batch's end."""
         rows, final = self._rows, self._timeline.steps - 1
         last = np.flatnonzero(self._stored_last)
@@ -161,9 +154,9 @@ class _Spread:
         rest = np.flatnonzero(rows.stores & ~self._stored_last & ~self._stored_beside)
         end = self._batches.begin[self._used_to[rest] + 1] - 1
         step = np.minimum(end, self._last_store[rest])
-        return Pieces.together(pieces, Pieces(item=rest, step=step, pages=rows.pages[rest]))
+        return PageMoves.together(pieces, PageMoves(item=rest, step=step, pages=rows.pages[rest]))
 
-    def _loads_elsewhere(self) -> Pieces:
+    def _loads_elsewhere(self) -> PageMoves:
         """Loads of the first batch, as late as possible; others when their batch begins."""
         rows = self._rows
         first = np.flatnonzero(self._loaded_first)
@@ -173,9 +166,9 @@ class _Spread:
         pieces = self._cut(first, start, stop, np.zeros_like(use), np.maximum(use - 1, 0))
         rest = np.flatnonzero(rows.loads & ~self._loaded_first & ~self._loaded_beside)
         begin = self._batches.begin[self._used_from[rest]]
-        return Pieces.together(pieces, Pieces(item=rest, step=begin, pages=rows.pages[rest]))
+        return PageMoves.together(pieces, PageMoves(item=rest, step=begin, pages=rows.pages[rest]))
 
-    def _cut(self, row: Ints, start: Times, stop: Times, first: Ints, last: Ints) -> Pieces:
+    def _cut(self, row: Ints, start: Times, stop: Times, first: Ints, last: Ints) -> PageMoves:
         """Pages of each transfer by steps, in proportion to its time; the last step has the rest.
 
         These two take the bytes of steps before ``first`` or after ``last``. Rounded
@@ -196,7 +189,7 @@ class _Spread:
         moved = np.diff(done, prepend=0)
         moved[begins] = done[begins]
         some = np.flatnonzero(moved)
-        return Pieces(item=row[item[some]], step=step[some], pages=moved[some])
+        return PageMoves(item=row[item[some]], step=step[some], pages=moved[some])
 
 
 def evenly(cycles: Ints, window: Ints, begin: Times) -> tuple[Times, Times]:

@@ -5,7 +5,7 @@ copy allocations, the cost analysis and the picker of prefetch intervals. Values
 the order of their memory benefit over the square root of their size, and each use segment
 (definition to first use, use to next use) gets the first of
 
-1. no copy: the value stays on chip over the segment, if there is room and it is not too long;
+1. no copy: the value remains on chip over the segment, if there is room and it is not too long;
 2. prefetch: a copy from DRAM in a window before the use, as long as room and DMA time allow,
    nearest to the preferred overlap of copy and computation;
 3. DRAM: the operation streams it.
@@ -15,7 +15,7 @@ or else from its last write on.
 
 Departures. Addresses: pages need not be contiguous, so nothing is repacked. Required-resident
 operands have their pages reserved first; without a prefetch they load in the step that uses
-them, and may stay from there on. An eviction without DMA time is made in the step of the last
+them, and may remain from there on. An eviction without DMA time is made in the step of the last
 write, at the cost of streaming it (XLA takes the whole value back to DRAM). Copies take free DMA
 time from the start of their window on and never move each other; both directions share that
 time unless the machine is duplex (XLA counts each by itself; on the networks tried, makespans
@@ -30,8 +30,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
-from spmopt.policies.msa.segments import Segments
-from spmopt.policies.outcome import in_first_mappings
+from spmopt.policies.msa.assignment import Assignment
+from spmopt.policies.policy import in_first_mappings
 
 __all__ = ["msa"]
 
@@ -52,7 +52,7 @@ def msa(
         operands in DRAM (as published), or ``idle``, the compute time that its streams leave.
     late
         Treatment of an operand without a prefetch: ``stream`` it (as published), or
-        ``load`` it as it streams where it can stay until its next use.
+        ``load`` it as it streams where it can remain until its next use.
 
     Raises
     ------
@@ -62,5 +62,5 @@ def msa(
     request.report("assigning values", None)
     arrays = fitting_timeline(problem)
     idle_only, load_late = copies == "idle", late == "load"
-    segments = Segments(problem.machine, arrays, idle_only=idle_only, load_late=load_late)
-    return in_first_mappings(problem, segments.residency_plan())
+    assignment = Assignment(problem.machine, arrays, idle_only=idle_only, load_late=load_late)
+    return in_first_mappings(problem, assignment.residency_plan())

@@ -71,6 +71,7 @@ def costs(machine: Machine, timeline: Timeline) -> Costs:
         )
 
     elapsed, memory = duration(dma, compute), duration(dma, np.zeros_like(compute))
+    # Positive where the step waits for DRAM.
     slack = (memory - compute)[step]
     relief = np.where(slack > 0, memory[step] - duration(without, np.zeros_like(step)), slack)
     return Costs(

@@ -17,7 +17,7 @@ LEAST_OVERLAP = 0.8
 """A copy overlaps with at least this part of its own time (less the saving of its use)."""
 PREFERRED_OVERLAP = 1.5
 """The overlap, over the time of the copy, that a window is chosen for."""
-LONGEST_STAY = 10.0
+LONGEST_RESIDENCY = 10.0
 """Time that a value may wait on chip unused, over the time to copy a whole scratchpad."""
 
 
@@ -40,10 +40,10 @@ class Intervals:
 
     def __init__(self, elapsed: Floats, whole_copy_cycles: float) -> None:
         self._until: list[float] = np.append(0, np.cumsum(elapsed)).tolist()
-        self._longest = LONGEST_STAY * whole_copy_cycles
+        self._longest = LONGEST_RESIDENCY * whole_copy_cycles
 
     def may_wait(self, begin: int, end: int) -> bool:
-        """The steps [begin, end) are short enough to stay on chip unused."""
+        """The steps [begin, end) are short enough to remain on chip unused."""
         return self._until[end] - self._until[begin] <= self._longest
 
     def prefetch(self, begin: int, use: int, copy_cycles: float, saved: float) -> Window | None:

@@ -40,6 +40,7 @@ class Ledger:
         pinned_pages = sum_up(timeline.steps, timeline.step[pinned], pages)
         self._free = machine.spm_pages - scratch - pinned_pages
         self._most_pages = 2.0**62 / (self._free.size + 1)  # so that sums fit 64 bits
+        # As published: copies run in the whole elapsed time.
         inward = outward = cost.elapsed
         if idle_only:
             compute = timeline.compute_cycles.astype(np.float64)
@@ -59,6 +60,7 @@ class Ledger:
 
     def room_from(self, begin: int, end: int, pages: int) -> int:
         """First step from which on ``pages`` are free up to ``end``; ``end`` if never."""
+        # From the last short step on there is room.
         short = np.flatnonzero(self._free[begin:end] < pages)
         return begin + int(short[-1]) + 1 if short.size else begin
 

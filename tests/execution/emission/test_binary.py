@@ -15,8 +15,8 @@ import pytest
 from spmopt.execution.commands import Kind, Use, machine_program
 from spmopt.execution.emission import binary as records
 from spmopt.execution.emission import lines
-from spmopt.execution.emission.linking import Memory, link
-from spmopt.execution.waits import Engine
+from spmopt.execution.emission.binary import Memory
+from spmopt.execution.waits import Engine, waits
 from tests.execution.emission.cases import CASES, solved
 from tests.execution.emission.test_lines import emitted
 
@@ -84,11 +84,11 @@ def as_lines(content: bytes) -> list[dict[str, Any]]:
         "tensors": tensors,
         "operations": operations,
     }
-    waits = [on for (on,) in sections["waits"]]
+    lists = [on for (on,) in sections["waits"]]
     return [
         header,
         *(
-            _command(index, row, sections["descriptors"], waits, operations)
+            _command(index, row, sections["descriptors"], lists, operations)
             for index, row in enumerate(sections["commands"])
         ),
     ]
@@ -141,9 +141,9 @@ def _runs(rows: list[tuple[int, ...]], tensor: int, memory: Memory) -> list[list
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_binary_file_says_the_same(name: str) -> None:
-    linked = link(machine_program(*solved(name)))
+    program = machine_program(*solved(name))
     header, *commands = emitted(name)
-    found, *others = as_lines(records.binary(linked))
+    found, *others = as_lines(records.binary(lines.records_of(program, waits(program))))
     assert others == commands
     assert found == {key: header[key] for key in found}
     assert set(header) - set(found) == {

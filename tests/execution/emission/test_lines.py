@@ -15,9 +15,8 @@ import pytest
 
 from spmopt.execution.commands import machine_program
 from spmopt.execution.emission import replay
-from spmopt.execution.emission.lines import json_lines
-from spmopt.execution.emission.linking import link
-from spmopt.execution.waits import Engine
+from spmopt.execution.emission.lines import json_lines, records_of
+from spmopt.execution.waits import Engine, waits
 from tests.execution.emission.cases import CASES, digests, solved
 
 Lines = list[dict[str, Any]]
@@ -25,7 +24,8 @@ Lines = list[dict[str, Any]]
 
 def emitted(name: str) -> Lines:
     """The header and commands of a case."""
-    text = json_lines(link(machine_program(*solved(name))))
+    program = machine_program(*solved(name))
+    text = json_lines(records_of(program, waits(program)))
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -46,7 +46,8 @@ def test_replayed_contents_are_those_of_run(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["lenet training", "transformer training", "moves"])
 def test_the_consumer_needs_the_file_alone(name: str, tmp_path: Path) -> None:
-    text = json_lines(link(machine_program(*solved(name))))
+    program = machine_program(*solved(name))
+    text = json_lines(records_of(program, waits(program)))
     (tmp_path / "commands.jsonl").write_text(text)
     shutil.copy(replay.__file__, tmp_path / "replay.py")
     assert len((tmp_path / "replay.py").read_text().splitlines()) < 100

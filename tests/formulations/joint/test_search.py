@@ -12,7 +12,8 @@ from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBoun
 from spmopt.assemble import assemble
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady, stream
+from spmopt.policies.belady import belady
+from spmopt.policies.static import stream
 from tests.checked import need
 from tests.formulations.joint.solved import replayed, small, solved
 from tests.instances.golden import problem as golden

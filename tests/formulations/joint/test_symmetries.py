@@ -19,7 +19,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from tests.checked import need
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import replayed, solved

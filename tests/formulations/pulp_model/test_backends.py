@@ -20,7 +20,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.schedule import Residency
 from spmopt.core.scheduler import Request
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.solving import solve
 from tests.checked import need
 from tests.cli.run import Run

@@ -26,7 +26,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.policies import stream
+from spmopt.policies.static import stream
 from spmopt.solving import solve
 from tests.brute_force import optimum
 from tests.checked import need, totals_of

@@ -33,7 +33,7 @@ from spmopt.frontends.zoo import network
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.verifier import bound, paths
 from tests.checked import need
 from tests.formulations.small import small_optimum

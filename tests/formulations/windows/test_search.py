@@ -22,7 +22,7 @@ from spmopt.core.objective import MAKESPAN, WEIGHTS, Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
-from spmopt.policies import belady
+from spmopt.policies.belady import belady
 from spmopt.verifier import bound
 from tests.checked import need, totals_of
 from tests.formulations.priced import OBJECTIVES

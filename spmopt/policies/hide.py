@@ -4,7 +4,7 @@ Latency-aware prefetch (load in earlier steps whose compute covers the transfer,
 first) and early write-back, as one pass over a residency plan that transfers at its uses. Of each
 gap between two uses of a tensor:
 
-1. The tensor is trimmed to the part that stays through the gap right after the first use, which
+1. The tensor is trimmed to the part that remains through the gap right after the first use, which
   frees room
    for the rest.
 2. Write-back moves where DMA time is idle, from the last write on: first up to the first use,
@@ -27,30 +27,25 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.transfers.gaps import (
+from spmopt.policies.gaps import (
     Gaps,
-    Parts,
+    PageMoves,
+    Transfers,
     earliest_loads,
-    move_residency_plan,
+    free_pages,
     page_gaps,
-    parts_of,
+    plan_of,
     residency_of,
+    transfers_of,
     whole_gaps,
 )
-from spmopt.policies.transfers.idle import (
-    Waiting,
-    free_pages,
-    idle_beside_streams,
-    loads_in_windows,
-    stores_in_windows,
-)
-from spmopt.policies.transfers.rows import whole_rows
+from spmopt.policies.idle import Waiting, fill_idle, idle_beside_streams, moves_at
 
 
 def hide_transfers(
     machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "tensor"
 ) -> ResidencyPlan:
-    """Faster plan with the same residency at every use, or ``residency_plan`` itself.
+    """Return a faster plan with the same residency at every use, or ``residency_plan`` itself.
 
     Parameters
     ----------
@@ -59,7 +54,7 @@ def hide_transfers(
     residency_plan
         Loads in the step of a use.
     granularity
-        Whether it keeps tensors ``whole``, or heads of them (``page``).
+        Whether it keeps tensors whole (``tensor``), or heads of them (``page``).
     """
     moved = spread_transfers(machine, timeline, residency_plan, granularity)
     before, after = (
@@ -72,13 +67,14 @@ def hide_transfers(
 def spread_transfers(
     machine: Machine, timeline: Timeline, residency_plan: ResidencyPlan, granularity: str = "tensor"
 ) -> ResidencyPlan:
-    """Plan that moves the same bytes in idle time."""
+    """Return a plan that moves the same bytes in idle time."""
     if granularity == "tensor":
-        gaps = whole_gaps(timeline, whole_rows(machine, timeline, residency_plan.residency))
+        gaps = whole_gaps(timeline, residency_plan.residency)
+        # Of equally urgent transfers those of the first tensor move first.
         order = np.lexsort((timeline.step, timeline.tensor))
     else:
         gaps, order = page_gaps(timeline, residency_plan), np.arange(timeline.tensor.size)
-    none = Parts.empty()
+    none = Transfers.empty()
     idle, outward = idle_beside_streams(machine, timeline, gaps.held)
     room = free_pages(machine, timeline, residency_of(gaps, none, none))
     stores = _spread_stores(machine, gaps, order[gaps.saved[order] > 0], idle=outward, room=room)
@@ -86,11 +82,13 @@ def spread_transfers(
         idle = np.maximum(idle - _ordinary_cycles(machine, gaps, stores), 0)
     room = free_pages(machine, timeline, residency_of(gaps, stores, none))
     loads = _spread_loads(machine, gaps, order[gaps.grown[order] > 0], stores, idle=idle, room=room)
-    return move_residency_plan(gaps, stores, loads)
+    return plan_of(gaps, stores, loads)
 
 
-def _spread_stores(machine: Machine, gaps: Gaps, access: Ints, *, idle: Ints, room: Ints) -> Parts:
-    """Write-back by windows: up to the last use before the eviction, then beyond."""
+def _spread_stores(
+    machine: Machine, gaps: Gaps, access: Ints, *, idle: Ints, room: Ints
+) -> Transfers:
+    """Write back in two windows: up to the last use before the eviction, then beyond it."""
     timeline, write = gaps.timeline, gaps.last_write[access]
     use, size = timeline.step[access], gaps.saved[access]
     within = Waiting(
@@ -98,31 +96,45 @@ def _spread_stores(machine: Machine, gaps: Gaps, access: Ints, *, idle: Ints, ro
         last=use,
         pages=machine.pages(size),
         size_bytes=size,
+        # Rows stream out beside the computation, unless it needs the result in one piece.
         at_home=~timeline.required_resident[write],
     )
-    until = np.maximum(gaps.trimmed[access] - 1, use)
-    pieces = stores_in_windows(machine, within, until, idle, room)
-    return parts_of(machine.page_bytes, access, size, pieces, short_first=True)
+    # Up to the last use the whole tensor has its room anyway.
+    no_limit = np.full(room.size, int(within.pages.sum()))
+    early, rest, idle = fill_idle(machine, within, idle, no_limit)
+    beyond = Waiting(
+        home=use,
+        last=np.maximum(gaps.trimmed[access] - 1, use),
+        pages=rest,
+        size_bytes=np.minimum(rest * machine.page_bytes, size),
+        at_home=np.zeros(use.size, bool),
+    )
+    late, rest, _ = fill_idle(machine, beyond, idle, room)
+    moves = PageMoves.together(early, late, moves_at(use, rest))
+    return transfers_of(machine.page_bytes, access, size, moves, short_first=True)
 
 
 def _spread_loads(
-    machine: Machine, gaps: Gaps, access: Ints, stores: Parts, *, idle: Ints, room: Ints
-) -> Parts:
-    """Growth, backwards in time from the use that it is for."""
-    timeline, size = gaps.timeline, gaps.grown[access]
-    waiting = Waiting(
-        home=timeline.step[access],
-        last=earliest_loads(gaps, stores)[access],
+    machine: Machine, gaps: Gaps, access: Ints, stores: Transfers, *, idle: Ints, room: Ints
+) -> Transfers:
+    """Load backwards in time from the use: the same walk as of stores, over mirrored steps."""
+    timeline, size, final = gaps.timeline, gaps.grown[access], room.size - 1
+    use = timeline.step[access]
+    mirrored = Waiting(
+        home=final - use,
+        last=final - earliest_loads(gaps, stores)[access],
         pages=machine.pages(size),
         size_bytes=size,
         at_home=~timeline.required_resident[access],
     )
-    pieces = loads_in_windows(machine, waiting, idle, room)
-    return parts_of(machine.page_bytes, access, size, pieces, short_first=False)
+    early, rest, _ = fill_idle(machine, mirrored, idle[::-1], room[::-1])
+    early = PageMoves(item=early.item, step=final - early.step, pages=early.pages)
+    moves = PageMoves.together(early, moves_at(use, rest))
+    return transfers_of(machine.page_bytes, access, size, moves, short_first=False)
 
 
-def _ordinary_cycles(machine: Machine, gaps: Gaps, stores: Parts) -> Ints:
-    """(n,) DMA cycles of the stores, less those of required-resident results in their own step."""
+def _ordinary_cycles(machine: Machine, gaps: Gaps, stores: Transfers) -> Ints:
+    """Return (n,) DMA cycles of the stores, without required-resident results in their step."""
     timeline, write = gaps.timeline, gaps.last_write[stores.access]
     serial: Bools = timeline.required_resident[write] & (stores.step == timeline.step[write])
     chosen = stores.take(~serial)

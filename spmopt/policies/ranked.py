@@ -11,7 +11,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.residency.scratchpad import Scratchpad
+from spmopt.policies.scratchpad import Scratchpad
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,7 +67,7 @@ def keep_by_rank(
 
 
 class Simulation:
-    """Walks the steps once; ``spm`` says whether tensors stay whole, and who goes first."""
+    """Walks the steps once; ``spm`` says whether tensors remain whole, and who goes first."""
 
     def __init__(
         self,
@@ -112,6 +112,7 @@ class Simulation:
         needed = self._scratch[step]
         for access in accesses:
             tensor = self._tensor[access]
+            # Operands of the step rank below all others: they go last.
             if spm.holds(tensor):
                 spm.rerank(tensor, now)
             missing = spm.missing(tensor)
@@ -120,6 +121,7 @@ class Simulation:
                 needed += missing
         if spm.free < needed + self._reserve:
             spm.make_room(needed + self._reserve, now, step)
+        # Evicting others did not suffice: operands that may stream give way.
         if spm.free < needed:
             streamed = [self._tensor[a] for a in accesses if not self._required_resident[a]]
             held = [tensor for tensor in streamed if spm.holds(tensor)]
@@ -170,13 +172,14 @@ class Simulation:
                 continue
             if self._written[access]:
                 spm.soil(tensor)
+            # Dirty contents that DRAM must get are kept too, though nothing reads them on chip.
             if self._used_again[access] or (self._live[access] and spm.is_dirty(tensor)):
                 self._rank(tensor, access)
             else:
                 spm.drop(tensor, step + 1)
 
     def _rank(self, tensor: int, access: int) -> None:
-        """Rank tensors that stay after their use."""
+        """Rank tensors that remain after their use."""
         self._spm.rerank(tensor, self._after[access])
 
 

@@ -23,8 +23,9 @@ import numpy as np
 
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
-from spmopt.policies.transfers.idle import Pieces
-from spmopt.policies.transfers.rows import WholeRows
+from spmopt.policies.gaps import PageMoves
+from spmopt.policies.idle import PageDma
+from spmopt.policies.rows import WholeRows
 
 _IN, _OUT = 0, 1
 _UNKNOWN = -1
@@ -56,8 +57,8 @@ class RequestedTimes:
 
 def run_channel(
     machine: Machine, rows: WholeRows, asked: RequestedTimes, idle: tuple[Ints, Ints], room: Ints
-) -> tuple[Pieces, Pieces]:
-    """Pieces of all loads, and of all stores; ``item`` is the row.
+) -> tuple[PageMoves, PageMoves]:
+    """PageMoves of all loads, and of all stores; ``item`` is the row.
 
     ``idle`` (n,) are the DMA cycles inward and outward that cost no time, ``room`` (n,) the free
     pages.
@@ -69,7 +70,7 @@ def run_channel(
         waiting = walk.store_or_wait(step)
         walk.move(step)
         walk.end(step, waiting)
-    return Pieces.of_rows(walk.loads), Pieces.of_rows(walk.stores)
+    return PageMoves.of_rows(walk.loads), PageMoves.of_rows(walk.stores)
 
 
 class _ChannelWalk:
@@ -83,10 +84,7 @@ class _ChannelWalk:
         idle: tuple[Ints, Ints],
         room: Ints,
     ) -> None:
-        rate = machine.bytes_per_cycle
-        self._bytes, self._per_cycles = rate.numerator, rate.denominator
-        self._setup, self._page = machine.dma_setup_cycles, machine.page_bytes
-        self._rows, self._room = rows, np.append(room, 0)
+        self._dma, self._rows, self._room = PageDma(machine), rows, np.append(room, 0)
         self._idle: tuple[list[int], list[int]] = (idle[0].tolist(), idle[1].tolist())
         self._queue: tuple[_Queue, _Queue] = (deque(), deque())
         self._lanes: tuple[int, ...] = (_IN, _OUT)
@@ -99,6 +97,7 @@ class _ChannelWalk:
         self._before: list[int] = rows.previous_row.tolist()
         self._needed: list[int] = asked.needed.tolist()
         # First step without the row; of a row to be stored it is known when that is done.
+        # A stored row is away once its last byte is, known only as the walk goes.
         self._clear: list[int] = np.where(rows.stores, _UNKNOWN, asked.gone).tolist()
         self._loading = [False] * len(self._pages)  # which way the row waits, or moved last
         self._left: list[int] = [0] * len(self._pages)
@@ -157,16 +156,16 @@ class _ChannelWalk:
         """Move waiting transfers in idle time."""
         for lane in self._lanes:
             queue, idle = self._queue[lane], self._idle[lane]
-            while queue and idle[step] > self._setup:
+            while queue and idle[step] > self._dma.setup:
                 row, loads = queue[0]
                 pages = self._left[row] if loads == self._loading[row] else 0
                 if pages and self._cycles(row, pages) > idle[step]:
-                    time = idle[step] - self._setup
-                    pages = time * self._bytes // self._per_cycles // self._page
+                    pages = self._dma.pages_within(idle[step])
                     if not pages:
                         break
                 if pages:
                     self._take(step, row, pages)
+                # Loaded on demand or stored at once meanwhile: the entry is stale.
                 if loads != self._loading[row] or not self._left[row]:
                     queue.popleft()
 
@@ -195,6 +194,7 @@ class _ChannelWalk:
             clear = self._clear[before]
             if clear == _UNKNOWN or clear >= step:
                 return max(clear, step) + 1
+        # Only the last full step matters: room is needed from the load to the use.
         full = np.flatnonzero(self._room[step:use] < pages)
         if full.size:
             return step + int(full[-1]) + 1
@@ -216,8 +216,8 @@ class _ChannelWalk:
             self._clear[row] = step + 1
 
     def _cycles(self, row: int, pages: int) -> int:
-        size = self._size[row] if pages == self._pages[row] else pages * self._page
-        return self._setup + -(-size * self._per_cycles // self._bytes)
+        whole = pages == self._pages[row]
+        return self._dma.cycles(self._size[row] if whole else pages * self._dma.page_bytes)
 
 
 def _by_step(steps: int, at: Ints, rows: WholeRows, chosen: Bools) -> list[list[int]]:

@@ -91,6 +91,7 @@ class Scratchpad:
 
         Bytes of them that DRAM lacks are written back in the step before.
         """
+        # The tail goes: the resident part is always a head.
         left = max(0, self._held[tensor] - pages) if self.partial else 0
         unsaved = self._lacking[tensor] - self._bytes(left, tensor)
         if unsaved > 0:
@@ -130,6 +131,7 @@ class Scratchpad:
 
     def _close(self, tensor: int, step: int) -> None:
         """End the row that goes on, before the resident part of ``tensor`` changes."""
+        # Changes within one step leave no row.
         if self._since[tensor] < step:
             size = self._bytes(self._held[tensor], tensor)
             self._rows.append((tensor, self._since[tensor], step, size))
@@ -154,6 +156,7 @@ class Scratchpad:
         del step  # the order of ranks does not change with time
         while self._victims:
             negative, tensor = self._victims[0]
+            # Lazy deletion: entries of old ranks are skipped.
             if self._rank[tensor] == -negative:
                 return tensor
             heappop(self._victims)

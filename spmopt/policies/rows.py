@@ -11,8 +11,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-
-NEVER = -1
+from spmopt.policies.gaps import NEVER, merge_equal
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,12 +72,13 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
     writes = held[timeline.kind[held] != Access.READ]
     first = np.full(len(merged), timeline.tensor.size, np.int64)
     last, last_write = np.full((2, len(merged)), NEVER, np.int64)
-    # Accesses are in the order of steps, and of two to one place the later assignment stays.
+    # Accesses are in the order of steps, and of two to one place the later assignment remains.
     first[row[held][::-1]] = held[::-1]
     last[row[held]] = held
     last_write[row[writes]] = writes
     used = np.flatnonzero(last >= 0)
     first, last, last_write = first[used], last[used], last_write[used]
+    # Rows that no operation uses are left out.
     rank = np.full(len(merged) + 1, NEVER, np.int64)
     rank[used] = np.arange(used.size)
     previous = timeline.previous[first]
@@ -101,29 +101,3 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
         pinned_load=timeline.required_resident[first],
         pinned_store=written & timeline.required_resident[last_write],
     )
-
-
-def merge_equal(residency: Residency) -> Residency:
-    """The same residency in the fewest rows: no row goes on as the next one of equal size."""
-    if not len(residency):
-        return residency
-    goes_on = (
-        (residency.tensor[1:] == residency.tensor[:-1])
-        & (residency.begin[1:] == residency.end[:-1])
-        & (residency.size_bytes[1:] == residency.size_bytes[:-1])
-    )
-    heads = np.flatnonzero(np.append(True, ~goes_on))
-    tails = np.append(heads[1:], len(residency)) - 1
-    return Residency(
-        tensor=residency.tensor[heads],
-        begin=residency.begin[heads],
-        end=residency.end[tails],
-        size_bytes=residency.size_bytes[heads],
-    )
-
-
-def join(*parts: Residency) -> Residency:
-    """One table of all rows, sorted, in the fewest rows; empty stretches are left out."""
-    rows = Residency.together(*parts)
-    rows = rows.take(rows.begin < rows.end)
-    return merge_equal(rows.take(np.lexsort((rows.begin, rows.tensor))))

@@ -1,4 +1,4 @@
-"""One value after the other: its treatment between its uses."""
+"""Assignment of values, one after the other: residency, prefetches and evictions of each."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.gaps import join
 from spmopt.policies.msa.costs import by_boundedness, costs, live_ranges
 from spmopt.policies.msa.intervals import Intervals
 from spmopt.policies.msa.ledger import Ledger
-from spmopt.policies.transfers.rows import join
 
 _NEVER = -1
 
 
 @dataclass(slots=True, kw_only=True)
 class _Value:
-    """Where a value is while its segments are walked.
+    """Place of a value while its uses are walked.
 
-    ``since``: first step of its stay on chip, or -1. ``written``: last write that DRAM lacks,
+    ``since``: first step of its residency interval, or -1. ``written``: last write that DRAM lacks,
     or -1; ``pinned`` if that result was required-resident. ``valid_from``: first step that may load
     the value from DRAM. ``last``: its last access.
     """
@@ -40,7 +40,7 @@ class _Value:
         return self.since != _NEVER
 
 
-class Segments:
+class Assignment:
     """Places values, each in the room and the DMA time that those before it left."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Segments:
         self._own_out: list[int] = cost.own_out.tolist()
 
     def residency_plan(self) -> ResidencyPlan:
-        """Plan that assigns every value its place, segment by segment."""
+        """Plan that assigns every value its place."""
         for value in self._order:
             self._place(value)
         return ResidencyPlan(
@@ -80,16 +80,18 @@ class Segments:
         )
 
     def _place(self, index: int) -> None:
-        """Decide every segment of a value."""
+        """Decide where a value is between its uses."""
         chain = self._access[self._first[index] : self._first[index + 1]]
         tensor = self._tensor[chain[0]]
         value = _Value(tensor=tensor, pages=self._pages[tensor])
+        # Reserved for required-resident operands at the start; given back here.
         for access in chain:  # the walk takes this room again
             if self._required_resident[access]:
                 step = self._step[access]
                 self._ledger.take(step, step + 1, -value.pages)
         for access, following in zip(chain, [*chain[1:], None], strict=True):
-            if value.on_chip and not self._stays(value, self._step[access]):
+            # The next use is too far, or there is no room until then.
+            if value.on_chip and not self._remains(value, self._step[access]):
                 self._leave(value, self._step[access], live=True)
             if not value.on_chip:
                 self._enter(value, access, following)
@@ -97,7 +99,7 @@ class Segments:
         if value.on_chip:
             self._leave(value, self._timeline.steps, live=self._live[chain[-1]])
 
-    def _stays(self, value: _Value, use: int) -> bool:
+    def _remains(self, value: _Value, use: int) -> bool:
         """No copy: keep the value from its last access to ``use``, if that is possible."""
         begin = value.last + 1
         if not self._intervals.may_wait(begin, use):
@@ -127,7 +129,7 @@ class Segments:
             value.since = step
 
     def _begins(self, value: _Value, step: int, use: int | None) -> bool:
-        """Begin a stay in the step of an access, if it can last until the next one, ``use``."""
+        """Begin a residency interval at an access, if it can last until the next one, ``use``."""
         if use is None or not self._intervals.may_wait(step + 1, use):
             return False
         if not self._ledger.fits(step, use + 1, value.pages):
@@ -155,7 +157,7 @@ class Segments:
         return True
 
     def _use(self, value: _Value, access: int) -> None:
-        """Note the effect of an access on the value, and the DMA time that it does not need."""
+        """Update the value after an access, and give back DMA time that it does not need."""
         step, ledger = self._step[access], self._ledger
         if value.on_chip:
             if self._idle_only and not self._required_resident[access]:
@@ -168,7 +170,7 @@ class Segments:
         value.last = step
 
     def _leave(self, value: _Value, limit: int, *, live: bool) -> None:
-        """End the stay on chip; before step ``limit`` DRAM has the contents if ``live``."""
+        """End the residency interval; DRAM has the contents before ``limit`` if ``live``."""
         end = value.last + 1
         if live and value.written != _NEVER:
             end = self._evict(value, limit)

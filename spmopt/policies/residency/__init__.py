@@ -1,1 +1,0 @@
-"""Which tensors stay: simulations that admit and evict."""

@@ -1,1 +1,0 @@
-"""When the bytes of a residency plan move: transfers spread over steps."""

@@ -248,7 +248,7 @@ class SearchTrial(Shown):
         for name, one in (trial.networks or {}).items():
             yield f"{name}: {network_text(one, setup)}"
         built = build_from(setup, trial)
-        for name in built.extrapolated if built else ():
+        for name in built.extrapolations if built else ():
             yield f"figures of {name} are of its fit, beyond its points"
         if trial.proof is not None:
             yield proof_text(trial.proof)

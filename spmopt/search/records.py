@@ -1,4 +1,4 @@
-"""What a study has found, as plain records: for programs, and for whoever draws them."""
+"""Findings of a study as plain records, for programs and plots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ until a search goes on with the study: it fails them and begins their points aga
 
 
 class _Solved(TypedDict, total=False):
-    """What a storage says of the schedule of one network."""
+    """Stored figures of the schedule of one network."""
 
     time_s: float | None
     energy_j: float | None
@@ -108,7 +108,7 @@ class TrialRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What is shown of a study.
+    """Findings of a study.
 
     Attributes
     ----------

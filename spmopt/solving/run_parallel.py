@@ -53,6 +53,7 @@ def schedule_all(
     ScheduleError
         An illegal schedule, an error in the scheduler.
     """
+    # By size, not by the number of threads alone: results must not depend on the machine.
     large = max((len(problem.operations) for problem, _ in cases), default=0) >= _WORTH
     if threads == 1 or len(cases) < 2 or not large:
         return [
@@ -79,6 +80,7 @@ def schedule_all(
                 library="highs",
                 note=notes.append,
             )
+        # A fault of the scheduler, where the parent class below is mere lack of time or memory.
         except ScheduleError:
             raise
         except SpmoptError:

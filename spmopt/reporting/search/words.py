@@ -145,7 +145,7 @@ def remark(number: int, findings: Findings) -> str:
     others = findings.merged.get(number, ())
     built = findings.built.get(number)
     parts = [f"as good: {', '.join(map(str, others))}"] if others else []
-    parts += [f"{name} beyond its fit" for name in (built.extrapolated if built else ())]
+    parts += [f"{name} beyond its fit" for name in (built.extrapolations if built else ())]
     return "; ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Exit codes, and the version: what needs no command."""
+"""Exit codes, and the version, which need no command."""
 
 from __future__ import annotations
 

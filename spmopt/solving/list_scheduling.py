@@ -23,8 +23,9 @@ from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 
 _SHARES, _ROOMS = (0.0, 0.5, 1.0), (1.0, 4.0)
-"""Of what an operation frees, counted beside its loads; and the assumed resident bytes, in scratchpads. More than one tells recent tensors that do not fit from old ones:
-GNMT forward on 24 MB, from its depth-first list, takes 10.85 ms with 4, 11.45 with 1."""
+"""Part of the freed bytes that is counted beside the loads; and the assumed resident bytes, in
+scratchpads. More than one tells recent tensors that do not fit from old ones: GNMT forward on
+24 MB, from its depth-first list, takes 10.85 ms with 4, 11.45 with 1."""
 
 
 def candidates(problem: Problem) -> Iterator[tuple[float, Ints]]:

@@ -27,7 +27,7 @@ class BufferPlacement(Shown):
     Attributes
     ----------
     buffers
-        What was placed.
+        Buffers to place.
     placed
         Offsets and height in bytes, where a placement was found, and a proved bound.
     minimized
@@ -54,14 +54,14 @@ class BufferPlacement(Shown):
         return self.placed.status is Status.INFEASIBLE
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what was found in one line."""
+        """Yield the result in one line."""
         from spmopt.reporting.tables import Line
 
         del width
         yield Line(text=self.sentence())
 
     def sentence(self) -> str:
-        """Say what was found."""
+        """Return the result as a sentence."""
         found = self.placed
         if found.placement is None:
             until = "until the interruption" if self.stopped else "within the limits"

@@ -1,7 +1,7 @@
 """Check arguments of public functions against their annotations: one clear line for a wrong type.
 
-Annotations are read as they are written: to evaluate them would import what they name, and most of
-that no call needs.
+Annotations are read as text: to evaluate them would import all types that they name, most of which
+no call needs.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ def check(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)  # says which argument is missing or unknown
         for name, value in given.arguments.items():
             parameter = declared.parameters[name]
+            # Defaults need no check; identity, because arrays have no plain equality.
             if value is not parameter.default:
                 _require(name, value, parameter)
                 given.arguments[name] = _of_python(value)
@@ -106,11 +107,12 @@ def _is(value: object, kind: ast.expr) -> bool:
     name = ast.unparse(kind)
     if name in _TESTS:
         return _TESTS[name](value)
+    # By name: importing the class for isinstance would load its module.
     return any(each.__name__ == name for each in type(value).__mro__)
 
 
 def _holds(value: object, outer: str, inner: list[tuple[ast.expr, ...]]) -> bool:
-    """Whether a collection is one, and all that it holds is what it should be."""
+    """Return whether a value is such a collection, and all its items are of the inner kinds."""
     if outer == "Mapping":
         keys, values = inner
         return isinstance(value, Mapping) and all(

@@ -1,4 +1,4 @@
-"""What is fused: which covers are chosen from, or one that is given."""
+"""Choice of fusion: a fusion space to search, or a given fusion plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Or a fusion plan that is given."""
 
 
 def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, str]:
-    """Return the covers that the command line chooses from, and a note where these are none."""
+    """Return the default fusion space of the command line, and a note if it is none."""
     from spmopt.core.fusion.tileable_graph import tileable_graph_of
     from spmopt.core.objective import objective_named
     from spmopt.schedulers.registry import find
@@ -38,6 +38,7 @@ def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, s
         tileable = tileable_graph_of(problem)
     except InputError as error:
         return "none", f"nothing is fused: {error}"
+    # One tile count means untiled groups only: the search would repeat layer by layer.
     if tileable.fusion_space().counts(tileable.batch) == [1]:
         said = "no operation can be cut along the batch or along rows"
         return "none", f"nothing is fused: {said}"
@@ -57,7 +58,7 @@ def solver(
     fusion: str | None,
     fusion_plan: object | None,
 ) -> SchedulerEntry:
-    """Return who schedules, by what was asked for.
+    """Return the scheduler for the options.
 
     Raises
     ------
@@ -67,6 +68,7 @@ def solver(
     from spmopt.schedulers.registry import Kind, find
 
     require_fusion(fusion)
+    # A given plan needs no search, only residency for it.
     by_choice = fusion not in (None, "none") and fusion_plan is None
     entry = find((FUSION if by_choice else RESIDENCY) if scheduler is None else scheduler)
     if entry.fusion_plans:
@@ -109,6 +111,7 @@ def with_fusion_scheduler(
 
 def _of_fusion_space(entry: SchedulerEntry, fusion: str | None) -> SchedulerEntry:
     """Return who chooses a fusion plan, from those asked for."""
+    # all is the scheduler's own default: its name in tables stays short.
     if fusion is None or fusion == "all":
         return entry
     if entry.chosen:

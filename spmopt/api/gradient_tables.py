@@ -52,7 +52,7 @@ def sums(rows: Sequence[Record]) -> tuple[WaySum, ...]:
 
 
 def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
-    """Return what is printed; columns that say nothing are left out.
+    """Return the printed table, without columns that are empty.
 
     Parameters
     ----------
@@ -65,6 +65,7 @@ def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
     lines = []
     for row in rows:
         cost = cost_of(row)
+        # "vs first" compares within one layer: ratios across layers mean nothing.
         first = firsts.setdefault(tuple(row[name] for name in _LAYER), cost)
         figures = _figures(cost, first, _time_s(row), str(row["objective"]))
         lines.append({**_about(row), **figures})
@@ -96,7 +97,7 @@ def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
 
 
 def remarks(shown: Grid, rows: Sequence[Record]) -> list[str]:
-    """What the columns mean, and what searches and replacements remark.
+    """Return the meaning of the columns, and remarks of searches and replacements.
 
     Of a layer of which all ways share a remark, the name alone is given.
     """

@@ -42,7 +42,7 @@ class GradientTable(Shown):
     counted
         Rows that were computed, in the order of the cases.
     left
-        What an interrupt left undone, in words; empty when complete.
+        Work left undone by an interrupt, in words; empty when complete.
     """
 
     asked: LayerList
@@ -218,6 +218,7 @@ def gradients(
         Not one source of layers, or an option that cannot be used or has no effect.
     """
     options = dict(locals())
+    # These change no row: a file can be resumed with other values.
     del options["callbacks"], options["jobs"], options["output"]
     from spmopt.api.layers import read_layers, sizes_of
     from spmopt.tiles.case import LayerCase
@@ -311,7 +312,7 @@ def _locate(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
 
 
 def _require_few(cases: Sequence[LayerCase]) -> None:
-    """Refuse what takes too many tile products, before any is run.
+    """Refuse cases with too many tile products, before any is run.
 
     To search all orders is refused where no layer in tiles of the size given is small enough.
     """
@@ -364,7 +365,7 @@ def _compute(
     Returns
     -------
     tuple
-        All rows, in the order of the cases, and what an interrupt left undone, in words.
+        All rows, in the order of the cases, and the work left undone by an interrupt, in words.
     """
     from spmopt.experiments.store import RowTable
     from spmopt.tiles.records import COLUMNS, about, cost_of, digest
@@ -378,6 +379,7 @@ def _compute(
     keys = [COLUMNS.key_about(about(case, known.count)) for known, case in pairs]
     for row in table.rows:
         try:
+            # Rows of a file are data of others: check them before any is computed.
             cost_of(row)
         except InputError as error:
             raise InputError(
@@ -394,6 +396,7 @@ def _compute(
             left += f" are in {output}: the same command goes on from there"
     finally:
         table.close(keys)
+        # An empty file would look like a finished run without rows.
         if output is not None and not len(table):
             output.unlink(missing_ok=True)
     return table.rows, left

@@ -131,8 +131,8 @@ def solve_named(
 def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     """Return the best schedule by the second objective of those within the slack of the first.
 
-    Without one that is better than the first objective's own schedule, that one. Notes say what
-    both come to, and what the second is at least.
+    Without one that is better than the first objective's own schedule, that one. Notes have the
+    values of both, and a lower bound on the second.
     """
     start = solve(asked.first, _FIRST_SHARE * time_limit)
     if start.result.totals is None:
@@ -167,8 +167,8 @@ class WeightSearch:
         The least of the first objective that any of them has, and the most that is allowed.
     best, second
         The schedule within ``limit`` that has least of the second objective, and how much.
-    proved
-        What every schedule within ``limit`` has of it at least; None before anything is proved.
+    proven_bound
+        Lower bound on it over all schedules within ``limit``; None before any is proved.
     """
 
     def __init__(self, asked: InOrder, solve: Solve, start: Solution) -> None:
@@ -179,6 +179,7 @@ class WeightSearch:
         self._take(start)
         self._within = Fraction(0)
         self._beyond: Fraction | None = None
+        # With slack 0 the weight would be 0, and the second objective would not count at all.
         typical = _TYPICAL * (asked.slack or _SLACK) * self.least
         self._weight = typical / max(self.second, Fraction(1, 10**12)) or Fraction(1)
 
@@ -194,12 +195,13 @@ class WeightSearch:
         self._found.append((second, first, solution))
         self.least = min(each for _, each, _ in self._found)
         self.limit = (1 + asked.slack) * self.least
+        # Again over all found: a smaller least value lowers the limit and may exclude the best.
         able = (each for each in self._found if each[1] <= self.limit)
         self.second, _, self.best = min(able, key=lambda each: each[:2])
         return first <= self.limit
 
     @property
-    def proved(self) -> Fraction | None:
+    def proven_bound(self) -> Fraction | None:
         """A bound over the fusion space holds for the list too, and not the other way round."""
         listed = self.best.result.fused is None
         good = (each for each in self._bounds if listed or each[2])
@@ -226,6 +228,7 @@ def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
         return within * _FACTOR
     if not within:
         return beyond / _FACTOR
+    # Geometric mean: weights span orders of magnitude.
     return Fraction(float(within * beyond) ** 0.5)
 
 
@@ -236,7 +239,7 @@ def _class_of(result: Result) -> str:
 
 
 def _note(search: WeightSearch) -> Solution:
-    """Say what both objectives come to."""
+    """Return the best solution, with the values of both objectives in its notes."""
     from spmopt.core.objective import option_name
     from spmopt.core.result import ObjectiveInOrder
     from spmopt.metrics import in_unit
@@ -246,19 +249,21 @@ def _note(search: WeightSearch) -> Solution:
     result, machine = solution.result, solution.problem.machine
     assert result.totals is not None
 
-    def shown(objective: Objective, value: Fraction) -> str:
+    def text_of(objective: Objective, value: Fraction) -> str:
         return f"{option_name(objective.name)} {si(*in_unit(objective, machine, value))}"
 
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
-    proved = search.proved if search.proved is not None and search.proved > 0 else None
+    proved = (
+        search.proven_bound if search.proven_bound is not None and search.proven_bound > 0 else None
+    )
     over = percent(float(first / least - 1)) if least else "0 %"
     allowed = percent(float(asked.slack))
-    notes = [f"{shown(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
+    notes = [f"{text_of(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
     if proved is not None:
-        gap, floor = percent(float(second / proved - 1)), shown(asked.second, proved)
+        gap, floor = percent(float(second / proved - 1)), text_of(asked.second, proved)
         of = _class_of(result)
         notes.append(
-            f"{shown(asked.second, second)}; schedules{of} within that have {floor} at least "
+            f"{text_of(asked.second, second)}; schedules{of} within that have {floor} at least "
             f"({gap} above that bound)"
         )
     alone = result.objective == asked.first

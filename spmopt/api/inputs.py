@@ -311,7 +311,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import left_out, load_machine, override
+    from spmopt.hardware.machines import list_left_out, load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -333,7 +333,7 @@ def machine(
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    unread = None if isinstance(base, Machine) else left_out(str(base))
+    unread = None if isinstance(base, Machine) else list_left_out(str(base))
     for warning in (disagreement(sources_of(found)), unread):
         if warning is not None:
             callbacks.warn(warning)

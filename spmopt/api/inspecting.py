@@ -112,7 +112,7 @@ def inspect(
     if Path(str(source)).suffix.lower() != ".onnx":
         workload = load(source, batch=batch, **options, callbacks=callbacks)
         return _size(workload, None, top, callbacks)
-    known = _surveyed(Path(str(source)), batch, parameters or {}, operators, callbacks)
+    known = _survey(Path(str(source)), batch, parameters or {}, operators, callbacks)
     notes: tuple[str, ...] = ()
     if _BATCH in known.open_options:
         batch, notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
@@ -129,7 +129,7 @@ def inspect(
 _BATCH = "--batch 32"
 
 
-def _surveyed(
+def _survey(
     path: Path,
     batch: int | None,
     sizes: Mapping[str, int],

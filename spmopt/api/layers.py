@@ -36,7 +36,7 @@ class ListedLayer:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerList:
-    """A title, layers in forward order, and what is to be said of them."""
+    """A title, layers in forward order, and notes on them."""
 
     title: str
     layers: tuple[ListedLayer, ...]
@@ -90,6 +90,7 @@ def _topology(path: Path, options: Mapping[str, Any]) -> LayerList:
         for number, line in enumerate(
             read_text(path, advice="name a topology").splitlines(), start=1
         )
+        # As the reader skips lines: the head, comments, and lines of commas alone.
         if number > 1 and line.partition("#")[0].replace(",", "").strip()
     ]
     known = tuple(
@@ -151,6 +152,7 @@ def _fold(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """The first layer of each size, and how many there are."""
     first: dict[tuple[Layer, bool], ListedLayer] = {}
     for known in found:
+        # Without the name: layers of one size cost the same and are computed once.
         size = (replace(known.layer, name=""), known.input_gradient)
         before = first.get(size)
         first[size] = known if before is None else replace(before, count=before.count + 1)

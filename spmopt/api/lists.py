@@ -222,6 +222,7 @@ def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]
     """Yield a row for each choice; schedulers that share their options share the rows."""
     sharing: dict[int, list[SchedulerEntry]] = {}
     for entry in entries:
+        # Identity: equal options of different schedulers may still mean different things.
         sharing.setdefault(id(entry.options), []).append(entry)
     for alike in sharing.values():
         names = ", ".join(entry.name for entry in alike)
@@ -327,7 +328,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
 
 
 def _basis(pair: _Pair) -> str:
-    """Return what figures rest on, or where there are some."""
+    """Return the basis of the figures, or the capacities that have some."""
     from spmopt.reporting.quantities import si
 
     technology, pad = pair

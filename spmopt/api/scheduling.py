@@ -55,7 +55,7 @@ def solve(
     Parameters
     ----------
     problem
-        What :func:`lower` returns.
+        Result of :func:`lower`.
     scheduler
         Name ('spmopt schedulers' lists them); default: fusion tiles or page.
     fusion
@@ -150,7 +150,7 @@ def compare(
     Parameters
     ----------
     problem
-        What :func:`lower` returns.
+        Result of :func:`lower`.
     schedulers
         Names; default: all usual ones that support the objective.
     fusion
@@ -194,6 +194,7 @@ def compare(
         threads=threads,
     )
     given = usual_schedulers(problem, objective)[0] if schedulers is None else schedulers
+    # by_name merges duplicates, so that no scheduler runs twice.
     entries = list(with_fusion_scheduler(by_name(given), fusion, fusion_plan).values())
     fused_groups = None if fusion_plan is None else resolve_fusion(problem, fusion_plan, fusion)
     results = compare_fused(problem, entries, request, fused_groups, params or SolveParams())
@@ -233,6 +234,7 @@ def usual_schedulers(problem: Problem, objective: str | Objective) -> tuple[list
 
     asked = objective_entry(objective).of if isinstance(objective, str) else objective
     usual = compare_with(problem.machine.features)
+    # An objective of the machine, as energy, is a function here: it has no weights to test.
     able = [n for n in usual if not isinstance(asked, Objective) or find(n).takes(asked)]
     unable = [name for name in usual if name not in able]
     if not unable:

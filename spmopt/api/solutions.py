@@ -120,14 +120,14 @@ class Solution(core_solution.Solution, Shown):
 class ComparisonTable(Shown):
     """Solutions of one problem, compared with one certified bound.
 
-    ``comparison["residency"]`` is the solution of a scheduler, layer by layer; of who chooses what
-    is fused, of the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is
-    that of a scheduler on that fusion plan, or on the one that was given.
+    ``comparison["residency"]`` is the solution of a scheduler, layer by layer; of a scheduler that
+    fuses, on the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is that of
+    a scheduler on that fusion plan, or on the one that was given.
 
     Attributes
     ----------
     problem
-        What was scheduled.
+        Scheduled problem.
     results
         One a scheduler, in the order asked for.
     not_run
@@ -166,6 +166,7 @@ class ComparisonTable(Shown):
         of the best one found.
         """
         fusion = [each for each in self.results if each.fused is not None]
+        # Reversed: of equal names the first result stays.
         return {each.scheduler: self._solution(each) for each in reversed(fusion)}
 
     def files(self) -> Iterator[tuple[str, Solution]]:
@@ -202,6 +203,7 @@ class ComparisonTable(Shown):
         listed = [
             each.value
             for each in self.results
+            # Other orders and fusion plans have optima of their own.
             if each.value and each.order is None and each.fused is None
         ]
         if result.value is None or result.gap is None or result.order is not None or not listed:

@@ -110,6 +110,7 @@ def cases_of(
     from spmopt.hardware.machines import load_machine
 
     others = {key: values for key, values in axes.items() if key != "spm"}
+    # One machine at the least capacity checks the settings; _cases restores the others.
     least = {"spm": min(map(int, axes["spm"]))} if "spm" in axes else {}
     combined = [
         {**dict(zip(others, values, strict=True)), **least} for values in product(*others.values())
@@ -156,6 +157,7 @@ def _cases(
     )
     if machine.memory is None:
         for size in capacities:
+            # Built only to be checked: errors should come before the first schedule.
             replace(machine, spm_bytes=size)  # says what is wrong with it
         groups = [(machine, tuple(capacities))]
     else:

@@ -165,6 +165,7 @@ def sweep(
         **dict(
             _spell(key, value)
             for key, value in options.items()
+            # The mapper stands above: stored problems bring their own, whatever the option says.
             if value is not None and key not in OF_MAPPER
         ),
     }
@@ -226,6 +227,7 @@ def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
     """Raise :class:`InputError` for a policy that other processes cannot import."""
     for entry in entries:
         home = sys.modules.get(getattr(entry.target, "__module__", None) or "")
+        # In an interactive session pickle succeeds, but the other process finds no module.
         typed = home is sys.modules["__main__"] and not hasattr(home, "__file__")
         try:
             pickle.dumps(entry)

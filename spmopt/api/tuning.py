@@ -135,6 +135,7 @@ def tune(
     if objectives is None:
         objectives = ("time", "cost" if space is None else "area")
     scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
+    # A stored problem fixes the base machine, so that spaces must not name another.
     stored = _machine_of(of_networks)
     setup, caution = setup_by(
         scheduler,
@@ -147,6 +148,7 @@ def tune(
     )
     if batch is not None and setup.space.has_batch:
         raise ArgumentError("batch", ": the space says it; leave one out")
+    # All checks come before the storage is opened: a wrong option must leave no study behind.
     setup.space.require_possible(setup.names)
     require_energies(setup)
     for name, value, least in (("trials", trials, 1), ("workers", workers, 0), ("seed", seed, 0)):
@@ -222,7 +224,7 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
 
 
 def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
-    """Say what is doubtful about networks from files, before they are built in silence."""
+    """Warn of doubtful network files; later builds are silent."""
     from spmopt.frontends.networks import FILES
     from spmopt.sweeps.cases import network_warnings
 

@@ -57,14 +57,14 @@ def _claims_dropped(solution: Solution) -> Solution:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification(Shown):
-    """What the verifier found.
+    """Findings of the verifier.
 
     Attributes
     ----------
     solution
         As it was given.
     audit
-        Recomputed figures, and what does not hold.
+        Recomputed figures, and violations.
     """
 
     solution: Solution
@@ -81,7 +81,7 @@ class Verification(Shown):
         return self.audit.repeated or not self.solution.result.claims_enumeration
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what holds, or what does not."""
+        """Yield the verified claims, or the violations."""
         from spmopt.reporting.tables import Line
         from spmopt.reporting.verification import verification_lines
 

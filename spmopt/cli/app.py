@@ -39,7 +39,7 @@ class _Help(DefaultFormatter):
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Print one panel."""
         entries = [
-            # cyclopts prints an empty default as "[default: ]"; None hides it.
+            # An empty default would be shown in brackets; None hides it.
             each.copy(default=each.default or None)
             for each in panel.entries
             if self._every or not _RARE.intersection(each.names)

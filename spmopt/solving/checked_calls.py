@@ -182,7 +182,7 @@ class CheckedCalls:
         """
         try:
             return evaluate()
-        # ArithmeticError: duals beyond the range of exact integers, as after a solver failed.
+        # A faulty certificate may also overflow or divide by zero; its schedule stays legal.
         except (InputError, ArithmeticError) as error:
             fault = _REFUSED.format(" ".join(str(error).split()))
             self.faults += [] if fault in self.faults else [fault]

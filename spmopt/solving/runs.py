@@ -88,7 +88,6 @@ def run(case: Case, entry: SchedulerEntry) -> Result:
     if entry.fusion_plans:
         return choose_fusion(case, entry)
     found = optimize(case, entry)
-    # Other optimizers have their own addresses or timing, which windows would break.
     if entry.name in (RESIDENCY, TENSORS):
         found = merge_commands(case, found, found.solve_s)
     if entry.name == RESIDENCY:
@@ -148,7 +147,7 @@ def run_starts(case: Case, entry: SchedulerEntry, starts: list[Result]) -> float
         if case.request.stop() and any(each.verified for each in starts):
             break
         known = case.replayed.get(start.name)
-        # Only optimizers consume the limit: policies end in milliseconds.
+        # Policies are quick: their time is not counted against the limit.
         if known is None and optimizes:
             is_page = start.name == RESIDENCY
             part = params.replay_page_fraction if is_page else params.replay_start_fraction

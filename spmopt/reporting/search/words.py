@@ -72,7 +72,7 @@ def _weight(setup: Setup) -> str:
 
 
 def _network(network: Network, *, has_batch: bool) -> str:
-    said = [f"batch {network.known_batch}"] if network.known_batch and not has_batch else []
+    said = [f"batch {network.batch_size}"] if network.batch_size and not has_batch else []
     said += ["training"] if network.training else []
     return f"{network.label} ({', '.join(said)})" if said else network.label
 

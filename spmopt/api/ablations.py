@@ -198,6 +198,7 @@ class _Teller:
 
         usual = map(find, compare_with(self._problem.machine.features))
         rules = [each for each in usual if each.kind is Kind.POLICY and each.name != _START]
+        # One run for all, so that formulations start from the policies at no extra cost.
         exact, fusion_scheduler = (
             self._exact(),
             [self._fusion_scheduler] if self._fusion_scheduler else [],
@@ -234,6 +235,7 @@ class _Teller:
             problem = relist(self._problem, SEARCHED, order, self._graph())
             by = self._exact() if self._fusion_scheduler is None else [self._fusion_scheduler]
             found = self._run(problem, by, self._of_order(left))
+            # by has one scheduler: an order is found only where residency or fusion was possible.
             self._decide(Key.ORDER, found[by[0].name], problem=problem)
 
     def _run(
@@ -288,6 +290,7 @@ class _Teller:
         fusion_space = (
             "" if fusion_scheduler is None else fusion_scheduler.chosen.get("space", "all")
         )
+        # The best so far stays by default: a decision never makes the result worse.
         kept = replace(before, key=key, made=made, before_cycles=before.cycles, why=why)
         if key is Key.FUSION and made is not None:
             kept = replace(kept, fusion_space=fusion_space)
@@ -330,6 +333,7 @@ def _no_faster(before: Decision, made: Result) -> str:
 
     assert made.totals is not None
     cycles = made.totals.makespan_cycles
+    # Problems without work take 0 cycles, of which there is no percentage.
     if cycles > before.cycles and before.cycles:
         over = percent(cycles / before.cycles - 1).removeprefix("+")
         return f"its best schedule takes {si(before.seconds(cycles), 's')}, {over} more"

@@ -32,6 +32,7 @@ _MADE_BY = {
     "Solution": "spmopt.solve",
 }
 """Functions that make the records which others take."""
+# Kinds that an error message does not offer.
 _UNSAID = ("None", "SchedulerEntry")
 _PLAIN = (str, bytes, int, float, complex, list, tuple, dict, set, type(None))
 
@@ -44,6 +45,7 @@ def _of_python(value: object) -> object:
     """Return a number of numpy as Python's own, which all that follows knows."""
     if _is_switch(value):
         return bool(value)
+    # Integers of numpy overflow and are no JSON.
     return int(value) if isinstance(value, Integral) else value
 
 
@@ -119,6 +121,7 @@ def _holds(value: object, outer: str, inner: list[tuple[ast.expr, ...]]) -> bool
             any(_is(key, kind) for kind in keys) and any(_is(each, kind) for kind in values)
             for key, each in value.items()
         )
+    # A text is a sequence of texts: "page" would pass for four schedulers.
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return False
     # A generator would be used up.

@@ -124,6 +124,7 @@ def run(
     from spmopt.execution.executor import execute
     from spmopt.verifier import require_legal
 
+    # numpy refuses negative seeds later, without naming the option.
     if seed < 0:
         raise ArgumentError("seed", f" {seed}: must be 0 or more")
     if isinstance(kernels, str) and kernels not in KERNELS:
@@ -177,9 +178,11 @@ def computation(
     # At the start, as executed without a scratchpad, and with one.
     require_memory(3 * int(solution.problem.size_bytes.sum(dtype=object)))
     problem = solution.problem
+    # Sums of floats depend on the order: plain execution follows that of the schedule.
     order = solution.schedule.steps.operation
     graph = network.graph if isinstance(network, Workload) else network
     if network is not None and graph is None:
+        # A problem has sizes and cycles, but neither operators nor shapes.
         raise InputError("network: is a problem, which does not say what is computed; name it")
     # Only an explicit wish is an error below; otherwise hash kernels do.
     wanted = kernels == "reference" or network is not None or data is not None

@@ -102,6 +102,7 @@ def with_fusion_scheduler(
     for entry in entries.values():
         chosen = _of_fusion_space(entry, fusion) if entry.fusion_plans else entry
         found[chosen.name] = chosen
+    # A given plan needs a bound over the fusion space, which only a fusion scheduler has.
     wanted = fusion_plan is not None or fusion not in (None, "none")
     if wanted and not any(entry.fusion_plans for entry in found.values()):
         chosen = _of_fusion_space(find(FUSION), fusion)
@@ -114,6 +115,7 @@ def _of_fusion_space(entry: SchedulerEntry, fusion: str | None) -> SchedulerEntr
     # all is the scheduler's own default: its name in tables stays short.
     if fusion is None or fusion == "all":
         return entry
+    # Two statements of the space, in the name and in the option, might differ.
     if entry.chosen:
         raise ArgumentError("fusion", f" {fusion}: scheduler {entry.name} says so itself; give one")
     return entry.choose({"space": fusion})
@@ -137,6 +139,7 @@ def resolve_fusion(
         fused_groups = read_fusion_plan(Path(fusion_plan), tileable)
     else:
         fused_groups = require_fusion_plan(fusion_plan, tileable)
+    # A plan outside the space could be below the space's bound, and look like a contradiction.
     outside = tileable.outside(tileable.fusion_space(fusion or "all"), fused_groups)
     if outside:
         raise ArgumentError("fusion_plan", f": {outside}, which is none of --fusion {fusion}")

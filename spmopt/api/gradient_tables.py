@@ -44,6 +44,7 @@ def sums(rows: Sequence[Record]) -> tuple[WaySum, ...]:
     return tuple(
         WaySum(
             way=way,
+            # A row stands for all layers of its size.
             cost=total((whole(row, "count"), cost_of(row)) for row in some),
             time_s=sum(whole(row, "count") * _time_s(row) for row in some),
         )
@@ -119,6 +120,7 @@ def remarks(shown: Grid, rows: Sequence[Record]) -> list[str]:
             layers.setdefault(name, []).append(f"{order}, {replacement}")
     for note, layers in noted.items():
         where = [
+            # One way alone is named even if it is all there is: the remark may be due to it.
             name if own == ways[name] and len(own) > 1 else f"{name} ({'; '.join(own)})"
             for name, own in layers.items()
         ]

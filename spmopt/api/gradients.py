@@ -100,6 +100,7 @@ class GradientTable(Shown):
             f"elements of {case.element_bytes} bytes; objective {case.objective}"
         )
         yield Line()
+        # A sum over some of the rows would look like that of the network.
         totals = sums(self.counted) if self._is_complete and len(asked.layers) > 1 else ()
         drawn = table(self.counted, totals)
         yield drawn
@@ -329,6 +330,7 @@ def _require_few(cases: Sequence[LayerCase]) -> None:
                 element_bytes=case.element_bytes,
                 cores=case.cores,
             )
+            # Checked here, since a layer without any tile would fail only after others have run.
             require_tiles(half)
         elif case.order == OPTIMAL:
             try:
@@ -376,6 +378,7 @@ def _compute(
         "cases": digest(tuple(case for _, case in pairs)),
     }
     table = RowTable(output, COLUMNS, identity, decisive=("spmopt", "cases"))
+    # With the count: a file of another selection of layers has other totals.
     keys = [COLUMNS.key_about(about(case, known.count)) for known, case in pairs]
     for row in table.rows:
         try:
@@ -418,6 +421,7 @@ def _add_rows(
     def report(message: str) -> None:
         callbacks.progress(f"{len(table)} of {total} rows; {message}", len(table) / total)
 
+    # No more processes than cases; each takes a second to start.
     jobs = max(1, min(len(pairs), processors() if jobs is None else jobs))
     with TaskQueue(jobs, report=callbacks.note) as queue:
         try:

@@ -74,6 +74,7 @@ class InOrder:
             raise ArgumentError("objective", f" {text}: give two in order, as time,traffic")
         slack = names[0].partition(":")[2]
         first, second = (objective_named(name, machine) for name in (first_of(text), names[1]))
+        # The sum of a step time and a replay time would be the time of no schedule.
         if first == second or (second.cycle and first.replayed != second.replayed):
             raise ArgumentError(
                 "objective", f" {text}: the second must be another, of the same time"
@@ -85,6 +86,7 @@ class InOrder:
         from spmopt.core.objective import BANK_WEIGHTS, THEN, WEIGHTS, option_name
 
         one, other = self.first, self.second
+        # Objectives are linear in their weights, so that a weighted sum is an objective too.
         added = {name: getattr(one, name) + weight * getattr(other, name) for name in WEIGHTS}
         names = (option_name(each.name) for each in (one, other))
         banks: dict[str, Any] = {}
@@ -134,6 +136,7 @@ def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     Without one that is better than the first objective's own schedule, that one. Notes have the
     values of both, and a lower bound on the second.
     """
+    # The first objective alone comes first: its least value sets the limit for all weights.
     start = solve(asked.first, _FIRST_SHARE * time_limit)
     if start.result.totals is None:
         return start
@@ -141,6 +144,7 @@ def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     due = monotonic() + (1 - _FIRST_SHARE) * time_limit
     for turn in range(_WEIGHTS):
         left = due - monotonic()
+        # One weight at least: otherwise the second objective was never considered.
         if left <= 0 and turn:
             break
         search.try_next(max(left, 0.0) / (_WEIGHTS - turn))
@@ -215,6 +219,7 @@ class WeightSearch:
         self.cpu_s += found.result.cpu_s
         bound = bound_of_all(found.result)
         if bound is not None:
+            # Kept, not evaluated: the limit may still fall, and with it what each bound proves.
             self._bounds.append((bound, weight, found.result.fused is not None))
         if self._take(found):
             self._within = weight
@@ -253,9 +258,9 @@ def _note(search: WeightSearch) -> Solution:
         return f"{option_name(objective.name)} {si(*in_unit(objective, machine, value))}"
 
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
-    proved = (
-        search.proven_bound if search.proven_bound is not None and search.proven_bound > 0 else None
-    )
+    proved = search.proven_bound
+    # A bound of 0 or less says nothing, and no gap to it exists.
+    proved = proved if proved is not None and proved > 0 else None
     over = percent(float(first / least - 1)) if least else "0 %"
     allowed = percent(float(asked.slack))
     notes = [f"{text_of(asked.first, first)}, {over} of the least found; {allowed} is allowed"]

@@ -76,6 +76,7 @@ def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
     if options["im2col"]:
         if all(known.layer.window is None for known in layers):
             raise InputError("im2col: no layer is a convolution with a feature map; leave it out")
+        # Without a window the rows of im2col count as they are, elements repeated.
         layers = tuple(replace(known, layer=replace(known.layer, window=None)) for known in layers)
     found = _tell_apart(_fold(layers))
     return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
@@ -117,6 +118,7 @@ def _network(name: str, options: Mapping[str, Any], callbacks: Callbacks) -> Lay
     workload = load(name, **of_load, callbacks=callbacks)
     graph, of_activations = workload.graph, options["products_of_activations"]
     assert graph is not None
+    # Nothing before a first layer needs its input gradient.
     first = frozenset() if options["all_input_gradients"] else first_layers(graph)
     found = tuple(
         ListedLayer(layer=layer, input_gradient=layer.name not in first, where=name)
@@ -125,6 +127,7 @@ def _network(name: str, options: Mapping[str, Any], callbacks: Callbacks) -> Lay
     if not found:
         raise InputError(f"{name}: has no matrix product with a weight; name another network")
     notes: tuple[str, ...] = ()
+    # Neither factor is a weight, so that dX and dW would be mere names.
     left_out = () if of_activations else products_of_activations(graph)
     if left_out:
         products = "product" if len(left_out) == 1 else "products"

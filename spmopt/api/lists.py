@@ -103,6 +103,7 @@ def _listing(
 
     packages = {} if registry is None else registry.packages()
     if packages:
+        # Names alone: to list a package must not run its code.
         document = {**document, "of_packages": dict(packages)}
     lines = [*lines, *(f"{name}: of {at}, loaded when used" for name, at in packages.items())]
     parts: list[Part] = [part for grid in grids for part in (grid, Line())]
@@ -302,6 +303,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
         except InputError:
             if named:
                 raise
+            # A list of all technologies shows gaps; only a named one must have figures.
             pairs.append((each, None))
     records = [_record(each) | {"scratchpad": _scratchpad(pad)} for each, pad in pairs]
 

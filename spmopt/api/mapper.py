@@ -96,6 +96,7 @@ def _relist(
     callbacks.progress(f"ordering operations ({name})", None)
     order = order_named(problem, name)
     if order is None:
+        # The search may find nothing better: the user should know that no order changed.
         callbacks.note(f"order {name}: that is the layer-by-layer plan")
         return problem
     return relist(problem, name, order, graph)

@@ -122,6 +122,7 @@ def solve(
         groups = resolve_fusion(problem, fusion_plan, fusion)
         results = compare_fused(problem, list(entries), request, groups, search)
         table = ComparisonTable(problem, results)
+        # Infeasible on the plan: the layer-by-layer result says why.
         return table.on_fusion_plan.get(entry.name) or table[entry.name]
 
     if not is_ordered(objective):
@@ -199,6 +200,7 @@ def compare(
     fused_groups = None if fusion_plan is None else resolve_fusion(problem, fusion_plan, fusion)
     results = compare_fused(problem, entries, request, fused_groups, params or SolveParams())
     ran = {result.scheduler for result in results}
+    # An interrupt may skip some: tables must not look complete.
     not_run = [entry.name for entry in entries if entry.name not in ran]
     return ComparisonTable(problem, results, not_run)
 

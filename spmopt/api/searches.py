@@ -187,6 +187,7 @@ class HardwareSearch(Shown):
         options = ("--storage", self.where or STORAGE, "--study", self.found.name)
         for trial in self.found.members:
             for network in self.setup.networks:
+                # Commands on a page are to be pasted: no option that is not needed.
                 several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
                 name = f"trial-{trial.number}"
                 written = ("tune", "show", *options, "--trial", str(trial.number), *several)
@@ -235,6 +236,7 @@ class SearchTrial(Shown):
         yield from fields_to_show(trial.parameters, build_from(setup, trial)).items()
         figures = trial.figures or {}
         yield from ((name, figure_text(name, value, setup)) for name, value in figures.items())
+        # Optuna also stores "possible", which is no constraint of the space.
         limits = {str(limit) for limit in setup.space.constraints}
         for key, excess in trial.constraints.items():
             if key in limits:

@@ -176,6 +176,7 @@ class ComparisonTable(Shown):
             name = solution.result.scheduler
             taken = name in seen
             seen.add(name)
+            # Results layer by layer come first, so that the second one of a name is fused.
             yield f"fused-{name}" if taken else name, solution
 
     @property
@@ -184,6 +185,7 @@ class ComparisonTable(Shown):
         known = [result for result in self.results if result.value is not None]
         if not known:
             raise InputError(f"{self.problem.name}: no scheduler of the comparison has a schedule")
+        # A value of 0 is legal; "or 0" is for the type checker alone.
         return self._solution(min(known, key=lambda result: result.value or 0))
 
     def excess(self, scheduler: str) -> tuple[float, float]:

@@ -172,6 +172,7 @@ def sweep(
     extra = [key for key, _ in cases[0].extra]
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
     count, left = len(run.keys(table)), ""
+    # Over all cases: each alone is consistent, but rows of two sources get compared.
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
     queue = TaskQueue(processors() if jobs is None else jobs, report=callbacks.note)
     try:
@@ -204,6 +205,7 @@ def _schedulers(
     aim = objective_named(objective, cases[0].machine)
     found = by_name(_usual(aim, cases) if given is None else given)
     entries = found.values()
+    # Each combination once: a sweep may have thousands of machines.
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
             entry.require(aim, features)

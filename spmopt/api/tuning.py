@@ -171,6 +171,7 @@ def tune(
     if keep is not None:
         require_folder(keep.parent)
     kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
+    # Studies of one storage must not overwrite each other's files, hence a folder by name.
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     where = None if storage is None else str(storage)
     with reading(where or "in memory"):
@@ -179,6 +180,7 @@ def tune(
         callbacks.warn(text)
     if space is None:
         keys = ", ".join(axis.key for axis in setup.space.axes)
+        # The default space depends on the machine: say which fields it varies.
         callbacks.note(f"no --space: varies {keys} of {setup.space.machine.name}, which costs 1")
     schedules, left = Schedules(folder), ""
     try:
@@ -215,6 +217,7 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
     from spmopt.io.files import read_problem
 
     stored = [Path(network.name) for network in networks if is_stored(network.name)]
+    # A set, since equal machines in different files are one.
     machines = {read_problem(path).machine for path in stored}
     if len(machines) > 1:
         raise InputError(

@@ -142,6 +142,7 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
 
 def require_page(path: Path) -> None:
     """Raise :class:`InputError` for a name that is not one of a page; a pipe has any."""
+    # A pipe or device has no suffix to check.
     is_written = is_file(path) or not exists(path)
     if is_written and path.suffix.lower() not in (".html", ".htm"):
         raise InputError(
@@ -289,6 +290,7 @@ def lay_out(
     found = []
     for solution, source in zip(solutions, _sources(solutions), strict=True):
         callbacks.progress(f"verifying {source or solution.problem.name}", None)
+        # picture() verifies: no unverified schedule is drawn.
         found.append(solution.picture(timing=timing, source=source))
     return found
 

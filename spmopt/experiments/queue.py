@@ -118,7 +118,7 @@ class TaskQueue:
     def steps(self) -> Iterator[None]:
         """Run all there is and all that is added meanwhile; come back after every answer.
 
-        Passes errors of tasks on; raises :class:`InputError` if one kills its process each time.
+        Errors of tasks go through; :class:`InputError` if one kills its process each time.
         """
         while self._queue or self._running:
             if self._executor is None:

@@ -3,9 +3,9 @@
 List scheduling (Graham, 1969; for memory Sethi and Ullman, 1970) takes, of the operations whose
 predecessors have run, one after the other by a priority. Here that is the bytes of an operation's
 operands that are not on chip, less a share of the bytes that it frees, while the scratchpad holds
-the tensors used last (LRU). So a new tensor is consumed at once, a weight that is on chip serves all operations
-that wait for it (the steps of a recurrent layer), and weights are updated as soon as their
-gradients are known. Of a step of GNMT that takes 42.4 ms on 24 MB as listed, 48.3 depth first
+the tensors used last (LRU). So a new tensor is consumed at once, a weight that is on chip serves
+all operations that wait for it (the steps of a recurrent layer), and weights are updated as soon as
+their gradients are known. Of a step of GNMT that takes 42.4 ms on 24 MB as listed, 48.3 depth first
 (``belady-size`` by pages), such an order makes 35.1 ms; the list's optimum is 38.3.
 """
 

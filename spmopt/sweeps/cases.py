@@ -48,6 +48,7 @@ class Network:
     @property
     def batch_size(self) -> int | None:
         """The batch size; None where only the file knows it."""
+        # Networks of the program have default batch sizes; those of files are in the files.
         if self.batch is None and self.name in zoo.names():
             return zoo.entry(self.name).batch
         return self.batch

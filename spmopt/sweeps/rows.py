@@ -69,6 +69,7 @@ def row_of(case: SweepCase, spm_bytes: int, result: Result, order: str, objectiv
     machine, basis = case.machine, least_sure(case.machine)
     spent = None if result.totals is None else metrics(machine, result.totals)
     return {
+        # Before about(): a swept technology is part of the identity and replaces this one.
         "technology": " + ".join(name for name, _ in bases_of(machine)),
         "basis": "" if basis is None else str(basis),
         **about(case, spm_bytes, result.scheduler),

@@ -97,6 +97,7 @@ def run_sweeps(
                     task.urgency,
                     partial(point, task.case, task.spm_bytes, task.schedulers, task.sweep.search),
                     partial(finish, task),
+                    # All rows of the task at once: they come from one run, and are added together.
                     partial(table.claim, task.keys),
                 )
             for _ in queue.steps():

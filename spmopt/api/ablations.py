@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spmopt.schedulers.registry import SchedulerEntry
 
 _START, _EXACT = "stream", ("residency", "banks")
-"""Who schedules from DRAM alone, and who is asked for optimal residency: the first that is able."""
+"""Schedulers from DRAM alone, and for optimal residency: the first that supports the machine."""
 _LIST_SHARE, _SEARCH_SHARE = 0.3, 0.35
 """Of the time limit: for optimal residency, and as much for tiles, in the listed order. Of what is
 left then: for the search for an order; the rest is for schedules in it."""
@@ -155,7 +155,7 @@ def ablation(
 
 
 def _fusion_scheduler(problem: Problem, fusion: str | None) -> tuple[SchedulerEntry | None, str]:
-    """Return who chooses a fusion plan, or None and why nothing is fused."""
+    """Return the scheduler that chooses a fusion plan, or None and the reason."""
     from spmopt.api.fusion import default_fusion, solver
     from spmopt.core.fusion.tileable_graph import tileable_graph_of
 
@@ -313,7 +313,7 @@ class _Teller:
         return "not tried within the time limit"
 
     def _exact(self) -> list[SchedulerEntry]:
-        """Return who finds optimal residency on this machine; none where nobody does."""
+        """Return the scheduler for optimal residency on this machine, if any."""
         from spmopt.schedulers.registry import find
 
         features = self._problem.machine.features

@@ -51,7 +51,7 @@ class Execution(Shown):
 
     @property
     def same(self) -> bool:
-        """Whether the results are those of plain execution, and all figures the verifier's."""
+        """Whether results equal plain execution, and all figures equal the verifier's."""
         return self.comparison.same
 
     def parts(self, width: int | None = None) -> Iterator[Part]:

@@ -94,7 +94,7 @@ def solver(
 def with_fusion_scheduler(
     entries: dict[str, SchedulerEntry], fusion: str | None, fusion_plan: object | None
 ) -> dict[str, SchedulerEntry]:
-    """Return schedulers of a comparison, with who chooses a fusion plan, or bounds all of them."""
+    """Return schedulers of a comparison, with one that searches or bounds the fusion space."""
     from spmopt.schedulers.registry import find
 
     require_fusion(fusion)
@@ -111,7 +111,7 @@ def with_fusion_scheduler(
 
 
 def _of_fusion_space(entry: SchedulerEntry, fusion: str | None) -> SchedulerEntry:
-    """Return who chooses a fusion plan, from those asked for."""
+    """Return the fusion scheduler for the fusion space asked for."""
     # all is the scheduler's own default: its name in tables stays short.
     if fusion is None or fusion == "all":
         return entry

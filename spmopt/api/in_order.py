@@ -5,7 +5,7 @@ allowed, and ``B`` a bound on ``first + weight second``, every schedule within `
 
     second >= (B - T) / weight
 
-so that each weight tried proves something about the second, whatever schedule comes of it. The
+so that each weight tried proves something about the second, with any schedule. The
 larger the weight, the less of the second and the more of the first its schedules have; a few
 weights by bisection find the largest whose schedule is still within ``T``.
 """
@@ -163,7 +163,7 @@ def bound_of_all(result: Result) -> Fraction | None:
 
 
 class WeightSearch:
-    """Schedules at one weight after the other, from that of the first objective alone.
+    """Schedules at one weight after the other, starting from the first objective alone.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class WeightSearch:
         self.cpu_s += found.result.cpu_s
         bound = bound_of_all(found.result)
         if bound is not None:
-            # Kept, not evaluated: the limit may still fall, and with it what each bound proves.
+            # Kept, not evaluated: the limit may still fall, which changes the value of each bound.
             self._bounds.append((bound, weight, found.result.fused is not None))
         if self._take(found):
             self._within = weight
@@ -238,7 +238,7 @@ def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
 
 
 def _class_of(result: Result) -> str:
-    """Return of which schedules the bound is, beside those of the list."""
+    """Return the class of schedules that the bound covers, beside the listed order."""
     proof = None if result.fused is None else result.fusion_certificate
     return "" if proof is None else f" of any fusion plan (fusion={proof.fusion_space.name})"
 

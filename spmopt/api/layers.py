@@ -24,7 +24,7 @@ _SHOWN = 3
 class ListedLayer:
     """A layer, whether its dX is needed, how many there are of its size, and where it is from.
 
-    ``line`` is that of a topology.
+    ``line`` is its line in a topology file.
     """
 
     layer: Layer

@@ -26,7 +26,7 @@ _JOINT = "joint supports it for small problems"
 
 def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
     """Raise :class:`InputError` for a limit or a count that makes no sense."""
-    # Whoever has read --tolerance 0.1% may write "0.1%" here as well.
+    # Users of --tolerance 0.1% may write "0.1%" here as well.
     for name, value in (("time_limit", time_limit), ("tolerance", tolerance)):
         if not isinstance(value, Real) or not isfinite(value) or value < 0:
             raise ArgumentError(name, f" {value}: must be a number, 0 or more")

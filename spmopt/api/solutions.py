@@ -121,8 +121,8 @@ class ComparisonTable(Shown):
     """Solutions of one problem, compared with one certified bound.
 
     ``comparison["residency"]`` is the solution of a scheduler, layer by layer; of a scheduler that
-    fuses, on the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is that of
-    a scheduler on that fusion plan, or on the one that was given.
+    fuses, on the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is the
+    solution on that fusion plan, or on the given one.
 
     Attributes
     ----------

@@ -160,7 +160,7 @@ def _cases(
     if machine.memory is None:
         for size in capacities:
             # Built only to be checked: errors should come before the first schedule.
-            replace(machine, spm_bytes=size)  # says what is wrong with it
+            replace(machine, spm_bytes=size)  # raises its error
         # One lowering serves all capacities where cycles do not depend on them.
         groups = [(machine, tuple(capacities))]
     else:

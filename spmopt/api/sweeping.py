@@ -165,7 +165,7 @@ def sweep(
         **dict(
             _spell(key, value)
             for key, value in options.items()
-            # The mapper stands above: stored problems bring their own, whatever the option says.
+            # The mapper stands above: stored problems bring their own, in place of the option.
             if value is not None and key not in OF_MAPPER
         ),
     }
@@ -233,7 +233,7 @@ def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
         typed = home is sys.modules["__main__"] and not hasattr(home, "__file__")
         try:
             pickle.dumps(entry)
-        except Exception as error:  # whatever the parts of a policy do
+        except Exception as error:  # parts of a policy may raise anything
             why = " ".join(str(error).split())
         else:
             why = "it is in no file" if typed else ""

@@ -41,7 +41,7 @@ def replace_former(words: Sequence[str]) -> tuple[list[str], list[str]]:
         note("--objective replay", "--timing async")
     option = ""
     for at, word in enumerate(words):
-        # Words after it are arguments, whatever they look like.
+        # Words after it are arguments, even if they look like options.
         if word == "--":
             replaced += words[at:]
             break

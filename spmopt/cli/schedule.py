@@ -110,7 +110,7 @@ def solve(
     ):
         try:
             emit(solution, printing.json)
-        finally:  # after a hang-up nobody reads the output; the file is written all the same
+        finally:  # after a hang-up the output has no reader; the file is written all the same
             if output is not None:
                 solution.save(output)
         return exit_code([solution.result], stopped())

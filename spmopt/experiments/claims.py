@@ -34,7 +34,7 @@ class Claims:
         self._file: IO[Any] | None = None
 
     def of_others(self) -> dict[Any, str]:
-        """Give the cases that live processes are at, and who; drop those of dead ones."""
+        """Return the cases of live processes, each with its owner; drop cases of dead ones."""
         found: dict[Any, str] = {}
         begin = f".{self._store.name}."
         for name in sorted(os.listdir(self._store.parent)):

@@ -55,7 +55,7 @@ class Processes(Executor):
                 return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End them, at once if nobody waits."""
+        """End them, at once unless ``wait``."""
         if not wait:
             for worker in multiprocessing.active_children():
                 worker.terminate()

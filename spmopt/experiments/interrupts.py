@@ -32,7 +32,7 @@ def endings_as_interrupt() -> Iterator[None]:
         handle = signal.getsignal(signal.SIGINT)
         if callable(handle):
             handle(number, frame)
-        else:  # shells let what they run in the background ignore Ctrl-C, but not these
+        else:  # shells let background jobs ignore Ctrl-C, but not these
             raise KeyboardInterrupt
 
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]

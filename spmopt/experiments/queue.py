@@ -45,10 +45,10 @@ class _Task:
 
 
 class TaskQueue:
-    """A queue of tasks and who works on it: ``jobs`` processes, or this one if it is one.
+    """A queue of tasks and its workers: ``jobs`` processes, or this one if it is one.
 
-    Use as a context: SIGTERM and SIGHUP act as Ctrl-C in it, and on the way out whatever still
-    runs is ended.
+    Use as a context: SIGTERM and SIGHUP act as Ctrl-C in it, and tasks that still run are ended on
+    the way out.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def run(
     work
         A function of a module that returns a row.
     queue
-        Entered; who works. None: this process.
+        Workers, entered as a context. None: this process.
 
     Raises
     ------

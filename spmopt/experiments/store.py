@@ -187,7 +187,7 @@ class RowTable:
                 path.unlink()
 
     def _lock(self, act: Callable[[IO[Any] | None], T]) -> T:
-        """Let ``act`` see the file as all have left it, and nobody else meanwhile."""
+        """Call ``act`` with the file up to date, and locked for all others."""
         if self.path is None:
             return act(None)
         try:

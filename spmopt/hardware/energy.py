@@ -21,8 +21,8 @@ class AreaReport:
 
     ``spm_mm2`` is None where the machine does not name the technology of its scratchpad, or of
     every bank.
-    ``engine_mm2`` is the engine's own area and that of its multiply-accumulate units,
-    ``interface_mm2`` that of the interface to the DRAM, by the DRAM's own bandwidth.
+    ``engine_mm2`` is the area of the engine with its multiply-accumulate units, ``interface_mm2``
+    the area of the interface to the DRAM, by the DRAM's own bandwidth.
     """
 
     spm_mm2: float | None

@@ -98,7 +98,7 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
         No such machine or file, not TOML, or a setting that cannot be used.
     """
     known = None if name_or_path in preset_files("machine") else MACHINES.find(name_or_path)
-    # What the file says is checked by itself first, so that an error names its true origin.
+    # The file is checked by itself first, so that an error names its true origin.
     return override(known or _read(_own(name_or_path), name_or_path), overrides or {})
 
 
@@ -116,7 +116,7 @@ def _read(own: dict[str, Setting], name: str) -> Machine:
 
 
 def _slowest(own: Settings, name: str) -> dict[str, Setting]:
-    """Return as throughput the slowest of those of types: all other work is no faster."""
+    """Return the slowest throughput of all types: other work is no faster."""
     kind, where = Dimension.OPERATIONS_PER_S, f"machine {name}"
     rates = [
         parse_quantity(str(value), kind, f"{where}: {key}")
@@ -129,15 +129,15 @@ def _slowest(own: Settings, name: str) -> dict[str, Setting]:
 def override(machine: Machine, overrides: Settings) -> Machine:
     """Return ``machine`` with some of its settings replaced, as the command line does.
 
-    With an array, the rate follows it and the clock wherever ``overrides`` change these. Banks take
-    the place of the scratchpad, whatever it was: a leakage that the machine had without banks is
-    taken for its scratchpad's.
+    With an array, the rate follows it and the clock wherever ``overrides`` change these. Banks
+    replace any scratchpad: a leakage that the machine had without banks is taken for its
+    scratchpad's.
 
     Raises
     ------
     InputError
         A setting that cannot be used; the size of a scratchpad that banks make up; a throughput
-        that is not that of the array (:class:`RateError`).
+        that contradicts the array (:class:`RateError`).
     """
     if not overrides:
         return machine
@@ -173,7 +173,7 @@ class RateError(InputError):
 
 
 def _require_one_rate(machine: Machine, where: str) -> Machine:
-    """Return ``machine`` if its throughput is that of its array, up to rounding."""
+    """Return ``machine`` if its throughput equals its array's, up to rounding."""
     array = machine.array
     if array is None or machine.has_rate_of_array:
         return machine
@@ -252,7 +252,7 @@ def _settings(source: Traversable, where: str) -> dict[str, Setting]:
 
 
 def _find_untyped(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """Return settings in which ``default`` of a table of types, or else fp32, is that of all."""
+    """Return settings in which ``default`` of a table of types, or else fp32, holds for all."""
     for key in TYPED:
         for name in ("default", "fp32"):
             if key not in settings and f"{key}.{name}" in settings:

@@ -33,7 +33,7 @@ class Reader:
     where: str
 
     def require_known(self, known: Collection[str], meaning: str) -> None:
-        """Refuse a key that is not ``known``; ``meaning`` is that of a key."""
+        """Refuse a key that is not ``known``; errors call a key ``meaning``."""
         for key in self.table:
             if key not in known:
                 raise InputError(f"{self.where}: {unknown(meaning, key, known)}")
@@ -63,7 +63,7 @@ class Reader:
     def measure(self, key: str, dimension: Dimension) -> float:
         """Return a quantity that need not be whole, and must have a unit."""
         value = self._get(key)
-        # A bare number gets the error of a text without unit, which says what to write.
+        # A bare number gets the error of a text without unit, which shows the right form.
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         text = str(value) if is_number else self.text(key)
         return parse_measure(text, dimension, f"{self.where}: {key}")
@@ -111,7 +111,7 @@ class Reader:
 
 
 def no_toml(kind: str, path: Path) -> InputError:
-    """Return the error for a file whose name is not that of a ``kind``."""
+    """Return the error for a file without the suffix of a ``kind``."""
     content = kind_of_file(path)
     do = f"this one {content}" if content else "rename it"
     return InputError(f"{kind} {path}: a {kind} file must end in .toml; {do}")

@@ -2,8 +2,8 @@
 
 Tables nest with dots (``array.rows``, ``energy.mac_pj``); sizes and rates bear units. ``bank`` is
 one text, with commas between banks. They make up the scratchpad, so that ``spm`` and ``technology``
-are left out then, and ``energy.leakage_w`` is that of all else. :func:`from_settings` inverts
-:func:`to_settings`.
+are left out then, and ``energy.leakage_w`` is the leakage of all else. :func:`from_settings`
+inverts :func:`to_settings`.
 """
 
 from __future__ import annotations

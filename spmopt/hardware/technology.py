@@ -51,7 +51,7 @@ class Point:
     def edap(self) -> float:
         """Energy-delay-area product (pJ ns mm2) by which configurations are chosen.
 
-        Energy and delay are those of a read and a write together. DeepNVM++ (algorithm 1) does not
+        Energy and delay are sums of a read and a write. DeepNVM++ (algorithm 1) does not
         state its costs; leakage, which is no energy of an access, is left out here.
         """
         energy = self.read_energy_pj + self.write_energy_pj
@@ -194,7 +194,7 @@ class Technology:
 
     @property
     def has_fit(self) -> bool:
-        """Whether there are figures of other capacities than those of the points."""
+        """Whether there are figures at other capacities than the points."""
         return self.between is not Interpolation.NOTHING
 
     @property

@@ -163,7 +163,7 @@ class SchedulerEntry:
         """Whether it schedules for ``objective``: it knows its weights, and time of its kind.
 
         An optimizer of time with barriers between steps is taken for the replay, which has none,
-        and so is who bounds it.
+        and so is a relaxation of it.
         """
         if self.kind is Kind.POLICY:
             return True
@@ -207,7 +207,7 @@ class SchedulerEntry:
         *,
         bounders: bool = True,
     ) -> None:
-        """Raise :class:`InputError` if ``objective`` is not supported; it names who supports it."""
+        """Raise :class:`InputError` if ``objective`` is not supported; it names schedulers that do."""
         if self.takes(objective):
             return
         known = (
@@ -334,7 +334,7 @@ def able(
     features: frozenset[str] = frozenset(),
     bounders: bool = True,
 ) -> str:
-    """Who takes ``objective``, or some, in words.
+    """Name the schedulers that take ``objective``, or some, in words.
 
     ``features``: on machines that have these; ``bounders``: a bound is enough.
     """

@@ -275,5 +275,5 @@ def _is_whole(key: str) -> bool:
 
 
 def _as_quantity(key: str) -> str:
-    """Name a setting that is read alike: counts are whole numbers, as those of an array."""
+    """Name a setting that is read alike: counts are whole numbers, as the rows of an array."""
     return "array.rows" if key in _COUNTS else key

@@ -28,7 +28,7 @@ class Candidate:
     Attributes
     ----------
     machine
-        All of it: its rate of operations is that of all cores, its array one of ``cores``.
+        All of it: its rate of operations covers all cores, its array is one of ``cores``.
     cores
         Equal engines that share scratchpad and channel. Every operation is divided evenly among
         them, so that its computation takes the part, rounded up.

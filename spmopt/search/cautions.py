@@ -73,7 +73,7 @@ def _has_energies(machine: Machine) -> bool:
 
 
 def _sources(space: Space) -> set[str]:
-    """Name those of every technology that a field names; where none does, of the machine's."""
+    """Return the sources of all technologies that fields name, else of the machine's."""
     choices: dict[str, list[Setting]] = {key: [value] for key, value in space.fixed.items()}
     choices |= {axis.key: list(axis.choices) for axis in space.axes}
     names = [str(value) for value in choices.get("technology", [])]

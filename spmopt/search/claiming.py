@@ -48,7 +48,7 @@ class Beginner:
                 optuna.load_study(study_name=study.study_name, storage=where, sampler=sampler)
                 for where, sampler in (
                     (cast("BaseStorage", self._drafts), study.sampler),
-                    # It is asked for nothing: what begins has its point.
+                    # It proposes nothing: each trial has its point when it begins.
                     (study._storage, RandomSampler()),
                 )
             )
@@ -118,7 +118,7 @@ def recover(study: Study, storage: BaseStorage) -> int:
 
 
 def _lose(trials: Sequence[FrozenTrial], fields: int) -> FrozenTrial | None:
-    """Find the first trial that was put back and whose point nobody has begun since."""
+    """Find the first trial that was put back and whose point was not begun since."""
     known = {point(trial) for trial in trials if counts(trial)}
     # Trials with fewer fields were killed before all values were drawn; they have no point.
     put = (each for each in trials if not counts(each) and len(each.params) == fields)
@@ -126,5 +126,5 @@ def _lose(trials: Sequence[FrozenTrial], fields: int) -> FrozenTrial | None:
 
 
 def point(trial: FrozenTrial) -> tuple[tuple[str, object], ...]:
-    """Return the values of a trial, to be compared with those of others."""
+    """Return the values of a trial, in a form to compare."""
     return tuple(sorted(trial.params.items()))

@@ -1,7 +1,7 @@
 """A storage with one trial more than it has: a draft, which is sampled before anybody else sees it.
 
-Optuna stores a trial first, then each of its values. Whoever is killed in between leaves a trial
-of nobody, or a point of half its values, at which samplers that list all points fail.
+Optuna stores a trial first, then each of its values. A process killed in between leaves a trial
+without an owner, or a point of half its values, at which samplers that list all points fail.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def figure_named(name: str, label: str) -> str:
 
 
 def static_figures(names: Iterable[str], candidate: Candidate, cost: Cost) -> dict[str, float]:
-    """Compute those of ``names`` that the machine alone says.
+    """Compute the static figures among ``names``, which the machine alone determines.
 
     Raises
     ------

@@ -138,7 +138,7 @@ def study_json(findings: Findings) -> dict[str, object]:
 def rows(findings: Findings) -> list[dict[str, object]]:
     """Return the front as rows: fields, figures, and totals of all networks and of each.
 
-    ``figures`` says whether those of schedules are ``schedules``', or ``bounds`` of all schedules.
+    The column ``figures`` is ``schedules`` or, where figures are lower bounds, ``bounds``.
     ``merged`` are the trials that a member stands for.
     """
     made, setup = [], findings.setup

@@ -105,7 +105,7 @@ class Least:
 
 
 def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
-    """Bound every legal schedule of ``problem``, by those of ``cuts`` too."""
+    """Bound every legal schedule of ``problem``, also by ``cuts``."""
     line, machine = relax_timeline(problem), problem.machine
     touched = line.first_access >= 0
     kinds = line.kind[np.where(touched, line.first_access, 0)]

@@ -12,7 +12,7 @@ from spmopt.search.setup import Setup
 
 _ENDED = ("solved", "as_before", "excluded", "impossible", "failed")
 STATES = (*_ENDED, "running", "lost", "put_back")
-"""What comes of trials; ``running`` are those of other processes.
+"""States of trials; ``running`` are those of other processes.
 
 ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
 until a search goes on with the study: it fails them and begins their points again, and
@@ -59,7 +59,7 @@ STORED: Mapping[str, Any] = {
     "error": str,
     "as_before": int,
 }
-"""Types of what storages say of a trial: others may have written there."""
+"""Types of stored attributes of a trial: other programs may have written there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

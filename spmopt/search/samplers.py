@@ -101,7 +101,7 @@ class Seeded(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Return all fields where points are moved, else those of the sampler's own."""
+        """Return all fields where points are moved, else the sampler's own space."""
         if self._moves:
             return distributions(self._space)
         return self._inner.infer_relative_search_space(study, trial)

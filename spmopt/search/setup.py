@@ -203,7 +203,7 @@ class Setup:
 
 
 def setup_by(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
-    """Return the study of a scheduler, by default that of ``solve``, and a warning."""
+    """Return the study of a scheduler (default: as ``solve``), and a warning."""
     if scheduler is None and any(network.is_lowered for network in options["networks"]):
         scheduler = RESIDENCY
     if scheduler is not None:

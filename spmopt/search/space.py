@@ -244,11 +244,11 @@ def _machine(given: object, where: str, folder: Path) -> Machine:
 def _require_settings(
     machine: Machine, axes: tuple[SpaceAxis, ...], alone: Mapping[str, Setting], where: str
 ) -> None:
-    """Raise unless some ends of the settings go together, whatever their order; say which do not.
+    """Raise unless some ends of the settings go together, in any order; name those that do not.
 
     The message tries every end of a setting with the others at their first values. A throughput
-    that is not that of the array is wrong wherever it stands: to pass over such points is to
-    search another space than is asked for.
+    that contradicts the array is wrong at any point: to pass over such points is to search another
+    space than is asked for.
     """
     keys, known = [axis.key for axis in axes], False
     rated = "throughput" in {*keys, *alone}
@@ -338,7 +338,7 @@ def _from_folder(key: str, given: object, folder: Path) -> Any:
 
 
 def _flat(table: Mapping[str, object]) -> dict[str, object]:
-    """Name fields as a whole; those of an array or of energies may be in a table of their own."""
+    """Name fields in full; arrays and energies may have tables of their own."""
     found: dict[str, object] = {}
     for key, value in table.items():
         tables = ("array", "energy", "area")

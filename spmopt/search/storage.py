@@ -202,7 +202,7 @@ def _quicken(engine: Engine) -> None:
 def _finish_tables(engine: Engine) -> None:
     """Make the indexes that are missing where a process was killed while it made the tables.
 
-    Optuna makes an index only with its table, and that of studies keeps their names unique: each
+    Optuna makes an index only with its table, and the index of studies keeps names unique: each
     command that goes on would begin another study of the same name (two of some 300 kills).
     """
     for table in BaseModel.metadata.tables.values():
@@ -287,7 +287,7 @@ def is_lost(trial: FrozenTrial) -> bool:
 
 
 def whereabouts(trial: FrozenTrial) -> str:
-    """Name who runs it: ``process 4711 of this machine``; empty where that is not known."""
+    """Name the process that runs it: ``process 4711 of this machine``; empty if unknown."""
     process = str(trial.user_attrs.get(PROCESS, ""))
     number = number_here(process)
     if number is not None:

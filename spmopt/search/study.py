@@ -293,7 +293,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested tables by their names, those of networks with their number."""
+    """Yield the values of nested tables by name; networks go by number."""
     if key == "networks":
         value = {str(number): each for number, each in enumerate(value, start=1)}
     if not isinstance(value, Mapping) or "low" in value:

@@ -54,7 +54,7 @@ class Effort:
     Attributes
     ----------
     trials
-        Of the study in all, those of other processes and of before included.
+        Total of the study, with trials of other processes and of earlier runs.
     sampler, seed
         Who proposes.
     workers
@@ -166,7 +166,7 @@ class _Loop:
             recover(self.study, self.storage)
             self.recovered = monotonic()
         while len(self.open) < width and (known := self._more()) is not None:
-            # What another process takes for lost, as after a sleep of the machine, is over.
+            # After a sleep of the machine another process may have taken the trial for lost.
             with suppress(UpdateFinishedTrialError):
                 self._begin(known)
 

@@ -1,6 +1,6 @@
 """Optimizers of steps, whose schedules are compared by the replay.
 
-The replay has no barriers between steps, and who optimizes steps does not minimize it. But its
+The replay has no barriers between steps, and an optimizer of steps does not minimize it. But its
 schedules are mostly good ones there too: the replay is never later than the sum of the steps. So
 they are made for the objective with barriers, and valued by the replay that the verifier runs.
 Dual values of steps prove nothing about it; from them others are found that do

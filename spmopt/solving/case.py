@@ -84,7 +84,7 @@ class Case(CheckedCalls):
     def schedules_for(self, entry: SchedulerEntry, starts: Sequence[Result] = ()) -> list[Result]:
         """Return the schedules that an optimizer can start from, the best first.
 
-        One that decides the order too starts from those of optimizers as well.
+        One that decides the order too also starts from schedules of optimizers.
         """
         if self.request.objective.replayed:
             # The replay compares schedules in any order, so that none is filtered by its order.

@@ -21,7 +21,7 @@ from spmopt.solving.records import Bound
 from spmopt.verifier import bound, require_legal
 
 RESIDENCY = "residency"
-"""Schedules the layer-by-layer plan, from which who chooses a fusion plan starts."""
+"""Schedules the layer-by-layer plan, from which a fusion search starts."""
 TENSORS = "residency:granularity=tensor"
 """The same with whole tensors."""
 _REFUSED = "no bound: its certificate proves nothing ({}); please report this error of the program"
@@ -35,7 +35,7 @@ class CheckedCalls:
     remainder
         The problem without tensors that bypass the scratchpad; schedulers see only this.
     asked
-        Whom news are of.
+        Scheduler that news are reported for.
     faults
         Notes on certificates of the program that the verifier refuses.
     """
@@ -227,7 +227,7 @@ class CheckedCalls:
         self.tell(news)
 
     def tell(self, news: Incumbent) -> None:
-        """Tell news of who was asked."""
+        """Report news of the scheduler that was asked for."""
         asked = self.asked
         self.request.on_incumbent(
             replace(news, scheduler=asked.name, of_fusion_plans=asked.fusion_plans)

@@ -265,7 +265,7 @@ class _Judge:
 
 
 def _part(line: Timeline, rows: Ints, step: Ints) -> Timeline:
-    """Return some accesses, all those of their tensors, at other steps."""
+    """Return all accesses of some tensors, at other steps."""
     # Stable: several accesses of one step keep the order of the operands.
     order = np.argsort(step, kind="stable")
     rows, step = rows[order], step[order]

@@ -103,7 +103,7 @@ def _different(problem: Problem) -> Iterator[tuple[float, Ints]]:
 
 
 def best_of_other_orders(calls: CheckedCalls, spent_s: float) -> Result | None:
-    """Search orders by an optimizer of steps, for who decides the order too.
+    """Search orders by an optimizer of steps, for a scheduler that decides the order too.
 
     ``spent_s`` of the time limit are over. Returns the best result, valued by the objective asked
     for; its certificate is of steps in its order.

@@ -48,7 +48,7 @@ def failure_of(name: str, error: Exception) -> ScheduleError:
 
 
 def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
-    """Return one error for those of all schedulers of a run; of a single one its own."""
+    """Return one error for all schedulers of a run; for a single one, its own error."""
     if len(failures) == 1:
         cause = failures[0].__cause__
         return cause if isinstance(cause, SpmoptError) else failures[0]

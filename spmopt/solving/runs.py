@@ -56,7 +56,7 @@ def run_asked(case: Case, entry: SchedulerEntry) -> Result:
         if not entry.is_own:
             for certificate in certificates([found]):
                 case.require_proof(certificate)
-    except Exception as error:  # whatever a policy does
+    except Exception as error:  # a policy may raise anything
         if entry.is_own:
             raise
         case.forget(entry)
@@ -166,7 +166,7 @@ def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Resu
     began = monotonic()
     other = best_of_other_orders(case, spent_s)
     if other is not None:
-        # The bound of the replay starts from duals of steps, in whatever order they are.
+        # The bound of the replay starts from duals of steps, in any order.
         case.bounds.keep_duals(other)
         valued = [(each.value, each) for each in (*known, other) if each.value is not None]
         known = [each for _, each in sorted(valued, key=lambda pair: pair[0])]

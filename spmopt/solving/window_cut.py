@@ -71,8 +71,8 @@ class WindowCutter:
     ) -> None:
         """Lay out a legal schedule; in windows tensors are ``whole``, or any pages of them.
 
-        ``needed``: the operations that each one runs after, where the order is decided too and
-        time is that of the replay; elsewhere steps keep their order, with barriers between them.
+        ``needed``: the operations that each one runs after, where the order is decided too and time
+        is measured by the replay; elsewhere steps keep their order, with barriers between them.
         """
         self._problem, self._residency_plan, self._needed = problem, residency_plan, needed
         self._whole = whole

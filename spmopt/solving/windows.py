@@ -2,7 +2,7 @@
 
 In a window it decides the order and mappings of operations, the resident pages of each step, and so
 the start of each transfer, and the stores; addresses follow
-(:func:`spmopt.assemble.addresses.allocate_in_time`). Its times are nearly those of the replay
+(:func:`spmopt.assemble.addresses.allocate_in_time`). Its times nearly agree with the replay
 (:mod:`formulations.step_windows.time_rows`), or of steps with barriers between them, which then
 keep their order (:mod:`formulations.step_windows.time_rows`). The verifier judges every decision:
 an illegal one, or one that is no better, is dropped. So the search ends anywhere, never with less
@@ -48,7 +48,7 @@ _WORKER = "formulations.step_windows.cpsat_worker:decide"
 
 
 def improve_by_windows(calls: CheckedCalls, start: Result, spent_s: float) -> Result | None:
-    """Search from a schedule, for who decides the order too; None where nothing is better.
+    """Search from a schedule, for a scheduler of orders too; None where nothing is better.
 
     ``spent_s`` of the time limit are over.
     """
@@ -196,7 +196,7 @@ class _Search:
     def _decide(self, cuts: Sequence[Cut], work_s: float) -> list[WindowDecision | None]:
         """Decide windows, as many at a time as there are threads."""
         self._request.report(f"windows of {cuts[0].window.steps} steps", None)
-        limit_s = self._request.remaining_s()  # of the clock; what is counted ends sooner
+        limit_s = self._request.remaining_s()  # of the clock; counted work ends sooner
 
         def decide(cut: Cut) -> WindowDecision | None:
             return decide_residency(cut.window, work_s, limit_s, self._request.stop)
@@ -204,7 +204,7 @@ class _Search:
         with ThreadPoolExecutor(max(1, self._request.threads)) as pool:
             found = list(pool.map(decide, cuts))
         for decision in found:
-            # A failed window counts in full, whatever time it took: results must repeat.
+            # A failed window counts in full, not by the time it took: results must repeat.
             self._request.work.seconds += work_s if decision is None else decision.work_s
         return found
 
@@ -236,7 +236,7 @@ def decide_residency(
     window: StepWindow, work_s: float, limit_s: float = inf, stop: Callable[[], bool] = bool
 ) -> WindowDecision | None:
     """Decide a window in a process of its own; None where it finds nothing, or dies."""
-    # By name, as all that is there: nobody needs its processes to load this.
+    # By name: it is loaded only where processes are needed.
     apart = import_module("formulations.solver.apart")
     try:
         found: WindowDecision | None = apart.call(

@@ -26,7 +26,7 @@ def setting_axis(key: str, text: str | int, name: str) -> tuple[Setting, ...]:
     Raises
     ------
     InputError
-        ``text`` is no value, list or range; ``name`` is that of the option.
+        ``text`` is no value, list or range; ``name`` is the option.
     """
     kind = KINDS.get(key)
     if isinstance(kind, Dimension):

@@ -108,7 +108,7 @@ def run_sweeps(
 
 @dataclass(frozen=True, kw_only=True)
 class _Task:
-    """Schedulers that one process runs at one capacity; ``keys`` are those of their rows."""
+    """Schedulers that one process runs at one capacity; ``keys`` identify their rows."""
 
     urgency: tuple[int, ...]
     sweep: Sweep

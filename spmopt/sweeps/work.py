@@ -49,7 +49,7 @@ class SolveOptions:
 def point(
     case: SweepCase, spm_bytes: int, schedulers: Sequence[str], options: SolveOptions
 ) -> list[tuple[Result, str]]:
-    """Run schedulers at one capacity; those of one order share its bound.
+    """Run schedulers at one capacity; schedules of one order share its bound.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def check_legal(policy: Checked) -> None:
 
 
 def check_objectives(policy: Checked) -> None:
-    """Require a legal schedule whatever is minimized."""
+    """Require a legal schedule for any objective."""
     for problem in random_problems(20):
         for objective in (TRAFFIC, REPLAY, _MIXED, energy_objective(problem.machine)):
             _legal(policy, problem, Request(objective=objective))

@@ -29,11 +29,11 @@ Report = Callable[[str, float | None], None]
 _BELOW = 4
 """Lines that a terminal needs below the rows."""
 _INDENT = 2
-"""Of what follows the first line of a note."""
+"""Blanks before all lines of a note but the first."""
 
 
 def is_animated(console: Console) -> bool:
-    """Return whether lines can be drawn anew: no file, no pipe, whatever colors they get."""
+    """Return whether lines can be drawn anew: no file, no pipe, with or without colors."""
     return console.file.isatty() and not console.is_dumb_terminal and not console.quiet
 
 

@@ -1,4 +1,4 @@
-"""The streams of the process, which may be closed, full, or read by nobody."""
+"""The streams of the process, which may be closed, full, or without a reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ASCII = {
 
 
 def replace_closed() -> None:
-    """Whoever closed stdout or stderr wants nothing from it, least of all in the next file."""
+    """Replace a closed stdout or stderr, whose number the next file would take."""
     for name in ("stdout", "stderr"):
         # Python sets them to None if the descriptor is closed; the next file would take its number.
         if getattr(sys, name) is None:
@@ -30,7 +30,7 @@ def spell_out() -> None:
     register_error(_SPELLED, _spell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            with suppress(OSError):  # what it led to was replaced by a pipe
+            with suppress(OSError):  # its target was replaced by a pipe
                 stream.reconfigure(errors=_SPELLED)
 
 

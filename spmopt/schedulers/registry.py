@@ -207,7 +207,7 @@ class SchedulerEntry:
         *,
         bounders: bool = True,
     ) -> None:
-        """Raise :class:`InputError` if ``objective`` is not supported; it names schedulers that do."""
+        """Raise :class:`InputError` if ``objective`` is not supported; name those that do."""
         if self.takes(objective):
             return
         known = (

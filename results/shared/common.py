@@ -217,7 +217,7 @@ def sweeps(
     for part, case, schedulers, search in parts:
         network, machine = case.network, case.machine
         step = "training" if network.training else "forward"
-        about = (part, network.label, step, network.known_batch)
+        about = (part, network.label, step, network.batch_size)
         rates = (machine.dram_bytes_per_s, machine.operations_per_s)
         found[" ".join(map(str, (*about, *rates)))] = Sweep(
             cases=(replace(case, extra=(("part", part),)),),

@@ -90,7 +90,7 @@ class Bounds:
     def add(self, index: int, cut: Cut) -> None:
         """Take up the cut of a solved machine."""
         self._asked.add(index)
-        self._raise(self._pool.put(cut))
+        self._raise(self._pool.add(cut))
 
     def settle(self, index: int, time: Fraction) -> None:
         """Take up the time of a verified schedule, in seconds."""
@@ -119,7 +119,7 @@ class Bounds:
         if not promise or max(promise) <= before:
             return False
         self.borrowed += 1
-        self._raise(self._pool.put(others[int(np.argmax(promise))].on(group.lowered)))
+        self._raise(self._pool.add(others[int(np.argmax(promise))].on(group.lowered)))
         return bool(self._least[index] > before)
 
     def dominate(self, left: Sequence[int]) -> Iterator[tuple[int, int]]:

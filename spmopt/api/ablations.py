@@ -1,4 +1,4 @@
-"""What each decision about a network is worth: its schedules from DRAM alone to the optimum."""
+"""The worth of each decision about a network: its schedules from DRAM alone to the optimum."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spmopt.schedulers.registry import SchedulerEntry
 
 _START, _EXACT = "stream", ("residency", "banks")
-"""Who schedules from DRAM alone, and who is asked for optimal residency: the first that is able."""
+"""Schedulers from DRAM alone, and for optimal residency: the first that supports the machine."""
 _LIST_SHARE, _SEARCH_SHARE = 0.3, 0.35
 """Of the time limit: for optimal residency, and as much for tiles, in the listed order. Of what is
 left then: for the search for an order; the rest is for schedules in it."""
@@ -37,12 +37,12 @@ _UNKNOWN = "nobody chooses fusion tiles on such a machine"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ablation(Shown):
-    """What each decision is worth, each with a verified schedule; see :func:`ablation`.
+    """The worth of each decision, each with a verified schedule; see :func:`ablation`.
 
     Attributes
     ----------
     problem
-        What was scheduled: the layer-by-layer plan.
+        Scheduled problem: the layer-by-layer plan.
     decisions
         Of the start, and of each decision, the best schedule then known.
     """
@@ -79,7 +79,7 @@ class Ablation(Shown):
         return decision_rows(self.decisions)
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
-        """Return what a page shows in a line, its text, and a record of it."""
+        """Return a line on the content of a page, its text, and a record of it."""
         from spmopt.reporting.page.sheets import ablation_page
 
         callbacks.progress("making the page", None)
@@ -104,16 +104,16 @@ def ablation(
     threads: int = 2,
     callbacks: Callbacks = QUIET,
 ) -> Ablation:
-    """Tell what each decision about a network is worth, from DRAM alone to the optimum.
+    """Measure the worth of each decision about a network, from DRAM alone to the optimum.
 
     One after the other: everything from DRAM, the best greedy rule, optimal residency, fusion tiles
     of the batch, another order of the operations. Each has a verified schedule and, where there is
-    one, its certified bound; what is no faster than the schedule before is not taken, and said.
+    one, its certified bound. A schedule no faster than the one before is reported, not taken.
 
     Parameters
     ----------
     problem
-        What :func:`lower` returns, in the order listed.
+        Result of :func:`lower`, in the order listed.
     fusion
         Fusion space, as for solve; default: all, where fusion is possible.
     reorder
@@ -155,7 +155,7 @@ def ablation(
 
 
 def _fusion_scheduler(problem: Problem, fusion: str | None) -> tuple[SchedulerEntry | None, str]:
-    """Return who chooses a fusion plan, or None and why nothing is fused."""
+    """Return the scheduler that chooses a fusion plan, or None and the reason."""
     from spmopt.api.fusion import default_fusion, solver
     from spmopt.core.fusion.tileable_graph import tileable_graph_of
 
@@ -166,6 +166,7 @@ def _fusion_scheduler(problem: Problem, fusion: str | None) -> tuple[SchedulerEn
             return None, note or (lowered if problem.listed is None else _UNKNOWN)
     elif fusion == "none":
         return None, "they were not asked for"
+    # An explicit choice that is impossible is an error; only the default falls back.
     tileable_graph_of(problem)  # says why not, before anything is scheduled
     return solver(None, fusion, None), ""
 
@@ -191,12 +192,13 @@ class _Teller:
         self.decisions: list[Decision] = []
 
     def tell_list(self) -> None:
-        """Decide all but the order, in one run: what starts from something else finds it there."""
+        """Decide all but the order, in one run, so that schedulers find their starts in it."""
         from spmopt.reporting.ablation import Key
         from spmopt.schedulers.registry import Kind, compare_with, find
 
         usual = map(find, compare_with(self._problem.machine.features))
         rules = [each for each in usual if each.kind is Kind.POLICY and each.name != _START]
+        # One run for all, so that formulations start from the policies at no extra cost.
         exact, fusion_scheduler = (
             self._exact(),
             [self._fusion_scheduler] if self._fusion_scheduler else [],
@@ -205,6 +207,7 @@ class _Teller:
         found = self._run(self._problem, [find(_START), *rules, *exact, *fusion_scheduler], within)
         self._begin(found[_START])
         made = [found[each.name] for each in rules if each.name in found]
+        # Rules in another order belong to the last decision, not to this one.
         own = [each for each in made if each.value is not None and each.order is None]
         self._decide(Key.POLICY, min(own, key=lambda each: each.value or 0, default=None))
         for key, entries in ((Key.RESIDENCY, exact), (Key.FUSION, fusion_scheduler)):
@@ -218,7 +221,7 @@ class _Teller:
 
         left = self._request.remaining_s()
         if not reorder or left <= 0:
-            why = self._unfinished if reorder else "none was asked for"
+            why = self._reason_undone if reorder else "none was asked for"
             self._decide(Key.ORDER, None, why=why)
             return
         self._request.report("searching orders", None)
@@ -227,17 +230,18 @@ class _Teller:
         if order is None:
             self._decide(Key.ORDER, None, why="none of those compared is faster than that listed")
         elif left <= 0:
-            self._decide(Key.ORDER, None, why=self._unfinished)
+            self._decide(Key.ORDER, None, why=self._reason_undone)
         else:
             problem = relist(self._problem, SEARCHED, order, self._graph())
             by = self._exact() if self._fusion_scheduler is None else [self._fusion_scheduler]
             found = self._run(problem, by, self._of_order(left))
+            # by has one scheduler: an order is found only where residency or fusion was possible.
             self._decide(Key.ORDER, found[by[0].name], problem=problem)
 
     def _run(
         self, problem: Problem, entries: Sequence[SchedulerEntry], request: Request
     ) -> dict[str, Result]:
-        """Return what schedulers found, by name; of those begun before an interrupt."""
+        """Return results by name, of schedulers begun before an interrupt."""
         from spmopt.solving import compare
 
         return {each.scheduler: each for each in compare(problem, entries, request)}
@@ -247,10 +251,11 @@ class _Teller:
         return replace(self._request, time_limit_s=limit_s, started=monotonic())
 
     def _of_order(self, limit_s: float) -> Request:
-        """Return the request for schedules in another order; what bounds them bounds no others."""
+        """Return the request for schedules in another order, whose bounds hold for no others."""
         request = self._within(limit_s)
 
         def tell(news: Incumbent) -> None:
+            # Bounds of this order would be drawn beside schedules of the listed one.
             bound = news.bound if news.of_fusion_plans else None
             where = f"{news.scheduler} in another order"
             request.on_incumbent(replace(news, scheduler=where, bound=bound, other_order=True))
@@ -278,18 +283,19 @@ class _Teller:
     def _decide(
         self, key: Key, made: Result | None, *, why: str = "", problem: Problem | None = None
     ) -> None:
-        """Take what was made for a decision if it is faster than the best so far."""
+        """Take the result of a decision if it is faster than the best so far."""
         from spmopt.reporting.ablation import Key
 
         before, fusion_scheduler = self.decisions[-1], self._fusion_scheduler
         fusion_space = (
             "" if fusion_scheduler is None else fusion_scheduler.chosen.get("space", "all")
         )
+        # The best so far stays by default: a decision never makes the result worse.
         kept = replace(before, key=key, made=made, before_cycles=before.cycles, why=why)
         if key is Key.FUSION and made is not None:
             kept = replace(kept, fusion_space=fusion_space)
         if made is None or made.totals is None:
-            kept = replace(kept, why=why or self._unfinished)
+            kept = replace(kept, why=why or self._reason_undone)
         elif made.totals.makespan_cycles < before.cycles:
             on = problem or self._problem
             if made.fused is not None:
@@ -301,20 +307,20 @@ class _Teller:
         self.decisions.append(kept)
 
     @property
-    def _unfinished(self) -> str:
+    def _reason_undone(self) -> str:
         if self._request.stop():
             return "not tried, for the run was interrupted"
         return "not tried within the time limit"
 
     def _exact(self) -> list[SchedulerEntry]:
-        """Return who finds optimal residency on this machine; none where nobody does."""
+        """Return the scheduler for optimal residency on this machine, if any."""
         from spmopt.schedulers.registry import find
 
         features = self._problem.machine.features
         return [e for e in map(find, _EXACT) if e.takes_features(features)][:1]
 
     def _graph(self) -> Graph | None:
-        """Return what operations are of, where they are fused."""
+        """Return the graph of the operations, where they are fused."""
         from spmopt.core.fusion.tileable_graph import tileable_graph_of
 
         return None if self._fusion_scheduler is None else tileable_graph_of(self._problem).graph
@@ -327,6 +333,7 @@ def _no_faster(before: Decision, made: Result) -> str:
 
     assert made.totals is not None
     cycles = made.totals.makespan_cycles
+    # Problems without work take 0 cycles, of which there is no percentage.
     if cycles > before.cycles and before.cycles:
         over = percent(cycles / before.cycles - 1).removeprefix("+")
         return f"its best schedule takes {si(before.seconds(cycles), 's')}, {over} more"

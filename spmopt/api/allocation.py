@@ -27,7 +27,7 @@ class BufferPlacement(Shown):
     Attributes
     ----------
     buffers
-        What was placed.
+        Buffers to place.
     placed
         Offsets and height in bytes, where a placement was found, and a proved bound.
     minimized
@@ -54,14 +54,14 @@ class BufferPlacement(Shown):
         return self.placed.status is Status.INFEASIBLE
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what was found in one line."""
+        """Yield the result in one line."""
         from spmopt.reporting.tables import Line
 
         del width
         yield Line(text=self.sentence())
 
     def sentence(self) -> str:
-        """Say what was found."""
+        """Return the result as a sentence."""
         found = self.placed
         if found.placement is None:
             until = "until the interruption" if self.stopped else "within the limits"
@@ -125,6 +125,7 @@ class BufferPlacement(Shown):
         """Write the table of buffers with their offsets; nothing where none were found."""
         from spmopt.io.minimalloc import write_buffers
 
+        # Without offsets the file would be a copy of the input.
         if self.placed.placement is not None:
             write_buffers(Path(path), self.buffers, self.placed.placement.offsets_bytes)
 
@@ -169,6 +170,7 @@ def place(
 
     if capacity is None and not minimize:
         raise InputError("give capacity, or minimize for the least height")
+    # Written so that nan fails, too.
     if not time_limit > 0:
         raise ArgumentError("time_limit", f" {time_limit}: must be more than 0 seconds")
     size = capacity
@@ -184,6 +186,7 @@ def place(
         news = Incumbent(scheduler=name, value=height, bound=bound, certified=True)
         callbacks.on_incumbent(news)
 
+    # Deciding a capacity is far easier than proving a least height.
     way = search.minimize if minimize else search.place
     placed = way(buffers, size, time_limit, callbacks.stop, better)
     return BufferPlacement(buffers, placed, minimize, callbacks.stop())

@@ -93,6 +93,7 @@ class Stalls(Shown):
 
         if self.per is not None:
             return detail(self.explanation.analysis, self.per)
+        # Rows are for programs: all steps, unless one was asked for.
         return transfer_columns(self.explanation, self.steps if self.in_full else None)
 
 
@@ -135,6 +136,7 @@ def explain(
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
         raise ArgumentError("step", f" {step}: there are steps 0 to {count - 1}")
+    # From the stored certificate: shadow prices need no new solve.
     duals = ShadowPrices.of_result(problem, result)
     steps = found.largest(top) if step is None else [step]
     return Stalls(solution, found, duals, steps, in_full=step is not None, per=per)

@@ -1,7 +1,7 @@
 """Check arguments of public functions against their annotations: one clear line for a wrong type.
 
-Annotations are read as they are written: to evaluate them would import what they name, and most of
-that no call needs.
+Annotations are read as text: to evaluate them would import all types that they name, most of which
+no call needs.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _MADE_BY = {
     "Solution": "spmopt.solve",
 }
 """Functions that make the records which others take."""
+# Kinds that an error message does not offer.
 _UNSAID = ("None", "SchedulerEntry")
 _PLAIN = (str, bytes, int, float, complex, list, tuple, dict, set, type(None))
 
@@ -44,6 +45,7 @@ def _of_python(value: object) -> object:
     """Return a number of numpy as Python's own, which all that follows knows."""
     if _is_switch(value):
         return bool(value)
+    # Integers of numpy overflow and are no JSON.
     return int(value) if isinstance(value, Integral) else value
 
 
@@ -71,6 +73,7 @@ def check(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)  # says which argument is missing or unknown
         for name, value in given.arguments.items():
             parameter = declared.parameters[name]
+            # Defaults need no check; identity, because arrays have no plain equality.
             if value is not parameter.default:
                 _require(name, value, parameter)
                 given.arguments[name] = _of_python(value)
@@ -106,17 +109,19 @@ def _is(value: object, kind: ast.expr) -> bool:
     name = ast.unparse(kind)
     if name in _TESTS:
         return _TESTS[name](value)
+    # By name: importing the class for isinstance would load its module.
     return any(each.__name__ == name for each in type(value).__mro__)
 
 
 def _holds(value: object, outer: str, inner: list[tuple[ast.expr, ...]]) -> bool:
-    """Whether a collection is one, and all that it holds is what it should be."""
+    """Return whether a value is such a collection, and all its items are of the inner kinds."""
     if outer == "Mapping":
         keys, values = inner
         return isinstance(value, Mapping) and all(
             any(_is(key, kind) for kind in keys) and any(_is(each, kind) for kind in values)
             for key, each in value.items()
         )
+    # A text is a sequence of texts: "page" would pass for four schedulers.
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return False
     # A generator would be used up.

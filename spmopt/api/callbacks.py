@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def _warn(message: str) -> None:
+    # 4: the warning shall point at the caller of the public function.
     warn(message, stacklevel=4)
 
 

@@ -23,11 +23,11 @@ class Emission:
     Attributes
     ----------
     title
-        One line on what they hold.
+        One line on their content.
     files
         Contents by name.
     record
-        What they hold, as a JSON object.
+        Their content, as a JSON object.
     """
 
     title: str
@@ -96,6 +96,7 @@ def emit(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Emis
         result = find_unverified(result, callbacks)
     require_feasible(result)
     callbacks.progress("verifying", None)
+    # Files may have been edited: no command of an unverified schedule is written.
     require_legal(result.problem, result.schedule, result.result.totals)
     callbacks.progress("deriving commands", None)
     program = machine_program(result.problem, result.schedule)

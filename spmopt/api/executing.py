@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spmopt.reporting.tables import Part
 
 KERNELS = ("reference", "hash")
-"""What computes operations, by name."""
+"""Kernels that compute operations, by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,11 +35,11 @@ class Execution(Shown):
     Attributes
     ----------
     solution
-        What was executed.
+        Executed solution.
     comparison
-        Figures measured on the way, and what differs at the end.
+        Figures measured on the way, and differences at the end.
     kernels
-        What computed the operations, in words.
+        Kernels that computed the operations, in words.
     tolerance
         Up to which relative difference numbers are the same; 0: bit for bit.
     """
@@ -51,11 +51,11 @@ class Execution(Shown):
 
     @property
     def same(self) -> bool:
-        """Whether the results are those of plain execution, and all figures the verifier's."""
+        """Whether results equal plain execution, and all figures equal the verifier's."""
         return self.comparison.same
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield heading, figures, and what differs."""
+        """Yield heading, figures, and differences."""
         from spmopt.reporting.execution import execution_parts
 
         del width
@@ -85,15 +85,15 @@ def run(
     """Execute a verified schedule on real numbers, and compare the results with plain execution.
 
     Every DMA command copies bytes between an array of exactly the scratchpad's size and DRAM,
-    every operation reads its operands only from where the schedule has them, and what is given up
-    is overwritten. Plain execution runs the same kernels on whole tensors.
+    every operation reads its operands only from where the schedule has them, and freed bytes are
+    overwritten. Plain execution runs the same kernels on whole tensors.
 
     Parameters
     ----------
     result
         Result file, or solution.
     network
-        What was scheduled, as it was loaded: a result file has it only if it is fused.
+        Scheduled network, as it was loaded: a result file has it only if it is fused.
     kernels
         Kernels: reference (the network's operators; default where the network is known), hash
         (results depend on every operand byte, without meaning), or in Python a function of the
@@ -109,7 +109,7 @@ def run(
     Returns
     -------
     Execution
-        What was executed, and whether the results are the same.
+        Execution, and whether the results are the same.
 
     Raises
     ------
@@ -124,6 +124,7 @@ def run(
     from spmopt.execution.executor import execute
     from spmopt.verifier import require_legal
 
+    # numpy refuses negative seeds later, without naming the option.
     if seed < 0:
         raise ArgumentError("seed", f" {seed}: must be 0 or more")
     if isinstance(kernels, str) and kernels not in KERNELS:
@@ -163,13 +164,13 @@ def computation(
     seed: int,
     callbacks: Callbacks,
 ) -> Computation:
-    """Choose what computes operations, and execute them plainly; arguments as of :func:`run`.
+    """Choose kernels, and execute the operations plainly; arguments as of :func:`run`.
 
     Raises
     ------
     InputError
-        Nothing says what operations compute, or an operator has no kernel, where it is asked for;
-        or tensors need more memory than this computer has.
+        The semantics of operations are unknown, or an operator has no kernel, where kernels are
+        asked for; or tensors need more memory than this computer has.
     """
     from spmopt.execution.computations import by_bytes, by_graph, tileable_graph_for
     from spmopt.execution.memory import require_memory
@@ -177,10 +178,13 @@ def computation(
     # At the start, as executed without a scratchpad, and with one.
     require_memory(3 * int(solution.problem.size_bytes.sum(dtype=object)))
     problem = solution.problem
+    # Sums of floats depend on the order: plain execution follows that of the schedule.
     order = solution.schedule.steps.operation
     graph = network.graph if isinstance(network, Workload) else network
     if network is not None and graph is None:
+        # A problem has sizes and cycles, but neither operators nor shapes.
         raise InputError("network: is a problem, which does not say what is computed; name it")
+    # Only an explicit wish is an error below; otherwise hash kernels do.
     wanted = kernels == "reference" or network is not None or data is not None
     if kernels == "hash" or callable(kernels):
         if data is not None or network is not None:

@@ -1,4 +1,4 @@
-"""What is fused: which covers are chosen from, or one that is given."""
+"""Choice of fusion: a fusion space to search, or a given fusion plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Or a fusion plan that is given."""
 
 
 def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, str]:
-    """Return the covers that the command line chooses from, and a note where these are none."""
+    """Return the default fusion space of the command line, and a note if it is none."""
     from spmopt.core.fusion.tileable_graph import tileable_graph_of
     from spmopt.core.objective import objective_named
     from spmopt.schedulers.registry import find
@@ -38,6 +38,7 @@ def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, s
         tileable = tileable_graph_of(problem)
     except InputError as error:
         return "none", f"nothing is fused: {error}"
+    # One tile count means untiled groups only: the search would repeat layer by layer.
     if tileable.fusion_space().counts(tileable.batch) == [1]:
         said = "no operation can be cut along the batch or along rows"
         return "none", f"nothing is fused: {said}"
@@ -57,7 +58,7 @@ def solver(
     fusion: str | None,
     fusion_plan: object | None,
 ) -> SchedulerEntry:
-    """Return who schedules, by what was asked for.
+    """Return the scheduler for the options.
 
     Raises
     ------
@@ -67,6 +68,7 @@ def solver(
     from spmopt.schedulers.registry import Kind, find
 
     require_fusion(fusion)
+    # A given plan needs no search, only residency for it.
     by_choice = fusion not in (None, "none") and fusion_plan is None
     entry = find((FUSION if by_choice else RESIDENCY) if scheduler is None else scheduler)
     if entry.fusion_plans:
@@ -92,7 +94,7 @@ def solver(
 def with_fusion_scheduler(
     entries: dict[str, SchedulerEntry], fusion: str | None, fusion_plan: object | None
 ) -> dict[str, SchedulerEntry]:
-    """Return schedulers of a comparison, with who chooses a fusion plan, or bounds all of them."""
+    """Return schedulers of a comparison, with one that searches or bounds the fusion space."""
     from spmopt.schedulers.registry import find
 
     require_fusion(fusion)
@@ -100,6 +102,7 @@ def with_fusion_scheduler(
     for entry in entries.values():
         chosen = _of_fusion_space(entry, fusion) if entry.fusion_plans else entry
         found[chosen.name] = chosen
+    # A given plan needs a bound over the fusion space, which only a fusion scheduler has.
     wanted = fusion_plan is not None or fusion not in (None, "none")
     if wanted and not any(entry.fusion_plans for entry in found.values()):
         chosen = _of_fusion_space(find(FUSION), fusion)
@@ -108,9 +111,11 @@ def with_fusion_scheduler(
 
 
 def _of_fusion_space(entry: SchedulerEntry, fusion: str | None) -> SchedulerEntry:
-    """Return who chooses a fusion plan, from those asked for."""
+    """Return the fusion scheduler for the fusion space asked for."""
+    # all is the scheduler's own default: its name in tables stays short.
     if fusion is None or fusion == "all":
         return entry
+    # Two statements of the space, in the name and in the option, might differ.
     if entry.chosen:
         raise ArgumentError("fusion", f" {fusion}: scheduler {entry.name} says so itself; give one")
     return entry.choose({"space": fusion})
@@ -134,6 +139,7 @@ def resolve_fusion(
         fused_groups = read_fusion_plan(Path(fusion_plan), tileable)
     else:
         fused_groups = require_fusion_plan(fusion_plan, tileable)
+    # A plan outside the space could be below the space's bound, and look like a contradiction.
     outside = tileable.outside(tileable.fusion_space(fusion or "all"), fused_groups)
     if outside:
         raise ArgumentError("fusion_plan", f": {outside}, which is none of --fusion {fusion}")

@@ -44,6 +44,7 @@ def sums(rows: Sequence[Record]) -> tuple[WaySum, ...]:
     return tuple(
         WaySum(
             way=way,
+            # A row stands for all layers of its size.
             cost=total((whole(row, "count"), cost_of(row)) for row in some),
             time_s=sum(whole(row, "count") * _time_s(row) for row in some),
         )
@@ -52,7 +53,7 @@ def sums(rows: Sequence[Record]) -> tuple[WaySum, ...]:
 
 
 def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
-    """Return what is printed; columns that say nothing are left out.
+    """Return the printed table, without columns that are empty.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
     lines = []
     for row in rows:
         cost = cost_of(row)
+        # "vs first" compares within one layer: ratios across layers mean nothing.
         first = firsts.setdefault(tuple(row[name] for name in _LAYER), cost)
         figures = _figures(cost, first, _time_s(row), str(row["objective"]))
         lines.append({**_about(row), **figures})
@@ -96,7 +98,7 @@ def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
 
 
 def remarks(shown: Grid, rows: Sequence[Record]) -> list[str]:
-    """What the columns mean, and what searches and replacements remark.
+    """Return the meaning of the columns, and remarks of searches and replacements.
 
     Of a layer of which all ways share a remark, the name alone is given.
     """
@@ -118,6 +120,7 @@ def remarks(shown: Grid, rows: Sequence[Record]) -> list[str]:
             layers.setdefault(name, []).append(f"{order}, {replacement}")
     for note, layers in noted.items():
         where = [
+            # One way alone is named even if it is all there is: the remark may be due to it.
             name if own == ways[name] and len(own) > 1 else f"{name} ({'; '.join(own)})"
             for name, own in layers.items()
         ]

@@ -42,7 +42,7 @@ class GradientTable(Shown):
     counted
         Rows that were computed, in the order of the cases.
     left
-        What an interrupt left undone, in words; empty when complete.
+        Work left undone by an interrupt, in words; empty when complete.
     """
 
     asked: LayerList
@@ -100,6 +100,7 @@ class GradientTable(Shown):
             f"elements of {case.element_bytes} bytes; objective {case.objective}"
         )
         yield Line()
+        # A sum over some of the rows would look like that of the network.
         totals = sums(self.counted) if self._is_complete and len(asked.layers) > 1 else ()
         drawn = table(self.counted, totals)
         yield drawn
@@ -218,6 +219,7 @@ def gradients(
         Not one source of layers, or an option that cannot be used or has no effect.
     """
     options = dict(locals())
+    # These change no row: a file can be resumed with other values.
     del options["callbacks"], options["jobs"], options["output"]
     from spmopt.api.layers import read_layers, sizes_of
     from spmopt.tiles.case import LayerCase
@@ -311,7 +313,7 @@ def _locate(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
 
 
 def _require_few(cases: Sequence[LayerCase]) -> None:
-    """Refuse what takes too many tile products, before any is run.
+    """Refuse cases with too many tile products, before any is run.
 
     To search all orders is refused where no layer in tiles of the size given is small enough.
     """
@@ -328,6 +330,7 @@ def _require_few(cases: Sequence[LayerCase]) -> None:
                 element_bytes=case.element_bytes,
                 cores=case.cores,
             )
+            # Checked here, since a layer without any tile would fail only after others have run.
             require_tiles(half)
         elif case.order == OPTIMAL:
             try:
@@ -364,7 +367,7 @@ def _compute(
     Returns
     -------
     tuple
-        All rows, in the order of the cases, and what an interrupt left undone, in words.
+        All rows, in the order of the cases, and the work left undone by an interrupt, in words.
     """
     from spmopt.experiments.store import RowTable
     from spmopt.tiles.records import COLUMNS, about, cost_of, digest
@@ -375,9 +378,11 @@ def _compute(
         "cases": digest(tuple(case for _, case in pairs)),
     }
     table = RowTable(output, COLUMNS, identity, decisive=("spmopt", "cases"))
+    # With the count: a file of another selection of layers has other totals.
     keys = [COLUMNS.key_about(about(case, known.count)) for known, case in pairs]
     for row in table.rows:
         try:
+            # Rows of a file are data of others: check them before any is computed.
             cost_of(row)
         except InputError as error:
             raise InputError(
@@ -394,6 +399,7 @@ def _compute(
             left += f" are in {output}: the same command goes on from there"
     finally:
         table.close(keys)
+        # An empty file would look like a finished run without rows.
         if output is not None and not len(table):
             output.unlink(missing_ok=True)
     return table.rows, left
@@ -415,6 +421,7 @@ def _add_rows(
     def report(message: str) -> None:
         callbacks.progress(f"{len(table)} of {total} rows; {message}", len(table) / total)
 
+    # No more processes than cases; each takes a second to start.
     jobs = max(1, min(len(pairs), processors() if jobs is None else jobs))
     with TaskQueue(jobs, report=callbacks.note) as queue:
         try:

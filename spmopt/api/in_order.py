@@ -5,7 +5,7 @@ allowed, and ``B`` a bound on ``first + weight second``, every schedule within `
 
     second >= (B - T) / weight
 
-so that each weight tried proves something about the second, whatever schedule comes of it. The
+so that each weight tried proves something about the second, with any schedule. The
 larger the weight, the less of the second and the more of the first its schedules have; a few
 weights by bisection find the largest whose schedule is still within ``T``.
 """
@@ -74,6 +74,7 @@ class InOrder:
             raise ArgumentError("objective", f" {text}: give two in order, as time,traffic")
         slack = names[0].partition(":")[2]
         first, second = (objective_named(name, machine) for name in (first_of(text), names[1]))
+        # The sum of a step time and a replay time would be the time of no schedule.
         if first == second or (second.cycle and first.replayed != second.replayed):
             raise ArgumentError(
                 "objective", f" {text}: the second must be another, of the same time"
@@ -85,6 +86,7 @@ class InOrder:
         from spmopt.core.objective import BANK_WEIGHTS, THEN, WEIGHTS, option_name
 
         one, other = self.first, self.second
+        # Objectives are linear in their weights, so that a weighted sum is an objective too.
         added = {name: getattr(one, name) + weight * getattr(other, name) for name in WEIGHTS}
         names = (option_name(each.name) for each in (one, other))
         banks: dict[str, Any] = {}
@@ -131,9 +133,10 @@ def solve_named(
 def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     """Return the best schedule by the second objective of those within the slack of the first.
 
-    Without one that is better than the first objective's own schedule, that one. Notes say what
-    both come to, and what the second is at least.
+    Without one that is better than the first objective's own schedule, that one. Notes have the
+    values of both, and a lower bound on the second.
     """
+    # The first objective alone comes first: its least value sets the limit for all weights.
     start = solve(asked.first, _FIRST_SHARE * time_limit)
     if start.result.totals is None:
         return start
@@ -141,6 +144,7 @@ def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     due = monotonic() + (1 - _FIRST_SHARE) * time_limit
     for turn in range(_WEIGHTS):
         left = due - monotonic()
+        # One weight at least: otherwise the second objective was never considered.
         if left <= 0 and turn:
             break
         search.try_next(max(left, 0.0) / (_WEIGHTS - turn))
@@ -159,7 +163,7 @@ def bound_of_all(result: Result) -> Fraction | None:
 
 
 class WeightSearch:
-    """Schedules at one weight after the other, from that of the first objective alone.
+    """Schedules at one weight after the other, starting from the first objective alone.
 
     Attributes
     ----------
@@ -167,8 +171,8 @@ class WeightSearch:
         The least of the first objective that any of them has, and the most that is allowed.
     best, second
         The schedule within ``limit`` that has least of the second objective, and how much.
-    proved
-        What every schedule within ``limit`` has of it at least; None before anything is proved.
+    proven_bound
+        Lower bound on it over all schedules within ``limit``; None before any is proved.
     """
 
     def __init__(self, asked: InOrder, solve: Solve, start: Solution) -> None:
@@ -179,6 +183,7 @@ class WeightSearch:
         self._take(start)
         self._within = Fraction(0)
         self._beyond: Fraction | None = None
+        # With slack 0 the weight would be 0, and the second objective would not count at all.
         typical = _TYPICAL * (asked.slack or _SLACK) * self.least
         self._weight = typical / max(self.second, Fraction(1, 10**12)) or Fraction(1)
 
@@ -194,12 +199,13 @@ class WeightSearch:
         self._found.append((second, first, solution))
         self.least = min(each for _, each, _ in self._found)
         self.limit = (1 + asked.slack) * self.least
+        # Again over all found: a smaller least value lowers the limit and may exclude the best.
         able = (each for each in self._found if each[1] <= self.limit)
         self.second, _, self.best = min(able, key=lambda each: each[:2])
         return first <= self.limit
 
     @property
-    def proved(self) -> Fraction | None:
+    def proven_bound(self) -> Fraction | None:
         """A bound over the fusion space holds for the list too, and not the other way round."""
         listed = self.best.result.fused is None
         good = (each for each in self._bounds if listed or each[2])
@@ -213,6 +219,7 @@ class WeightSearch:
         self.cpu_s += found.result.cpu_s
         bound = bound_of_all(found.result)
         if bound is not None:
+            # Kept, not evaluated: the limit may still fall, which changes the value of each bound.
             self._bounds.append((bound, weight, found.result.fused is not None))
         if self._take(found):
             self._within = weight
@@ -226,17 +233,18 @@ def _next(within: Fraction, beyond: Fraction | None) -> Fraction:
         return within * _FACTOR
     if not within:
         return beyond / _FACTOR
+    # Geometric mean: weights span orders of magnitude.
     return Fraction(float(within * beyond) ** 0.5)
 
 
 def _class_of(result: Result) -> str:
-    """Return of which schedules the bound is, beside those of the list."""
+    """Return the class of schedules that the bound covers, beside the listed order."""
     proof = None if result.fused is None else result.fusion_certificate
     return "" if proof is None else f" of any fusion plan (fusion={proof.fusion_space.name})"
 
 
 def _note(search: WeightSearch) -> Solution:
-    """Say what both objectives come to."""
+    """Return the best solution, with the values of both objectives in its notes."""
     from spmopt.core.objective import option_name
     from spmopt.core.result import ObjectiveInOrder
     from spmopt.metrics import in_unit
@@ -246,19 +254,21 @@ def _note(search: WeightSearch) -> Solution:
     result, machine = solution.result, solution.problem.machine
     assert result.totals is not None
 
-    def shown(objective: Objective, value: Fraction) -> str:
+    def text_of(objective: Objective, value: Fraction) -> str:
         return f"{option_name(objective.name)} {si(*in_unit(objective, machine, value))}"
 
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
-    proved = search.proved if search.proved is not None and search.proved > 0 else None
+    proved = search.proven_bound
+    # A bound of 0 or less says nothing, and no gap to it exists.
+    proved = proved if proved is not None and proved > 0 else None
     over = percent(float(first / least - 1)) if least else "0 %"
     allowed = percent(float(asked.slack))
-    notes = [f"{shown(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
+    notes = [f"{text_of(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
     if proved is not None:
-        gap, floor = percent(float(second / proved - 1)), shown(asked.second, proved)
+        gap, floor = percent(float(second / proved - 1)), text_of(asked.second, proved)
         of = _class_of(result)
         notes.append(
-            f"{shown(asked.second, second)}; schedules{of} within that have {floor} at least "
+            f"{text_of(asked.second, second)}; schedules{of} within that have {floor} at least "
             f"({gap} above that bound)"
         )
     alone = result.objective == asked.first

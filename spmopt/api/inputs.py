@@ -121,6 +121,7 @@ def load(
     if isinstance(source, Problem) or is_stored(source):
         return _store(source, [name for name, is_given in given.items() if is_given])
     require_training(optimizer, training)
+    # Both are keyword arguments of load_network: one would silently replace the other.
     for name in (name for name in parameters or {} if name in _OPTIONS):
         raise ArgumentError("parameters", f": {name} is an option of its own")
     if isinstance(source, Graph):
@@ -144,6 +145,7 @@ def load(
         **parameters or {},
     )
     parts = [f"{path.name} training" if training else path.name]
+    # Titles state the batch size, given or not: figures without it mislead.
     if batch is None and str(source) in zoo.names():
         batch = zoo.entry(str(source)).batch
     parts += [] if batch is None else [f"batch {batch}"]
@@ -187,6 +189,7 @@ def from_torch(
     InputError
         torch is not installed or cannot export the module, or an operator has no rule.
     """
+    # The exporter of torch imports onnxscript late, with an error that is hard to read.
     for package in ("torch", "onnxscript"):
         require_package(package, "from_torch")
     require_training(optimizer, training)
@@ -311,7 +314,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import left_out, load_machine, override
+    from spmopt.hardware.machines import list_left_out, load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -327,13 +330,15 @@ def machine(
         "banks": banks,
     }
     changes = {**(settings or {}), **{k: value for k, value in given.items() if value is not None}}
+    # Here, not in override: records state bytes without a unit, users must not.
     require_units(split_banks(str(changes.get(BANK, ""))), BANK)
     if isinstance(base, Machine):
         found = override(base, changes)
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    unread = None if isinstance(base, Machine) else left_out(str(base))
+    # A machine in memory has no file whose fields could be lost.
+    unread = None if isinstance(base, Machine) else list_left_out(str(base))
     for warning in (disagreement(sources_of(found)), unread):
         if warning is not None:
             callbacks.warn(warning)

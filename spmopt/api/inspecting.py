@@ -112,7 +112,7 @@ def inspect(
     if Path(str(source)).suffix.lower() != ".onnx":
         workload = load(source, batch=batch, **options, callbacks=callbacks)
         return _size(workload, None, top, callbacks)
-    known = _surveyed(Path(str(source)), batch, parameters or {}, operators, callbacks)
+    known = _survey(Path(str(source)), batch, parameters or {}, operators, callbacks)
     notes: tuple[str, ...] = ()
     if _BATCH in known.open_options:
         batch, notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
@@ -129,7 +129,7 @@ def inspect(
 _BATCH = "--batch 32"
 
 
-def _surveyed(
+def _survey(
     path: Path,
     batch: int | None,
     sizes: Mapping[str, int],
@@ -148,6 +148,7 @@ def _surveyed(
     found = survey_onnx(path)
     symbols = {size for _, shape in found.inputs.values() for size in shape}
     is_batch_open = not isinstance(found.batch, int) and found.batch not in sizes
+    # The batch has an option of its own; --param sets all other dimensions.
     options = [_BATCH] if is_batch_open and batch is None and found.inputs else []
     others = {each for each in symbols if isinstance(each, str)} - {found.batch, *sizes}
     options += [f"--param {name}={_EXAMPLE}" for name in sorted(others)]
@@ -170,6 +171,7 @@ def _size(
     workload: Workload, known: Inspection | None, top: int | None, callbacks: Callbacks
 ) -> Inspection:
     """Return the inspection of a network whose sizes are known."""
+    # Only sizes and counts are shown: the quickest mapper gives the same ones.
     mapper = "ideal" if workload.graph is not None else None
     problem = lower(workload, mapper=mapper, callbacks=callbacks)
     found = known or Inspection(title=workload.title)
@@ -210,6 +212,7 @@ def _count(kinds: Mapping[str, int]) -> list[InspectedOperator]:
 
 def _layer(problem: Problem, step: int, operation: Operation) -> InspectedLayer:
     tensors = problem.tensors
+    # State of an optimizer is stored with the weights and counts as such.
     weights = [index for index in operation.reads if tensors[index].kind in ("weight", "state")]
     others = [index for index in operation.reads if index not in weights]
     return InspectedLayer(

@@ -24,7 +24,7 @@ _SHOWN = 3
 class ListedLayer:
     """A layer, whether its dX is needed, how many there are of its size, and where it is from.
 
-    ``line`` is that of a topology.
+    ``line`` is its line in a topology file.
     """
 
     layer: Layer
@@ -36,7 +36,7 @@ class ListedLayer:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerList:
-    """A title, layers in forward order, and what is to be said of them."""
+    """A title, layers in forward order, and notes on them."""
 
     title: str
     layers: tuple[ListedLayer, ...]
@@ -76,6 +76,7 @@ def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
     if options["im2col"]:
         if all(known.layer.window is None for known in layers):
             raise InputError("im2col: no layer is a convolution with a feature map; leave it out")
+        # Without a window the rows of im2col count as they are, elements repeated.
         layers = tuple(replace(known, layer=replace(known.layer, window=None)) for known in layers)
     found = _tell_apart(_fold(layers))
     return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
@@ -90,6 +91,7 @@ def _topology(path: Path, options: Mapping[str, Any]) -> LayerList:
         for number, line in enumerate(
             read_text(path, advice="name a topology").splitlines(), start=1
         )
+        # As the reader skips lines: the head, comments, and lines of commas alone.
         if number > 1 and line.partition("#")[0].replace(",", "").strip()
     ]
     known = tuple(
@@ -116,6 +118,7 @@ def _network(name: str, options: Mapping[str, Any], callbacks: Callbacks) -> Lay
     workload = load(name, **of_load, callbacks=callbacks)
     graph, of_activations = workload.graph, options["products_of_activations"]
     assert graph is not None
+    # Nothing before a first layer needs its input gradient.
     first = frozenset() if options["all_input_gradients"] else first_layers(graph)
     found = tuple(
         ListedLayer(layer=layer, input_gradient=layer.name not in first, where=name)
@@ -124,6 +127,7 @@ def _network(name: str, options: Mapping[str, Any], callbacks: Callbacks) -> Lay
     if not found:
         raise InputError(f"{name}: has no matrix product with a weight; name another network")
     notes: tuple[str, ...] = ()
+    # Neither factor is a weight, so that dX and dW would be mere names.
     left_out = () if of_activations else products_of_activations(graph)
     if left_out:
         products = "product" if len(left_out) == 1 else "products"
@@ -151,6 +155,7 @@ def _fold(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """The first layer of each size, and how many there are."""
     first: dict[tuple[Layer, bool], ListedLayer] = {}
     for known in found:
+        # Without the name: layers of one size cost the same and are computed once.
         size = (replace(known.layer, name=""), known.input_gradient)
         before = first.get(size)
         first[size] = known if before is None else replace(before, count=before.count + 1)

@@ -103,6 +103,7 @@ def _listing(
 
     packages = {} if registry is None else registry.packages()
     if packages:
+        # Names alone: to list a package must not run its code.
         document = {**document, "of_packages": dict(packages)}
     lines = [*lines, *(f"{name}: of {at}, loaded when used" for name, at in packages.items())]
     parts: list[Part] = [part for grid in grids for part in (grid, Line())]
@@ -222,6 +223,7 @@ def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]
     """Yield a row for each choice; schedulers that share their options share the rows."""
     sharing: dict[int, list[SchedulerEntry]] = {}
     for entry in entries:
+        # Identity: equal options of different schedulers may still mean different things.
         sharing.setdefault(id(entry.options), []).append(entry)
     for alike in sharing.values():
         names = ", ".join(entry.name for entry in alike)
@@ -301,6 +303,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
         except InputError:
             if named:
                 raise
+            # A list of all technologies shows gaps; only a named one must have figures.
             pairs.append((each, None))
     records = [_record(each) | {"scratchpad": _scratchpad(pad)} for each, pad in pairs]
 
@@ -327,7 +330,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
 
 
 def _basis(pair: _Pair) -> str:
-    """Return what figures rest on, or where there are some."""
+    """Return the basis of the figures, or the capacities that have some."""
     from spmopt.reporting.quantities import si
 
     technology, pad = pair

@@ -36,10 +36,10 @@ def lower(
     Parameters
     ----------
     workload
-        What :func:`load` returns, or a graph or problem of one's own. A problem is given
-        another machine only as far as its cycles stay what they are.
+        Result of :func:`load`, or a graph or problem of one's own. A problem is given another
+        machine only as far as its cycles stay the same.
     machine
-        What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the problem.
+        Result of :func:`spmopt.machine`; default: rtx2080ti, or that of the problem.
     mapper
         Mapper. tiled (default): GEMM tiles and loop order with the least DRAM traffic, buffers
         included; panel: keep the smallest operand, in panels if large; weights: keep the weight;
@@ -96,6 +96,7 @@ def _relist(
     callbacks.progress(f"ordering operations ({name})", None)
     order = order_named(problem, name)
     if order is None:
+        # The search may find nothing better: the user should know that no order changed.
         callbacks.note(f"order {name}: that is the layer-by-layer plan")
         return problem
     return relist(problem, name, order, graph)
@@ -110,13 +111,14 @@ def relist(problem: Problem, name: str, order: Ints, graph: Graph | None = None)
     listed = None
     if graph is not None and problem.listed is not None:
         graph = in_order(graph, problem.mapper, order.tolist())
+        # Lazy: building the tileable graph takes long, and only fusion needs it.
         listed = partial(tileable, graph, mapper=problem.mapper)
     named = f"{problem.name}, {name} order"
     return replace(reorder(problem, order), name=named, listed=listed)
 
 
 def _at_costs(problem: Problem, path: Path, callbacks: Callbacks) -> Problem:
-    """Return ``problem`` at the costs of a file, and say what that lacks."""
+    """Return ``problem`` at the costs of a file; warn of missing operations."""
     from spmopt.core.costs import with_costs
     from spmopt.io.costs import read_costs
 
@@ -145,7 +147,7 @@ def give_of_mapper(mapper: str | None, fold: bool) -> list[str]:
 
 
 def _assign_banks(machine: Machine) -> tuple[object, ...]:
-    """Return what the cycles of accesses to banks of one technology follow."""
+    """Return the properties that determine the cycles of accesses to banks of one technology."""
     memory = machine.memory
     return () if memory is None else (memory.technology, memory.banks, machine.spm_bytes)
 
@@ -155,6 +157,7 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
     if machine is None:
         return problem
     before = problem.machine
+    # Exactly the settings that compute cycles depend on; any other may change freely.
     fixed: dict[str, tuple[object, object]] = {
         "array": (before.array, machine.array),
         "throughput": (before.operations_per_s, machine.operations_per_s),

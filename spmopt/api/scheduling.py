@@ -26,7 +26,7 @@ _JOINT = "joint supports it for small problems"
 
 def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
     """Raise :class:`InputError` for a limit or a count that makes no sense."""
-    # Whoever has read --tolerance 0.1% may write "0.1%" here as well.
+    # Users of --tolerance 0.1% may write "0.1%" here as well.
     for name, value in (("time_limit", time_limit), ("tolerance", tolerance)):
         if not isinstance(value, Real) or not isfinite(value) or value < 0:
             raise ArgumentError(name, f" {value}: must be a number, 0 or more")
@@ -55,7 +55,7 @@ def solve(
     Parameters
     ----------
     problem
-        What :func:`lower` returns.
+        Result of :func:`lower`.
     scheduler
         Name ('spmopt schedulers' lists them); default: fusion tiles or page.
     fusion
@@ -122,6 +122,7 @@ def solve(
         groups = resolve_fusion(problem, fusion_plan, fusion)
         results = compare_fused(problem, list(entries), request, groups, search)
         table = ComparisonTable(problem, results)
+        # Infeasible on the plan: the layer-by-layer result says why.
         return table.on_fusion_plan.get(entry.name) or table[entry.name]
 
     if not is_ordered(objective):
@@ -150,7 +151,7 @@ def compare(
     Parameters
     ----------
     problem
-        What :func:`lower` returns.
+        Result of :func:`lower`.
     schedulers
         Names; default: all usual ones that support the objective.
     fusion
@@ -194,10 +195,12 @@ def compare(
         threads=threads,
     )
     given = usual_schedulers(problem, objective)[0] if schedulers is None else schedulers
+    # by_name merges duplicates, so that no scheduler runs twice.
     entries = list(with_fusion_scheduler(by_name(given), fusion, fusion_plan).values())
     fused_groups = None if fusion_plan is None else resolve_fusion(problem, fusion_plan, fusion)
     results = compare_fused(problem, entries, request, fused_groups, params or SolveParams())
     ran = {result.scheduler for result in results}
+    # An interrupt may skip some: tables must not look complete.
     not_run = [entry.name for entry in entries if entry.name not in ran]
     return ComparisonTable(problem, results, not_run)
 
@@ -233,6 +236,7 @@ def usual_schedulers(problem: Problem, objective: str | Objective) -> tuple[list
 
     asked = objective_entry(objective).of if isinstance(objective, str) else objective
     usual = compare_with(problem.machine.features)
+    # An objective of the machine, as energy, is a function here: it has no weights to test.
     able = [n for n in usual if not isinstance(asked, Objective) or find(n).takes(asked)]
     unable = [name for name in usual if name not in able]
     if not unable:

@@ -1,4 +1,4 @@
-"""What a hardware search found: its front, its trials and their schedules."""
+"""Result of a hardware search: its front, its trials and their schedules."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class HardwareSearch(Shown):
     where
         Storage, as the command line names it; None in memory.
     found
-        What is shown of it.
+        Findings to show.
     left
-        What an interrupt left undone, in words; empty where the search is complete.
+        Work left undone by an interrupt, in words; empty where the search is complete.
     """
 
     study: Study
@@ -134,6 +134,7 @@ class HardwareSearch(Shown):
         from spmopt.io.document import write_text
 
         text, rows = StringIO(), self.rows()
+        # Rows differ in columns: trials may have other fields or networks.
         heads = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(text, heads, lineterminator="\n")
         writer.writeheader()
@@ -155,7 +156,7 @@ class HardwareSearch(Shown):
         return Drawing(f"study {front.name}, {up.label} over {across.label}", write, record)
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
-        """Return what a page shows in a line, its text, and a record of it."""
+        """Return a line on the content of a page, its text, and a record of it."""
         from spmopt.reporting.page.sheets import front_page
         from spmopt.search.trials import keep_result
 
@@ -186,6 +187,7 @@ class HardwareSearch(Shown):
         options = ("--storage", self.where or STORAGE, "--study", self.found.name)
         for trial in self.found.members:
             for network in self.setup.networks:
+                # Commands on a page are to be pasted: no option that is not needed.
                 several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
                 name = f"trial-{trial.number}"
                 written = ("tune", "show", *options, "--trial", str(trial.number), *several)
@@ -196,14 +198,14 @@ class HardwareSearch(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchTrial(Shown):
-    """One trial of a search: its machine, figures, and what each network comes to.
+    """One trial of a search: its machine, its figures, and those of each network.
 
     Attributes
     ----------
     trial
-        What is known of it.
+        Record of the trial.
     setup
-        What the study is about.
+        Setup of the study.
     """
 
     trial: TrialRecord
@@ -234,13 +236,14 @@ class SearchTrial(Shown):
         yield from fields_to_show(trial.parameters, build_from(setup, trial)).items()
         figures = trial.figures or {}
         yield from ((name, figure_text(name, value, setup)) for name, value in figures.items())
+        # Optuna also stores "possible", which is no constraint of the space.
         limits = {str(limit) for limit in setup.space.constraints}
         for key, excess in trial.constraints.items():
             if key in limits:
                 yield key, "holds" if excess <= 0 else "does not hold"
 
     def _networks(self) -> Iterator[str]:
-        """Yield a line for each network, and what else is to be said of the trial."""
+        """Yield a line for each network, and remarks on the trial."""
         from spmopt.reporting.search.words import network_text, proof_text
         from spmopt.search.trials import build_from
 
@@ -248,7 +251,7 @@ class SearchTrial(Shown):
         for name, one in (trial.networks or {}).items():
             yield f"{name}: {network_text(one, setup)}"
         built = build_from(setup, trial)
-        for name in built.extrapolated if built else ():
+        for name in built.extrapolations if built else ():
             yield f"figures of {name} are of its fit, beyond its points"
         if trial.proof is not None:
             yield proof_text(trial.proof)
@@ -268,7 +271,7 @@ def _without_part(callbacks: Callbacks, message: str) -> None:
 def read_search(
     storage: str | Path = STORAGE, *, study: str | None = None, top: int | None = None
 ) -> HardwareSearch:
-    """Read what a hardware search has found.
+    """Read the findings of a hardware search.
 
     Parameters
     ----------

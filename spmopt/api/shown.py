@@ -1,4 +1,4 @@
-"""What the functions return: records that print, show themselves in notebooks, become frames."""
+"""Results of the functions: records that print, show themselves in notebooks, become frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Shown(ABC):
 
     @abstractmethod
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what is shown, from top to bottom; ``width``: of a terminal."""
+        """Yield the parts to show, from top to bottom; ``width``: of a terminal."""
 
     @abstractmethod
     def record(self) -> Mapping[str, object]:
@@ -74,11 +74,11 @@ class Drawing:
     Attributes
     ----------
     title
-        One line on what is drawn.
+        One line on the subject.
     write
         Writes the picture to a file, in the format of its suffix.
     record
-        What was drawn, as a JSON object.
+        The subject, as a JSON object.
     """
 
     title: str
@@ -102,6 +102,7 @@ class Drawing:
             return path.read_bytes()
 
     def _repr_html_(self) -> str:
+        # Inline, so that a saved notebook needs no other file.
         data = b64encode(self._repr_png_()).decode()
         return f'<img src="data:image/png;base64,{data}" alt="{escape(self.title)}">'
 
@@ -113,11 +114,11 @@ class Document:
     Attributes
     ----------
     title
-        One line on what it holds.
+        One line on its content.
     text
         Content of the file.
     record
-        What it holds, as a JSON object.
+        Its content, as a JSON object.
     require_name
         Raises :class:`InputError` for a file whose name says that it holds something else.
     """

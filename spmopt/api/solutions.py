@@ -120,14 +120,14 @@ class Solution(core_solution.Solution, Shown):
 class ComparisonTable(Shown):
     """Solutions of one problem, compared with one certified bound.
 
-    ``comparison["residency"]`` is the solution of a scheduler, layer by layer; of who chooses what
-    is fused, of the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is
-    that of a scheduler on that fusion plan, or on the one that was given.
+    ``comparison["residency"]`` is the solution of a scheduler, layer by layer; of a scheduler that
+    fuses, on the fusion plan that it has chosen. ``comparison.on_fusion_plan["belady"]`` is the
+    solution on that fusion plan, or on the given one.
 
     Attributes
     ----------
     problem
-        What was scheduled.
+        Scheduled problem.
     results
         One a scheduler, in the order asked for.
     not_run
@@ -166,6 +166,7 @@ class ComparisonTable(Shown):
         of the best one found.
         """
         fusion = [each for each in self.results if each.fused is not None]
+        # Reversed: of equal names the first result stays.
         return {each.scheduler: self._solution(each) for each in reversed(fusion)}
 
     def files(self) -> Iterator[tuple[str, Solution]]:
@@ -175,6 +176,7 @@ class ComparisonTable(Shown):
             name = solution.result.scheduler
             taken = name in seen
             seen.add(name)
+            # Results layer by layer come first, so that the second one of a name is fused.
             yield f"fused-{name}" if taken else name, solution
 
     @property
@@ -183,6 +185,7 @@ class ComparisonTable(Shown):
         known = [result for result in self.results if result.value is not None]
         if not known:
             raise InputError(f"{self.problem.name}: no scheduler of the comparison has a schedule")
+        # A value of 0 is legal; "or 0" is for the type checker alone.
         return self._solution(min(known, key=lambda result: result.value or 0))
 
     def excess(self, scheduler: str) -> tuple[float, float]:
@@ -202,6 +205,7 @@ class ComparisonTable(Shown):
         listed = [
             each.value
             for each in self.results
+            # Other orders and fusion plans have optima of their own.
             if each.value and each.order is None and each.fused is None
         ]
         if result.value is None or result.gap is None or result.order is not None or not listed:

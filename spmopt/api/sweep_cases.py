@@ -53,6 +53,7 @@ def axes_of(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting,
             values = (
                 (part,) if isinstance(part, int) else setting_axis(key, part, key) for part in parts
             )
+            # Each value once: 8MB and 8000kB would be the same row twice.
             found[key] = tuple(dict.fromkeys(chain.from_iterable(values)))
     return found
 
@@ -110,6 +111,7 @@ def cases_of(
     from spmopt.hardware.machines import load_machine
 
     others = {key: values for key, values in axes.items() if key != "spm"}
+    # One machine at the least capacity checks the settings; _cases restores the others.
     least = {"spm": min(map(int, axes["spm"]))} if "spm" in axes else {}
     combined = [
         {**dict(zip(others, values, strict=True)), **least} for values in product(*others.values())
@@ -134,6 +136,7 @@ def cases_of(
 def _of_problem(workload: Workload, settings: Mapping[str, Setting]) -> Machine:
     """Return the machine of a stored problem with other settings, if its cycles stay."""
     assert workload.problem is not None
+    # Silent: the sweep itself warns once, not once a case.
     changed = machine_of(workload.problem.machine, settings=settings, callbacks=_SILENT)
     return lower(workload, changed).machine
 
@@ -156,7 +159,9 @@ def _cases(
     )
     if machine.memory is None:
         for size in capacities:
-            replace(machine, spm_bytes=size)  # says what is wrong with it
+            # Built only to be checked: errors should come before the first schedule.
+            replace(machine, spm_bytes=size)  # raises its error
+        # One lowering serves all capacities where cycles do not depend on them.
         groups = [(machine, tuple(capacities))]
     else:
         groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]

@@ -36,7 +36,7 @@ class SweepTable(Shown):
     path
         File that they were read from, if any.
     left
-        What an interrupt left undone, in words; empty where the sweep is complete.
+        Work left undone by an interrupt, in words; empty where the sweep is complete.
     """
 
     table: Sequence[Row]
@@ -61,7 +61,7 @@ class SweepTable(Shown):
         return {"rows": list(self.table)}
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what differs between rows as a table, and what all have in common."""
+        """Yield a table of the columns that differ between rows, and the common values."""
         from spmopt.reporting.sweep import sweep_parts
 
         del width
@@ -80,7 +80,7 @@ class SweepTable(Shown):
         yield f"{len(self.table)} rows, {verified} of them schedules, all verified"
 
     def curves(self) -> Curves:
-        """Return the existing ones to draw: quantities over what was swept, bounds as stripes.
+        """Return the curves of the rows: quantities over swept settings, bounds as stripes.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class SweepTable(Shown):
         return Drawing(title, write, {"x": view.x.key, "y": view.y.key})
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
-        """Return what a page shows in a line, its text, and a record of it."""
+        """Return a line on the content of a page, its text, and a record of it."""
         from spmopt.reporting.page.sheets import curves_page
 
         callbacks.progress("making the page", None)

@@ -165,12 +165,14 @@ def sweep(
         **dict(
             _spell(key, value)
             for key, value in options.items()
+            # The mapper stands above: stored problems bring their own, in place of the option.
             if value is not None and key not in OF_MAPPER
         ),
     }
     extra = [key for key, _ in cases[0].extra]
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
     count, left = len(run.keys(table)), ""
+    # Over all cases: each alone is consistent, but rows of two sources get compared.
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
     queue = TaskQueue(processors() if jobs is None else jobs, report=callbacks.note)
     try:
@@ -203,6 +205,7 @@ def _schedulers(
     aim = objective_named(objective, cases[0].machine)
     found = by_name(_usual(aim, cases) if given is None else given)
     entries = found.values()
+    # Each combination once: a sweep may have thousands of machines.
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
             entry.require(aim, features)
@@ -226,10 +229,11 @@ def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
     """Raise :class:`InputError` for a policy that other processes cannot import."""
     for entry in entries:
         home = sys.modules.get(getattr(entry.target, "__module__", None) or "")
+        # In an interactive session pickle succeeds, but the other process finds no module.
         typed = home is sys.modules["__main__"] and not hasattr(home, "__file__")
         try:
             pickle.dumps(entry)
-        except Exception as error:  # whatever the parts of a policy do
+        except Exception as error:  # parts of a policy may raise anything
             why = " ".join(str(error).split())
         else:
             why = "it is in no file" if typed else ""

@@ -135,6 +135,7 @@ def tune(
     if objectives is None:
         objectives = ("time", "cost" if space is None else "area")
     scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
+    # A stored problem fixes the base machine, so that spaces must not name another.
     stored = _machine_of(of_networks)
     setup, caution = setup_by(
         scheduler,
@@ -147,6 +148,7 @@ def tune(
     )
     if batch is not None and setup.space.has_batch:
         raise ArgumentError("batch", ": the space says it; leave one out")
+    # All checks come before the storage is opened: a wrong option must leave no study behind.
     setup.space.require_possible(setup.names)
     require_energies(setup)
     for name, value, least in (("trials", trials, 1), ("workers", workers, 0), ("seed", seed, 0)):
@@ -169,6 +171,7 @@ def tune(
     if keep is not None:
         require_folder(keep.parent)
     kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
+    # Studies of one storage must not overwrite each other's files, hence a folder by name.
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     where = None if storage is None else str(storage)
     with reading(where or "in memory"):
@@ -177,6 +180,7 @@ def tune(
         callbacks.warn(text)
     if space is None:
         keys = ", ".join(axis.key for axis in setup.space.axes)
+        # The default space depends on the machine: say which fields it varies.
         callbacks.note(f"no --space: varies {keys} of {setup.space.machine.name}, which costs 1")
     schedules, left = Schedules(folder), ""
     try:
@@ -213,6 +217,7 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
     from spmopt.io.files import read_problem
 
     stored = [Path(network.name) for network in networks if is_stored(network.name)]
+    # A set, since equal machines in different files are one.
     machines = {read_problem(path).machine for path in stored}
     if len(machines) > 1:
         raise InputError(
@@ -222,7 +227,7 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
 
 
 def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
-    """Say what is doubtful about networks from files, before they are built in silence."""
+    """Warn of doubtful network files; later builds are silent."""
     from spmopt.frontends.networks import FILES
     from spmopt.sweeps.cases import network_warnings
 

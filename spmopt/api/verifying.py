@@ -44,6 +44,7 @@ def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
     found = verify(path, callbacks=callbacks)
     if found.violations:
         raise ScheduleError(f"{path}: not verified: {found.violations[0]}")
+    # An enumeration too long to repeat proves nothing here, though the schedule is legal.
     return found.solution if found.claims_stand else _claims_dropped(found.solution)
 
 
@@ -57,14 +58,14 @@ def _claims_dropped(solution: Solution) -> Solution:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verification(Shown):
-    """What the verifier found.
+    """Findings of the verifier.
 
     Attributes
     ----------
     solution
         As it was given.
     audit
-        Recomputed figures, and what does not hold.
+        Recomputed figures, and violations.
     """
 
     solution: Solution
@@ -81,7 +82,7 @@ class Verification(Shown):
         return self.audit.repeated or not self.solution.result.claims_enumeration
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield what holds, or what does not."""
+        """Yield the verified claims, or the violations."""
         from spmopt.reporting.tables import Line
         from spmopt.reporting.verification import verification_lines
 

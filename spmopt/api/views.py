@@ -31,9 +31,9 @@ PICTURES = {
 TIMINGS = ("step", "async")
 
 Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
-"""What can be drawn."""
+"""Subjects of a picture."""
 Reported: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch | Ablation
-"""What a page can show."""
+"""Subjects of a page."""
 
 
 @check
@@ -84,7 +84,7 @@ def plot(
     name = picture or ("all" if len(solutions) == 1 else "compare")
     if name not in PICTURES:
         raise unknown("picture", name, PICTURES)
-    pictures = laid_out(solutions, timing, callbacks)
+    pictures = lay_out(solutions, timing, callbacks)
     made = "; ".join(headings(pictures))
 
     def write(path: Path) -> None:
@@ -104,7 +104,7 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
     Parameters
     ----------
     subject
-        Solution, two solutions of one problem, sweep, search, or what :func:`ablation` returns.
+        Solution, two solutions of one problem, sweep, search, or result of :func:`ablation`.
     timing
         Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     callbacks
@@ -114,8 +114,7 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
     -------
     Document
         One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
-        roofline; curves with bounds as stripes; the front of a search; what each
-        decision is worth.
+        roofline; curves with bounds as stripes; the front of a search; the worth of each decision.
 
     Raises
     ------
@@ -131,7 +130,7 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
         from spmopt.reporting.page import page_of
         from spmopt.reporting.schedule_view.view import headings
 
-        pictures = laid_out(solutions, timing, callbacks)
+        pictures = lay_out(solutions, timing, callbacks)
         callbacks.progress("making the page", None)
         text = page_of(pictures)
         about = f"{pictures[0].problem.name}, {'; '.join(headings(pictures))}"
@@ -143,6 +142,7 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
 
 def require_page(path: Path) -> None:
     """Raise :class:`InputError` for a name that is not one of a page; a pipe has any."""
+    # A pipe or device has no suffix to check.
     is_written = is_file(path) or not exists(path)
     if is_written and path.suffix.lower() not in (".html", ".htm"):
         raise InputError(
@@ -163,7 +163,7 @@ def trace(
     Parameters
     ----------
     solution
-        What :func:`solve` and :func:`read` return, or two of these.
+        Result of :func:`solve` or :func:`read`, or two of these.
     timing
         Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     callbacks
@@ -172,8 +172,8 @@ def trace(
     Returns
     -------
     Document
-        JSON in the Trace Event Format, which chrome://tracing reads too: what runs, tensors on
-        chip, addresses, counters. A file whose name ends in .gz is compressed.
+        JSON in the Trace Event Format, which chrome://tracing reads too: engine and DMA lanes,
+        tensors on chip, addresses, counters. A file whose name ends in .gz is compressed.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def trace(
     solutions = [solution] if isinstance(solution, Solution) else list(solution)
     if len(solutions) not in (1, 2):
         raise InputError(f"solution: has {len(solutions)} solutions; give one or two")
-    pictures = laid_out(solutions, timing, callbacks)
+    pictures = lay_out(solutions, timing, callbacks)
     callbacks.progress("making the trace", None)
     events = trace_events(pictures)
     times = [each.times.cycles / each.problem.machine.clock_hz for each in pictures]
@@ -218,9 +218,9 @@ def export(
     Parameters
     ----------
     problem
-        What :func:`lower` returns.
+        Result of :func:`lower`.
     objective
-        What to minimize: time, traffic or energy.
+        Objective to minimize: time, traffic or energy.
     format
         File format: mps or lp.
     callbacks
@@ -273,7 +273,7 @@ def export(
     return Document(title, program.text, record)
 
 
-def laid_out(
+def lay_out(
     solutions: Sequence[Solution], timing: str, callbacks: Callbacks = QUIET
 ) -> list[ScheduleView]:
     """Verify schedules and lay them out.
@@ -290,6 +290,7 @@ def laid_out(
     found = []
     for solution, source in zip(solutions, _sources(solutions), strict=True):
         callbacks.progress(f"verifying {source or solution.problem.name}", None)
+        # picture() verifies: no unverified schedule is drawn.
         found.append(solution.picture(timing=timing, source=source))
     return found
 
@@ -298,6 +299,7 @@ def _sources(solutions: Sequence[Solution]) -> list[str]:
     """Return names of files, in full where they are alike."""
     paths = [each.path for each in solutions]
     stems = [path.stem if path else "" for path in paths]
+    # Short names where they tell files apart, else full paths.
     if len({*stems}) == len(stems):
         return stems
     return [str(path) if path else "" for path in paths]

@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     from spmopt.experiments.interrupts import ignore_endings
 
     words, notes = replace_former(sys.argv[1:] if arguments is None else arguments)
+    # Problems are acyclic and live to the end: frequent collections find nothing.
     gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     replace_closed()
     spell_out()
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
             ignore_endings()
             # A library may have made an error of its own of it.
             is_interrupt = pressed() or isinstance(error, Interrupted)
-            code = _left(words, error) if is_interrupt else _explain(error)
+            code = _report_interrupt(words, error) if is_interrupt else _explain(error)
     if arguments is None:
         ignore_endings()
         _end(code)
@@ -57,8 +58,8 @@ def _run(words: list[str], notes: list[str]) -> int:
     return code
 
 
-def _left(words: list[str], error: BaseException) -> Code:
-    """Print in one line that nothing came of it, or what ``error`` says was lost."""
+def _report_interrupt(words: list[str], error: BaseException) -> Code:
+    """Print one line: interrupted without a result, or the loss that ``error`` reports."""
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.streams import complain
 
@@ -75,11 +76,12 @@ def _end(code: int) -> None:
 
     if threading.active_count() > 1:
         sys.stdout.flush()
+        # Solver threads of libraries cannot be ended; Python would wait for them at exit.
         os._exit(code)
 
 
 def _explain(error: BaseException) -> Code:
-    """Print one line on what went wrong, and what can be pasted to mend it."""
+    """Print the error in one line, and lines to paste that mend it."""
     import traceback
 
     from cyclopts import CycloptsError
@@ -99,6 +101,7 @@ def _explain(error: BaseException) -> Code:
         case BrokenPipeError():
             discard(sys.stdout)
             return Code.BROKEN_PIPE
+        # An error of a stream, as a full disk behind a pipe: the shell opened it, not this program.
         case OSError(filename=None) if error.errno is not None:  # files have names
             discard(sys.stdout)
             message, code = f"the output cannot be written ({error.strerror})", Code.BAD_INPUT
@@ -121,6 +124,7 @@ def _explain(error: BaseException) -> Code:
         case _ if (told := describe(error)) is not None:
             message, code = told, Code.BAD_INPUT
         case _:
+            # Anything else is a fault of the program; the report needs the trace.
             complain("".join(traceback.format_exception(error)).rstrip())
             message, code = "this is an error of the program, please report it", Code.INTERNAL
     complain("error: " + shorten(" ".join(message.split())))
@@ -130,7 +134,7 @@ def _explain(error: BaseException) -> Code:
 
 
 def _more(error: BaseException) -> list[str]:
-    """Return lines below the one that says what went wrong."""
+    """Return the lines below the error."""
     from spmopt.core.errors import MissingRuleError
 
     return error.paste.splitlines() if isinstance(error, MissingRuleError) else []

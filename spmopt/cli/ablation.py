@@ -1,4 +1,4 @@
-"""The command that shows what each decision about a network saves."""
+"""The command that shows the saving of each decision about a network."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ablate(
     keep: Path | None = None,
     printing: Printing = Printing(),
 ) -> int:
-    """Show what each decision saves: heuristics, residency, fusion, order.
+    """Show the saving of each decision: heuristics, residency, fusion, order.
 
     From everything in DRAM to the best schedule; each step is verified and has its certified
     bound. With -o a page (HTML): a waterfall, rooflines, a table.
@@ -59,6 +59,7 @@ def ablate(
         views.require_page(output)
         require_output(output)
     if keep is not None:
+        # One name stands for all: the others depend on the decisions that are made.
         require_output(keep / "start.json", (), "--keep")
 
     def run(problem: Problem, callbacks: Callbacks) -> ablations.Ablation:

@@ -43,7 +43,7 @@ def explain(
     csv: _Csv = None,
     printing: Printing = Printing(),
 ) -> int:
-    """Explain the stalls of a schedule, and what would help; NETWORK may be a result file.
+    """Explain the stalls of a schedule, and their remedies; NETWORK may be a result file.
 
     Parameters
     ----------
@@ -88,7 +88,8 @@ def legal(options: OneSchedule, network: str) -> Iterator[tuple[Solution, Callab
     from spmopt.verifier import require_legal
 
     if _is_result(network):
-        for name in options.given():
+        # A stored schedule fixes all of these; ignoring an option would mislead.
+        for name in options.non_defaults():
             raise InputError(f"{name}: {network} is scheduled already; name a network instead")
         solution = verifying.find_unverified(network)
         verifying.require_feasible(solution)
@@ -115,5 +116,6 @@ def _is_result(network: str) -> bool:
     if not inputs.is_stored(network) or not is_file(network):
         return False
 
+    # Both problems and results end in .json, so that the content decides.
     document = read_json(Path(network))
     return isinstance(document, dict) and document.get("format") == "spmopt-result"

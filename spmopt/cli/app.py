@@ -39,6 +39,7 @@ class _Help(DefaultFormatter):
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
         """Print one panel."""
         entries = [
+            # An empty default would be shown in brackets; None hides it.
             each.copy(default=each.default or None)
             for each in panel.entries
             if self._every or not _RARE.intersection(each.names)
@@ -48,7 +49,7 @@ class _Help(DefaultFormatter):
 
 
 def _default(value: object) -> str:
-    """Return a default as it is written; none of flags and of what may be left out."""
+    """Return a default as it is written; empty for flags and optional values."""
     if isinstance(value, tuple):
         return ",".join(value)
     return "" if value is None or isinstance(value, bool) else f"{value}"
@@ -58,6 +59,7 @@ def application(words: list[str]) -> App:
     """Build the program; the module of a command is imported once ``words`` name it."""
     from spmopt.cli.terminal.output import results
 
+    # Decided before parsing: the formatter is needed to build the program.
     every = HELP_ALL in words
     app = App(
         name="spmopt",

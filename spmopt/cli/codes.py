@@ -1,4 +1,4 @@
-"""Exit codes, and the version: what needs no command."""
+"""Exit codes, and the version, which need no command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Code(IntEnum):
     NOTHING_FOUND = 4  # within the limits: no placement; or no schedule, and no bound
     INTERNAL = 70  # an error of the program
     INTERRUPTED = 130
-    BROKEN_PIPE = 141  # whoever read the output has left
+    BROKEN_PIPE = 141  # the reader of the output has closed it
 
 
 def print_version() -> None:

@@ -30,35 +30,37 @@ def replace_former(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return a command line with the names of today, and a note for each replaced name."""
     replaced, notes, given = list[str](), dict[str, None](), list(words)
 
-    def put(old: str, new: str) -> str:
+    def note(old: str, new: str) -> str:
         if old != new:
             notes[f"note: {old} is now {new}"] = None
         return new
 
-    words = _timed(words)
+    # First, since one old pair becomes one new pair: later steps see single words.
+    words = _with_timing(words)
     if list(words) != given:
-        put("--objective replay", "--timing async")
+        note("--objective replay", "--timing async")
     option = ""
     for at, word in enumerate(words):
+        # Words after it are arguments, even if they look like options.
         if word == "--":
             replaced += words[at:]
             break
         if at == 0:
-            replaced.append(put(word, COMMANDS.get(word, word)))
+            replaced.append(note(word, COMMANDS.get(word, word)))
             continue
         name, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
         if name:
-            option = put(name, OPTIONS.get(name, name))
+            option = note(name, OPTIONS.get(name, name))
         new = _value(option, value)
         if new != value:
-            put(f"{option} {value}", f"{option} {new}")
+            note(f"{option} {value}", f"{option} {new}")
         replaced.append((option if name else "") + equals + new)
         if not name or equals:
             option = ""
     return replaced, list(notes)
 
 
-def _timed(words: Sequence[str]) -> list[str]:
+def _with_timing(words: Sequence[str]) -> list[str]:
     """Return the words with a timing in place of the objective of schedules without barriers."""
     timed = list(words)
     if not timed or timed[0] in _OBJECTIVES_STAY:
@@ -79,10 +81,11 @@ def _value(option: str, value: str) -> str:
 
 
 def _schedulers(names: str) -> Iterable[str]:
-    """Yield names of schedulers with commas or blanks between, and what is between."""
+    """Yield names of schedulers, and the commas or blanks between them."""
     import re
 
     from spmopt.io.renames import rename_scheduler
 
+    # With a group, split keeps the separators, so that the text stays as it was.
     for part in re.split(r"([,\s]+)", names):
         yield rename_scheduler(part)

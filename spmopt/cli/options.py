@@ -55,6 +55,7 @@ def option_record(
 
     def decorate(record: type[T]) -> type[T]:
         if function is not None:
+            # cyclopts reads the help of fields from the docstring of their class.
             record.__doc__ = function.__doc__
         own = Parameter(name="*") if group is None else Parameter(name="*", group=group)
         return own(dataclass(frozen=True, kw_only=True)(record))
@@ -65,6 +66,7 @@ def option_record(
 def names(kind: object, tokens: Sequence[Token]) -> tuple[str, ...]:
     """Read names with commas or blanks between."""
     del kind
+    # Blanks too: a quoted list from a shell variable often has them.
     return tuple(name for token in tokens for name in token.value.replace(",", " ").split())
 
 
@@ -78,6 +80,7 @@ def counts(kind: object, tokens: Sequence[Token]) -> dict[str, int]:
     """Read values NAME=N."""
     found = settings(kind, tokens)
     for name, value in found.items():
+        # Python refuses to convert very long digits with an error that names no option.
         if not value.removeprefix("-").isdecimal() or len(value) > _DIGITS:
             raise InputError(f"{tokens[0].keyword} {name}={value}: {value!r} is not a whole number")
     return {name: int(value) for name, value in found.items()}
@@ -149,6 +152,7 @@ class Printing:
     quiet: Annotated[bool, Parameter(name=("--quiet", "-q"))] = False
 
     def __post_init__(self) -> None:
+        # Neither should win silently: scripts would get no output or unwanted output.
         if self.json and self.quiet:
             raise InputError("--quiet prints nothing, --json prints JSON: give one of them")
 
@@ -197,6 +201,7 @@ class MachineOptions(MachineSettings):
 
     def machine(self, default: str | Machine, callbacks: Callbacks) -> Machine:
         """Return the machine that the options describe."""
+        # vars(self) names parameters of inputs.machine, so that a new option needs no code here.
         changes = {**vars(self), "base": self.base or default}
         return inputs.machine(**changes, callbacks=callbacks)
 
@@ -265,12 +270,12 @@ class ListedProblemOptions:
     def build(self, network: str, callbacks: Callbacks) -> Problem:
         """Load and lower the network; a wrong machine does not wait for a large network."""
         if inputs.is_stored(network):
-            return self._relowered(network, callbacks)
+            return self._lower_again(network, callbacks)
         machine = self.on.machine(inputs.DEFAULT_MACHINE, callbacks)
         workload = inputs.load(network, **vars(self.load), callbacks=callbacks)
         return mapper.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
 
-    def _relowered(self, network: str, callbacks: Callbacks) -> Problem:
+    def _lower_again(self, network: str, callbacks: Callbacks) -> Problem:
         """Return a stored problem on the machine, as far as its cycles stay the same."""
         from dataclasses import replace
 
@@ -286,7 +291,7 @@ class ListedProblemOptions:
             callbacks.warn(doubt)
         return lowered
 
-    def given(self) -> list[str]:
+    def non_defaults(self) -> list[str]:
         """Return the options that are not at their default."""
         return [name for part in (self.load, self.on, self.lower) for name in give(part)]
 
@@ -330,6 +335,7 @@ def require_output(path: Path, read: Sequence[object] = (), option: str = "--out
 
     for name in read:
         file = Path(str(name or ""))
+        # samefile, not equal names: links and relative paths may name one file.
         if is_file(path) and is_file(file) and path.samefile(file):
             raise InputError(f"{option} {path}: would replace the file that is read; name another")
     require_writable(path)

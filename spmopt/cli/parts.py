@@ -86,6 +86,7 @@ def allocate(
             raise InfeasibleError(found.placed.conflict or f"{file}: infeasible")
         found.save(output)
         placed = found.placed.placement is not None
+        # The output has the column offset: read again as input, nothing can move.
         if placed and found.buffers and found.fixed == len(found.buffers):
             fixed = "all offsets are fixed; to place anew, remove the column offset"
             print_warning(f"{file}: {fixed}")
@@ -142,6 +143,7 @@ def tiles(
 
     if options.output is not None:
         require_output(Path(options.output), (source, options.machine))
+    # Settings of one key: named options win over --set.
     own = {name: value for name, value in vars(machine).items() if value is not None}
     settings = {**own.pop("settings", {}), **own}
     with watching(remaining=True) as callbacks:

@@ -68,14 +68,15 @@ class OneSchedule:
     def solve(self, problem: Problem, callbacks: Callbacks) -> Solution:
         """Schedule a problem; where nothing else is asked for, with fusion."""
         search = self.search
+        # A named scheduler or plan is a choice; fusion is the default for plain networks only.
         if self.scheduler is None and search.fusion is None and search.fusion_plan is None:
             search = replace(search, fusion=_default_fusion(problem, search.aim()))
         return scheduling.solve(problem, self.scheduler, **vars(search), callbacks=callbacks)
 
-    def given(self) -> list[str]:
+    def non_defaults(self) -> list[str]:
         """Return the options that are not at their default."""
         scheduler = ["--scheduler"] * (self.scheduler is not None)
-        return [*self.problem_options.given(), *give(self.search), *scheduler]
+        return [*self.problem_options.non_defaults(), *give(self.search), *scheduler]
 
 
 def solve(
@@ -100,6 +101,7 @@ def solve(
     if output is not None:
         require_output(output)
     if backend is not None:
+        # The registry reads the solver from the name of the scheduler, after an "@".
         options = replace(options, scheduler=f"{options.scheduler or RESIDENCY}@{backend}")
     objective = options.search.aim()
     with schedule_all(options.problem_options, network, options.solve, objective) as (
@@ -108,7 +110,7 @@ def solve(
     ):
         try:
             emit(solution, printing.json)
-        finally:  # after a hang-up nobody reads the output; the file is written all the same
+        finally:  # after a hang-up the output has no reader; the file is written all the same
             if output is not None:
                 solution.save(output)
         return exit_code([solution.result], stopped())
@@ -164,12 +166,14 @@ def compare(
             if search.fusion is None:
                 options = replace(search, fusion=_default_fusion(problem, search.aim()))
         if output is not None:
+            # Before the search: a file that cannot be written must not cost an hour.
             for name in names:
                 require_output(output / f"{name}.json")
         return scheduling.compare(problem, names, **vars(options), callbacks=callbacks)
 
     with schedule_all(problem_options, network, run, search.aim()) as (found, stopped):
         try:
+            # wide changes the table alone; files and JSON have all figures.
             emit(replace(found, wide=wide), printing.json)
         finally:
             if output is not None:
@@ -253,11 +257,13 @@ def schedule_all(
         callbacks = display.enter_context(watching(live))
         problem = build(problem_options, network, callbacks)
         aim = objective_named(first_of(objective), problem.machine)
+        # Units depend on the machine, which is known only once the problem is built.
         live.show = lambda value: si(*in_unit(aim, problem.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)
             with losing(lambda: live.has_schedule):
                 found = run(problem, callbacks)
+                # Ends the live display before results are printed over it.
                 display.close()
                 # Asked only if a bound was computed; to load the module for it takes 0.1 s.
                 if (kernel := sys.modules.get("formulations.residency.bound.compiled")) is not None:
@@ -271,6 +277,7 @@ def exit_code(found: Sequence[Scheduled], interrupted: bool) -> Code:
 
     if interrupted:
         return Code.INTERRUPTED
+    # The order is by gravity: a failure outweighs schedules that others found.
     if any(result.status is Status.FAILED for result in found):
         return Code.NOT_VERIFIED
     if all(result.status is Status.INFEASIBLE for result in found):

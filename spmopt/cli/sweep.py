@@ -58,6 +58,7 @@ def sweep(
     with watching(remaining=True) as callbacks:
         found = sweeping.sweep(networks, **values, callbacks=callbacks)
     code = exit_code(found.left)
+    # An interrupt is reported first: rows may fail because of it.
     if not code and any(row["status"] == "failed" for row in found.table):
         code = Code.NOT_VERIFIED
     if printing.json:

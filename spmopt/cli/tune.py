@@ -86,6 +86,7 @@ def search(
         found = tuning.tune(networks, **values, callbacks=callbacks)
     interrupted = exit_code(found.left)
     shown = _show(found, printing.json)
+    # The front is shown in both cases; the code of the interrupt wins.
     return interrupted or shown
 
 

@@ -25,7 +25,7 @@ _COSTS = (
 
 
 def usage(error: CycloptsError) -> str:
-    """Return what is wrong with a command line, where, and what to write instead."""
+    """Return the error of a command line in one line: place, fault and remedy."""
     for kind, message in _MESSAGES.items():
         if isinstance(error, kind):
             return message(error)
@@ -57,6 +57,7 @@ def _no_such_command(error: UnknownCommandError) -> str:
 def _missing(error: MissingArgumentError) -> str:
     assert error.argument is not None
     option = error.keyword or error.argument.name
+    # The option is there without its value, as opposed to a missing argument.
     if option.startswith("-") and (error.keyword or error.argument.tokens):
         return f"{option}: needs a value"
     named = option if option.startswith("-") else option.upper()
@@ -73,7 +74,7 @@ def _not_a_value(error: CoercionError) -> str:
     return f"{where}: {token.value!r} is not {_KINDS[error.target_type]}{several}"
 
 
-def _unexpected(error: UnusedCliTokensError) -> str:
+def _surplus_argument(error: UnusedCliTokensError) -> str:
     (word, *_) = error.unused_tokens or ("",)
     return f"unexpected argument {word!r}; see '{_command(error)} --help'"
 
@@ -83,5 +84,5 @@ _MESSAGES: dict[type[CycloptsError], Callable[[Any], str]] = {
     UnknownCommandError: _no_such_command,
     MissingArgumentError: _missing,
     CoercionError: _not_a_value,
-    UnusedCliTokensError: _unexpected,
+    UnusedCliTokensError: _surplus_argument,
 }

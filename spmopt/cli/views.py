@@ -62,6 +62,7 @@ class _Subject:
     def files(self, schedule: Path | None, other: Path | None) -> list[Path]:
         """Return the files that are read, none for a search; options must go together."""
         files = [each for each in (schedule, other) if each is not None]
+        # The name decides, as the sweep itself requires .csv.
         is_sweep = schedule is not None and schedule.suffix.lower() == ".csv"
         if self.is_search and files:
             raise InputError(f"{files[0]}: name a file, or a study by --storage, not both")
@@ -155,6 +156,7 @@ def plot(
 
     files = subject.files(schedule, other)
     is_of_schedules = bool(files) and files[0].suffix.lower() != ".csv"
+    # Before files are read: large results take seconds.
     views.require_options(is_of_schedules, **vars(options))
     require_format(output)
     _require_output(subject.timing, output, files)

@@ -34,7 +34,7 @@ class Claims:
         self._file: IO[Any] | None = None
 
     def of_others(self) -> dict[Any, str]:
-        """Give the cases that live processes are at, and who; drop those of dead ones."""
+        """Return the cases of live processes, each with its owner; drop cases of dead ones."""
         found: dict[Any, str] = {}
         begin = f".{self._store.name}."
         for name in sorted(os.listdir(self._store.parent)):
@@ -46,12 +46,13 @@ class Claims:
     def add(self, keys: Iterable[Any]) -> None:
         """Note that this process is at some cases."""
         if self._file is None:
+            # Unbuffered: others must see a claim before its case begins.
             self._file = self._path.open("w+b", buffering=0)
             lock(self._file)
         append(self._file, "".join(json.dumps(key) + "\n" for key in keys).encode())
 
     def close(self) -> None:
-        """Give up all cases; remove what dead processes have left."""
+        """Give up all cases; remove files of dead processes."""
         if self._file is not None:
             self._path.unlink(missing_ok=True)
             self._file.close()
@@ -61,6 +62,8 @@ class Claims:
     def _keys(self, path: Path, owner: str) -> list[Any]:
         with suppress(FileNotFoundError), path.open("r+b") as file:
             lines = file.read().splitlines()
+            # The lock, not the process number, tells life: numbers are reused, and hosts may share
+            # a disk.
             if not lock(file, wait=False):
                 return [_key(json.loads(line)) for line in lines]
             path.unlink()
@@ -71,4 +74,5 @@ class Claims:
 
 def _key(value: Any) -> Any:
     """Read a key, a text or several."""
+    # JSON has no tuples, and lists cannot be keys.
     return tuple(value) if isinstance(value, list) else value

@@ -28,19 +28,20 @@ def _unheard(message: str) -> None:
 def processors() -> int:
     """Count the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
+        # Containers and batch systems give a process fewer processors than the machine has.
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class Processes(Executor):
-    """Processes of this machine; those that die are replaced, what they ran is to be run again.
+    """Processes of this machine; dead ones are replaced, and their tasks are to be run again.
 
     ``note`` is told of it, once for all that were lost with one.
     """
 
     def __init__(self, workers: int, note: Note = _unheard) -> None:
         self._workers, self._note = workers, note
-        self._pool = self._started()
+        self._pool = self._start()
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run ``fn`` in one of them; a pool that has lost one is started again."""
@@ -50,14 +51,15 @@ class Processes(Executor):
             except BrokenProcessPool:
                 self._note(REPLACED)
                 self._pool.shutdown(wait=False)
-                self._pool = self._started()
+                self._pool = self._start()
                 return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End them, at once if nobody waits."""
+        """End them, at once unless ``wait``."""
         if not wait:
             for worker in multiprocessing.active_children():
                 worker.terminate()
+        # Terminated workers end soon; waiting keeps the pool's own thread from outliving it.
         self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
 
     def __exit__(
@@ -70,7 +72,7 @@ class Processes(Executor):
         with defer_interrupts():
             self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
-    def _started(self) -> ProcessPoolExecutor:
+    def _start(self) -> ProcessPoolExecutor:
         # A fork would copy the locks of solvers' threads and of the progress display.
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._workers, context, initializer=_begin_worker)
@@ -91,6 +93,7 @@ def first_done(running: Collection[Future[Any]]) -> set[Future[Any]]:
 
 def _begin_worker() -> None:
     """Leave Ctrl-C and the terminal's end to the parent, and end when it does, however."""
+    # A terminal sends Ctrl-C to all processes of the group; only the parent may decide.
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -103,6 +106,7 @@ def end_with(parent: int) -> None:
     """End this process when its parent does, however."""
 
     def wait() -> None:
+        # Polling is portable: an orphan gets another parent.
         while os.getppid() == parent:
             sleep(_FOLLOW_S)
 
@@ -112,6 +116,7 @@ def end_with(parent: int) -> None:
 def _end_after(wait: Callable[[], object]) -> None:
     def follow() -> None:
         wait()
+        # Not sys.exit: this thread is not the main one, and a solver may run in that.
         os._exit(1)
 
     Thread(target=follow, daemon=True).start()

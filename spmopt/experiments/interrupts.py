@@ -17,7 +17,7 @@ _Handler = Callable[[int, FrameType | None], Any] | int | None
 
 @contextmanager
 def endings_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does; those that are ignored, as by nohup, stay so.
+    """Let SIGTERM and SIGHUP act as Ctrl-C; those that are ignored, as by nohup, stay so.
 
     Several at once are one: shells and systems send both, or one again, to whom it has reached.
     """
@@ -28,10 +28,11 @@ def endings_as_interrupt() -> Iterator[None]:
         before_s, last_s = last_s, monotonic()
         if last_s < before_s + _ONE_S:
             return
+        # Asked now, not at the start: the handler of Ctrl-C changes while the program runs.
         handle = signal.getsignal(signal.SIGINT)
         if callable(handle):
             handle(number, frame)
-        else:  # shells let what they run in the background ignore Ctrl-C, but not these
+        else:  # shells let background jobs ignore Ctrl-C, but not these
             raise KeyboardInterrupt
 
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
@@ -40,7 +41,7 @@ def endings_as_interrupt() -> Iterator[None]:
 
 
 def ignore_endings() -> None:
-    """Let neither Ctrl-C nor what acts as it have any effect: the program is about to end."""
+    """Ignore Ctrl-C and the signals that act as it: the program is about to end."""
     if current_thread() is main_thread():
         for number in (signal.SIGINT, *_ENDINGS):
             signal.signal(number, signal.SIG_IGN)
@@ -55,12 +56,13 @@ def defer_interrupts() -> Iterator[None]:
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Let a Ctrl-C wait for the end of what must not be left half done."""
+    """Defer a Ctrl-C to the end of a block that must not be left half done."""
     waiting: list[tuple[int, FrameType | None]] = []
     before = signal.getsignal(signal.SIGINT)
     with handle_signals([signal.SIGINT], lambda number, frame: waiting.append((number, frame))):
         yield
     if waiting and callable(before):
+        # Once: several presses while waiting mean one.
         before(*waiting[0])
     elif any(number in _ENDINGS for number, _ in waiting):
         raise KeyboardInterrupt
@@ -69,6 +71,7 @@ def unbroken() -> Iterator[None]:
 @contextmanager
 def handle_signals(numbers: list[Any], handle: _Handler) -> Iterator[None]:
     """Handle signals so; only the main thread may say it."""
+    # Python sets handlers in the main thread only; elsewhere there is nothing to protect.
     if current_thread() is not main_thread():
         yield
         return

@@ -45,10 +45,10 @@ class _Task:
 
 
 class TaskQueue:
-    """A queue of tasks and who works on it: ``jobs`` processes, or this one if it is one.
+    """A queue of tasks and its workers: ``jobs`` processes, or this one if it is one.
 
-    Use as a context: SIGTERM and SIGHUP act as Ctrl-C in it, and on the way out whatever still
-    runs is ended.
+    Use as a context: SIGTERM and SIGHUP act as Ctrl-C in it, and tasks that still run are ended on
+    the way out.
 
     Parameters
     ----------
@@ -112,16 +112,18 @@ class TaskQueue:
             Gets a message where the task has killed its process each time; by default it raises
             :class:`InputError`.
         """
+        # The number keeps equals in the order of queueing, which heapq alone does not.
         heappush(self._queue, _Task(urgency, next(self._number), task, then, admit, fail))
 
     def steps(self) -> Iterator[None]:
         """Run all there is and all that is added meanwhile; come back after every answer.
 
-        Raises what a task raises, and :class:`InputError` where one kills its process each time.
+        Errors of tasks go through; :class:`InputError` if one kills its process each time.
         """
         while self._queue or self._running:
             if self._executor is None:
                 task = heappop(self._queue)
+                # Asked last: another process may have taken the case since it was queued.
                 if task.admit():
                     task.then(task.run())
                 yield
@@ -143,9 +145,11 @@ class TaskQueue:
 
         After a process has died, one at a time until it is known which task killed it.
         """
+        # A pool breaks as a whole, so that every running task is a suspect.
         suspects = [task for task in (*self._queue, *self._running.values()) if task.lives < _LIVES]
         while self._queue and len(self._running) <= (0 if suspects else self._jobs):
             task = heappop(self._queue)
+            # A suspect was admitted before: its claim still holds.
             if task.lives < _LIVES or task.admit():
                 self._running[executor.submit(task.run)] = task
 

@@ -13,7 +13,7 @@ Texts = tuple[str, ...]
 
 
 class Columns:
-    """Types by column: those that identify a row, then what was found.
+    """Types by column: those that identify a row, then those of results.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Columns:
         return tuple(text_of(row[name]) for name in self.types)
 
     def row(self, texts: Sequence[str]) -> Row:
-        """Read what :meth:`texts` gave; raises :class:`InputError`."""
+        """Read the result of :meth:`texts`; raises :class:`InputError`."""
         if len(texts) != len(self.types):
             raise InputError(f"{len(texts)} fields, not {len(self.types)}")
         items = zip(self.types.items(), texts, strict=True)
@@ -41,7 +41,7 @@ class Columns:
         return tuple(texts[: self.identifying])
 
     def key_about(self, about: Row) -> Texts:
-        """Give the same of a row that may still be without what is to be found."""
+        """Return the same for a row that may still lack its results."""
         return tuple(text_of(about[name]) for name in list(self.types)[: self.identifying])
 
 
@@ -49,10 +49,12 @@ def text_of(value: Value) -> str:
     """Write a value as the field of a line."""
     if value is None:
         return ""
+    # str() of a float reads back exactly; true and false are as in JSON.
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _value(name: str, kind: type, text: str) -> Value:
+    # Before the test for empty: a text may be empty, other kinds are then missing.
     if kind is str:
         return text
     if not text:

@@ -1,4 +1,4 @@
-"""One case after the other: what is done is kept, what is missing is run."""
+"""One case after the other: finished cases are kept, missing ones are run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def run(
 ) -> None:
     """Compute all cases that ``store`` does not have; wait for those of other processes.
 
-    However it ends, what was finished is in the store; of a finished run in the order of the cases.
+    However it ends, finished rows are in the store; those of a finished run in the order of the
+    cases.
 
     Parameters
     ----------
@@ -33,15 +34,15 @@ def run(
     work
         A function of a module that returns a row.
     queue
-        Entered; who works. None: this process.
+        Workers, entered as a context. None: this process.
 
     Raises
     ------
     InputError
-        The store cannot be written, or a case kills its process. What ``work`` raises, too.
+        The store cannot be written, or a case kills its process. Errors of ``work`` pass through.
     """
 
-    def done(row: Row) -> None:
+    def keep(row: Row) -> None:
         store.add([row])
         report(f"{len(store)} of {len(cases)} cases", len(store) / len(cases))
 
@@ -50,8 +51,10 @@ def run(
         try:
             for missing in store.rounds(list(cases), report):
                 for place, key in enumerate(missing):
+                    # Claimed only when it begins, so that other processes can take cases that wait
+                    # here.
                     admit = partial(store.claim, [key])
-                    queue.add((place,), partial(work, cases[key]), done, admit)
+                    queue.add((place,), partial(work, cases[key]), keep, admit)
                 for _ in queue.steps():
                     pass
         finally:

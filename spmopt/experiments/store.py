@@ -30,7 +30,7 @@ Report = Callable[[str, float | None], None]
 
 
 class RowTable:
-    """Rows in a CSV file, below a comment that says in JSON what they depend on.
+    """Rows in a CSV file, below a comment with their identity as JSON.
 
     Parameters
     ----------
@@ -71,6 +71,7 @@ class RowTable:
             with path.open("rb") as file:
                 first = file.readline().decode(errors="replace").rstrip("\n")
             found = _identity(first) or {}
+            # Keep the head of the file: options that change no row may differ on resuming.
             if all(found.get(name) == identity[name] for name in decisive):
                 self.head = first
         self._start = f"{self.head}\n{_csv([tuple(columns.types)])}"
@@ -103,6 +104,7 @@ class RowTable:
         lines = [self.columns.texts(row) for row in rows]
 
         def write(file: IO[Any] | None) -> None:
+            # Another process may have added the same row meanwhile: the first one stays.
             items = {self.columns.key(texts): texts for texts in lines}
             new = {key: item for key, item in items.items() if key not in self._items}
             if file is not None and new:
@@ -123,6 +125,7 @@ class RowTable:
         def take(file: IO[Any] | None) -> bool:
             missing = [key for key in wanted if key not in self._items]
             if file is not None and self._claims is not None and missing:
+                # All or none: cases of one task share their work.
                 if not self._claims.of_others().keys().isdisjoint(missing):
                     return False
                 self._claims.add(missing)
@@ -157,8 +160,10 @@ class RowTable:
             if order and all(key in self._items for key in order):
                 self._items = {key: self._items[key] for key in order}
                 if self.path is not None:
+                    # A new file in place of the old: others notice and read it anew.
                     write_text(self.path, self._start + _csv(self._items.values()))
             if self.path is not None and self._claims is not None:
+                # Under the lock no process can add a claim between the question and the removal.
                 if not self._items and not self._claims.of_others():
                     self.path.unlink(missing_ok=True)
                 self._claims.close()
@@ -182,7 +187,7 @@ class RowTable:
                 path.unlink()
 
     def _lock(self, act: Callable[[IO[Any] | None], T]) -> T:
-        """Let ``act`` see the file as all have left it, and nobody else meanwhile."""
+        """Call ``act`` with the file up to date, and locked for all others."""
         if self.path is None:
             return act(None)
         try:
@@ -193,7 +198,7 @@ class RowTable:
             raise _unreadable(self.path, "read or written", error) from None
 
     def _read(self, path: Path, file: IO[Any]) -> None:
-        """Take up what others have added; a line that a kill has cut off is removed."""
+        """Read rows that others have added; a line that a kill has cut off is removed."""
         if self._known is None or not is_current(self._known, path):
             # Never read, or written anew by another. While it is open, no other has its number.
             if self._known is not None:
@@ -202,6 +207,7 @@ class RowTable:
             self._read_up_to = self._begin(path, file)
         file.seek(self._read_up_to)
         added = file.read()
+        # Lines are appended under the lock, so that only a kill leaves a part of one.
         whole = added[: added.rfind(b"\n") + 1]
         if len(whole) < len(added):
             file.truncate(self._read_up_to + len(whole))
@@ -226,6 +232,7 @@ class RowTable:
         file.seek(0)
         found = file.read(len(start))
         if found != start:
+            # A prefix of our own start is a file whose writer was killed while it began.
             if not start.startswith(found):
                 file.seek(0)
                 why = _difference(_identity(file.readline().decode()), _identity(self.head))
@@ -236,7 +243,7 @@ class RowTable:
 
 
 def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """Read what a file of rows depends on, and its CSV without a last line that is cut off.
+    """Read the identity of a file of rows, and its CSV without a last line that is cut off.
 
     Raises
     ------

@@ -21,8 +21,8 @@ class AreaReport:
 
     ``spm_mm2`` is None where the machine does not name the technology of its scratchpad, or of
     every bank.
-    ``engine_mm2`` is the engine's own area and that of its multiply-accumulate units,
-    ``interface_mm2`` that of the interface to the DRAM, by the DRAM's own bandwidth.
+    ``engine_mm2`` is the area of the engine with its multiply-accumulate units, ``interface_mm2``
+    the area of the interface to the DRAM, by the DRAM's own bandwidth.
     """
 
     spm_mm2: float | None
@@ -38,6 +38,7 @@ class AreaReport:
 def area_report(machine: Machine) -> AreaReport:
     """Return the area of ``machine``, by its parts."""
     area, memory = machine.area, machine.memory
+    # The interface is built for the DRAM, even if slow banks use less of it.
     bandwidth = machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s
     return AreaReport(
         spm_mm2=_of_banks(machine.banks) if memory is None else memory.area_mm2,
@@ -49,6 +50,7 @@ def area_report(machine: Machine) -> AreaReport:
 def _of_banks(banks: Sequence[Bank]) -> float | None:
     """Return the area of all banks; None without banks, or if one of them is not known."""
     known = [bank.area_mm2 for bank in banks if bank.area_mm2 is not None]
+    # A sum over some banks would look like the area of all.
     return sum(known) if banks and len(known) == len(banks) else None
 
 

@@ -35,6 +35,7 @@ class CapacityCurve:
 
     def at(self, capacity_bytes: int) -> float:
         """Return the value at a capacity, to six digits: alike on every computer."""
+        # Powers differ in the last bits between mathematics libraries.
         return _round(self.constant + self.factor * (capacity_bytes / _MB) ** self.exponent)
 
 
@@ -91,6 +92,7 @@ def through(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
     if len(capacities_bytes) != _ENDS:
         raise InputError(f"a power law needs {_ENDS} points, there are {len(capacities_bytes)}")
     (first, last), (low, high) = np.array(capacities_bytes, np.float64) / _MB, values
+    # From low = f * first**e and high = f * last**e.
     exponent = float(np.log(high / low) / np.log(last / first))
     if exponent < 0:
         raise InputError(f"a power law must not fall with the capacity, from {low:g} to {high:g}")
@@ -100,6 +102,7 @@ def through(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
 
 def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> CapacityCurve:
     """Return the best constant and factor for an exponent; neither is negative."""
+    # Divided by the targets: the residuals are relative, since figures span orders of magnitude.
     columns = np.stack([np.ones_like(sizes), sizes**exponent], axis=1) / targets[:, None]
     ones = np.ones_like(targets)
     both = np.linalg.lstsq(columns, ones, rcond=None)[0]

@@ -55,7 +55,7 @@ MACHINES: Registry[Machine] = Registry(group="spmopt.machines", make=_machine, o
 """Machines that were registered, and those of packages."""
 
 
-def left_out(name_or_path: str) -> str | None:
+def list_left_out(name_or_path: str) -> str | None:
     """List fields of a hardware file without a counterpart in a machine; None where it is none."""
     if not name_or_path.endswith(SUFFIXES):
         return None
@@ -98,23 +98,25 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
         No such machine or file, not TOML, or a setting that cannot be used.
     """
     known = None if name_or_path in preset_files("machine") else MACHINES.find(name_or_path)
-    # What the file says is checked by itself first, so that an error names its true origin.
+    # The file is checked by itself first, so that an error names its true origin.
     return override(known or _read(_own(name_or_path), name_or_path), overrides or {})
 
 
 def _read(own: dict[str, Setting], name: str) -> Machine:
     """Return the machine of its own settings, and of defaults for the others."""
+    # Before the defaults are merged, which give every figure.
     _require_apart(own, own, f"machine {name}")
     settings = _merge(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
     if "throughput" in own:
         return _require_one_rate(from_settings(settings, f"machine {name}"), f"machine {name}")
     if {"array.rows", "array.columns", "clock"} <= own.keys():
+        # A placeholder: the setting is required, and replaced by the rate of the array.
         return _at_rate_of_array(from_settings(settings | {"throughput": 1}, f"machine {name}"))
     return from_settings({**_slowest(own, name), **settings}, f"machine {name}")
 
 
 def _slowest(own: Settings, name: str) -> dict[str, Setting]:
-    """Return as throughput the slowest of those of types: all other work is no faster."""
+    """Return the slowest throughput of all types: other work is no faster."""
     kind, where = Dimension.OPERATIONS_PER_S, f"machine {name}"
     rates = [
         parse_quantity(str(value), kind, f"{where}: {key}")
@@ -127,15 +129,15 @@ def _slowest(own: Settings, name: str) -> dict[str, Setting]:
 def override(machine: Machine, overrides: Settings) -> Machine:
     """Return ``machine`` with some of its settings replaced, as the command line does.
 
-    With an array, the rate follows it and the clock wherever ``overrides`` change these. Banks take
-    the place of the scratchpad, whatever it was: a leakage that the machine had without banks is
-    taken for its scratchpad's.
+    With an array, the rate follows it and the clock wherever ``overrides`` change these. Banks
+    replace any scratchpad: a leakage that the machine had without banks is taken for its
+    scratchpad's.
 
     Raises
     ------
     InputError
         A setting that cannot be used; the size of a scratchpad that banks make up; a throughput
-        that is not that of the array (:class:`RateError`).
+        that contradicts the array (:class:`RateError`).
     """
     if not overrides:
         return machine
@@ -145,8 +147,10 @@ def override(machine: Machine, overrides: Settings) -> Machine:
                 f"machine option: {key}: banks make up the scratchpad; give --bank instead"
             )
     banks = () if BANK in overrides else machine.banks
+    # Banks of unknown technologies have no text: keep them aside as records.
     base = to_settings(replace(machine, banks=()))
     if BANK in overrides:
+        # With banks before, the leakage is that of all else, and stays.
         gone = SCRATCHPAD if machine.banks else (*SCRATCHPAD, "energy.leakage_w")
         base = {key: value for key, value in base.items() if key not in gone}
     settings = _merge(base, overrides)
@@ -156,8 +160,10 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     changed = from_settings(settings, "machine option")
     if "throughput" in overrides:
         _require_one_rate(changed, "machine option")
+    # Only if the array or clock changed: a machine may have another rate without an array.
     elif _array_rate(changed) != _array_rate(machine):
         changed = _at_rate_of_array(changed)
+    # Settings have no key for costs, so that to_settings loses them.
     changed = replace(changed, costs=machine.costs)
     return replace(changed, banks=banks) if banks else changed
 
@@ -167,7 +173,7 @@ class RateError(InputError):
 
 
 def _require_one_rate(machine: Machine, where: str) -> Machine:
-    """Return ``machine`` if its throughput is that of its array, up to rounding."""
+    """Return ``machine`` if its throughput equals its array's, up to rounding."""
     array = machine.array
     if array is None or machine.has_rate_of_array:
         return machine
@@ -196,6 +202,7 @@ def _merge(settings: Settings, given: Settings) -> dict[str, Setting]:
         source, mark = f"{table}.source", "; as set: "
         changed = [key for key in given if key.startswith(f"{table}.") and key != source]
         if changed and source not in given:
+            # A source that was marked before gets one longer list, not a second mark.
             text, _, before = str(settings[source]).partition(mark)
             keys = dict.fromkeys([*before.split(", "), *changed] if before else changed)
             merged[source] = f"{text}{mark}{', '.join(keys)}"
@@ -245,7 +252,7 @@ def _settings(source: Traversable, where: str) -> dict[str, Setting]:
 
 
 def _find_untyped(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """Return settings in which ``default`` of a table of types, or else fp32, is that of all."""
+    """Return settings in which ``default`` of a table of types, or else fp32, holds for all."""
     for key in TYPED:
         for name in ("default", "fp32"):
             if key not in settings and f"{key}.{name}" in settings:

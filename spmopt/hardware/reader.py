@@ -32,11 +32,11 @@ class Reader:
     table: Mapping[str, object]
     where: str
 
-    def require_known(self, known: Collection[str], what: str) -> None:
-        """Refuse a key that is not ``known``; ``what`` is the meaning of a key."""
+    def require_known(self, known: Collection[str], meaning: str) -> None:
+        """Refuse a key that is not ``known``; errors call a key ``meaning``."""
         for key in self.table:
             if key not in known:
-                raise InputError(f"{self.where}: {unknown(what, key, known)}")
+                raise InputError(f"{self.where}: {unknown(meaning, key, known)}")
 
     def setting(self, key: str, kind: Dimension | type) -> object:
         """Return the value by ``kind``: a quantity, or a text, count, number or switch."""
@@ -55,6 +55,7 @@ class Reader:
     def quantity(self, key: str, dimension: Dimension, example: str | None = None) -> int:
         """Return a whole quantity, in units of ``dimension``."""
         value = self._get(key)
+        # bool is an int in Python: "page = true" must not mean 1 byte.
         if not isinstance(value, int | str) or isinstance(value, bool):
             raise self._wrong(key, "a whole number, or a quantity such as '24MB' in quotes")
         return parse_quantity(value, dimension, f"{self.where}: {key}", example)
@@ -62,7 +63,7 @@ class Reader:
     def measure(self, key: str, dimension: Dimension) -> float:
         """Return a quantity that need not be whole, and must have a unit."""
         value = self._get(key)
-        # A bare number gets the error of a text without unit, which says what to write.
+        # A bare number gets the error of a text without unit, which shows the right form.
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         text = str(value) if is_number else self.text(key)
         return parse_measure(text, dimension, f"{self.where}: {key}")
@@ -81,6 +82,7 @@ class Reader:
             number = float(str(value))
         except ValueError:
             number = -1.0
+        # TOML has nan and inf, which would pass a comparison alone.
         if not isfinite(number) or number < 0:
             raise self._wrong(key, "a number, 0 or more")
         return number
@@ -108,8 +110,8 @@ class Reader:
         return InputError(f"{self.where}: {key} = {self.table[key]!r}: must be {must}")
 
 
-def no_toml(what: str, path: Path) -> InputError:
-    """Return the error for a file that is not called as one of a ``what`` is."""
-    kind = kind_of_file(path)
-    do = f"this one {kind}" if kind else "rename it"
-    return InputError(f"{what} {path}: a {what} file must end in .toml; {do}")
+def no_toml(kind: str, path: Path) -> InputError:
+    """Return the error for a file without the suffix of a ``kind``."""
+    content = kind_of_file(path)
+    do = f"this one {content}" if content else "rename it"
+    return InputError(f"{kind} {path}: a {kind} file must end in .toml; {do}")

@@ -59,6 +59,7 @@ def with_technology(
         basis=str(scratchpad.basis),
         spm_bytes=machine.spm_bytes,
         area_mm2=scratchpad.point.area_mm2,
+        # The DRAM's own rate: the channel of an earlier technology may have been slower.
         dram_bytes_per_s=machine.dram_bytes_per_s if old is None else old.dram_bytes_per_s,
         banks=banks,
         read_bytes_per_s=read_rate,
@@ -70,6 +71,7 @@ def with_technology(
         spm_write_pj_per_byte=scratchpad.write_pj_per_byte,
         leakage_w=scratchpad.leakage_w,
     )
+    # One channel rate for both directions: see the parameter banks.
     rate = min((memory.dram_bytes_per_s, *(memory.rates or ())))
     return replace(machine, dram_bytes_per_s=rate, energy=energy, memory=memory, banks=())
 
@@ -165,6 +167,7 @@ def least_sure(machine: Machine) -> Basis | None:
 
     None where no technology is known.
     """
+    # Basis lists its members from the surest on.
     return max((one for _, one in bases_of(machine)), key=list(Basis).index, default=None)
 
 

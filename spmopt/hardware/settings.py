@@ -2,8 +2,8 @@
 
 Tables nest with dots (``array.rows``, ``energy.mac_pj``); sizes and rates bear units. ``bank`` is
 one text, with commas between banks. They make up the scratchpad, so that ``spm`` and ``technology``
-are left out then, and ``energy.leakage_w`` is that of all else. :func:`from_settings` inverts
-:func:`to_settings`.
+are left out then, and ``energy.leakage_w`` is the leakage of all else. :func:`from_settings`
+inverts :func:`to_settings`.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def require_units(texts: Sequence[str], where: str) -> None:
     """Raise :class:`InputError` for a bank whose size has no unit: only records say bytes so."""
     for text in texts:
         size = text.partition(":")[0].strip()
+        # A user's "2" may mean bytes or megabytes; records always mean bytes.
         if size.isdecimal():
             raise InputError(f"{where} {text!r}: {size} has no unit; write as 2MB:nvsim-sram")
 
@@ -117,8 +118,10 @@ def _text(machine: Machine, bank: Bank) -> str:
     parts = [str(bank.spm_bytes), bank.technology]
     if bank.read_bytes_per_s is not None and bank.technology:
         alone = load_technology(bank.technology).at(bank.spm_bytes).read_bytes_per_s
+        # The number of ports is not stored: recover it from the rate.
         parts.append(str(max(1, round(bank.read_bytes_per_s / alone))))
     text = ":".join(parts)
+    # Read back to prove that the text states all figures exactly.
     if not bank.technology or with_banks(machine, read_banks([text], BANK)).banks != (bank,):
         raise InputError(
             f"machine {machine.name}: a bank of {bank.spm_bytes} bytes has figures of its own, "
@@ -225,11 +228,13 @@ def _with_banks(settings: Settings, where: str) -> Machine:
     own = {"energy.leakage_w": 0.0, **settings, **dict.fromkeys(OF_BANKS, 0.0)}
     own["spm"] = sum(bank.spm_bytes for bank in banks)
     machine = _bare(Reader(own, where))
+    # with_banks clears the leakage, which here is a setting of all but the scratchpad.
     return replace(with_banks(machine, banks), energy=machine.energy)
 
 
 def _bare(read: Reader) -> Machine:
     """Return the machine with its scratchpad as it is; settings of a technology are left at 0."""
+    # They come from the technology later, and are 0 until then.
     said = OF_TECHNOLOGY if "technology" in read.table else ()
     records: dict[str, Any] = {
         table: _record(read, table, [field for field in kinds if f"{table}.{field}" not in said])
@@ -313,6 +318,7 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     memory = machine.memory
     if memory is None:
         return settings
+    # The DRAM's own rate: the technology may slow the channel again on reading.
     settings |= {"technology": memory.technology, "bandwidth": memory.dram_bytes_per_s}
     if memory.banks is not None:
         settings["banks"] = memory.banks

@@ -95,6 +95,7 @@ def load_technology(name_or_path: str) -> Technology:
     InputError
         No such technology or file, not TOML, or a setting that cannot be used.
     """
+    # Own names first, so that no package can replace published figures.
     if name_or_path in (*preset_files("technology"), *_NVSIM_CELLS):
         return _ship(name_or_path)
     known = TECHNOLOGIES.find(name_or_path)
@@ -123,6 +124,7 @@ def _from_tables(tables: Mapping[str, object], name: str, where: str) -> Technol
     between = read.text("between")
     if between not in tuple(Interpolation):
         raise InputError(f"{where}: between = {between!r}: must be {' or '.join(Interpolation)}")
+    # quantity() below would accept a bare number; files must state the unit.
     read.text("access")
     return Technology(
         name=name,
@@ -146,6 +148,7 @@ def _point(read: Reader) -> Point:
         figure: read.measure(key, _UNITS[figure.rpartition("_")[2]])
         for key, figure in _MEASURES.items()
     }
+    # As for access: a bare number has no unit.
     read.text("capacity")
     return Point(
         capacity_bytes=read.quantity("capacity", Dimension.BYTES, "3MB or 3MiB"),
@@ -160,6 +163,7 @@ def _nvsim(name: str) -> Technology:
     with (FOLDER / "nvsim_ppa.csv").open(encoding="utf-8") as stream:
         runs = [run for run in csv.DictReader(stream) if run["tech"] == label]
     words = {run["word_bits"] for run in runs}
+    # Energies are per access: runs of other widths cannot share one fit.
     if len(words) != 1:
         raise InputError(f"technology {name}: its runs differ in the width of a word")
     assumed = "" if runs[0]["cell_provided"] == "yes" else ", assumed cell"
@@ -171,6 +175,7 @@ def _nvsim(name: str) -> Technology:
         between=Interpolation.FIT,
         points=tuple(
             Point(
+                # A megabyte of NVSim is a MiB, see above.
                 capacity_bytes=int(run["capacity_MB"]) * _MIB,
                 configuration=run["opt_target"],
                 **{figure: float(run[_NVSIM_COLUMNS.get(figure, figure)]) for figure in FIGURES},

@@ -51,7 +51,7 @@ class Point:
     def edap(self) -> float:
         """Energy-delay-area product (pJ ns mm2) by which configurations are chosen.
 
-        Energy and delay are those of a read and a write together. DeepNVM++ (algorithm 1) does not
+        Energy and delay are sums of a read and a write. DeepNVM++ (algorithm 1) does not
         state its costs; leakage, which is no energy of an access, is left out here.
         """
         energy = self.read_energy_pj + self.write_energy_pj
@@ -113,6 +113,7 @@ class ScratchpadFigures:
         if banks is None:
             return None, None
         alone = (self.read_bytes_per_s, self.write_bytes_per_s)
+        # Rounded down: a rate must not flatter the technology.
         read, write = (max(1, int(banks * rate)) for rate in alone)
         return read, write
 
@@ -166,6 +167,7 @@ class Technology:
             raise InputError(f"{where}: access_bytes must be at least 1, is {self.access_bytes}")
         if not self.points:
             raise InputError(f"{where}: has no point; add one")
+        # The first of each capacity is then its best configuration.
         points = tuple(sorted(self.points, key=lambda point: (point.capacity_bytes, point.edap)))
         known = set()
         for point in points:
@@ -176,9 +178,11 @@ class Technology:
                     f"configuration {point.configuration!r}; name the configuration of each"
                 )
             known.add(key)
+        # The record is frozen; only this normalization may write to it.
         object.__setattr__(self, "points", points)
         if self.has_fit:
             try:
+                # Computed now, so that a file with too few points fails where it is read.
                 _ = self.fits
             except InputError as error:
                 raise InputError(f"{where}: {error}; add points, or set between") from None
@@ -190,7 +194,7 @@ class Technology:
 
     @property
     def has_fit(self) -> bool:
-        """Whether there are figures of other capacities than those of the points."""
+        """Whether there are figures at other capacities than the points."""
         return self.between is not Interpolation.NOTHING
 
     @property

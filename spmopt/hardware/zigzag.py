@@ -99,6 +99,7 @@ def _is_array(core: Any) -> bool:
 
 def _settings(document: Any, where: str, left_out: list[str]) -> dict[str, Any]:
     memories, array = dict(document["memories"]), document["operational_array"]
+    # Both formats list memories from the array outwards: the DRAM comes last.
     dram_name, dram = memories.popitem()
     every = {*array["dimensions"]}
     shared = {k: m for k, m in memories.items() if every <= {*m["served_dimensions"]}}
@@ -119,14 +120,17 @@ def _settings(document: Any, where: str, left_out: list[str]) -> dict[str, Any]:
         "spm": int(spm["size"]) // 8,
         "bandwidth": round(min(both) / 8 * CLOCK_HZ),
         "clock": CLOCK_HZ,
+        # A shared port moves in one direction at a time.
         "duplex": not any(port["type"] == "read_write" for port in dram["ports"]),
         "array.rows": rows,
         "array.columns": prod(columns),
         "array.dataflow": _dataflow(registers, left_out),
         "array.reuse": True,
+        # I2 are weights: a memory that does not serve them cannot hold any.
         **({} if "I2" in spm["operands"] else {"bypass": TensorKind.WEIGHT}),
         "energy.mac_pj": float(array["unit_energy"]),
         "energy.dram_pj_per_byte": _cost(dram, left_out, dram_name),
+        # r_cost is for all bits of a cycle: times 8 over the bits gives a byte.
         "energy.spm_read_pj_per_byte": 8 * float(spm["r_cost"]) / _bits(spm, "read"),
         "energy.spm_write_pj_per_byte": 8 * float(spm["w_cost"]) / _bits(spm, "write"),
         "energy.source": source,

@@ -107,6 +107,7 @@ class SchedulerEntry:
         found = _import_target(self.target) if isinstance(self.target, str) else self.target
         scheduler = partial(found, **self.chosen) if self.chosen else found
         if self.kind is Kind.POLICY:
+            # A policy returns a residency plan; scheduler_of wraps it to a scheduler of results.
             scheduler = cast(
                 "Any", _import_target("spmopt.policies.policy:scheduler_of")(scheduler)
             )
@@ -132,6 +133,7 @@ class SchedulerEntry:
         chosen = {option: choices[option] for option in self.options if option in choices}
         name = ":".join((self.name, *(f"{key}={value}" for key, value in chosen.items())))
         if self.variants:
+            # The default choice has no entry of its own: it is this one.
             return SCHEDULERS.find(name) or self
         granularity = chosen.get("granularity", self.granularity)
         return replace(self, name=name, chosen=chosen, granularity=granularity)
@@ -161,7 +163,7 @@ class SchedulerEntry:
         """Whether it schedules for ``objective``: it knows its weights, and time of its kind.
 
         An optimizer of time with barriers between steps is taken for the replay, which has none,
-        and so is who bounds it.
+        and so is a relaxation of it.
         """
         if self.kind is Kind.POLICY:
             return True
@@ -179,6 +181,7 @@ class SchedulerEntry:
     def is_own(self) -> bool:
         """Whether it is one of the program itself, and not of a package or a user."""
         name = self.name.partition("@")[0]
+        # Names may have options and a backend; the source tells a foreign entry of the same name.
         known = SCHEDULERS.own.get(name) or SCHEDULERS.own.get(name.partition(":")[0])
         return known is not None and known.source == self.source
 
@@ -204,7 +207,7 @@ class SchedulerEntry:
         *,
         bounders: bool = True,
     ) -> None:
-        """Raise :class:`InputError` if ``objective`` is not supported; it names who supports it."""
+        """Raise :class:`InputError` if ``objective`` is not supported; name those that do."""
         if self.takes(objective):
             return
         known = (
@@ -331,7 +334,7 @@ def able(
     features: frozenset[str] = frozenset(),
     bounders: bool = True,
 ) -> str:
-    """Who takes ``objective``, or some, in words.
+    """Name the schedulers that take ``objective``, or some, in words.
 
     ``features``: on machines that have these; ``bounders``: a bound is enough.
     """
@@ -405,6 +408,7 @@ def by_name(schedulers: Iterable[str | SchedulerEntry | Policy]) -> dict[str, Sc
     """
     found: dict[str, SchedulerEntry] = {}
     for entry in map(find, schedulers):
+        # Two lambdas share one name, and results are told apart by names alone.
         if found.setdefault(entry.name, entry).target != entry.target:
             raise InputError(
                 f"schedulers: two are called {entry.name}; name them, by SchedulerEntry(name=..., "

@@ -53,7 +53,7 @@ class SpaceAxis:
     low, high, step
         A range with both ends; ``step`` 0 where every number between them is meant.
     log
-        Whether its logarithm is what is searched evenly.
+        Whether samplers draw its logarithm evenly, in place of the value.
     """
 
     key: str
@@ -69,6 +69,8 @@ class SpaceAxis:
         if self.choices:
             return len(self.choices)
         if self.step:
+            # A quotient of floats may fall just below a whole number; the last value must not be
+            # lost.
             return floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
         return None if isinstance(self.low, float) else int(self.high - self.low) + 1
 
@@ -126,6 +128,7 @@ def read_axis(key: str, given: object, where: str) -> SpaceAxis:
 def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
     """Return the values of a list, of which none may be another written anew."""
     values: list[Setting] = []
+    # Two texts may mean one value, as 2MB and 2000kB: compare values, report texts.
     again = []
     for each in given:
         found = _values(key, each, what)
@@ -140,6 +143,7 @@ def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
 
 def _is_range(key: str, given: object) -> bool:
     """Return whether it is a text of a range, or of several values."""
+    # Texts of other fields, as names of files, may hold a colon or a comma.
     return isinstance(given, str) and bool(set(given) & set(":,")) and _is_whole(key)
 
 
@@ -153,6 +157,7 @@ def _values(key: str, given: object, what: str) -> tuple[Setting, ...]:
 
 def _of_values(key: str, values: tuple[Setting, ...]) -> SpaceAxis:
     """Return a range where the values are at equal distances, so that samplers know their order."""
+    # In Python a bool is an int, but true and false have no distance.
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) == len(values) >= _FEW and all(isinstance(v, int) for v in numbers):
         steps = {b - a for a, b in pairwise(numbers)}
@@ -181,6 +186,7 @@ def _range(key: str, given: Mapping[str, object], what: str) -> SpaceAxis:
         raise InputError(f"{what}: log and step exclude each other; leave one out")
     if log and low <= 0:
         raise InputError(f"{what}: low = {given['low']!r}: a logarithm needs more than 0")
+    # One value is a choice, which a space takes for a fixed field, not for an axis.
     if low == high:
         return SpaceAxis(key=key, choices=(low,))
     return SpaceAxis(key=key, low=low, high=high, step=step, log=log)
@@ -220,11 +226,13 @@ def _value(key: str, given: object, what: str) -> Setting:
     if key == BANK:
         return _banks(given, what)
     if key == BYPASS:
+        # One text for all kinds: a categorical choice of Optuna must be a scalar.
         kinds = given if isinstance(given, list) else str(given).split(",")
         return ",".join(read_bypass(map(str, kinds), what))
     if not isinstance(given, str | int | float):
         raise InputError(f"{what} = {given!r}: must be a text or a number")
     kind = _KINDS[key]
+    # Before the numbers: int(True) is 1 and would pass as a count.
     if isinstance(given, bool) != (kind is bool):
         must = "true or false" if kind is bool else "no true or false"
         raise InputError(f"{what} = {given!r}: must be {must}")
@@ -244,6 +252,7 @@ def _value(key: str, given: object, what: str) -> Setting:
             raise InputError(f"{what}: a number that is too large; write a smaller one") from None
     if isinstance(given, float):
         raise InputError(f"{what} = {given!r}: write a whole number, or a quantity in quotes")
+    # setting_axis reads a comma as a separator of values; one value is expected here.
     text = given if isinstance(given, int) else given.replace(",", " ")
     (value_of,) = setting_axis(key, text, what)
     return value_of
@@ -266,5 +275,5 @@ def _is_whole(key: str) -> bool:
 
 
 def _as_quantity(key: str) -> str:
-    """Name a setting that is read alike: counts are whole numbers, as those of an array."""
+    """Name a setting that is read alike: counts are whole numbers, as the rows of an array."""
     return "array.rows" if key in _COUNTS else key

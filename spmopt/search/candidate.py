@@ -1,4 +1,4 @@
-"""A machine that is proposed, with what is no setting of a machine: cores and batch."""
+"""A proposed machine, with cores and batch, which are no machine settings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Candidate:
     Attributes
     ----------
     machine
-        All of it: its rate of operations is that of all cores, its array one of ``cores``.
+        All of it: its rate of operations covers all cores, its array is one of ``cores``.
     cores
         Equal engines that share scratchpad and channel. Every operation is divided evenly among
         them, so that its computation takes the part, rounded up.
@@ -52,6 +52,7 @@ class Candidate:
         settings = {key: value for key, value in values.items() if key not in BESIDE}
         machine, cores = override(base, settings), int(values.get("cores", 1))
         batch = int(values["batch"]) if "batch" in values else None
+        # Work outside the array scales with cores here; work of the array is divided in _divide.
         rate = machine.operations_per_s * cores
         machine = replace(machine, operations_per_s=rate)
         if machine.array is None:
@@ -67,7 +68,7 @@ class Candidate:
 
     @property
     def dram_bytes_per_s(self) -> int:
-        """What the DRAM alone could move."""
+        """Bytes per second of the DRAM alone, without limits of banks."""
         memory = self.machine.memory
         return self.machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s
 
@@ -77,14 +78,14 @@ class Candidate:
         return self.machine.dram_bytes_per_s < self.dram_bytes_per_s
 
     @property
-    def extrapolated(self) -> tuple[str, ...]:
+    def extrapolations(self) -> tuple[str, ...]:
         """Technologies whose figures are of a fit, beyond its points."""
         bases = bases_of(self.machine)
         return tuple(dict.fromkeys(name for name, one in bases if one is Basis.EXTRAPOLATED))
 
     @property
     def samples(self) -> int:
-        """What a figure of a schedule is divided by."""
+        """Divisor of figures of schedules: the batch, or 1 where the batch is not searched."""
         return self.batch or 1
 
     def problem(self, network: Network) -> Problem:
@@ -105,9 +106,11 @@ class Candidate:
         return {**settings, "cores": self.cores, **batch}
 
 
+# A trial is bounded in the parent and solved in the same process if there are no workers.
 @lru_cache(maxsize=8)
 def _lower(candidate: Candidate, network: Network) -> Problem:
     """Lower, and keep it to bound and to solve."""
+    # The cache of _operations hits for all machines that differ in the channel alone.
     alike = replace(candidate, machine=_without_channel(candidate.machine))
     return replace(_operations(alike, network), machine=candidate.machine)
 
@@ -150,5 +153,6 @@ def _divide(mapping: OpMapping, candidate: Candidate) -> OpMapping:
     if not mapping.macs:
         return mapping
     access = access_cycles(candidate.machine, mapping.spm_read_bytes, mapping.spm_write_bytes)
+    # Cores share the banks of the scratchpad: the access time does not fall with their number.
     cycles = max(-(-mapping.compute_cycles // candidate.cores), access)
     return replace(mapping, compute_cycles=cycles)

@@ -1,4 +1,4 @@
-"""What is doubtful about a study, to be said before it is searched."""
+"""Warnings about a study, given before its search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOKED_AT = 64
 
 
 def cautions(setup: Setup) -> Iterator[str]:
-    """Say what a search can be misread for."""
+    """Yield a warning for each likely misreading of the search."""
     mixed = disagreement(_sources(setup.space))
     if mixed is not None:
         yield mixed
@@ -55,6 +55,7 @@ def require_energies(setup: Setup) -> None:
     if not asked or not stored:
         return
     machines = [each.machine for each in _candidates(setup.space)]
+    # Without a possible machine, the error of the space itself is clearer.
     if not machines or any(_has_energies(machine) for machine in machines):
         return
     keys = ", ".join(f"energy.{name}" for name in ENERGY_FIGURES)
@@ -72,7 +73,7 @@ def _has_energies(machine: Machine) -> bool:
 
 
 def _sources(space: Space) -> set[str]:
-    """Name those of every technology that a field names; where none does, of the machine's."""
+    """Return the sources of all technologies that fields name, else of the machine's."""
     choices: dict[str, list[Setting]] = {key: [value] for key, value in space.fixed.items()}
     choices |= {axis.key: list(axis.choices) for axis in space.axes}
     names = [str(value) for value in choices.get("technology", [])]
@@ -111,6 +112,7 @@ def _is_idle(space: Space, key: str, names: tuple[str, ...]) -> bool:
                 static_figures(names, space.candidate({**point, key: end}), space.cost)
                 for end in axis.ends
             ]
+        # An impossible end says nothing about the price of bandwidth.
         except InputError:
             continue
         known += 1

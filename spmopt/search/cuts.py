@@ -78,7 +78,7 @@ class Cut:
         Parameters
         ----------
         proved
-            What :func:`spmopt.verifier.bound` says of them, where it has been asked already.
+            Bound of :func:`spmopt.verifier.bound` for them, if already computed.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class Cut:
             life=int(proved * 2**certificate.bits),
             scratch_bytes=line.scratch_bytes,
         )
-        # What was proved is of this machine: give back what room saves and computing adds.
+        # The bound holds for this machine: remove its terms of compute time and of room.
         computing, room = _dot(cut.free, line.compute_cycles), cut._room_dual(problem.machine)
         return replace(cut, life=cut.life - computing + room)
 
@@ -156,7 +156,7 @@ class Cut:
         compute_cycles : (n,)
             The same on all of them.
         machine
-            What they share: clock and pages.
+            Machine with their common clock and page size.
         spm_bytes, dram_bytes_per_s
             Of each machine; shapes that broadcast to that of the result.
         """
@@ -164,15 +164,17 @@ class Cut:
         scratch = -(-self.scratch_bytes // page) * page
         computing = float(self._computing(compute_cycles))
         life = float(self.beta * (self.life + _dot(spm, scratch)) / 2**bits)
+        # Sums of int64 duals overflow: add as Python integers, then round once.
         slope = float(self.beta * sum(spm.tolist()) / 2**bits)
         room = slope * (spm_bytes // page * page).astype(np.float64)
         cycles = machine.clock_hz / dram_bytes_per_s.astype(np.float64)
         value = computing + cycles * (life - room)
+        # Magnitudes, not the value: terms cancel, rounding errors do not.
         result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + room))
         return result
 
     def duals(self, machine: Machine) -> Certificate:
-        """Give the duals on ``machine``, rounded down: they prove there nearly what the cut does.
+        """Return the duals scaled to ``machine``, rounded down: nearly as strong as the cut.
 
         A search may start from them.
         """
@@ -182,6 +184,7 @@ class Cut:
         scale *= Fraction(2**bits, 2**certificate.bits)
         inward, outward = certificate.dram_in, certificate.dram_out
         if certificate.objective == TRAFFIC:
+            # Every byte of traffic has dual value 1 in both directions.
             inward = outward = np.full_like(certificate.spm, 2**certificate.bits)
         columns = (_scale(column, scale) for column in (certificate.spm, inward, outward))
         spm, inward, outward = columns
@@ -199,7 +202,7 @@ class Cut:
 
 
 def fingerprint(problem: Problem, line: Timeline | None = None) -> bytes:
-    """Hash what a cut needs two problems to share: all but times, capacity and bandwidth.
+    """Hash the data that problems of one cut share: all but times, capacity and bandwidth.
 
     Of several mappings only the least of each figure counts, as it does for a bound. Names do not.
     """
@@ -208,6 +211,7 @@ def fingerprint(problem: Problem, line: Timeline | None = None) -> bytes:
     tensors = (line.size_bytes, line.in_dram, line.keep, line.scratch_bytes)
     digest = sha256(b"duplex" if problem.machine.duplex else b"one channel")
     for column in (*columns, *tensors):
+        # Sizes too: else bytes could pass from one column to the next with the same digest.
         digest.update(column.size.to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.digest()
@@ -216,8 +220,8 @@ def fingerprint(problem: Problem, line: Timeline | None = None) -> bytes:
 def free_duals(problem: Problem) -> tuple[Certificate, ...]:
     """Make duals that need no solve: SPM costs nothing, a step is all computing or all channel.
 
-    The cuts are the computing with what it must wait for, and the compulsory traffic over the
-    bandwidth (on a duplex machine that of each direction).
+    The cuts are the compute time with its compulsory waits, and the compulsory traffic over the
+    bandwidth (on a duplex machine, one cut per direction).
     """
     nothing = np.zeros(len(problem.operations), np.int64)
     bits = _free_bits(problem)
@@ -230,6 +234,7 @@ def free_duals(problem: Problem) -> tuple[Certificate, ...]:
     computing = duals(nothing, nothing)
     if not problem.machine.duplex:
         return computing, replace(computing, objective=TRAFFIC)
+    # floor: rounded up, the channel would cost more than the step has time.
     every = np.full_like(nothing, floor(2**bits / problem.machine.bytes_per_cycle))
     return computing, duals(every, nothing), duals(nothing, every)
 
@@ -255,6 +260,7 @@ def _uniform(problem: Problem, certificate: Certificate) -> tuple[Problem, Certi
     machine = problem.machine
     size = machine.spm_pages * machine.page_bytes
     held = [bank.spm for bank in certificate.banks]
+    # A byte lies in some bank and pays at least the cheapest one.
     spm = certificate.spm + np.minimum.reduce(held) if held else certificate.spm
     plain = replace(machine, spm_bytes=size, banks=())
     return replace(problem, machine=plain), replace(certificate, spm=spm, banks=())
@@ -265,7 +271,7 @@ def _beta(problem: Problem, certificate: Certificate) -> Fraction:
 
 
 def _free(problem: Problem, certificate: Certificate) -> Ints:
-    """(n,) Return what the verifier takes for the dual of a cycle of computing: rounded down."""
+    """(n,) Return the verifier's dual value of a compute cycle, rounded down."""
     if certificate.objective == TRAFFIC:
         return np.zeros_like(certificate.spm)
     channel = certificate.dram_in.tolist()

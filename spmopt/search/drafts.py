@@ -1,7 +1,7 @@
 """A storage with one trial more than it has: a draft, which is sampled before anybody else sees it.
 
-Optuna stores a trial first, then each of its values. Whoever is killed in between leaves a trial
-of nobody, or a point of half its values, at which samplers that list all points fail.
+Optuna stores a trial first, then each of its values. A process killed in between leaves a trial
+without an owner, or a point of half its values, at which samplers that list all points fail.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _ID = -1
 class Drafts:
     """A storage as it is, but for a draft, and for trials that came to nothing.
 
-    These are left out and the others numbered anew, so that what samplers propose does not depend
-    on how often a search was killed.
+    Failed trials are left out and the others numbered anew, so that proposals of samplers do not
+    depend on how often a search was killed.
 
     Attributes
     ----------
@@ -42,6 +42,8 @@ class Drafts:
 
     def __getattr__(self, name: str) -> Any:
         """Do all else as the storage; methods that Optuna builds on those here, as it does."""
+        # A concrete method of the base class must call the overrides here, not those of the
+        # storage.
         built = getattr(BaseStorage, name, None)
         if built is None or getattr(built, "__isabstractmethod__", False):
             return getattr(self._storage, name)
@@ -75,6 +77,7 @@ class Drafts:
         """Return trials that count, and the draft."""
         found = list[FrozenTrial]()
         for trial in filter(counts, self._storage.get_all_trials(study_id, deepcopy=deepcopy)):
+            # Copy before renumbering: storages hand out trials of their cache.
             same = trial.number == len(found)
             found.append(trial if same else copy(trial))
             found[-1].number = len(found) - 1

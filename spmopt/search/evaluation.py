@@ -33,7 +33,7 @@ from spmopt.sweeps.cases import Network
 from spmopt.sweeps.work import SolveOptions
 
 LEAST = "least"
-"""Of a network in a trial: what any schedule takes at least."""
+"""Key of a network's lower bounds, over all schedules, in the record of a trial."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,11 @@ class NetworkOutcome:
     Attributes
     ----------
     record
-        What a study keeps of it, as the README of this folder lists it.
+        Fields that a study stores; the README of this folder lists them.
     spent
-        What the schedule takes, or what any schedule takes at least; None where there is neither.
+        Time, energy and traffic of the schedule, or their lower bounds; None if there is neither.
     cut
-        What the dual values of the bound prove of other machines; None where they prove nothing.
+        Cut for other machines from the dual values of the bound; None if there is none.
     packed
         The result as a compressed file; empty where it is not kept.
     """
@@ -60,7 +60,7 @@ class NetworkOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialOutcome:
-    """What came of a trial, by network; ``seconds`` are all of the wall time."""
+    """Outcomes of a trial by network; ``seconds`` are all of the wall time."""
 
     networks: dict[str, NetworkOutcome]
     seconds: float
@@ -77,10 +77,9 @@ def evaluate(
     Parameters
     ----------
     setup, candidate
-        What on what.
+        Networks and options, and the machine.
     near
-        Dual values to search from, by network; whatever they are, schedules are legal and bounds
-        true.
+        Dual values to search from, by network. Any values keep schedules legal and bounds true.
     keep
         Whether to give the schedules, too.
 
@@ -115,12 +114,13 @@ def result_of(
     valued = [
         (result.value, place) for place, result in enumerate(found) if result.value is not None
     ]
+    # Pairs of value and place: equal values go to the first scheduler, so that runs repeat.
     best = found[min(valued)[1] if valued else 0]
     return Solution.of(problem, best)
 
 
 def cut_of(stored: Solution, *, proved: Fraction | None = None) -> Cut | None:
-    """Make a cut of what the dual values of a result prove of other machines.
+    """Make a cut for other machines from the dual values of a result.
 
     Those of energy, and of another order than the listed one, prove nothing. ``proved`` is their
     bound, where it was just evaluated; one that was read from a file is not to be trusted.
@@ -145,9 +145,10 @@ def _outcome(setup: Setup, stored: Solution, began: float) -> NetworkOutcome:
     checked_s, pool = monotonic() - began, CutPool()
     cut = cut_of(stored, proved=result.bound)
     if cut is not None:
-        pool.put(cut)
+        pool.add(cut)
     bounded = result.bound
     if result.fused is not None:
+        # Cuts are layer by layer; fusion may be below them, so that only its own bound counts.
         tileable, bounded = source_graph(result.fused), result.fusion_bound
         least = least_of_fusion_plans(tileable.problem(whole(tileable))[0], tileable)
     else:
@@ -173,7 +174,7 @@ def _outcome(setup: Setup, stored: Solution, began: float) -> NetworkOutcome:
 
 
 def _bounds(setup: Setup, problem: Problem, result: Result) -> Spent | None:
-    """Bound what any schedule takes, by a relaxation for each objective that counts."""
+    """Bound time, energy and traffic of all schedules, by a relaxation per needed objective."""
     if result.status is Status.INFEASIBLE:
         return None
     least = least_of(problem)
@@ -182,6 +183,7 @@ def _bounds(setup: Setup, problem: Problem, result: Result) -> Spent | None:
         if name != setup.schedule_for:
             (own,) = _run(setup, problem, (BOUNDER,), name)
         if own.bound is not None:
+            # A relaxation of one objective bounds no other: each is solved on its own.
             least = _raise_limit(least, name, own.bound)
     return least.spend(problem.machine)
 
@@ -210,6 +212,7 @@ def _run(
     )
     request = options.request(problem)
     steps = len(problem.operations)
+    # Dual values of another batch may have another number of steps, and would be refused.
     if near is not None and objective == "time" and near.certificate.spm.size == steps:
         request = replace(request, duals=near.duals(problem.machine))
     return compare(problem, names, request)
@@ -225,6 +228,7 @@ def unpack(packed: bytes, where: str) -> Solution | None:
     """Read a compressed result; None where it is cut off, or none. Errors call it ``where``."""
     try:
         with gzip.open(BytesIO(packed)) as stream:
+            # A small file can expand to any size: read one byte more than is allowed.
             content = stream.read(MOST_BYTES + 1)
         return None if len(content) > MOST_BYTES else decode_result(json_value(content), where)
     except (OSError, EOFError, ValueError, RecursionError, InputError, zlib.error):

@@ -1,4 +1,4 @@
-"""What a machine and its schedules come to: the figures of objectives, constraints and costs.
+"""Figures of a machine and its schedules, for objectives, constraints and costs.
 
 A figure is *static* if the machine alone says it, else it is of schedules. Times, energies and
 bytes of several networks are summed by weight, and are for one sample where the batch is searched.
@@ -27,7 +27,7 @@ Cost = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What schedules take, all networks together."""
+    """Time, energy and traffic of schedules, all networks together."""
 
     time_s: float
     energy_j: float
@@ -35,7 +35,7 @@ class Spent:
 
     @classmethod
     def of(cls, machine: Machine, totals: Totals) -> Self:
-        """Give what one verified schedule takes."""
+        """Return time, energy and traffic of one verified schedule."""
         own = metrics(machine, totals)
         return cls(
             time_s=own.time_s, energy_j=own.energy_j, traffic_bytes=float(totals.traffic_bytes)
@@ -60,6 +60,7 @@ def _area(candidate: Candidate) -> float:
             "area_mm2: the area of the scratchpad is not known; name its technology, as "
             "technology = 'nvsim-sram' in the space"
         )
+    # The report counts the array of one core; add the units of the others.
     return total + machine.area.mac_mm2 * (candidate.mac_units - machine.mac_units)
 
 
@@ -72,14 +73,14 @@ class FigureOfMerit:
     name
         With its unit.
     short
-        What people call it; empty: as ``name`` says.
+        Name in options and tables; empty: ``name`` itself.
     unit
         Its values take decimal prefixes before it; empty: ``name`` says it, and they take none.
     needs
         Objectives of schedules that it depends on; empty: the machine alone says it.
     compute
-        From what schedules take, and the machine. It must rise with each part of what they take,
-        rounding included, or be one of :data:`NOT_BOUNDED`.
+        Function of the schedules' totals and the machine. It must rise with each total, rounding
+        included, or be one of :data:`NOT_BOUNDED`.
     """
 
     name: str
@@ -130,8 +131,8 @@ def figure_text(name: str, value: float) -> str:
     return si(value, unit) if unit else f"{value:.6g}"
 
 
-def figure_named(name: str, what: str) -> str:
-    """Find a figure by its own or its short name; ``what`` is what errors call it.
+def figure_named(name: str, label: str) -> str:
+    """Find a figure by its own or its short name; errors call it ``label``.
 
     Raises
     ------
@@ -140,12 +141,12 @@ def figure_named(name: str, what: str) -> str:
     """
     found = OBJECTIVES.get(name, name)
     if found not in NAMES:
-        raise unknown(what, name, (*OBJECTIVES, *NAMES))
+        raise unknown(label, name, (*OBJECTIVES, *NAMES))
     return found
 
 
 def static_figures(names: Iterable[str], candidate: Candidate, cost: Cost) -> dict[str, float]:
-    """Compute those of ``names`` that the machine alone says.
+    """Compute the static figures among ``names``, which the machine alone determines.
 
     Raises
     ------
@@ -201,6 +202,7 @@ class Constraint:
         """Return whether no schedule can hold it, where its figures are at least those given."""
         if self.figure not in least:
             return False
+        # Lower bounds cannot refute a constraint ">=": a schedule may be above them.
         bounded = self.is_static or not (self.least or self.figure in NOT_BOUNDED)
         return bounded and self.excess(least) > 0
 
@@ -221,6 +223,7 @@ def read_constraint(given: object, where: str) -> Constraint:
         limit = float(match[3])
     except ValueError:
         limit = float("nan")
+    # float() accepts nan and inf, which no figure could satisfy or violate.
     if not isfinite(limit):
         raise InputError(
             f"{where}: constraint {given!r}: {match[3]!r} is no number; the unit is that of "

@@ -25,6 +25,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best."""
     trials, best = trial_records(study), front(study, top)
     by_number = {trial.number: trial for trial in trials}
+    # A list of the best is a ranking: merging would hide places in it.
     stand_for = merge(best, setup.tolerance) if top is None else {}
     members = tuple(
         by_number[trial.number] for trial in best if top is not None or trial.number in stand_for
@@ -50,6 +51,7 @@ def require_feasible(findings: Findings) -> None:
         No machine of the space can be built.
     """
     trials = _count(findings)
+    # One possible machine suffices: then the front is empty for another reason.
     reasons = [(trial.proof or {}).get("impossible") for trial in trials]
     if trials and all(reasons):
         raise InputError(f"all {len(trials)} trials are impossible: {reasons[0]}")
@@ -67,6 +69,7 @@ def why_no_front(findings: Findings) -> str:
         name = str(limit)
         known = [trial for trial in trials if name in trial.constraints]
         if known and all(trial.constraints[name] > 0 for trial in known):
+            # Own figures override bounds: a solved trial knows more than its proof.
             bounds = [
                 {**(trial.proof or {}).get("bounds", {}), **(trial.figures or {})}
                 for trial in known
@@ -83,7 +86,7 @@ def _count(findings: Findings) -> list[TrialRecord]:
 
 
 def has_bounds(trial: TrialRecord) -> bool:
-    """Return whether a trial holds every constraint, and says what its networks take at least."""
+    """Return whether a trial holds every constraint, and has lower bounds of all networks."""
     known = all(LEAST in one for one in (trial.networks or {}).values())
     return trial.as_before is None and known and trial.is_feasible
 
@@ -97,7 +100,7 @@ def least_of(trial: TrialRecord, setup: Setup) -> dict[str, float]:
 
 
 def not_minimized(setup: Setup) -> list[str]:
-    """List what figures depend on and schedules do not minimize: of time, energy, traffic."""
+    """List the objectives that figures depend on but schedules do not minimize."""
     return [] if setup.bound_only else [each for each in setup.needs if each != setup.schedule_for]
 
 
@@ -116,7 +119,7 @@ def trial_json(trial: TrialRecord, setup: Setup) -> dict[str, object]:
 
 
 def study_json(findings: Findings) -> dict[str, object]:
-    """Give what is shown of a study, and every trial of it in short, for a program."""
+    """Return the findings of a study, and each of its trials in short, as a JSON object."""
     setup = findings.setup
     return {
         "study": findings.name,
@@ -133,9 +136,9 @@ def study_json(findings: Findings) -> dict[str, object]:
 
 
 def rows(findings: Findings) -> list[dict[str, object]]:
-    """Give the front as rows: fields, figures, and what networks come to together and each.
+    """Return the front as rows: fields, figures, and totals of all networks and of each.
 
-    ``figures`` says whether those of schedules are ``schedules``', or ``bounds`` of all schedules.
+    The column ``figures`` is ``schedules`` or, where figures are lower bounds, ``bounds``.
     ``merged`` are the trials that a member stands for.
     """
     made, setup = [], findings.setup
@@ -154,7 +157,7 @@ def rows(findings: Findings) -> list[dict[str, object]]:
 
 
 def _spend(record: Mapping[str, float]) -> Spent:
-    """Read what a network takes, or takes at least, from among what a storage says of it."""
+    """Read time, energy and traffic of a network, or their lower bounds, from its record."""
     return Spent(**{field.name: record[field.name] for field in fields(Spent)})
 
 
@@ -163,7 +166,7 @@ def _objectives(trial: TrialRecord, setup: Setup) -> dict[str, float]:
 
 
 def _total(trial: TrialRecord, setup: Setup) -> dict[str, object]:
-    """Sum what all networks take by their weights, as figures have it."""
+    """Sum the totals of all networks by their weights, as figures do."""
     spent = {name: _spend(one) for name, one in (trial.networks or {}).items()}
     return asdict(setup.total(candidate_of(setup, trial), spent))
 
@@ -181,7 +184,7 @@ def _short_json(trial: TrialRecord) -> dict[str, object]:
 
 
 def _build_json(built: Candidate | None) -> dict[str, object]:
-    """Give of a machine what its settings do not say, by the names that a sweep has for it."""
+    """Return derived properties of a machine, under the column names of a sweep."""
     if built is None:
         return {"dram_bytes_per_s": None, "basis": None}
     basis = least_sure(built.machine)

@@ -1,4 +1,4 @@
-"""Why a machine need not be solved: bounds without a solver, and what they exclude."""
+"""Proofs that a machine need not be solved: bounds without a solver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CutPool:
     def __init__(self) -> None:
         self._cuts: dict[bytes, list[Cut]] = {}
 
-    def put(self, cut: Cut) -> Cut:
+    def add(self, cut: Cut) -> Cut:
         """Keep a cut."""
         self._cuts.setdefault(cut.fingerprint, []).append(cut)
         return cut
@@ -55,6 +55,7 @@ class CutPool:
         steps
             How many operations they are.
         """
+        # Identity, not equality: comparing arrays of all pairs would cost more than the cuts save.
         known = {id(cut.certificate) for cut in self._cuts.get(mark, [])}
         others = (cut for other, cuts in self._cuts.items() if other != mark for cut in cuts)
         found = {id(cut.certificate): cut for cut in others if cut.scratch_bytes.size == steps}
@@ -63,7 +64,7 @@ class CutPool:
 
 @dataclass(frozen=True, kw_only=True)
 class Least:
-    """Lower bounds; ``energy_j`` where one is known beside what follows from the others."""
+    """Lower bounds of one problem; ``energy_j`` is a bound found on its own, else 0."""
 
     cycles: Fraction
     in_bytes: int
@@ -84,6 +85,7 @@ class Least:
         joules = energy_objective(machine)
         read, write = min(joules.bank_read_byte, default=0), min(joules.bank_write_byte, default=0)
         inward, outward = joules.dram_in_byte + write, joules.dram_out_byte + read
+        # Bytes beyond the compulsory ones have no known direction: charge the cheaper one.
         more = max(0, traffic - self.in_bytes - self.out_bytes)
         energy = (
             joules.cycle * cycles
@@ -103,10 +105,11 @@ class Least:
 
 
 def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
-    """Bound every legal schedule of ``problem``, by those of ``cuts`` too."""
+    """Bound every legal schedule of ``problem``, also by ``cuts``."""
     line, machine = relax_timeline(problem), problem.machine
     touched = line.first_access >= 0
     kinds = line.kind[np.where(touched, line.first_access, 0)]
+    # A tensor that is written first is never loaded; one that is read first is loaded once.
     comes_in = touched & line.in_dram & (kinds != Access.WRITE)
     written = np.zeros(line.size_bytes.size, bool)
     written[line.tensor[line.kind != Access.READ]] = True
@@ -114,6 +117,7 @@ def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
     out_bytes = int(line.size_bytes[written & line.keep].sum())
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
+    # The largest of all bounds holds, whichever cut gives it.
     traffic = Fraction(in_bytes + out_bytes)
     for cut in () if cuts is None else cuts.alike(problem, line):
         cycles = max(cycles, cut.least_cycles(line.compute_cycles, machine))
@@ -134,8 +138,8 @@ def least_of_fusion_plans(problem: Problem, tileable: TileableGraph) -> Least:
     """Bound every legal schedule of every fusion plan of the tileable graph of ``problem``.
 
     Each operation computes in some number of fusion tiles, stripes among them, and no fewer cycles
-    than in that which takes the fewest; what is read first comes in once, whole or in parts, and
-    what is kept goes out.
+    than in the fastest of them. Tensors that are read first are loaded once, whole or in parts;
+    kept tensors are stored.
     """
     once, striped = least_of(problem), Striped(tileable, tileable.fusion_space().stripes).tileable
     busiest = once.in_bytes + once.out_bytes
@@ -145,6 +149,7 @@ def least_of_fusion_plans(problem: Problem, tileable: TileableGraph) -> Least:
     def least(figure: Callable[[OpMapping], int]) -> int:
         return sum(
             min(
+                # The first fusion tile also loads weights; later ones are alike.
                 figure(mappings.first) + (micro_batches - 1) * figure(mappings.later)
                 for micro_batches, mappings in operation.mappings.items()
             )
@@ -174,7 +179,7 @@ class ExclusionProof:
         trial ``by`` that is better in one objective and as good in all others, and its
         ``values``; or with the ``constraint`` that no schedule holds.
     constraint, excess
-        What no schedule holds, and how far it is beyond it at least.
+        Constraint that no schedule satisfies, and the least violation.
     """
 
     record: Mapping[str, Any]
@@ -207,10 +212,12 @@ def dominate(
     known
         Objectives of solved trials that hold all constraints, by number.
     """
+    # A figure without a bound may be arbitrarily good.
     if any(name not in least for name in objectives):
         return None
     bounds = [least[name] for name in objectives]
     for number, values in known.items():
+        # Strictly better once: an equal machine is a second optimum, not a dominated one.
         if all(map(le, values, bounds)) and any(map(lt, values, bounds)):
             named = dict(zip(objectives, bounds, strict=True))
             return ExclusionProof(record={"bounds": named, "by": number, "values": list(values)})

@@ -1,4 +1,4 @@
-"""What is known of a machine before it is solved: proofs, dual values nearby."""
+"""Knowledge of a machine before it is solved: proofs, dual values of near machines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, is_feasible, val
 
 
 class SolvedMachines:
-    """What the solved trials of a study say of other machines.
+    """Cuts of the solved trials of a study, applied to other machines.
 
     Their cuts exclude machines and are dual values to start from. Trials of other processes are
     known by the files that they keep.
@@ -42,11 +42,12 @@ class SolvedMachines:
         """Take up a trial: its cuts by network."""
         self._cuts[number] = values, cuts
         for cut in cuts.values():
-            self._pool.put(cut)
+            self._pool.add(cut)
 
     def read(self, trials: Iterable[FrozenTrial]) -> None:
-        """Take up what other processes have kept."""
+        """Add the cuts of trials that other processes stored."""
         for trial in trials:
+            # A repeated trial has the files of its original, which was read already.
             if trial.number in self._cuts or AS_BEFORE in trial.user_attrs:
                 continue
             networks: Mapping[str, Any] = trial.user_attrs.get(NETWORKS) or {}
@@ -60,6 +61,7 @@ class SolvedMachines:
     def nearest(self, values: Mapping[str, Setting]) -> Mapping[str, Cut]:
         """Return cuts of the trial that differs least, the first of several."""
         priced = ((_distance(own, values), k) for k, (own, cuts) in self._cuts.items() if cuts)
+        # Equal distances: the smallest number, so that runs repeat.
         _, number = min(priced, default=(0.0, None))
         return {} if number is None else self._cuts[number][1]
 
@@ -83,7 +85,7 @@ class SolvedMachines:
         Parameters
         ----------
         solved
-            What may dominate it.
+            Trials that may dominate it.
         prune
             Whether machines are excluded that would have to be scheduled to know their figures.
 
@@ -93,6 +95,7 @@ class SolvedMachines:
             A network that cannot be lowered.
         """
         setup, limits = self._setup, self._setup.space.constraints
+        # Static limits come first: they need neither a lowered network nor a bound.
         proof = exclude(limits, self._static(candidate))
         if proof is not None or not prune:
             return proof

@@ -1,4 +1,4 @@
-"""What a study has found, as plain records: for programs, and for whoever draws them."""
+"""Findings of a study as plain records, for programs and plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spmopt.search.setup import Setup
 
 _ENDED = ("solved", "as_before", "excluded", "impossible", "failed")
 STATES = (*_ENDED, "running", "lost", "put_back")
-"""What comes of trials; ``running`` are those of other processes.
+"""States of trials; ``running`` are those of other processes.
 
 ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
 until a search goes on with the study: it fails them and begins their points again, and
@@ -21,7 +21,7 @@ until a search goes on with the study: it fails them and begins their points aga
 
 
 class _Solved(TypedDict, total=False):
-    """What a storage says of the schedule of one network."""
+    """Stored figures of the schedule of one network."""
 
     time_s: float | None
     energy_j: float | None
@@ -59,7 +59,7 @@ STORED: Mapping[str, Any] = {
     "error": str,
     "as_before": int,
 }
-"""Types of what storages say of a trial: others may have written there."""
+"""Types of stored attributes of a trial: other programs may have written there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class TrialRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What is shown of a study.
+    """Findings of a study.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Samplers by name; what they propose follows from the seed and the number of the trial."""
+"""Samplers by name; a proposal depends on the seed and the number of the trial."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Seeded(BaseSampler):
     seed
         0 or more.
     space
-        What is searched.
+        Space to sample from.
     """
 
     def __init__(self, name: str, seed: int, space: Space) -> None:
@@ -101,7 +101,7 @@ class Seeded(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Return all fields where points are moved, else those of the sampler's own."""
+        """Return all fields where points are moved, else the sampler's own space."""
         if self._moves:
             return distributions(self._space)
         return self._inner.infer_relative_search_space(study, trial)
@@ -109,15 +109,16 @@ class Seeded(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Do as the sampler, but move the point from what is known."""
+        """Sample as the inner sampler; move a known point to the nearest new one."""
         if not self._moves:
             return self._inner.sample_relative(study, trial, search_space)
         own = self._inner.infer_relative_search_space(study, trial)
         point = self._inner.sample_relative(study, trial, own)
         for name in (name for name in search_space if name not in point):
+            # Samplers may leave out fields; moving needs a complete point.
             point[name] = self._inner.sample_independent(study, trial, name, search_space[name])
         draw = np.random.default_rng((self._seed, trial.number))
-        return dict(nearest_new(self._space.axes, point, self._known(study), draw))
+        return dict(nearest_new(self._space.axes, point, self._known_places(study), draw))
 
     def sample_independent(
         self,
@@ -137,6 +138,7 @@ class Seeded(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         """Do as the sampler does; those that only find here that all is tried are not asked."""
+        # GridSampler would stop the whole study here, also for trials still under way elsewhere.
         if self._name not in EXHAUSTIVE:
             self._inner.after_trial(study, trial, state, values)
 
@@ -144,7 +146,7 @@ class Seeded(BaseSampler):
     def _moves(self) -> bool:
         return self._name not in EXHAUSTIVE and _is_small(self._space)
 
-    def _known(self, study: Study) -> set[Place]:
+    def _known_places(self, study: Study) -> set[Place]:
         """Return points that were told of, or are under way."""
         axes = self._space.axes
         trials = study.get_trials(deepcopy=False)
@@ -184,6 +186,7 @@ def nearest_new(
     """
     ring, passed = {place_of(axes, point)}, set[Place]()
     while ring:
+        # Sorted: the order of a set depends on the process, the draw must not.
         fresh = sorted(ring.difference(known))
         if fresh:
             place = fresh[int(draw.integers(len(fresh)))]
@@ -202,6 +205,7 @@ def _beside(axes: Sequence[SpaceAxis], place: Place) -> Iterator[Place]:
     """Yield every point one step away."""
     for index, (axis, at) in enumerate(zip(axes, place, strict=True)):
         size = axis.size or 0
+        # Choices have no order, so that each is as near as any other.
         others = range(size) if axis.choices else (at - 1, at + 1)
         for other in others:
             if 0 <= other < size and other != at:

@@ -1,4 +1,4 @@
-"""What a study is about: networks, space, objectives, and how its schedules are made."""
+"""Definition of a study: networks, space, objectives and options of its schedulers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOUND, BEST_POLICY = "bound", "best-policy"
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
 _ARRAY = ("array.rows", "array.columns", "array.dataflow")
 _LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
-"""What cycles of a stored problem do not follow."""
+"""Fields without effect on the fixed cycles of a stored problem."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +35,13 @@ class Setup:
     Attributes
     ----------
     networks
-        What runs on every machine.
+        Networks that run on every machine.
     objectives
         Names of figures, all minimized.
     scheduler
         One of the registry, ``bound`` or ``best-policy``.
     schedule_for
-        What schedules minimize: name of an objective.
+        Name of the objective that schedules minimize.
     tolerance, time_limit_s
         Of each scheduler run.
     """
@@ -64,6 +64,7 @@ class Setup:
             whose = f"{labels[0]} has" if len(labels) == 1 else "all networks have"
             raise InputError(f"weights: {whose} weight 0, so that nothing counts; give one more")
         known = {*self.space.fixed, *(axis.key for axis in self.space.axes)}
+        # Fields may give a machine features that the base machine has not, as banks.
         found = {name for key, name in FEATURES.items() if key in known}
         for name in self.schedulers:
             find(name).require_features(self.space.machine.features | found)
@@ -128,11 +129,11 @@ class Setup:
         return (*(_OTHER_ORDER.get(name, name) for name in rules), BEST_RULE)
 
     def figures(self, candidate: Candidate, spent: Mapping[str, Spent]) -> dict[str, float]:
-        """Compute figures of objectives and constraints, from what each network takes."""
+        """Compute figures of objectives and constraints from the totals of each network."""
         return figures(self.names, candidate, self.space.cost, self.total(candidate, spent))
 
     def total(self, candidate: Candidate, spent: Mapping[str, Spent]) -> Spent:
-        """Sum what networks take by their weights, for one sample where the batch is a field."""
+        """Sum totals of networks by weight, for one sample where the batch is a field."""
         total = [0.0, 0.0, 0.0]
         for network in self.networks:
             weight, own = self.space.weights.get(network.label, 1.0), spent[network.label]
@@ -152,7 +153,7 @@ class Setup:
 
     @staticmethod
     def of_record(record: Mapping[str, Any]) -> Setup:
-        """Read what :meth:`record` wrote."""
+        """Read the result of :meth:`record`."""
         return Setup(
             networks=convert(record["networks"], tuple[Network, ...]),
             space=space_of(record["space"], "space of the study"),
@@ -161,7 +162,7 @@ class Setup:
         )
 
     def _require_listings(self, known: Collection[str]) -> None:
-        """Refuse what cannot be fused, where the scheduler would."""
+        """Refuse networks that cannot be fused, if the scheduler fuses."""
         if not self.chooses_fusion_plan:
             return
         for network in (each for each in self.networks if each.is_lowered):
@@ -202,18 +203,19 @@ class Setup:
 
 
 def setup_by(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
-    """Return the study by its scheduler, as a default by that of ``solve``; and what to warn of."""
+    """Return the study of a scheduler (default: as ``solve``), and a warning."""
     if scheduler is None and any(network.is_lowered for network in options["networks"]):
         scheduler = RESIDENCY
     if scheduler is not None:
         return Setup(scheduler=scheduler, **options), ""
     try:
         return Setup(scheduler=FUSION, **options), ""
+    # Networks that cannot be fused are a reason for a warning, not for an error, by default.
     except InputError as error:
         return Setup(scheduler=RESIDENCY, **options), f"nothing is fused: {error}"
 
 
 def _network(network: Network) -> dict[str, object]:
-    """Return a network as it is stored; what older studies did not know is there if it is given."""
+    """Return a network as it is stored; fields that older studies lack only if given."""
     found = asdict(network)
     return {k: found[k] for k in found if found[k] is not None or k not in ("dtype", "operators")}

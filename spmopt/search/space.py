@@ -43,12 +43,12 @@ _MOST = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """What may be chosen of a machine, and what it must hold.
+    """Choices of a machine, and constraints on it.
 
     Attributes
     ----------
     machine
-        What the fields are changed of.
+        Base machine whose fields are changed.
     axes
         Fields of which there are several values.
     fixed
@@ -91,6 +91,7 @@ class Space:
         """Yield every point, or where they are too many each with all fields at an end."""
         size = self.size
         every = size is not None and size <= _MOST
+        # Figures are mostly monotone in each field, so that ends show most impossible cases.
         columns = [list(axis.values()) if every else axis.ends for axis in self.axes]
         keys = [axis.key for axis in self.axes]
         for values in islice(product(*columns), _MOST):
@@ -150,12 +151,13 @@ def read_space(
     Raises
     ------
     InputError
-        A file that cannot be read, is not TOML, or says what cannot be.
+        A file that cannot be read, is not TOML, or has impossible entries.
     """
     tables = read_toml(path, f"space {path}")
     _require_units(tables, f"space {path}")
     if replacement is not None and machine is None:
         tables = {name: table for name, table in tables.items() if name != "machine"}
+    # The table is removed above, so that space_of does not take it for a second machine.
     own = machine or replacement
     space = space_of(tables, f"space {path}", folder=path.parent, machine=own)
     _require_technologies(space, f"space {path}")
@@ -187,11 +189,11 @@ def space_of(
     tables
         As in a file.
     where
-        What errors call it.
+        Name of the tables in errors.
     folder
         Where paths of machines and technologies start.
     machine
-        What a stored problem is for, which its cycles are of: no other may be named then.
+        Machine of a stored problem, which its cycles are for; tables must not name another.
 
     Raises
     ------
@@ -242,11 +244,11 @@ def _machine(given: object, where: str, folder: Path) -> Machine:
 def _require_settings(
     machine: Machine, axes: tuple[SpaceAxis, ...], alone: Mapping[str, Setting], where: str
 ) -> None:
-    """Raise unless some ends of the settings go together, whatever their order; say which do not.
+    """Raise unless some ends of the settings go together, in any order; name those that do not.
 
-    What is said is of every end of a setting with the others at their first values. A throughput
-    that is not that of the array is wrong wherever it stands: to pass over such points is to
-    search another space than is asked for.
+    The message tries every end of a setting with the others at their first values. A throughput
+    that contradicts the array is wrong at any point: to pass over such points is to search another
+    space than is asked for.
     """
     keys, known = [axis.key for axis in axes], False
     rated = "throughput" in {*keys, *alone}
@@ -255,6 +257,8 @@ def _require_settings(
         if rated and isinstance(wrong, RateError):
             raise InputError(f"{where}: throughput: {wrong}")
         known |= wrong is None
+        # One possible point suffices, unless a throughput could contradict the array at a later
+        # one.
         if known and not rated:
             break
     if known:
@@ -267,7 +271,7 @@ def _require_settings(
 
 
 def _error(machine: Machine, values: Mapping[str, Setting]) -> InputError | None:
-    """Return what is wrong with a point."""
+    """Return the error of a point, if any."""
     try:
         Candidate.of(machine, values)
     except InputError as error:
@@ -307,7 +311,7 @@ def _numbers(given: object, where: str) -> dict[str, float]:
 
 
 def _real(value: object) -> float:
-    """Return a number as a float; -1 of what is none, infinity of one that is too large."""
+    """Return a number as a float; -1 if it is no number, infinity if it is too large."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return -1.0
     try:
@@ -334,7 +338,7 @@ def _from_folder(key: str, given: object, folder: Path) -> Any:
 
 
 def _flat(table: Mapping[str, object]) -> dict[str, object]:
-    """Name fields as a whole; those of an array or of energies may be in a table of their own."""
+    """Name fields in full; arrays and energies may have tables of their own."""
     found: dict[str, object] = {}
     for key, value in table.items():
         tables = ("array", "energy", "area")

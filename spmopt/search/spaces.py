@@ -82,6 +82,7 @@ def space_around(machine: Machine, *, fixed_cycles: bool = False) -> Space:
         raise InputError(f"machine {machine.name}: lists its banks; describe them in a --space")
     page = machine.page_bytes
     axes = {
+        # Whole pages: a part of a page would cost area and never hold data.
         "spm": [max(1, round(machine.spm_bytes * size / page)) * page for size in _SIZES],
         "bandwidth": [round(machine.dram_bytes_per_s * size) for size in _SIZES],
     }

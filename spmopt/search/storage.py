@@ -106,6 +106,7 @@ def _journal(path: Path) -> JournalStorage:
     if is_file(path):
         with path.open("rb") as file:
             begin = file.read(len(_JOURNAL_BEGINS))
+        # Either an empty file or one that begins as a journal: never truncate a file of others.
         if not _JOURNAL_BEGINS.startswith(begin):
             raise ValueError("it is no journal of Optuna")
         with path.open("r+b") as file:
@@ -122,7 +123,7 @@ def _database(url: str, beat_s: int, grace_s: int) -> RDBStorage:
     address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
     is_sqlite = address.startswith("sqlite")
 
-    def opened() -> RDBStorage:
+    def open_once() -> RDBStorage:
         storage = RDBStorage(
             address,
             # Another process may hold the file for the length of a transaction.
@@ -134,7 +135,7 @@ def _database(url: str, beat_s: int, grace_s: int) -> RDBStorage:
             _finish_tables(storage.engine)
         return storage
 
-    storage = _patiently(opened)
+    storage = _patiently(open_once)
     if is_sqlite:
         _quicken(storage.engine)
     return storage
@@ -188,6 +189,7 @@ def _quicken(engine: Engine) -> None:
 
     Still no crash spoils the file; the last moments before a power cut may be lost.
     """
+    # Connections opened before have no listener and would keep the slow settings.
     engine.dispose()
 
     @listens_for(engine, "connect")
@@ -200,7 +202,7 @@ def _quicken(engine: Engine) -> None:
 def _finish_tables(engine: Engine) -> None:
     """Make the indexes that are missing where a process was killed while it made the tables.
 
-    Optuna makes an index only with its table, and that of studies keeps their names unique: each
+    Optuna makes an index only with its table, and the index of studies keeps names unique: each
     command that goes on would begin another study of the same name (two of some 300 kills).
     """
     for table in BaseModel.metadata.tables.values():
@@ -208,18 +210,18 @@ def _finish_tables(engine: Engine) -> None:
             index.create(engine, checkfirst=True)
 
 
-def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
+def _patiently(open_once: Callable[[], RDBStorage]) -> RDBStorage:
     """Try again: two processes that begin at once both make the tables, and one of them fails."""
     with catch_warnings():
         simplefilter("ignore")
         for _ in range(_TRIES - 1):
             try:
-                return opened()
+                return open_once()
             except SQLAlchemyError as error:
                 if type(error) is DatabaseError:  # no database, or a damaged one, and stays so
                     raise
                 sleep(_WAIT_S)
-        return opened()
+        return open_once()
 
 
 @contextmanager
@@ -235,7 +237,7 @@ def using(url: str) -> Iterator[None]:
 def reading(url: str) -> Iterator[None]:
     """Say in one line that a storage cannot be read: damaged, of another program or version.
 
-    The one check at this boundary: whatever Optuna, a database or a decoder raises of its content.
+    This is the one check at this boundary: of errors that Optuna, a database or a decoder raises.
 
     Raises
     ------
@@ -268,7 +270,7 @@ def _option(url: str) -> str:
 
 
 def why(error: BaseException) -> str:
-    """Return what the database said, without what is wrapped about it."""
+    """Return the message of the database, without those of wrapping libraries."""
     cause = error.__cause__ or error
     message = cause.orig if isinstance(cause, DBAPIError) else cause
     return without_password(" ".join(str(message).split()))[:_LONGEST]
@@ -285,7 +287,7 @@ def is_lost(trial: FrozenTrial) -> bool:
 
 
 def whereabouts(trial: FrozenTrial) -> str:
-    """Name who runs it: ``process 4711 of this machine``; empty where that is not known."""
+    """Name the process that runs it: ``process 4711 of this machine``; empty if unknown."""
     process = str(trial.user_attrs.get(PROCESS, ""))
     number = number_here(process)
     if number is not None:

@@ -1,4 +1,4 @@
-"""What a study and its trials keep in a storage, and their schedules as files in a folder."""
+"""Attributes of a study and its trials in a storage; their schedules as files in a folder."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ NOTED = (FIGURES, NETWORKS, MACHINE, SECONDS, PROOF, ERROR, AS_BEFORE)
 
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
-    """Return what Optuna samples from, by field."""
+    """Return the distributions that Optuna samples from, by field."""
     return {axis.key: _distribution(axis) for axis in space.axes}
 
 
 def values_of(space: Space, parameters: Mapping[str, Any]) -> dict[str, Setting]:
-    """Make a point of ``space`` from what Optuna keeps of it."""
+    """Make a point of ``space`` from the parameters of a trial."""
     return {axis.key: parameters[axis.key] for axis in space.axes}
 
 
 def remember(study: Study, setup: Setup) -> None:
-    """Note what a study is about, or check that it is what it was.
+    """Store the setup of a study, or check that it has not changed.
 
     Raises
     ------
@@ -72,6 +72,7 @@ def remember(study: Study, setup: Setup) -> None:
         study.set_metric_names(list(setup.objectives))
         study.set_user_attr(SETUP, setup.record())  # last: with it the study is made
         return
+    # Through JSON, as the storage has it: tuples become lists, keys become texts.
     differing = differences(_record_of(study), json.loads(json.dumps(setup.record())))
     if differing:
         raise InputError(
@@ -81,12 +82,12 @@ def remember(study: Study, setup: Setup) -> None:
 
 
 def setup_of(study: Study) -> Setup:
-    """Read what a study is about; raises :class:`InputError` where it does not say so."""
+    """Read the setup of a study; raises :class:`InputError` if it has none."""
     return Setup.of_record(_record_of(study))
 
 
 def require_types(study: Study) -> None:
-    """Check the types of all that trials hold: raises what ``reading`` says in one line."""
+    """Check the types of all attributes of trials; ``reading`` turns errors into one line."""
     for trial in study.get_trials(deepcopy=False):
         for name, kind in STORED.items():
             if trial.user_attrs.get(name) is not None:
@@ -100,6 +101,7 @@ def _record_of(study: Study) -> dict[str, Any]:
             f"study {study.study_name}: was not made by this program, or its storage is cut short: "
             "it does not say what it is of; give another --study"
         )
+    # Studies without a version name mappers by their old words.
     if VERSION in study.user_attrs:
         return known
     networks = [
@@ -111,6 +113,7 @@ def _record_of(study: Study) -> dict[str, Any]:
 
 def counts(trial: FrozenTrial) -> bool:
     """Return whether a trial is one of those asked for: not put back, nor waiting."""
+    # Optuna has no state for a trial that is put back: such a failure has no error attribute.
     if trial.state is TrialState.FAIL:
         return ERROR in trial.user_attrs
     return trial.state is not TrialState.WAITING
@@ -186,6 +189,7 @@ def look_up(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     if name is None:
         if len(names) > 1:
             raise InputError(f"--study: the storage holds several; name one of {', '.join(names)}")
+        # One study, whatever its name: the common case of a file of one search.
         (name,) = names
     if name not in names:
         raise unknown("study", name, names)
@@ -201,7 +205,7 @@ class Schedules:
         self._folder = folder
 
     @property
-    def kept(self) -> bool:
+    def are_kept(self) -> bool:
         """Whether they are kept."""
         return self._folder is not None
 
@@ -225,10 +229,12 @@ class Schedules:
         return name
 
     def tidy(self, trials: Sequence[FrozenTrial]) -> None:
-        """Remove what processes that were killed have left: half written, or of no trial."""
+        """Remove files of killed processes: half written, or of no trial."""
         if self._folder is None:
             return
         remove_parts(self._folder)
+        # A process writes files before it records the trial; if killed in between, no trial has
+        # them.
         ended = (each for each in trials if each.state.is_finished() and not counts(each))
         with suppress(OSError):
             for trial in ended:
@@ -265,6 +271,7 @@ def _file_name(study: str) -> str:
     is_plain = study.isprintable() and study not in (".", "..") and not re.search(r"[/\\]", study)
     if is_plain and len(study.encode()) <= _LONGEST_NAME:
         return study
+    # Two names may become one after replacement; the digest keeps their folders apart.
     digest = sha256(study.encode()).hexdigest()[:12]
     return f"{re.sub(r'[^A-Za-z0-9_-]', '_', study)[:60]}-{digest}"
 
@@ -274,7 +281,7 @@ _MOST = 3
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """List what ``new`` has in place of what ``old`` had, as ``batch 4, was 64``.
+    """List the fields that differ, as ``batch 4, was 64``.
 
     Both as ``Setup.record`` gives them, and JSON reads them.
     """
@@ -286,7 +293,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested tables by their names, those of networks with their number."""
+    """Yield the values of nested tables by name; networks go by number."""
     if key == "networks":
         value = {str(number): each for number, each in enumerate(value, start=1)}
     if not isinstance(value, Mapping) or "low" in value:

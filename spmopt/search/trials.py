@@ -1,4 +1,4 @@
-"""Trials of a study as records: what came of them, their machines and schedules, kept or remade."""
+"""Trials of a study as records: outcomes, machines and schedules, stored or made again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
 
 
 def tally(trials: Iterable[TrialRecord]) -> dict[str, int]:
-    """Count what trials came to."""
+    """Count trials by state."""
     return dict.fromkeys(STATES, 0) | Counter(trial.state for trial in trials)
 
 
@@ -55,7 +55,10 @@ def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
     """
     found = study.best_trials if top is None else study.get_trials(deepcopy=False)
     once = {
-        tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)
+        # Reversed: of equal points the dict keeps the last, which is the earliest trial.
+        tuple(sorted(each.params.items())): each
+        for each in reversed(found)
+        if is_feasible(each)
     }
     return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:top]
 
@@ -72,6 +75,7 @@ def merge(trials: Sequence[FrozenTrial], tolerance: float) -> dict[int, tuple[in
         Numbers of the trials that remain, each with those that it stands for; in the order given.
     """
     kept: dict[int, tuple[FrozenTrial, list[int]]] = {}
+    # The best product first, so that a merged trial never stands for a better one.
     for trial in sorted(trials, key=_product):
         for own, others in kept.values():
             limits = [value * (1 + tolerance) for value in trial.values]
@@ -151,6 +155,7 @@ def keep_result(trial: TrialRecord, network: Network, schedules: Schedules) -> S
     file = (trial.networks or {}).get(network.label, {}).get("file")
     found = None if file is None else schedules.read(file)
     if found is not None and found.result.schedule is not None:
+        # Files may be edited or of another version: nothing is shown unverified.
         require_legal(found.problem, found.result.schedule, found.result.totals)
     return found
 
@@ -194,7 +199,7 @@ def _why_made(trial: TrialRecord) -> str:
 
 
 def _state_of(trial: FrozenTrial) -> str:
-    """Say what came of it, as one of :data:`~spmopt.search.records.STATES`."""
+    """Return its state, one of :data:`~spmopt.search.records.STATES`."""
     match trial.state:
         case TrialState.COMPLETE:
             return "as_before" if AS_BEFORE in trial.user_attrs else "solved"

@@ -1,7 +1,7 @@
-"""The search: propose machines, exclude them by proof or evaluate them, record what came of it.
+"""The search: propose machines, exclude them by proof or evaluate them, record outcomes.
 
-Answers are recorded in the order of the questions, so that what a sampler proposes does not depend
-on which process was quicker: the same seed and number of workers give the same trials.
+Answers are recorded in the order of the questions, so that proposals do not depend on which process
+was quicker: the same seed and number of workers give the same trials.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spmopt.experiments.interrupts import defer_interrupts, unbroken
 from spmopt.experiments.queue import TaskQueue
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
-from spmopt.search.claiming import Beginner, point, put_back, put_back_own, recover
+from spmopt.search.claiming import Beginner, point, recover, restart, restart_own
 from spmopt.search.evaluation import TrialOutcome, evaluate
 from spmopt.search.pruning import SolvedMachines
 from spmopt.search.samplers import Seeded
@@ -54,7 +54,7 @@ class Effort:
     Attributes
     ----------
     trials
-        Of the study in all, those of other processes and of before included.
+        Total of the study, with trials of other processes and of earlier runs.
     sampler, seed
         Who proposes.
     workers
@@ -100,7 +100,7 @@ def tune(
         An illegal schedule or an untrue bound.
     """
     study.sampler = Seeded(effort.sampler, effort.seed, setup.space)
-    put_back_own(study)  # of a search before that could not end them, as on a full disk
+    restart_own(study)  # of a search before that could not end them, as on a full disk
     recover(study, storage)
     schedules.tidy(study.get_trials(deepcopy=False))
     workers = TaskQueue(effort.workers, beside=effort.workers > 0, report=note)
@@ -150,12 +150,14 @@ class _Loop:
         try:
             self._fill(width)
             for _ in self.queue.steps():
+                # Only from the front: a later trial that ended first must wait, or proposals would
+                # differ.
                 while self.open and self.open[0].outcome is not None:
                     self._end(self.open.popleft())
                 self._fill(width)
         except BaseException:
             with defer_interrupts():
-                put_back_own(self.study)
+                restart_own(self.study)
             raise
 
     def _fill(self, width: int) -> None:
@@ -164,7 +166,7 @@ class _Loop:
             recover(self.study, self.storage)
             self.recovered = monotonic()
         while len(self.open) < width and (known := self._more()) is not None:
-            # What another process takes for lost, as after a sleep of the machine, is over.
+            # After a sleep of the machine another process may have taken the trial for lost.
             with suppress(UpdateFinishedTrialError):
                 self._begin(known)
 
@@ -177,6 +179,7 @@ class _Loop:
         done = sum(trial.state is not TrialState.RUNNING for trial in trials)
         self.report(f"{done} of {effort.trials} trials", min(1.0, done / effort.trials))
         fields = len(self.setup.space.axes)
+        # Points, not trials: random samplers repeat points before a small space is exhausted.
         points = {point(trial) for trial in trials if len(trial.params) == fields}
         if len(points) == self.setup.space.size or len(trials) >= effort.trials:
             return None
@@ -187,7 +190,7 @@ class _Loop:
         with unbroken():
             trial = self.beginner.begin()
         if self._is_surplus(trial.number):
-            put_back(self.study, trial.number)
+            restart(self.study, trial.number)
             return
         values = values_of(self.setup.space, trial.params)
         before = next((each for each in solved if each.params == trial.params), None)
@@ -216,7 +219,7 @@ class _Loop:
             return
         self.open.append(_Open(trial=trial, values=values, candidate=candidate))
         near = self.solved.nearest(values)
-        task = partial(evaluate, self.setup, candidate, near, self.schedules.kept)
+        task = partial(evaluate, self.setup, candidate, near, self.schedules.are_kept)
         answer = partial(setattr, self.open[-1], "outcome")
         self.queue.add((trial.number,), task, answer, fail=answer)
 
@@ -229,7 +232,7 @@ class _Loop:
         return before >= self.effort.trials
 
     def _repeat(self, trial: Trial, before: FrozenTrial) -> None:
-        """Record what the same machine came to before."""
+        """Record the earlier outcome of the same machine."""
         for name in (FIGURES, NETWORKS, MACHINE):
             trial.set_user_attr(name, before.user_attrs.get(name))
         trial.set_user_attr(AS_BEFORE, before.user_attrs.get(AS_BEFORE, before.number))
@@ -237,7 +240,7 @@ class _Loop:
         self._finish(trial, TrialState.COMPLETE, tuple(before.values))
 
     def _end(self, eldest: _Open) -> None:
-        """Record what came of a trial."""
+        """Record the outcome of a trial."""
         outcome = eldest.outcome
         with suppress(UpdateFinishedTrialError):
             if not isinstance(outcome, TrialOutcome):
@@ -256,6 +259,7 @@ class _Loop:
             for name, one in networks.items()
         }
         records = {name: {**one.record, "file": files[name]} for name, one in networks.items()}
+        # Attributes before the state: a finished trial of a storage cannot be changed.
         trial.set_user_attr(FIGURES, figures)
         trial.set_user_attr(NETWORKS, records)
         trial.set_user_attr(MACHINE, eldest.candidate.record())

@@ -1,6 +1,6 @@
 """Optimizers of steps, whose schedules are compared by the replay.
 
-The replay has no barriers between steps, and who optimizes steps does not minimize it. But its
+The replay has no barriers between steps, and an optimizer of steps does not minimize it. But its
 schedules are mostly good ones there too: the replay is never later than the sum of the steps. So
 they are made for the objective with barriers, and valued by the replay that the verifier runs.
 Dual values of steps prove nothing about it; from them others are found that do
@@ -34,13 +34,13 @@ def by_steps(entry: SchedulerEntry, objective: Objective) -> bool:
 
 
 def with_barriers(request: Request) -> Request:
-    """Return what is asked of it; news are of another objective, so that nobody hears them."""
+    """Return its request; progress of another objective is not reported."""
     steps = request.objective.with_barriers
     return replace(request.part(bounds=False), objective=steps, duals=None)
 
 
 def replay(result: Result, objective: Objective) -> Result:
-    """Value what an optimizer of steps found by the replay, and leave its bounds out."""
+    """Value the schedule of an optimizer of steps by the replay, and drop its bounds."""
     return replace(
         result,
         value=result.value_for(objective),
@@ -54,6 +54,7 @@ def replay(result: Result, objective: Objective) -> Result:
 
 def no_worse(result: Result, starts: Iterable[Result], objective: Objective) -> Result:
     """Take the best schedule that an optimizer of steps started from, where it replays faster."""
+    # A start may win by the replay although the optimizer improved it step by step.
     valued = [(value, each) for each in starts if (value := each.value_for(objective)) is not None]
     value, best = min(valued, key=lambda pair: pair[0], default=(None, None))
     if best is None or value is None or result.value is None or result.value <= value:
@@ -68,6 +69,7 @@ def no_worse_than_list(result: Result, listed: Result | None) -> Result:
     if result.value <= listed.value:
         return result
     tileable = source_graph(result.fused)
+    # Keep a fusion plan in the result, so that bounds over the fusion space still apply.
     layers = tileable.problem(whole(tileable))[0]
     return replace(_instead(result, listed), certificate=listed.certificate, fused=layers)
 

@@ -18,7 +18,7 @@ from spmopt.verifier import bound
 
 
 class Bounds:
-    """Bounds on schedules of one problem, by what results prove and what the relaxation does."""
+    """Bounds on schedules of one problem, from certificates of results and the relaxation."""
 
     def __init__(self, calls: CheckedCalls) -> None:
         self._calls = calls
@@ -36,6 +36,7 @@ class Bounds:
         """
         proofs: dict[bytes | None, list[Result]] = {}
         for each in results:
+            # Certificates of fused problems have other steps and do not apply here.
             if each.certificate is not None and each.fused is None:
                 proofs.setdefault(order_key(each.certificate.order), []).append(each)
         for each in results:
@@ -46,7 +47,7 @@ class Bounds:
         return {key: bound for key, bound in best.items() if bound is not None}
 
     def bound_of_fusion_plan(self, result: Result) -> Bound | None:
-        """Evaluate what a result proves of the problem of its fusion plan."""
+        """Evaluate the certificate of a result for the problem of its fusion plan."""
         if result.fused is None:
             return None
         if self._calls.request.objective.replayed:
@@ -56,14 +57,14 @@ class Bounds:
         problem, certificate = result.fused, result.certificate
         if certificate is None:
             return None
-        value = self._calls.proved(lambda: bound(problem, certificate))
+        value = self._calls.value_of_proof(lambda: bound(problem, certificate))
         if value is None:
             return None
-        notes = (self._unfinished(),) if result.cut_short else ()
+        notes = (self._early_end(),) if result.cut_short else ()
         return Bound(value=value, certificate=certificate, notes=notes)
 
     def bound_of_fusion_plans(self, results: Sequence[Result]) -> Fraction | None:
-        """Evaluate what results prove of all fusion plans, exactly; the best of it."""
+        """Return the best exact bound of the results over all fusion plans."""
         fused = [each for each in results if each.fused is not None]
         if not fused:
             return None
@@ -75,7 +76,7 @@ class Bounds:
             if problem is not None and certificate is not None:
                 self._calls.request.report("checking the bound over the fusion space", None)
                 evaluate = partial(fusion_bound, source_graph(problem), certificate)
-                value = self._calls.proved(evaluate)
+                value = self._calls.value_of_proof(evaluate)
                 found += [] if value is None else [value]
         return max(found, default=None)
 
@@ -85,6 +86,7 @@ class Bounds:
         request = self._calls.request.part(bounds=False)  # news are of the listed order
         on = CheckedCalls(reorder(self._calls.problem, order), request, self._calls.params)
         found = on.call(find(BOUNDER))
+        # The verifier must reorder the problem in the same way to evaluate these duals.
         proof = found.certificate and replace(found.certificate, order=order)
         return replace(found, certificate=proof)
 
@@ -95,7 +97,7 @@ class Bounds:
         best = max(filter(None, evaluated), key=lambda each: each.value, default=None)
         if best is None or not all(each.cut_short for each in proofs):
             return best
-        return replace(best, notes=(self._unfinished(),))
+        return replace(best, notes=(self._early_end(),))
 
-    def _unfinished(self) -> str:
+    def _early_end(self) -> str:
         return INTERRUPTED if self._calls.request.stop() else OUT_OF_TIME

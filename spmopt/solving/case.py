@@ -84,14 +84,16 @@ class Case(CheckedCalls):
     def schedules_for(self, entry: SchedulerEntry, starts: Sequence[Result] = ()) -> list[Result]:
         """Return the schedules that an optimizer can start from, the best first.
 
-        One that decides the order too starts from those of optimizers as well.
+        One that decides the order too also starts from schedules of optimizers.
         """
         if self.request.objective.replayed:
+            # The replay compares schedules in any order, so that none is filtered by its order.
             known = list(self.policies.values())
             known += [each for each in self.replayed.values() if each.fused is None]
             known += [each for each in starts if kind_of(each.scheduler) is not Kind.POLICY]
         else:
             pages = "page" if entry.granularity == "contiguous" else entry.granularity
+            # Whole-tensor schedules are legal starts at any granularity, page-level ones are not.
             able = (each for key, each in self.policies.items() if key[2] in ("tensor", pages))
             known = [each for each in able if each.order is None]
         valued = [(each.value, each) for each in known if each.value is not None]
@@ -102,6 +104,8 @@ class Case(CheckedCalls):
         free = self.request.objective.replayed  # its optimizer decides the order too
         for name in self.starts_of(entry)[:1]:
             self.request.report(f"{name}: one attempt", None)
+            # No time: a policy then returns its first attempt, in place of a search over its
+            # options.
             at_once = replace(self.request, time_limit_s=0.0, started=monotonic())
             try:
                 found = find(name).load()(self.remainder.problem, at_once)
@@ -115,5 +119,6 @@ class Case(CheckedCalls):
 
 def _key(entry: SchedulerEntry) -> _Key:
     """Tell policies apart that bear one name, as all lambdas do."""
+    # Targets given by text are unique by name; callables are unique by identity only.
     own = 0 if isinstance(entry.target, str) else id(entry.target)
     return entry.name, own, entry.granularity

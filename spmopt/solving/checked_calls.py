@@ -21,21 +21,21 @@ from spmopt.solving.records import Bound
 from spmopt.verifier import bound, require_legal
 
 RESIDENCY = "residency"
-"""Schedules the layer-by-layer plan, from which who chooses a fusion plan starts."""
+"""Schedules the layer-by-layer plan, from which a fusion search starts."""
 TENSORS = "residency:granularity=tensor"
 """The same with whole tensors."""
 _REFUSED = "no bound: its certificate proves nothing ({}); please report this error of the program"
 
 
 class CheckedCalls:
-    """Calls schedulers, each from nothing but what it is given, and checks what they return.
+    """Calls schedulers, each from explicit inputs alone, and checks their results.
 
     Attributes
     ----------
     remainder
-        The problem without what bypasses the scratchpad, which schedulers do not see.
+        The problem without tensors that bypass the scratchpad; schedulers see only this.
     asked
-        Whom news are of.
+        Scheduler that news are reported for.
     faults
         Notes on certificates of the program that the verifier refuses.
     """
@@ -82,9 +82,11 @@ class CheckedCalls:
         wall, cpu = monotonic(), cpu_s()
         plans = [each.residency_plan for each in starts if each.residency_plan is not None]
         limit_s, count = self.request.time_limit_s, len(self.problem.operations)
+        # Verification and exact bounds take seconds on large problems, outside the scheduler.
         finish_s = self.params.finish_s * count if self.many else 0.0
         request = replace(
             self.request,
+            # Never less than half: a short limit would else leave the scheduler nothing.
             time_limit_s=max(limit_s - finish_s, limit_s / 2),
             started=wall - spent_s,
             start=plans[0] if plans else None,
@@ -116,6 +118,7 @@ class CheckedCalls:
             return found
         if schedule is None:  # an optimizer may return a start of its own
             for start in starts:
+                # Identity: the same plan needs no second verification.
                 if start.verified and start.residency_plan is plan:
                     return found.with_schedule_of(start)
         report("verifying", None)
@@ -125,11 +128,12 @@ class CheckedCalls:
         return found.with_schedule_of(self.check(entry.name, on, None, plan))
 
     def _certify(self, answer: Result) -> Result:
-        """Put what its dual values prove, exactly, in place of the value of a class bound."""
+        """Replace the value of a class bound by the exact bound of its dual values."""
         known = answer.class_bound
         if known is None:
             return answer
         if known.certificate is None:
+            # The scheduler bounded the remainder; bypassing tensors cost the same in each schedule.
             streams = float(self.remainder.streams.value(self.request.objective))
             return replace(answer, class_bound=replace(known, value=known.value + streams))
         proved = self.evaluate(known.certificate, known.holds_for)
@@ -157,6 +161,7 @@ class CheckedCalls:
             totals = require_legal(problem, schedule).totals
         except ScheduleError as error:
             raise ContradictionError(f"scheduler {origin}: {error}") from None
+        # Unreachable if the verifier is right; never value a schedule without its totals.
         if totals is None:
             raise ContradictionError(f"scheduler {origin}: the verifier gave no totals")
         return Result(
@@ -170,21 +175,22 @@ class CheckedCalls:
             verified=True,
         )
 
-    def proved(self, evaluate: Callable[[], Fraction]) -> Fraction | None:
+    def value_of_proof(self, evaluate: Callable[[], Fraction]) -> Fraction | None:
         """Return the bound of a certificate of the program; None, with a note, if it is refused.
 
-        Whatever is wrong with a certificate, its schedule is legal all the same.
+        A faulty certificate does not make its schedule illegal.
         """
         try:
             return evaluate()
+        # A faulty certificate may also overflow or divide by zero; its schedule stays legal.
         except (InputError, ArithmeticError) as error:
             fault = _REFUSED.format(" ".join(str(error).split()))
             self.faults += [] if fault in self.faults else [fault]
             return None
 
     def evaluate(self, certificate: Certificate, holds_for: str = "") -> Bound | None:
-        """Evaluate a certificate exactly; None if it is refused, see :meth:`proved`."""
-        value = self.proved(lambda: self.require_proof(certificate, holds_for))
+        """Evaluate a certificate exactly; None if it is refused, see :meth:`value_of_proof`."""
+        value = self.value_of_proof(lambda: self.require_proof(certificate, holds_for))
         return None if value is None else Bound(value=value, certificate=certificate)
 
     def require_proof(self, certificate: Certificate, holds_for: str = "") -> Fraction:
@@ -221,7 +227,7 @@ class CheckedCalls:
         self.tell(news)
 
     def tell(self, news: Incumbent) -> None:
-        """Tell news of who was asked."""
+        """Report news of the scheduler that was asked for."""
         asked = self.asked
         self.request.on_incumbent(
             replace(news, scheduler=asked.name, of_fusion_plans=asked.fusion_plans)

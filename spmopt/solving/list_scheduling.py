@@ -2,11 +2,11 @@
 
 List scheduling (Graham, 1969; for memory Sethi and Ullman, 1970) takes, of the operations whose
 predecessors have run, one after the other by a priority. Here that is the bytes of an operation's
-operands that are not on chip, less a share of what it frees, while the scratchpad holds what was
-used last (LRU). So what has just been produced is consumed, a weight that is on chip serves all
-operations that wait for it (the steps of a recurrent layer), and weights are updated as soon as
-their gradients are known. Of a step of GNMT that takes 42.4 ms on 24 MB as listed, 48.3 depth
-first (``belady-size`` by pages), such an order makes 35.1 ms; the list's optimum is 38.3.
+operands that are not on chip, less a share of the bytes that it frees, while the scratchpad holds
+the tensors used last (LRU). So a new tensor is consumed at once, a weight that is on chip serves
+all operations that wait for it (the steps of a recurrent layer), and weights are updated as soon as
+their gradients are known. Of a step of GNMT that takes 42.4 ms on 24 MB as listed, 48.3 depth first
+(``belady-size`` by pages), such an order makes 35.1 ms; the list's optimum is 38.3.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 
 _SHARES, _ROOMS = (0.0, 0.5, 1.0), (1.0, 4.0)
-"""Of what an operation frees, counted beside what it must load; and how many scratchpads what was
-used last is taken to fill. Larger tensors than fit are then still told from those used long ago:
-GNMT forward on 24 MB, from its depth-first list, takes 10.85 ms with 4, 11.45 with 1."""
+"""Part of the freed bytes that is counted beside the loads; and the assumed resident bytes, in
+scratchpads. More than one tells recent tensors that do not fit from old ones: GNMT forward on
+24 MB, from its depth-first list, takes 10.85 ms with 4, 11.45 with 1."""
 
 
 def candidates(problem: Problem) -> Iterator[tuple[float, Ints]]:
@@ -39,7 +39,7 @@ def candidates(problem: Problem) -> Iterator[tuple[float, Ints]]:
 
 
 class ListScheduling:
-    """Orders of a problem by what its operations find on chip."""
+    """Orders of a problem by the resident operands of its operations."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -62,22 +62,23 @@ class ListScheduling:
         Parameters
         ----------
         room_bytes
-            The resident bytes at a time: what was used last, whole tensors.
+            Most resident bytes at a time; the tensors used last stay, whole.
         share
-            Of what an operation frees, less what it produces: taken off what it must load.
+            Part of the bytes freed less the bytes produced that reduces the bytes to load.
         recent
-            Of equals take what became ready last, else what is listed first.
+            Among equals, take the operation that became ready last, else the first listed.
         """
         return _Walk(self, room_bytes, share, recent=recent).order()
 
 
 class _Walk:
-    """One pass over the operations, with the resident bytes and what is ready."""
+    """One pass over the operations, with the resident bytes and the ready operations."""
 
     def __init__(self, of: ListScheduling, room_bytes: int, share: float, *, recent: bool) -> None:
         self.of, self.room_bytes, self.share, self.recent = of, room_bytes, share, recent
         self.uses, self.waits = list(of.uses), [len(each) for each in of.before]
         operations = of.problem.operations
+        # set: an operation that reads a tensor twice loads it once.
         self.missing = [sum(of.sizes[t] for t in set(each.reads)) for each in operations]
         self.held, self.held_bytes = OrderedDict[int, None](), 0
         self.ready, self.since = set[int](), [0] * len(operations)
@@ -91,6 +92,7 @@ class _Walk:
                 self._make_ready(index, 0)
         while self.heap:
             *_, index, version = heappop(self.heap)
+            # heapq cannot change a cost in place: outdated entries stay and are skipped here.
             if index not in self.ready or version != self.version[index]:
                 continue
             self.ready.discard(index)
@@ -119,7 +121,7 @@ class _Walk:
         heappush(self.heap, (cost, tie, index, self.version[index]))
 
     def _run(self, index: int) -> None:
-        """Bring the operands on chip, drop what has no further use, and what was used long ago."""
+        """Load the operands; drop tensors without further use, then the least recently used."""
         operation = self.of.problem.operations[index]
         used = dict.fromkeys((*operation.reads, *operation.writes))
         for tensor in used:
@@ -132,6 +134,7 @@ class _Walk:
             self.uses[tensor] -= 1
             if not self.uses[tensor]:
                 self._drop(tensor)
+        # One tensor stays even if it is larger than the room, or the loop would not end.
         while self.held_bytes > self.room_bytes and len(self.held) > 1:
             self._drop(next(iter(self.held)))
 

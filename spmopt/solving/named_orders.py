@@ -43,4 +43,5 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
         limit_s = min(_FINAL_S, within.time_limit_s / _PARTS)
         best = search_orders(problem, within, work=_MOVES, limit_s=limit_s)
         found = np.arange(len(problem.operations)) if best is None else best.order
+    # None, not the identity: schedules of another order are compared with other bounds.
     return None if np.array_equal(found, np.arange(found.size)) else found

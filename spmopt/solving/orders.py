@@ -1,7 +1,6 @@
 """The best order of a list's operations that is found: list scheduling, then moves from there.
 
-No order here is proved best: what any order costs at least is in
-:mod:`spmopt.verifier.any_order`.
+No order here is proved best: :mod:`spmopt.verifier.any_order` bounds the cost of all orders.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def search_orders(
     work
         Of moves, see :class:`~spmopt.solving.order_moves.OrderMoves`.
     value
-        Of a run, what is to be least; None without a schedule.
+        Function of a run to minimize; None without a schedule.
     limit_s
         Of the time to schedule an order; None: the rest of the request's.
     """
@@ -71,6 +70,7 @@ def search_orders(
     best: dict[float, tuple[Fraction, Ints]] = {}
     different = _different(problem)
     while some := list(islice(different, AT_ONCE)):
+        # At least one round, however late: the caller needs a best order.
         if best and request.remaining_s() <= 0:
             break
         runs = judge([(reorder(problem, order), request) for _, order in some])
@@ -79,6 +79,7 @@ def search_orders(
             found = _NEVER if known is None else known
             if kind not in best or found < best[kind][0]:
                 best[kind] = found, order
+    # Orders of several kinds differ by more than this, so that tight gaps would be wasted.
     loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
     moves = OrderMoves(problem, near, loose, work=float("inf"), value=value)
     tried = moves.try_all([order for _, order in best.values()])
@@ -102,7 +103,7 @@ def _different(problem: Problem) -> Iterator[tuple[float, Ints]]:
 
 
 def best_of_other_orders(calls: CheckedCalls, spent_s: float) -> Result | None:
-    """Search orders by an optimizer of steps, for who decides the order too.
+    """Search orders by an optimizer of steps, for a scheduler that decides the order too.
 
     ``spent_s`` of the time limit are over. Returns the best result, valued by the objective asked
     for; its certificate is of steps in its order.
@@ -125,6 +126,7 @@ def best_of_other_orders(calls: CheckedCalls, spent_s: float) -> Result | None:
         return None
     found, plan = best.run, best.run.residency_plan
     steps = best.run.schedule.steps
+    # The run numbers operations of the reordered problem; the result those of the original.
     own = replace(steps, operation=best.order[steps.operation])
     schedule = replace(best.run.schedule, steps=own)
     origin = f"{RESIDENCY} in another order"

@@ -25,7 +25,7 @@ _FLOAT_ROUNDING = Fraction(1, 10**12)  # the same, of one that was exact before 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """A certificate and what it proves; a note where its search ended early."""
+    """A certificate and the value it proves; a note where its search ended early."""
 
     value: Fraction
     certificate: Certificate
@@ -33,7 +33,7 @@ class Bound:
 
 
 def failure_of(name: str, error: Exception) -> ScheduleError:
-    """Return the error of the scheduler called ``name`` for whatever it raised, in one line."""
+    """Return any exception of the scheduler called ``name`` as its error, in one line."""
     if isinstance(error, SpmoptError):
         text = str(error)
     else:
@@ -42,12 +42,13 @@ def failure_of(name: str, error: Exception) -> ScheduleError:
         text = f"raised {said} ({Path(last.filename).name}, line {last.lineno})"
     head = f"scheduler {name}: "
     failure = ScheduleError(text if text.startswith(head) else head + text)
+    # Set by hand: the error is returned, and perhaps raised much later.
     failure.__cause__ = error
     return failure
 
 
 def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
-    """Return one error for those of all schedulers of a run; of a single one its own."""
+    """Return one error for all schedulers of a run; for a single one, its own error."""
     if len(failures) == 1:
         cause = failures[0].__cause__
         return cause if isinstance(cause, SpmoptError) else failures[0]
@@ -59,6 +60,7 @@ def within_class(result: Result, value: Fraction) -> Result:
     known = result.class_bound
     if known is None or known.holds_for == EVERY_SCHEDULE:
         return result
+    # A certified bound is exact, so that any excess is real.
     slack = 0 if known.certified else _SOLVER_ROUNDING
     if Fraction(known.value) <= value * (1 + slack):
         return result
@@ -77,6 +79,7 @@ def require_true_bounds(results: Sequence[Result]) -> None:
     valued = [
         (each.value, each.origin)
         for each in listed
+        # Bounds of every schedule are for the listed order.
         if each.value is not None and each.order is None
     ]
     best, origin = min(valued, default=(None, ""))
@@ -122,6 +125,7 @@ def judge(
     ContradictionError
         A bound is above the schedule's value.
     """
+    # A bound beside a failure would look like its result.
     if result.status is Status.FAILED:
         best = None
     said = result.notes
@@ -144,5 +148,6 @@ def judge(
             )
     gap = result.gap if result.fused is None else result.fusion_gap
     if is_optimal(gap, request.tolerance) or result.is_enumerated:
+        # Without the notes of the bound: an early end does not matter to an optimal schedule.
         return replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
     return replace(result, status=Status.FEASIBLE)

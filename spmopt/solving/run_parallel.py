@@ -44,7 +44,7 @@ def schedule_all(
 ) -> list[Result | None]:
     """Run a scheduler on each case, ``threads`` at a time, in processes of their own.
 
-    ``limit_s`` is that of each, see :func:`schedule_parallel`. None where it was stopped, where
+    ``limit_s`` holds for each, see :func:`schedule_parallel`. None where it was stopped, where
     there was no time left, or where its process died (for want of memory, for example): nothing is
     known of this case then.
 
@@ -61,7 +61,7 @@ def schedule_all(
             else None
             for number, case in enumerate(cases)
         ]
-    # By name, as all that is there: nobody needs its processes to load this.
+    # By name: it is loaded only where processes are needed.
     apart = import_module("formulations.solver.apart")
     where = f"{schedule_parallel.__module__}:{schedule_parallel.__name__}"
 
@@ -79,6 +79,7 @@ def schedule_all(
                 library="highs",
                 note=notes.append,
             )
+        # A fault of the scheduler, where the parent class below is mere lack of time or memory.
         except ScheduleError:
             raise
         except SpmoptError:

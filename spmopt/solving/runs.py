@@ -38,6 +38,7 @@ def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
     """Run schedulers one after the other, until the request is stopped."""
     results = list[Result]()
     for entry in entries:
+        # The first one runs even if stopped: each call returns some result.
         if not results or not case.request.stop():
             results.append(run_asked(case, entry))
     return results
@@ -51,10 +52,11 @@ def run_asked(case: Case, entry: SchedulerEntry) -> Result:
     wall, cpu = monotonic(), cpu_s()
     try:
         found = run(case, entry)
+        # Duals of our own schedulers are evaluated later, for all results together.
         if not entry.is_own:
             for certificate in certificates([found]):
                 case.require_proof(certificate)
-    except Exception as error:  # whatever a policy does
+    except Exception as error:  # a policy may raise anything
         if entry.is_own:
             raise
         case.forget(entry)
@@ -105,6 +107,7 @@ def merge_commands(case: Case, found: Result, spent_s: float) -> Result:
 def optimize(case: Case, entry: SchedulerEntry) -> Result:
     """Optimize from the best start on, and never return anything worse."""
     starts = [case.call(replace(entry, target=entry.alone))] if entry.alone else []
+    # A scheduler that can run alone needs no start if that succeeds.
     if starts and starts[0].verified:
         return starts[0]
     spent_s = sum(each.solve_s for each in starts) + run_starts(case, entry, starts)
@@ -144,6 +147,7 @@ def run_starts(case: Case, entry: SchedulerEntry, starts: list[Result]) -> float
         if case.request.stop() and any(each.verified for each in starts):
             break
         known = case.replayed.get(start.name)
+        # Policies are quick: their time is not counted against the limit.
         if known is None and optimizes:
             is_page = start.name == RESIDENCY
             part = params.replay_page_fraction if is_page else params.replay_start_fraction
@@ -162,6 +166,7 @@ def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Resu
     began = monotonic()
     other = best_of_other_orders(case, spent_s)
     if other is not None:
+        # The bound of the replay starts from duals of steps, in any order.
         case.bounds.keep_duals(other)
         valued = [(each.value, each) for each in (*known, other) if each.value is not None]
         known = [each for _, each in sorted(valued, key=lambda pair: pair[0])]
@@ -174,6 +179,7 @@ def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Resu
 def best_of(case: Case, entry: SchedulerEntry, found: Result, start: Result) -> Result:
     """Return the result of an optimizer, with its best start where it has found nothing better."""
     assert start.value is not None
+    # A returned start must get its own notes and class below, not those of the optimizer.
     is_start = entry.replayed and found.schedule is start.schedule
     if found.value is not None and found.value <= start.value and not is_start:
         return found
@@ -222,12 +228,14 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     listed = run_asked(layers, page)
     for certificate in certificates([listed]):
         layers.evaluate(certificate)
+    # Results of the full request win over those of its part.
     case.policies = layers.policies | case.policies
     case.listed = case.listed or listed
     case.asked = entry
     case.tell(Incumbent())
     if listed.verified:
         case.tell_schedule(listed)
+    # Reserved: merging commands needs the final fusion plan and so comes last.
     kept_s = params.commands_fraction * case.request.time_limit_s if case.commands_cost else 0
     starts = [listed] if listed.verified else []
     found = case.call(entry, starts, listed.solve_s + kept_s, duals=listed.certificate)
@@ -251,6 +259,7 @@ def better_of_policies(case: Case, found: Result) -> Result:
     if on.many:
         return found
     began, best = cpu_s(), found.value
+    # The policies from which residency starts: those without a fusion plan of their own.
     for name in find(RESIDENCY).starts:
         other = on.policy_run(find(name))
         if other.value is not None and other.order is None and other.value < best:

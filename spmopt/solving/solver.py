@@ -62,6 +62,7 @@ def compare(
     if len(case.failures) == len(results):
         raise all_failed(case.failures)
 
+    # The layer-by-layer start of a fusion search is a result too, and its bounds hold.
     listed = case.listed if any(each.fused is not None for each in results) else None
     every = [*results, *([] if listed is None else [listed])]
     require_true_bounds(every)
@@ -107,6 +108,7 @@ def compare_fused(
     listed = [result for result, entry in pairs if not entry.fusion_plans]
     chosen = [result for result, entry in pairs if entry.fusion_plans]
     best = next((each for each in chosen if each.fused is not None), None)
+    # Without a chosen plan there is nothing to run policies on.
     if best is None or best.fused is None or request.stop():
         return [*listed, *chosen]
     of_fusion_plans = best.fusion_bound
@@ -123,6 +125,7 @@ def compare_fused(
         beside = (*best.beside, best)
         return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
     able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
+    # Untiled groups only: the policies have run on the same operations layer by layer.
     if not able or all(fused_group.micro_batches == 1 for fused_group in best.fused.fusion_plan):
         return [*listed, *chosen]
     bound = None

@@ -1,4 +1,4 @@
-"""A window cut out of a schedule, and the schedule with what was decided put in its place."""
+"""A window cut out of a schedule, and the schedule with a decision in its place."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def schedule_all(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cut:
-    """A window, and what the numbers in it stand for.
+    """A window, and the meaning of its numbers.
 
     ``tensors`` (t,): the window's tensors, by their index in the problem.
     """
@@ -71,8 +71,8 @@ class WindowCutter:
     ) -> None:
         """Lay out a legal schedule; in windows tensors are ``whole``, or any pages of them.
 
-        ``needed``: the operations that each one runs after, where the order is decided too and
-        time is that of the replay; elsewhere steps keep their order, with barriers between them.
+        ``needed``: the operations that each one runs after, where the order is decided too and time
+        is measured by the replay; elsewhere steps keep their order, with barriers between them.
         """
         self._problem, self._residency_plan, self._needed = problem, residency_plan, needed
         self._whole = whole
@@ -99,6 +99,7 @@ class WindowCutter:
     def cut(self, first: int, steps: int, tail: int) -> Cut:
         """Cut out the steps [first, first + steps), with a tail of so many where there are."""
         line = self.line
+        # The tail is fixed: it shows the window the cost of its decisions to later steps.
         end = min(line.steps, first + steps + tail)
         tensors = self._tensors(first, end)
         number = {tensor: place for place, tensor in enumerate(tensors)}
@@ -147,7 +148,7 @@ class WindowCutter:
         return int(self._replay.operation_end[first - 1]) if first else 0
 
     def _tensors(self, first: int, end: int) -> tuple[int, ...]:
-        """Return what steps use, or find or leave on chip."""
+        """Return the tensors that steps use, or that are on chip before or after them."""
         line, rows = self.line, self._residency_plan.residency
         used = line.tensor[line.first[first] : line.first[end]]
         there = rows.tensor[(rows.begin < end) & (rows.end >= first)]
@@ -176,8 +177,9 @@ class WindowCutter:
         )
 
     def _records(self, tensors: Ints, first: int, steps: int, end: int) -> Iterator[WindowTensor]:
-        """Yield what a window knows of its tensors."""
+        """Yield the state of each tensor of a window."""
         view, last = self._view, min(first + steps, end)
+        # From first - 1: pages resident before the window need no load in its first step.
         size, span = self.line.size_bytes[tensors], np.arange(first - 1, end)
         held = view.resident(np.repeat(tensors, span.size), np.tile(span, tensors.size))
         held = view.pages(held.reshape(tensors.size, span.size))
@@ -200,6 +202,7 @@ class WindowCutter:
     def _valid(self, tensor: Ints, step: Ints) -> Ints:
         """Return the whole pages, from the last on, that DRAM holds at the start of a step."""
         size = self.line.size_bytes[tensor]
+        # Round the invalid part up: a page valid in part counts as invalid.
         low = self._view.pages(size - self._view.suffix.valid(tensor, step))
         result: Ints = self._view.pages(size) - low
         return result
@@ -218,6 +221,7 @@ class WindowCutter:
         if self._replay is None:
             return stored, times[0], times[1]
         until, since = self._replay.command_end, self._since(first)
+        # Earlier commands that still run when the window begins delay its own.
         running = mine & (commands.step < first) & (until > since)
         for kind, row in ((Command.LOAD, 0), (Command.STORE, 1)):
             some = running & (commands.kind == kind)
@@ -225,7 +229,7 @@ class WindowCutter:
         return stored, times[0], times[1]
 
     def _free(self, first: int, since: int) -> tuple[int, ...]:
-        """Return when each channel has done what earlier steps ask for."""
+        """Return the cycle in which each channel ends the commands of earlier steps."""
         if self._replay is None:
             return (0, 0) if self._problem.machine.duplex else (0,)
         commands, until = self._view.schedule.commands, self._replay.command_end
@@ -245,6 +249,7 @@ class WindowCutter:
         mapping[begin:end] = decision.mapping
         new = Steps(operation=operation, mapping=mapping)
         held = np.array(decision.held, np.int64) * self._view.page_bytes
+        # The last page of a tensor may be partial; residency counts bytes.
         held = np.minimum(held, self.line.size_bytes[list(cut.tensors), None])
         return ResidencyPlan(
             steps=new,
@@ -258,6 +263,7 @@ class WindowCutter:
         inside = mine & (rows.begin < end) & (rows.end > begin)
         parts = [*rows.take(~inside).rows()]
         for tensor, first, last, size in rows.take(inside).rows():
+            # Intervals that cross the border of the window keep their outer parts.
             parts += [(tensor, first, begin, size)] if first < begin else []
             parts += [(tensor, end, last, size)] if last > end else []
         for tensor, sizes in zip(cut.tensors, held.tolist(), strict=True):
@@ -265,7 +271,7 @@ class WindowCutter:
         return Residency.of_rows([*_join(sorted(parts))])
 
     def _stores(self, cut: Cut, line: Timeline, held: Ints, decision: WindowDecision) -> Stores:
-        """Return stores that make what the decision says valid; later ones store the rest."""
+        """Return stores that make pages valid as decided; later ones store the rest."""
         begin, end = cut.first, cut.first + len(decision.mapping)
         rows = self._residency_plan.stores
         mine = np.isin(rows.tensor, cut.tensors)
@@ -294,7 +300,7 @@ class WindowCutter:
     def _adjust(
         self, stores: dict[tuple[int, int], int], tensor: int, step: int, extra: int
     ) -> None:
-        """Take what is stored already off the stores up to the next write of a tensor.
+        """Subtract bytes stored already from the stores up to the next write of a tensor.
 
         Bytes of a page that is not stored in full yet, ``extra`` below 0, go to the first of them.
         """
@@ -306,6 +312,7 @@ class WindowCutter:
         for later in rows.step[(rows.tensor == tensor) & (rows.step >= step)].tolist():
             if later >= next_write or not extra:
                 return
+            # Negative extra adds bytes to the first later store, which then completes the page.
             gone = min(extra, stores[later, tensor])
             extra -= gone
             stores[later, tensor] -= gone

@@ -1,11 +1,11 @@
 """Better schedules near a given one: CP-SAT decides windows of steps anew, all else is fixed.
 
-In a window it decides the order and mappings of operations, what is resident, by pages, in each
-step, and so when transfers start, and what is stored when; addresses follow
-(:func:`spmopt.assemble.addresses.allocate_in_time`). Its times are nearly those of the replay
+In a window it decides the order and mappings of operations, the resident pages of each step, and so
+the start of each transfer, and the stores; addresses follow
+(:func:`spmopt.assemble.addresses.allocate_in_time`). Its times nearly agree with the replay
 (:mod:`formulations.step_windows.time_rows`), or of steps with barriers between them, which then
-keep their order (:mod:`formulations.step_windows.time_rows`). The verifier judges every
-decision: whatever is illegal or no better is dropped. So the search ends anywhere, never with less
+keep their order (:mod:`formulations.step_windows.time_rows`). The verifier judges every decision:
+an illegal one, or one that is no better, is dropped. So the search ends anywhere, never with less
 than it began.
 
 Short windows come first, those with most time in which nothing is computed, each until it gains
@@ -48,7 +48,7 @@ _WORKER = "formulations.step_windows.cpsat_worker:decide"
 
 
 def improve_by_windows(calls: CheckedCalls, start: Result, spent_s: float) -> Result | None:
-    """Search from a schedule, for who decides the order too; None where nothing is better.
+    """Search from a schedule, for a scheduler of orders too; None where nothing is better.
 
     ``spent_s`` of the time limit are over.
     """
@@ -67,8 +67,8 @@ def with_merged_commands(calls: CheckedCalls, result: Result, spent_s: float) ->
     """Search from the schedule of ``residency``, ``whole`` or a fusion plan.
 
     Where commands have a set-up. Programs count bytes, and know nothing of the commands that these
-    take. ``spent_s`` of the time limit are over: the clock ends the search within the rest. What is
-    counted is a time limit whatever is left, so that no result depends on how long all before took.
+    take. ``spent_s`` of the time limit are over: the clock ends the search within the rest. Counted
+    work has the same limit in each run, so that no result depends on the time spent before.
     """
     request = calls.request
     if result.value is None or not calls.commands_cost or _is_best(calls, result):
@@ -101,6 +101,7 @@ def _still_true(old: Result, new: Result) -> Iterator[str]:
         LEFT_OUT.split("{")[1].partition("}")[2],
     )
     for note in old.notes:
+        # Notes are texts, so that they are told by the fixed parts of their formats.
         of_old = note.startswith(of_start) or of_program in note
         if not of_old and (same_mappings or note != SEVERAL_MAPPINGS):
             yield note
@@ -127,8 +128,9 @@ def improve_in_windows(
 ) -> Result:
     """Return the best schedule found from ``start`` on, within a request's time; or ``start``.
 
-    What it keeps more of than ``start`` are ``whole`` tensors, or any pages.
+    It keeps additional ``whole`` tensors, or any additional pages.
     """
+    # The program of a window has one memory, in which every tensor may stay.
     if start.residency_plan is None or problem.machine.banks or problem.machine.bypass:
         return start
     residency_plan = replace(start.residency_plan, ranges=None)
@@ -136,6 +138,7 @@ def improve_in_windows(
     sizes = _SIZES if request.objective.replayed else _KEPT_ORDER_SIZES
     for steps, tail, work_s in sizes:
         search.run(steps, tail, work_s)
+    # The original start, whose plan still has its ranges.
     return start if search.best.schedule is start.schedule else search.best
 
 
@@ -147,9 +150,9 @@ class _Search:
         self._whole = whole
         self._barriers = not request.objective.replayed
         self._needed = None if self._barriers else dependences(problem)
-        self._cutter = self._laid_out()
+        self._cutter = self._make_cutter()
 
-    def _laid_out(self) -> WindowCutter:
+    def _make_cutter(self) -> WindowCutter:
         best = self.best
         if best.residency_plan is None or best.schedule is None:
             raise ScheduleError("a schedule without a residency plan has no windows")
@@ -165,8 +168,10 @@ class _Search:
             fresh -= set(chosen)
             cuts = [self._cutter.cut(first, steps, tail) for first in chosen]
             for cut, decision in zip(cuts, self._decide(cuts, work_s), strict=True):
-                if decision is not None and self._taken(cut, decision):
+                if decision is not None and self._take(cut, decision):
                     near = range(cut.first - steps + 1, cut.first + steps)
+                    # A better schedule changes only windows that overlap: the others still gain
+                    # nothing.
                     fresh |= {first for first in self._starts(steps) if first in near}
                     fresh.discard(cut.first)
 
@@ -181,6 +186,7 @@ class _Search:
         }
         chosen = list[int]()
         for first in sorted(fresh, key=lambda first: (-worth[first], first)):
+            # Tails must not overlap either, so that decisions made at once combine.
             if all(abs(first - other) >= apart for other in chosen):
                 chosen.append(first)
             if len(chosen) == AT_ONCE:
@@ -190,7 +196,7 @@ class _Search:
     def _decide(self, cuts: Sequence[Cut], work_s: float) -> list[WindowDecision | None]:
         """Decide windows, as many at a time as there are threads."""
         self._request.report(f"windows of {cuts[0].window.steps} steps", None)
-        limit_s = self._request.remaining_s()  # of the clock; what is counted ends sooner
+        limit_s = self._request.remaining_s()  # of the clock; counted work ends sooner
 
         def decide(cut: Cut) -> WindowDecision | None:
             return decide_residency(cut.window, work_s, limit_s, self._request.stop)
@@ -198,10 +204,11 @@ class _Search:
         with ThreadPoolExecutor(max(1, self._request.threads)) as pool:
             found = list(pool.map(decide, cuts))
         for decision in found:
+            # A failed window counts in full, not by the time it took: results must repeat.
             self._request.work.seconds += work_s if decision is None else decision.work_s
         return found
 
-    def _taken(self, cut: Cut, decision: WindowDecision) -> bool:
+    def _take(self, cut: Cut, decision: WindowDecision) -> bool:
         """Take a decision if the schedule is legal and better."""
         residency_plan = self._cutter.apply(cut, decision)
         try:
@@ -221,7 +228,7 @@ class _Search:
             value=value,
         )
         self._request.report_incumbent(value=value)
-        self._cutter = self._laid_out()
+        self._cutter = self._make_cutter()
         return True
 
 
@@ -229,7 +236,7 @@ def decide_residency(
     window: StepWindow, work_s: float, limit_s: float = inf, stop: Callable[[], bool] = bool
 ) -> WindowDecision | None:
     """Decide a window in a process of its own; None where it finds nothing, or dies."""
-    # By name, as all that is there: nobody needs its processes to load this.
+    # By name: it is loaded only where processes are needed.
     apart = import_module("formulations.solver.apart")
     try:
         found: WindowDecision | None = apart.call(

@@ -21,7 +21,7 @@ from spmopt.io.files import read_problem
 class Network:
     """A network as the command line names it; ``name`` may be a path, of a problem too.
 
-    ``title`` is what rows call it where that is not its name.
+    ``title`` is its name in rows where that differs from ``name``.
     """
 
     name: str
@@ -42,12 +42,13 @@ class Network:
 
     @property
     def label(self) -> str:
-        """What rows call it."""
+        """Name in rows."""
         return self.title or self.name
 
     @property
-    def known_batch(self) -> int | None:
+    def batch_size(self) -> int | None:
         """The batch size; None where only the file knows it."""
+        # Networks of the program have default batch sizes; those of files are in the files.
         if self.batch is None and self.name in zoo.names():
             return zoo.entry(self.name).batch
         return self.batch
@@ -73,12 +74,13 @@ def lower_network(network: Network, machine: Machine) -> Problem:
         The network cannot be built or lowered.
     """
     if network.is_lowered:
+        # The cycles of a stored problem are fixed; sweeps check that the machine keeps them.
         return replace(read_problem(Path(network.name)), machine=machine)
     return lower_listed(_graph(network), machine, mapper=network.mapper)
 
 
 def network_warnings(network: Network) -> tuple[str, ...]:
-    """Return what is doubtful about a network; raises as :func:`lower_network`."""
+    """Return warnings about a network; raises as :func:`lower_network`."""
     texts: list[str] = []
     if not network.is_lowered:
         _build(network, texts.append)

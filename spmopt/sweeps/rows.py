@@ -1,4 +1,4 @@
-"""Rows of a sweep's table: what is in them, as values and as text."""
+"""Rows of a sweep's table: their columns, as values and as text."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _ON_CHIP = ("power_w", "area_mm2", "technology", "basis")
 
 
 class SweepColumns(Columns):
-    """What a row of a sweep is about, other settings swept (``extra``), and what was found.
+    """Columns of a sweep: identity, other swept settings (``extra``), and results.
 
-    ``on_chip``: average power, the machine's area, and technologies of its scratchpad with what
-    their figures rest on, too, which rows of studies do not keep.
+    ``on_chip``: average power, the machine's area, and technologies of its scratchpad with the
+    basis of their figures, too, which rows of studies do not keep.
     """
 
     def __init__(self, extra: Sequence[str] = (), *, on_chip: bool = False) -> None:
@@ -69,6 +69,7 @@ def row_of(case: SweepCase, spm_bytes: int, result: Result, order: str, objectiv
     machine, basis = case.machine, least_sure(case.machine)
     spent = None if result.totals is None else metrics(machine, result.totals)
     return {
+        # Before about(): a swept technology is part of the identity and replaces this one.
         "technology": " + ".join(name for name, _ in bases_of(machine)),
         "basis": "" if basis is None else str(basis),
         **about(case, spm_bytes, result.scheduler),
@@ -83,21 +84,23 @@ def row_of(case: SweepCase, spm_bytes: int, result: Result, order: str, objectiv
         "bound": _in_unit(objective, machine, result.bound),
         "gap": result.gap,
         "order": order,
+        # Empty, not false, without a schedule: false would mean a refused one.
         "verified": None if result.totals is None else result.verified,
         "solve_s": round(result.solve_s, 4),
+        # One line: rows are appended line by line, and a cut line must be recognizable.
         "note": " ".join("; ".join(result.notes).split()),
     }
 
 
 def about(case: SweepCase, spm_bytes: int, scheduler: str) -> dict[str, Value]:
-    """Say what a row is about, whether or not it is found."""
+    """Return the identity of a row, before or after its results are known."""
     network, machine = case.network, case.machine
     parameters = [f"{name}={value}" for name, value in network.parameters]
     parameters += [] if network.dtype is None else [f"dtype={network.dtype}"]
     return {
         "network": network.label,
         "training": network.training,
-        "batch": network.known_batch,
+        "batch": network.batch_size,
         "optimizer": network.optimizer,
         "parameters": " ".join(parameters),
         "mapper": network.mapper,

@@ -89,6 +89,7 @@ def run_sweeps(
     try:
         for missing in table.rounds(keys, report):
             for task in _tasks(sweeps, table, {*missing}):
+                # Warnings come once for each network, ahead of its schedules (urgency -1).
                 if task.case.network not in built:
                     built.add(task.case.network)
                     queue.add((-1,), partial(network_warnings, task.case.network), warn_once)
@@ -96,6 +97,7 @@ def run_sweeps(
                     task.urgency,
                     partial(point, task.case, task.spm_bytes, task.schedulers, task.sweep.search),
                     partial(finish, task),
+                    # All rows of the task at once: they come from one run, and are added together.
                     partial(table.claim, task.keys),
                 )
             for _ in queue.steps():
@@ -106,7 +108,7 @@ def run_sweeps(
 
 @dataclass(frozen=True, kw_only=True)
 class _Task:
-    """Schedulers that one process runs at one capacity; ``keys`` are those of their rows."""
+    """Schedulers that one process runs at one capacity; ``keys`` identify their rows."""
 
     urgency: tuple[int, ...]
     sweep: Sweep
@@ -128,6 +130,7 @@ def _tasks(sweeps: Sequence[Sweep], table: RowTable, missing: Collection[Texts])
         names = [name for name in sweep.schedulers if key[name] in missing]
         slow = [name for name in names if sweep.search.scheduler(name).kind is Kind.FORMULATION]
         quick = tuple(name for name in names if name not in slow)
+        # Slow ones apart, so that they run at the same time on several processes.
         for group in (quick, *((name,) for name in slow)):
             if group:
                 yield _Task(

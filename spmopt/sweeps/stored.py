@@ -24,7 +24,7 @@ _OLD: Mapping[str, type] = {"value_from": str, "bound_from": str}
 
 @dataclass(frozen=True, kw_only=True)
 class StoredSweep:
-    """What a file of a sweep holds.
+    """Content of a file of a sweep.
 
     Attributes
     ----------
@@ -76,6 +76,7 @@ def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]
     """Columns of those names, and which are of other settings swept; some may be missing."""
     least, most = SweepColumns(), {**SweepColumns(on_chip=True).types, **_OLD}
     *about, last = list(least.types)[: least.identifying]
+    # Swept settings stand between the fixed columns and "scheduler"; only files name them.
     place = names.index(last) if last in names else 0
     extra, found = tuple(names[len(about) : place]), names[place + 1 :]
     needed = list(least.types)[least.identifying :]
@@ -93,6 +94,7 @@ def _row(path: Path, columns: Columns, line: Sequence[str], number: int) -> Row:
     try:
         row = columns.row(line)
         for name, value in row.items():
+            # float() reads nan and inf, which curves cannot draw.
             if isinstance(value, float) and not isfinite(value):
                 raise InputError(f"{name} is {value}")
         return row

@@ -41,6 +41,7 @@ class SolveOptions:
             objective=objective_named(self.objective, problem.machine),
             tolerance=self.tolerance,
             time_limit_s=self.time_limit_s,
+            # Sweeps run many processes: threads in each would only compete.
             threads=1,
         )
 
@@ -48,7 +49,7 @@ class SolveOptions:
 def point(
     case: SweepCase, spm_bytes: int, schedulers: Sequence[str], options: SolveOptions
 ) -> list[tuple[Result, str]]:
-    """Run schedulers at one capacity; those of one order share its bound.
+    """Run schedulers at one capacity; schedules of one order share its bound.
 
     Returns
     -------
@@ -74,6 +75,7 @@ def point(
         # All of them are of a user or a package, and failed: their rows say why.
         if any(entry.is_own for entry in entries):
             raise ScheduleError(f"at {spm_bytes} bytes: {error}") from None
+        # compare raises if all fail; each alone returns a row with its reason.
         results = [run_alone(problem, entry, request) for entry in entries]
     return [(_brief(result), _order_name(problem, result)) for result in results]
 

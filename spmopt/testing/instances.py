@@ -22,7 +22,7 @@ RATES = (*WHOLE_RATES, (2, 1), (4, 1), (3, 2), (2, 3))
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What a random problem may contain; limits are inclusive.
+    """Contents that a random problem may have; limits are inclusive.
 
     ``max_tensor_pages`` bounds a tensor's size, ``aligned`` makes sizes, scratch and the
     scratchpad whole pages, and ``whole_cycles`` makes a byte take a whole number of cycles
@@ -71,6 +71,7 @@ def build_problem(choose: ChooseInteger, features: Features) -> Problem:
     operations: list[Operation] = []
     for _ in range(choose(1, features.max_operations)):
         operations.append(_operation(choose, features, exists, operations))
+    # A tensor that never exists cannot be kept at the end.
     keep = [there and choose(0, 1) == 1 for there in exists]
     tensors = tuple(
         Tensor(
@@ -131,6 +132,7 @@ def _operation(
         predecessors=tuple(
             before
             for before, other in enumerate(earlier)
+            # Read after write, write after read, write after write: all three need the order.
             if written & {*other.tensors} or touched & {*other.writes}
         ),
     )
@@ -174,6 +176,7 @@ def _machine(
     choose: ChooseInteger, features: Features, sizes: list[int], operations: list[Operation]
 ) -> Machine:
     page = features.page_bytes
+    # Room for the most demanding mapping, so that every problem is feasible.
     least = max(
         _pages_needed(op, mapping, sizes, page) for op in operations for mapping in op.mappings
     )
@@ -193,6 +196,7 @@ def _machine(
         )
     return Machine(
         name="tiny",
+        # A part of a page at the end is never usable: schedulers must not count it.
         spm_bytes=spm_pages * page + (0 if features.aligned else choose(0, page - 1)),
         dram_bytes_per_s=rate,
         clock_hz=clock,

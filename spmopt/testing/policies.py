@@ -1,4 +1,4 @@
-"""What every policy owes on any problem.
+"""Requirements on every policy, on any problem.
 
 Each check takes a policy (a callable, a name or a record), and raises :class:`AssertionError` with
 the problem at which it fails.
@@ -61,7 +61,7 @@ def check_legal(policy: Checked) -> None:
 
 
 def check_objectives(policy: Checked) -> None:
-    """Require a legal schedule whatever is minimized."""
+    """Require a legal schedule for any objective."""
     for problem in random_problems(20):
         for objective in (TRAFFIC, REPLAY, _MIXED, energy_objective(problem.machine)):
             _legal(policy, problem, Request(objective=objective))
@@ -73,6 +73,7 @@ def check_bound(policy: Checked) -> None:
         for objective in (MAKESPAN, _MIXED):
             try:
                 found = solve(problem, policy, Request(objective=objective, tolerance=0.1))
+            # As an assertion, so that test runners show the problem with the failure.
             except (InputError, ScheduleError) as error:
                 raise AssertionError(f"{problem}: {error}") from error
             assert found.verified, f"{problem}: no schedule"
@@ -92,6 +93,7 @@ def check_optimum(policy: Checked) -> None:
     for known in _look_up():
         for objective, least in ((MAKESPAN, known.makespan), (TRAFFIC, known.traffic)):
             schedule, totals = _legal(policy, known.problem, Request(objective=objective))
+            # Only the listed order was enumerated.
             if other_order(schedule.steps.operation) is None:  # else it has another optimum
                 value = totals.value(objective)
                 assert value >= least, f"{known.problem}: {value} is less than the optimum {least}"
@@ -106,6 +108,7 @@ def check_edges(policy: Checked) -> None:
 def check_infeasible(policy: Checked) -> None:
     """Require that an operation which fits in no mapping is said to be infeasible."""
     problem = _edge([OpMapping(compute_cycles=1, operands=(REQUIRED_RESIDENT,), scratch_bytes=9)])
+    # 9 bytes of scratch and a resident tensor of 12 cannot fit 8, in whole pages of 4.
     small = replace(problem, machine=replace(problem.machine, spm_bytes=8))
     try:
         find(policy).load()(small, Request())
@@ -198,19 +201,23 @@ def _edges() -> Iterator[Problem]:
     """
     plain = OpMapping(compute_cycles=3, operands=(STREAMED,))
     pinned = replace(plain, operands=(REQUIRED_RESIDENT,))
+    # Larger than the scratchpad: a policy must choose the other mapping.
     large = replace(plain, scratch_bytes=64)
     yield _edge([plain])
     yield _edge([pinned])
     yield _edge([replace(plain, scratch_bytes=16)])
     yield _edge([replace(pinned, scratch_bytes=4)])
     yield _edge([large, plain])
+    # A step without computing: ratios by its cycles would divide by 0.
     yield _edge([replace(plain, compute_cycles=0)])
     idle = _edge([plain])
+    # No operation uses it, yet it must stay in DRAM to the end.
     unused = Tensor(name="unused", size_bytes=4, kind=TensorKind.WEIGHT, in_dram=True, keep=True)
     yield replace(idle, tensors=(*idle.tensors, unused))
     yield replace(idle, machine=replace(idle.machine, spm_bytes=4))
     again = replace(idle.operations[0], name="again", predecessors=(0,))
     yield replace(idle, operations=(*idle.operations, again))
+    # An operation without operands has no accesses, so that the timeline is empty.
     nothing = Operation(
         name="nothing", reads=(), writes=(), mappings=(OpMapping(compute_cycles=1, operands=()),)
     )

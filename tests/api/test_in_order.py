@@ -52,8 +52,8 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
         assert totals.value(MAKESPAN) <= search.limit
         assert totals.traffic_bytes <= first.traffic_bytes
         improved += totals.traffic_bytes < first.traffic_bytes
-        assert search.proved is not None
-        assert search.proved <= totals.traffic_bytes
+        assert search.proven_bound is not None
+        assert search.proven_bound <= totals.traffic_bytes
         generator = np.random.default_rng(seed)
         for _ in range(30):
             found = verify(
@@ -62,7 +62,7 @@ def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
             ).totals
             if found is not None and found.value(MAKESPAN) <= search.limit:
                 checked += 1
-                assert search.proved <= found.traffic_bytes
+                assert search.proven_bound <= found.traffic_bytes
     assert improved
     assert checked > 5
 

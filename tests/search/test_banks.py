@@ -112,7 +112,7 @@ def test_bounds_are_below_the_best_of_all_schedules(ports: bool) -> None:
         for each in (problem, uniform(problem), other_banks(problem, seed + 1)):
             certificate = solve(each, "lp-bound", Request(threads=1)).certificate
             if certificate is not None:  # its operations fit there
-                pool.put(Cut.of(each, certificate))
+                pool.add(Cut.of(each, certificate))
         for name in ("time", "traffic", "energy"):
             objective = objective_named(name, problem.machine)
             best = optimum(problem, objective)

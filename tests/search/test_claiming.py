@@ -13,7 +13,7 @@ from optuna.trial import TrialState
 from spmopt.core.errors import InputError
 from spmopt.core.processes import machine, own_name
 from spmopt.search import claiming
-from spmopt.search.claiming import Beginner, put_back
+from spmopt.search.claiming import Beginner, restart
 from spmopt.search.samplers import NAMES, Seeded
 from spmopt.search.storage import PROCESS, in_memory, open_storage, using
 from spmopt.search.study import SETUP, begin, counts, distributions, remember
@@ -118,8 +118,8 @@ def test_a_trial_that_another_process_has_failed_is_dropped(tmp_path: Path) -> N
     study = search(journal(tmp_path, "s"), small_setup(), trials=1)
     beginner = begun(study, open_storage(journal(tmp_path, "s")))
     trial = beginner.begin()
-    put_back(study, trial.number)
-    put_back(study, trial.number)
+    restart(study, trial.number)
+    restart(study, trial.number)
     assert study.get_trials()[trial.number].state is TrialState.FAIL
 
 

@@ -104,7 +104,7 @@ def test_bounds_are_below_every_policy(problem: Problem) -> None:
     pool = CutPool()
     certificate = solve(problem, "lp-bound", Request(time_limit_s=5)).certificate
     assert certificate is not None
-    pool.put(Cut.of(problem, certificate))
+    pool.add(Cut.of(problem, certificate))
     schedules = [policy_totals(problem, name, request) for name in ("stream", "belady")]
     for cuts in (None, pool):
         least = least_of(problem, cuts).spend(problem.machine)

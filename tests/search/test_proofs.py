@@ -19,7 +19,7 @@ from tests.strategies import random_problem
 def solved(pool: CutPool, problem: Problem) -> Cut:
     certificate = fluid.schedule(problem, Request(threads=1)).certificate
     assert certificate is not None
-    return pool.put(Cut.of(problem, certificate))
+    return pool.add(Cut.of(problem, certificate))
 
 
 def test_it_is_the_best_of_all() -> None:
@@ -57,6 +57,6 @@ def test_duals_from_elsewhere_are_kept_once() -> None:
     before = least_of(other, pool).cycles
     assert pool.find_unused(mark, steps) == [cut]
     assert pool.find_unused(mark, steps + 1) == []
-    pool.put(cut.on(other))
+    pool.add(cut.on(other))
     assert least_of(other, pool).cycles >= before
     assert pool.find_unused(mark, steps) == []

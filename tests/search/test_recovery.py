@@ -9,7 +9,7 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 from sqlalchemy import text
 
-from spmopt.search.claiming import put_back, recover
+from spmopt.search.claiming import recover, restart
 from spmopt.search.storage import PROCESS, open_storage
 from spmopt.search.study import begin, distributions
 from spmopt.search.trials import tally, trial_records
@@ -39,7 +39,7 @@ def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
     asked.suggest_int("bandwidth", 250 * 10**6, 1750 * 10**6, step=750 * 10**6)
     asked.set_user_attr(PROCESS, "elsewhere:1")
     recover(study, open_storage(url))  # another machine's processes are not looked for
-    put_back(study, asked.number)
+    restart(study, asked.number)
     study = search(url, setup, trials=3)
     first, *_, last = study.get_trials()[2:]
     assert (first.state, last.params) == (TrialState.FAIL, first.params)
@@ -55,7 +55,7 @@ def test_constraints_of_what_is_put_back_are_noted_anew(tmp_path: Path) -> None:
     asked = study.ask(distributions(setup.space))
     asked.set_constraint("spm_mb <= 1", -0.5)
     asked.set_user_attr(PROCESS, "gone")
-    put_back(study, asked.number)
+    restart(study, asked.number)
     with catch_warnings():
         simplefilter("error")
         again = search(url, setup, trials=3)

@@ -12,7 +12,7 @@ def test_rows_call_a_network_by_its_title() -> None:
     assert named.label == "bert-tiny"
     titled = replace(named, title="BERT")
     assert titled.label == "BERT"
-    assert titled.known_batch == named.known_batch == 32
+    assert titled.batch_size == named.batch_size == 32
     machine = load_machine("rtx2080ti")
     sweep_case = SweepCase(network=titled, machine=machine, capacities=(2**20,))
     assert about(sweep_case, 2**20, "lru")["network"] == "BERT"

@@ -18,7 +18,7 @@ _SOON_S = 0.01
 class Interrupted(BaseException):
     """Ctrl-C while there is nothing to hand over; no library takes it for its own.
 
-    Its text, if any, says what was lost.
+    Its text, if any, names the loss.
     """
 
 
@@ -26,7 +26,7 @@ class Interrupted(BaseException):
 def leaving() -> Iterator[Callable[[], bool]]:
     """Raise :class:`Interrupted` at Ctrl-C; give a function that says whether it was.
 
-    A library may turn the exception into one of its own, so what was pressed is asked for.
+    A library may turn the exception into one of its own, so a flag records the key.
     """
     pressed = False
 
@@ -49,7 +49,7 @@ def _again() -> Iterator[None]:
     """
     before, timers = sys.unraisablehook, list[Timer]()
 
-    def lost(found: sys.UnraisableHookArgs) -> None:
+    def hook(found: sys.UnraisableHookArgs) -> None:
         if found.exc_type is not Interrupted:
             before(found)
             return
@@ -57,7 +57,7 @@ def _again() -> Iterator[None]:
         timers[-1].daemon = True
         timers[-1].start()
 
-    sys.unraisablehook = lost
+    sys.unraisablehook = hook
     try:
         yield
     finally:
@@ -87,10 +87,11 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def losing(has_schedule: Callable[[], bool]) -> Iterator[None]:
-    """Let a second Ctrl-C say what is lost by it."""
+    """Let a second Ctrl-C report the loss that it causes."""
     try:
         yield
     except Interrupted:
         if not has_schedule():
             raise
+        # Only where something was found: else there is no loss to report.
         raise Interrupted("left at once; what was found so far was not kept") from None

@@ -1,4 +1,4 @@
-"""What is known while schedulers run: the best so far and the bound, row by row, as plain data."""
+"""State of running schedulers: the best so far and the bound, row by row, as plain data."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Live:
     _lock: Lock = field(default_factory=Lock)
 
     def add(self, news: Incumbent) -> None:
-        """Take news in: what is better, and what is certain where a claim was."""
+        """Take news in: better values, and certain values in place of claims."""
         with self._lock:
             row = self._row(news.scheduler)
             value, bound = news.value, news.bound
@@ -66,6 +66,7 @@ class Live:
                 row.value, row.verified = value, news.verified
                 row.other_order, row.other_class = news.other_order, news.other_class
             if bound is not None and news.of_class:
+                # Several solvers report in any order: keep the best.
                 row.class_bound = max(bound, row.class_bound or bound)
             elif bound is not None and news.of_fusion_plans:
                 row.fusion_bound = max(bound, row.fusion_bound or bound)
@@ -78,6 +79,7 @@ class Live:
         if scheduler not in self._rows:
             now = self.clock()
             for row in self._rows.values():
+                # Schedulers run one after the other: a new row ends the one before.
                 row.ended_s = row.ended_s or now
             self._rows[scheduler] = _Row(began_s=now)
         return self._rows[scheduler]
@@ -88,7 +90,7 @@ class Live:
             return [(name, *self._cells(row)) for name, row in self._rows.items()]
 
     def notes(self) -> list[str]:
-        """Return what the marks in the rows mean."""
+        """Return the meanings of the marks in the rows."""
         text = "".join("".join(row[1:]) for row in self.rows())
         return [note for note in (CLAIMED, OF_CLASS, OF_FUSION_PLANS) if note[0] in text]
 
@@ -109,6 +111,7 @@ class Live:
         claimed = not certified
         gap = _NONE
         if row.value is not None and bound > 0:
+            # A claimed bound may exceed the value by rounding; a negative gap would alarm.
             over = max(0.0, float(row.value) / float(bound) - 1)
             gap = _mark(percent(over, fill=True), claimed=claimed or not row.verified)
         return (value, _mark(self.show(bound), claimed=claimed) + mark, gap, spent)
@@ -132,7 +135,7 @@ class Live:
 def _counts(
     new: tuple[Number, bool], old: tuple[Number | None, bool], better: Callable[..., bool]
 ) -> bool:
-    """Return whether news replace what was known: better, or certain where that was a claim."""
+    """Return whether news replace the known value: better, or certain in place of a claim."""
     value, certain = new
     known, was_certain = old
     return known is None or better(value, known) or (certain and not was_certain)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the program what to do then."""
+        """Raise, so that the program decides; rich would exit with status 1."""
         raise BrokenPipeError
 
 
@@ -62,7 +62,7 @@ def print_warning(message: str) -> None:
 
 
 def print_message(message: str) -> None:
-    """Print a message about what is going on, if that can be."""
+    """Print a message on the course of the work, if possible."""
     try:
         messages().print(shorten(visible(message)), markup=False, highlight=False, soft_wrap=True)
     except OSError:
@@ -71,6 +71,7 @@ def print_message(message: str) -> None:
 
 def print_json(record: Mapping[str, object]) -> None:
     """Print one JSON value, for programs."""
+    # NaN is no JSON: fail here, not in the program that reads it.
     print(json.dumps(record, indent=2, allow_nan=False))
 
 
@@ -92,7 +93,7 @@ def emit(found: Shown, as_json: bool) -> None:
 
 
 def emit_file(found: Drawing | Document, path: Path, as_json: bool, **more: object) -> None:
-    """Print what was written to a file, for people or as JSON."""
+    """Print a summary of a written file, for people or as JSON."""
     if as_json:
         print_json({"file": str(path), **more, **found.record})
     else:

@@ -1,4 +1,4 @@
-"""What is going on, on a terminal from the second second on: a line, and how searches stand."""
+"""Progress on a terminal, after one second: a line, and the state of searches."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Report = Callable[[str, float | None], None]
 _BELOW = 4
 """Lines that a terminal needs below the rows."""
 _INDENT = 2
-"""Of what follows the first line of a note."""
+"""Blanks before all lines of a note but the first."""
 
 
 def is_animated(console: Console) -> bool:
-    """Return whether lines can be drawn anew: no file, no pipe, whatever colors they get."""
+    """Return whether lines can be drawn anew: no file, no pipe, with or without colors."""
     return console.file.isatty() and not console.is_dumb_terminal and not console.quiet
 
 
@@ -78,6 +78,7 @@ def progress(
         total = None if part is None else 1.0
         display.update(task, description=visible(message), total=total, completed=part or 0.0)
 
+    # Short commands show nothing: a line that flashes is worse than none.
     timer = Timer(DELAY_S, start)
     timer.daemon = True
     timer.start()
@@ -117,6 +118,7 @@ def _draw(live: Live, console: Console) -> Iterator[RenderableType]:
     """Yield the rows that there is room for, at least the last one, and notes on them."""
     rows = [tuple(map(visible, row)) for row in live.rows()]
     notes = [line for note in live.notes() for line in fold(note, console.width, _INDENT)]
+    # rich cannot erase lines that have scrolled off, so that all must fit the terminal.
     most = max(1, console.height - _BELOW - len(notes))
     fit = layout(live.columns, rows, console.width, dispensable=live.dispensable, words=())
     if not rows:

@@ -1,4 +1,4 @@
-"""The streams of the process, which may be closed, full, or read by nobody."""
+"""The streams of the process, which may be closed, full, or without a reader."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _ASCII = {
     **dict(zip("▁▂▃▄▅▆▇█", ".:-=+*#@", strict=True)),
     **{"─": "-", "━": "-", "µ": "u", "≥": ">=", "≤": "<=", "…": "..."},
 }
-"""What is printed where the terminal's encoding lacks a character."""
+"""Substitutes for characters that the encoding of the terminal lacks."""
 
 
 def replace_closed() -> None:
-    """Whoever closed stdout or stderr wants nothing from it, least of all in the next file."""
+    """Replace a closed stdout or stderr, whose number the next file would take."""
     for name in ("stdout", "stderr"):
+        # Python sets them to None if the descriptor is closed; the next file would take its number.
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
@@ -29,7 +30,7 @@ def spell_out() -> None:
     register_error(_SPELLED, _spell)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            with suppress(OSError):  # what it led to was replaced by a pipe
+            with suppress(OSError):  # its target was replaced by a pipe
                 stream.reconfigure(errors=_SPELLED)
 
 
@@ -46,12 +47,12 @@ def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def discard(stream: TextIO) -> None:
-    """Nothing more can be written to ``stream``, not even what is in its buffer, at the end."""
+    """Redirect ``stream`` to nothing, so that its buffer cannot fail at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def escape(text: str) -> str:
-    """Escape what is not printable in each line, see :func:`spmopt.reporting.tables.visible`."""
+    """Escape characters that are not printable, see :func:`spmopt.reporting.tables.visible`."""
     from spmopt.reporting.tables import visible
 
     return "\n".join(map(visible, text.split("\n")))

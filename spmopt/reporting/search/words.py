@@ -72,7 +72,7 @@ def _weight(setup: Setup) -> str:
 
 
 def _network(network: Network, *, has_batch: bool) -> str:
-    said = [f"batch {network.known_batch}"] if network.known_batch and not has_batch else []
+    said = [f"batch {network.batch_size}"] if network.batch_size and not has_batch else []
     said += ["training"] if network.training else []
     return f"{network.label} ({', '.join(said)})" if said else network.label
 
@@ -145,7 +145,7 @@ def remark(number: int, findings: Findings) -> str:
     others = findings.merged.get(number, ())
     built = findings.built.get(number)
     parts = [f"as good: {', '.join(map(str, others))}"] if others else []
-    parts += [f"{name} beyond its fit" for name in (built.extrapolated if built else ())]
+    parts += [f"{name} beyond its fit" for name in (built.extrapolations if built else ())]
     return "; ".join(parts)
 
 

@@ -87,7 +87,7 @@ class SpaceDuals:
         )
 
     @property
-    def counted(self) -> Bools:
+    def significant(self) -> Bools:
         """(n,) Where the scratchpad has a shadow price above the tolerance of solvers.
 
         Not the lowest, that together are less than 1/1000 of all; nor where all are nothing.

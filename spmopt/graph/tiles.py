@@ -190,11 +190,11 @@ class _Product:
         for size in _sizes(self.dimensions[first]):
             tile[first] = size
 
-            def needed(other: int, tile: list[int] = tile) -> int:
+            def room_of(other: int, tile: list[int] = tile) -> int:
                 tile[second] = other
                 return self.buffers(tuple(tile))
 
-            largest = bisect_right(range(1, length + 1), room, key=needed)
+            largest = bisect_right(range(1, length + 1), room, key=room_of)
             if largest:
                 tile[second] = -(-length // -(-length // largest))
                 yield self._of(kept, tuple(tile))

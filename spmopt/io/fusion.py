@@ -117,7 +117,7 @@ def decode_fusion(value: object, where: str) -> StoredFusion:
     return StoredFusion(
         graph=_decode_graph(document.graph, join(where, "graph")),
         mapper=document.mapper,
-        fusion_plan=_fused_groups(document.fusion_plan, join(where, "fusion_plan")),
+        fusion_plan=_read_fused_groups(document.fusion_plan, join(where, "fusion_plan")),
         certificate=None
         if certificate is None
         else _decode_certificate(certificate, join(where, "certificate")),
@@ -169,7 +169,7 @@ def _encode_fused_groups(fused_groups: Sequence[FusedGroup]) -> Json:
     return columns(_FusedGroups, fused_groups, set() if striped else {"stripes"})
 
 
-def _fused_groups(document: Any, where: str) -> FusionPlan:
+def _read_fused_groups(document: Any, where: str) -> FusionPlan:
     if not document.stripes:
         document = replace(document, stripes=[1] * len(document.begin))
     found = rows(document, where)
@@ -256,7 +256,7 @@ def _decode_certificate(document: Any, where: str) -> FusionCertificate:
 
 
 def _decode_duals(document: Any, where: str) -> dict[FusedGroup, dict[Row, int]]:
-    fused_groups = _fused_groups(document.fused_groups, join(where, "fused_groups"))
+    fused_groups = _read_fused_groups(document.fused_groups, join(where, "fused_groups"))
     duals: list[dict[Row, int]] = [{} for _ in fused_groups]
     for index, part in enumerate(document.duals):
         _read_duals(part, duals, f"{join(where, 'duals')}[{index}]")

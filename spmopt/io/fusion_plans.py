@@ -114,12 +114,15 @@ def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
             raise InputError(str(unknown("key", key, ("fused_groups",))))
     at = {operation.name: place for place, operation in enumerate(tileable.operations)}
     return require_fusion_plan(
-        [_fused_group(table, f"fused_groups[{number}]", at) for number, table in enumerate(tables)],
+        [
+            _read_fused_group(table, f"fused_groups[{number}]", at)
+            for number, table in enumerate(tables)
+        ],
         tileable,
     )
 
 
-def _fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:
+def _read_fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:
     """Read a fused group; ``at``: positions by name."""
     if not isinstance(table, dict):
         raise InputError(

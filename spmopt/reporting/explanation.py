@@ -81,7 +81,7 @@ def duals_record(duals: ShadowPrices) -> Record:
         "bound": float(duals.bound),
         "per_spm_kb": float(duals.spm.per_byte * KB),
         "per_gb_per_s": float(duals.per_byte_per_s * GB),
-        "priced_steps": int(np.count_nonzero(duals.spm.counted)),
+        "priced_steps": int(np.count_nonzero(duals.spm.significant)),
         **({"banks": banks} if duals.banks else {}),
     }
 
@@ -207,7 +207,7 @@ def _stall_record(found: Explanation, step: int) -> Record:
             {
                 **_transfer_record(of),
                 "held_by": [asdict(holder) for holder in found.holders(of.full_step)],
-                "busy_with": [asdict(moved) for moved in found.moved(of.busy_step)],
+                "busy_with": [asdict(moved) for moved in found.transfers_in(of.busy_step)],
             }
             for of in found.transfers(step)
         ],
@@ -293,7 +293,7 @@ def _full(found: Explanation, of: Transfer) -> str:
 def _busy(found: Explanation, step: int | None) -> str:
     if step is None:
         return ""
-    clock, moves = found.problem.machine.clock_hz, found.moved(step)
+    clock, moves = found.problem.machine.clock_hz, found.transfers_in(step)
     if not moves:
         lasts = si(int(found.figures.cycles[step]) / clock, "s")
         return f"step {step} moves nothing, but is too short ({lasts})"
@@ -313,7 +313,7 @@ def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_byt
     if size_bytes < _SMALL * KB:
         amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
-    priced, steps = int(np.count_nonzero(space.counted)), space.dual.size
+    priced, steps = int(np.count_nonzero(space.significant)), space.dual.size
     if not priced:
         return "more does not lower the bound: no step has a shadow price"
     saved = _at_most(machine, duals, space.per_byte * amount)

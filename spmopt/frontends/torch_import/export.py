@@ -53,7 +53,7 @@ def read_program(path: str | Path) -> ExportedProgram:
         return torch.export.load(file)
 
 
-def exported(
+def export_program(
     module: torch.nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any]
 ) -> ExportedProgram:
     """Export a module for example inputs.

@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import import graph_of_model
-from spmopt.frontends.torch_import.export import exported, onnx_model, read_program
+from spmopt.frontends.torch_import.export import export_program, onnx_model, read_program
 
 _NORMALIZATION, _DROPOUT = 5, 2
 """Positions of the argument that says whether a network is trained."""
@@ -83,7 +83,7 @@ def graph_of_module(
     """
     name = type(module).__name__
     try:
-        program = exported(module, inputs, keywords or {})
+        program = export_program(module, inputs, keywords or {})
         model = onnx_model(program, name)
     except InputError as error:
         raise _with_name(name, error) from error

@@ -135,7 +135,7 @@ def attention(call: Call) -> Results:
     shared = call.number("kv_num_heads", 0) or heads
     queries = split_heads(call, call.value(0), heads)
     keys, values = (split_heads(call, call.value(k), shared) for k in (1, 2))
-    past = [call.value(k) if call.given(k) else None for k in (4, 5)]
+    past = [call.value(k) if call.find(k) else None for k in (4, 5)]
     keys, values = with_past(call, keys, past[0]), with_past(call, values, past[1])
     cap = call.attributes.get("softcap", 0.0) not in (0, 0.0)
     found = attend(call, queries, keys, values, masks=call.values(3), cap=cap)

@@ -69,7 +69,7 @@ class Call:
     wanted: Sequence[bool]
     opset: int = 0
 
-    def given(self, place: int) -> Operand | None:
+    def find(self, place: int) -> Operand | None:
         """Return an operand, or None if it is left out."""
         return self.operands[place] if place < len(self.operands) else None
 
@@ -81,7 +81,7 @@ class Call:
         InputError
             It is left out.
         """
-        found = self.given(place)
+        found = self.find(place)
         if found is None:
             raise InputError(f"needs input {place}, which is left out; export the model again")
         return found
@@ -106,7 +106,7 @@ class Call:
 
     def values(self, *places: int) -> list[int]:
         """Return the places in the graph of those operands that are there."""
-        return [found.index() for found in map(self.given, places) if found is not None]
+        return [found.index() for found in map(self.find, places) if found is not None]
 
     def wants(self, result: int) -> bool:
         """Return whether anything reads a result."""

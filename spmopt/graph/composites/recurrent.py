@@ -35,7 +35,7 @@ def rnn(call: Call) -> Results:
 
 def lstm(call: Call) -> Results:
     """Return Y, Y_h and Y_c of ``LSTM``."""
-    if call.given(7) is not None:
+    if call.find(7) is not None:
         raise InputError("has peepholes (input 7), which have no rule; export it without them")
 
     def step(direction: int, x: int, states: tuple[int, ...]) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ def _activations(call: Call, default: str) -> list[str]:
 
 def _by_direction(call: Call, place: int) -> tuple[int, ...]:
     """Return an operand of one tensor a direction; nothing where it is left out."""
-    operand = call.given(place)
+    operand = call.find(place)
     return () if operand is None else call.parts(place, 0, (1,) * operand.shape[0])
 
 
@@ -156,7 +156,7 @@ def _initial(call: Call, direction: int, count: int, images: int) -> tuple[int, 
     hidden, last = call.operand(2).shape[2], call.number("layout", 0)
     states = []
     for place in (5, 6)[:count]:
-        if call.given(place) is None:
+        if call.find(place) is None:
             x = call.operand(0)
             name = f"{call.name}.initial"
             states.append(call.builder.state(name, (images, hidden), element_type=x.element_type))

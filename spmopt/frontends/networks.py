@@ -101,7 +101,7 @@ def _importer(ending: str, name: str | Path) -> Callable[..., Graph]:
 
 
 def require_network(name: str) -> None:
-    """Raise :class:`InputError` for what is no network's name, with what it is if it is a file."""
+    """Raise :class:`InputError` unless a network has this name; say so if it is a file."""
     try:
         zoo.entry(name)
     except InputError as error:

@@ -20,7 +20,7 @@ _SUMS = frozenset(f"Reduce{kind}" for kind in ("Sum", "Mean", "Max", "Min", "Pro
 
 
 def bags(step: Deduction, parts: Sequence[str], name: str, *, kept: bool) -> bool:
-    """Define ``name`` as what tensors make along axis 0, if they are bags of one size.
+    """Define ``name`` as the join of tensors along axis 0, if they are bags of one size.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _along_rows(step: Deduction, node: onnx.NodeProto, kept: bool) -> bool:
 def _rows(
     step: Deduction, node: onnx.NodeProto | None, like: onnx.NodeProto
 ) -> tuple[str, str, int, int] | None:
-    """Return what a bag is cut from, the table that it is looked up in, where it begins and ends.
+    """Return the tensor of a bag's rows, the table that they index, the first row and the end.
 
     A sum of the kind of ``like``.
     """

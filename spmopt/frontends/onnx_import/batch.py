@@ -1,4 +1,4 @@
-"""Constants that bake the batch size of the file, and what they are at another one.
+"""Constants that bake the batch size of the file, and their values at another one.
 
 An exporter that saw batch 1 writes ``Reshape(x, [1, -1])``. Such a target is compared with
 the shapes at the file's own batch size: the axis of the operand that changes is followed

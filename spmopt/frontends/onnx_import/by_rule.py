@@ -1,4 +1,4 @@
-"""Operators by our own rules: what they are called, their operands, and shapes of their results."""
+"""Operators by our own rules: their names, their operands, and shapes of their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spmopt.graph.operators.spec import OperatorSpec
 
 
 def rule_name(node: onnx.NodeProto) -> str:
-    """Return what rules call the operator of a node: ``domain.Name`` outside ONNX's own domain."""
+    """Return the name of a node's operator in rules: ``domain.Name`` outside ONNX's own domain."""
     return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
 
 

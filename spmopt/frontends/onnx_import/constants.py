@@ -16,7 +16,7 @@ from spmopt.graph.quantization import DEQUANTIZE
 
 
 class Constants:
-    """What does not depend on a network input.
+    """Values that do not depend on a network input.
 
     A subgraph of constants (a weight made by ``ConstantOfShape``, an ``Unsqueeze`` of a weight)
     is folded to one tensor, unless the initializer it comes from is read elsewhere too:

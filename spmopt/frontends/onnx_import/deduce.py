@@ -58,11 +58,11 @@ def deduce(
     network
         The model.
     inputs
-        What is known of its inputs.
+        Facts of its inputs.
     doubts
-        Notes what the file got wrong.
+        Notes errors of the file.
     control
-        What takes the place of nodes with subgraphs and of those on sequences, by operator.
+        Replacements of nodes with subgraphs and of those on sequences, by operator.
     written
         Given when ``inputs`` have another batch size than the file: it tells which constants
         have the file's baked in.
@@ -100,8 +100,8 @@ class Deduction:
     """A walk over nodes in the order in which they run.
 
     ``made``: nodes by their first results.
-    ``sequences``: tensors of each sequence by name; it has no place in memory, and is known for
-    what it holds.
+    ``sequences``: tensors of each sequence by name; it has no place in memory, and
+    stands for the tensors that it holds.
     """
 
     opsets: Mapping[str, int]
@@ -151,7 +151,7 @@ class Deduction:
             self._take(own)
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
-        """Return what is known of a name that ``node`` reads."""
+        """Return the fact of a name that ``node`` reads."""
         if name in self.sequences:
             raise InputError(f"{describe(node)}: reads {name}, a sequence of tensors, as a tensor")
         found = self.facts.get(name)

@@ -34,7 +34,7 @@ from spmopt.graph.operators.spec import OperatorSpec
 
 @dataclass(kw_only=True)
 class Emitter:
-    """Walks the nodes in order and adds what moves data to a graph builder.
+    """Walks the nodes in order and adds those that move data to a graph builder.
 
     An operator without a rule is taken for point-wise.
     """

@@ -1,7 +1,7 @@
 """Working out the short integer constants that shapes are made of.
 
 Exporters compute shapes with chains such as Shape - Gather - Mul - Concat - Reshape. The reference
-implementation of ONNX evaluates them; what it does not know simply stays unknown.
+implementation of ONNX evaluates them; operators that it lacks leave their results unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the importer knows of each name of a model: type, shape, and small contents."""
+"""Facts of each name of a model: type, shape, and small contents."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _by_onnx(
     opsets: Mapping[str, int],
     doubts: Doubts,
 ) -> _Found | None:
-    """Return what ONNX infers, or None for an operator that it does not know."""
+    """Return the results by ONNX's inference, or None for an operator that it does not know."""
     schema = _schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     if schema is None:
         return None
@@ -238,7 +238,7 @@ def _schema(operator: str, version: int, domain: str) -> defs.OpSchema | None:
 def _schema_with(schema: defs.OpSchema, names: frozenset[str]) -> defs.OpSchema:
     """Return the newest version, of this or an earlier operator set, that has the attributes.
 
-    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Those that
+    Inputs that were attributes before (``axes``, ``pads``) are so in many a newer file. Those that
     no version has do not count.
     """
     versions = [schema]
@@ -278,7 +278,7 @@ def _by_rule(
     opsets: Mapping[str, int],
     refusal: InputError | None,
 ) -> list[Typed | None] | None:
-    """Return what our rule of the operator says of its results, if there is one.
+    """Return the results by our rule of the operator, if there is one.
 
     Where ONNX refuses the node, ours may do so as well.
     """

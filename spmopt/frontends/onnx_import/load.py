@@ -56,7 +56,7 @@ def load_onnx(
     Raises
     ------
     InputError
-        The file cannot be used: one line that says what to do.
+        The file cannot be used: one line with the remedy.
     """
     model = read_model(path)
     graph = graph_of_model(
@@ -149,7 +149,7 @@ def _deduce(
     doubts: Doubts,
     assume_pointwise: bool,
 ) -> tuple[ModelParts, Facts]:
-    """Return the model and what is known of it, or name what has no rule where that is why not."""
+    """Return the model and its facts, or name operators without a rule where they are the cause."""
     try:
         return _facts(network, inputs, written, doubts)
     except InputError as error:

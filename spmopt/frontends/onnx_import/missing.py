@@ -1,4 +1,4 @@
-"""Operators without a rule: all at once, what they weigh, and what to paste."""
+"""Operators without a rule: all at once, their share of bytes, and lines to paste."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Missing:
 
     @property
     def with_example(self) -> str:
-        """What it is, and the first of its nodes."""
+        """Its name and share, and the first of its nodes."""
         return f"{self}, first {self.example}"
 
 

@@ -39,7 +39,7 @@ def _plain(value: Any) -> Attribute | None:
 def settle(
     node: onnx.NodeProto, attributes: dict[str, Attribute], opset: int, result: Shape
 ) -> dict[str, Attribute]:
-    """Return ``attributes`` with what the operator set implies written out.
+    """Return ``attributes`` with defaults of the operator set written out.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _AXES_ARE_INPUTS = 13
 
 
 def bind(node: onnx.NodeProto, names: dict[str, str], results: Sequence[str]) -> None:
-    """Let the names of a node's results stand for what its subgraphs made."""
+    """Let the names of a node's results stand for results of its subgraphs."""
     if len(node.output) > len(results):
         raise InputError(
             f"{describe(node)}: has {len(node.output)} results, its subgraph {len(results)}"

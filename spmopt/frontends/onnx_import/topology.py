@@ -32,7 +32,7 @@ def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
 
 
 def reads(node: onnx.NodeProto) -> list[str]:
-    """Return the names that a node reads: its inputs, and what its subgraphs take from outside."""
+    """Return the names that a node reads: its inputs, and those from outside in its subgraphs."""
     found = [name for name in node.input if name]
     if not node.attribute:
         return found

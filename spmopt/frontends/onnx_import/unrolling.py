@@ -117,7 +117,7 @@ def run(
     prefix: str,
     inputs: Sequence[str],
 ) -> list[str]:
-    """Walk a subgraph; return what its outputs are called."""
+    """Walk a subgraph; return the names of its outputs."""
     if len(graph.input) != len(inputs):
         raise InputError(
             f"subgraph {graph.name}: takes {len(graph.input)} inputs, is given {len(inputs)}"
@@ -136,7 +136,7 @@ def run(
 
 
 def _constants(step: Deduction, graph: onnx.GraphProto, prefix: str) -> dict[str, str]:
-    """Add the constants of a subgraph; return what they are called."""
+    """Add the constants of a subgraph; return their names."""
     found = initializers(graph, None)
     for node in graph.node:
         if node.op_type == "Constant" and node.output:

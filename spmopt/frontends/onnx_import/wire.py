@@ -37,7 +37,7 @@ def without_weights(path: Path) -> bytes:
 
 
 def _keep(data: mmap.mmap, begin: int, end: int, path: tuple[int, ...]) -> bytearray:
-    """Return a message, with what ``path`` leads to stripped of its data."""
+    """Return a message, with the message at ``path`` stripped of its data."""
     found = bytearray()
     for number, kind, start, inner, stop in _fields(data, begin, end):
         if path and number == path[0] and kind == _LENGTH:

@@ -1,8 +1,8 @@
 """A guarded look into a file of ``torch.export.save`` before torch reads it.
 
-torch says to load no file of an unknown source: it unpickles what it does not know as a tensor,
-runs compiled code that lies beside the program, and evaluates text as expressions of sizes. What
-would do so is refused here; pickles of tensors are read by torch's restricted reader.
+torch says to load no file of an unknown source: it unpickles constants that are no tensors,
+runs compiled code that lies beside the program, and evaluates text as expressions of sizes. A file
+that needs it is refused here; pickles of tensors are read by torch's restricted reader.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def require_harmless(file: Path) -> None:
     Raises
     ------
     InputError
-        One line that says what it holds.
+        One line that names the offending content.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -150,7 +150,7 @@ def _texts(found: Any) -> Iterator[tuple[str, str]]:
 
 
 def _check_expression(text: str) -> None:
-    """Raise :class:`InputError` for what is not arithmetic of names: SymPy evaluates it."""
+    """Raise :class:`InputError` unless it is arithmetic of names: SymPy evaluates it."""
     try:
         tree = ast.parse(text, mode="eval") if len(text) <= _LONGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):

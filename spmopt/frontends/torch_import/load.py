@@ -44,7 +44,7 @@ def load_torch(
     Raises
     ------
     InputError
-        The file cannot be used: one line that says what to do.
+        The file cannot be used: one line with the remedy.
     """
     try:
         program = read_program(path)
@@ -99,7 +99,7 @@ def _with_name(name: str, error: InputError) -> InputError:
 def _warn_of_evaluation(
     program: ExportedProgram, name: str, training: bool, warn: Callable[[str], None]
 ) -> None:
-    """Warn of a training step of what was exported for evaluation."""
+    """Warn of a training step of a program that was exported for evaluation."""
     aten = torch.ops.aten
     frozen = dropped = 0
     for node in program.graph.nodes if training else ():

@@ -93,7 +93,9 @@ class Call:
     def freeze(self, place: int) -> int:
         """Return the place of an operand; constants that it follows from are no weights."""
         value, found = self.value(place), self.operand(place)
+        # A live operand follows from data, not from constants alone, and its weights stay trained.
         waiting = [] if found.live else [value]
+        # Costs a pass over all nodes, so only where something waits.
         written = {v: node for node in self.builder.nodes if waiting for v in node.outputs}
         while waiting:
             index = waiting.pop()
@@ -161,6 +163,7 @@ class Call:
         axis = position(axis, len(operand.shape))
         if sum(sizes) != operand.shape[axis]:
             raise InputError(f"input {place} {operand.shape} has no parts of {tuple(sizes)}")
+        # A constant that others read too must stay one tensor, else its bytes would count twice.
         if not operand.own or len(sizes) == 1:
             return self.split(operand.index(), axis, sizes)
         return tuple(

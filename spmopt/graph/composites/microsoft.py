@@ -56,8 +56,10 @@ def matmul_of_transposes(call: Call) -> Results:
     """Return the product of matrices, either perhaps transposed."""
     a, b = call.operand(0).shape, call.operand(1).shape
     turned = [call.number(name, 0) for name in ("transA", "transB")]
+    # Moving a batch axis is a transposition, which a product does not contain.
     if any(call.number(name, 0) for name in ("transBatchA", "transBatchB")):
         raise InputError("transposes its first axis too (transBatchA); write it as Transpose")
+    # Equal batches need no broadcasting, so that Einsum reads both where they lie.
     if any(turned) and len(a) == len(b) > 1 and a[:-2] == b[:-2]:
         shared = ascii_letters[: len(a) - 2]
         first, second = ("ZX" if turned[0] else "XZ"), ("YZ" if turned[1] else "ZY")
@@ -78,6 +80,7 @@ def _swap(call: Call, value: int) -> int:
 
 def skip_normalization(operator: str) -> Composite:
     """Return a function that adds a skip connection, and a bias, before a normalization."""
+    # Input positions differ: the simplified form has no beta before its bias.
     places = (2, 3) if operator == "LayerNormalization" else (2,)
     bias = 4 if operator == "LayerNormalization" else 3
 
@@ -86,6 +89,7 @@ def skip_normalization(operator: str) -> Composite:
         if call.find(bias) is not None:
             x = call.add("Add", x, call.value(bias), part="bias")
         y = call.add(operator, x, *call.values(*places), axis=-1)
+        # Results 1 and 2 are statistics of training, which inference never reads.
         return [y, None, None, x]
 
     return composite
@@ -94,6 +98,7 @@ def skip_normalization(operator: str) -> Composite:
 def embedding(call: Call) -> Results:
     """Look words, positions and segments up, add them, and normalize."""
     words = call.add("Gather", call.value(2), call.value(0), part="words", axis=0)
+    # Without position ids ONNX Runtime counts from 0: the first rows of the table.
     steps = call.operand(0).shape[1]
     if call.find(8) is not None:
         places = call.add("Gather", call.value(3), call.value(8), part="positions", axis=0)
@@ -123,6 +128,7 @@ def product_of_integers(call: Call) -> Results:
         found.index()
         for place in range(6)
         if (found := call.find(place)) is not None
+        # Single known numbers (scales, zero points) are part of the operation, no operands.
         and (place < 2 or found.contents is None or found.elements > 1)
     ]
     y = call.add("com.microsoft.MatMulIntegerToFloat", *operands)
@@ -131,6 +137,7 @@ def product_of_integers(call: Call) -> Results:
 
 def concat_of_integers(call: Call) -> Results:
     """Put integers side by side: each third operand from the third on."""
+    # Inputs come as scale and zero point of Y, then (tensor, scale, zero point) each.
     values = call.values(*range(2, len(call.operands), 3))
     return [call.add("Concat", *values, axis=call.number("axis", 1))]
 
@@ -159,12 +166,14 @@ def _biases(call: Call) -> tuple[int | None, int | None, int | None]:
     if call.find(3) is None:
         return None, None, None
     query = call.operand(0).shape[-1]
+    # The bias holds those of Q, K and V in a row; values may be of another width.
     value = call.operand(3).shape[0] - 2 * query
     q, k, v = call.parts(3, 0, (query, query, value))
     return q, k, v
 
 
 def _with_bias(call: Call, value: int, bias: int | None) -> int:
+    # A cached key or value comes as (B, H, S, D) with its bias added already.
     if bias is None or len(call.shape(value)) != 3:
         return value
     return call.add("Add", value, bias, part="bias")
@@ -201,6 +210,7 @@ def group_query_attention(call: Call) -> Results:
     if min(heads, shared) < 1:
         raise InputError("attributes num_heads and kv_num_heads must be at least 1")
     if call.find(1) is None:
+        # Packed QKV: the last axis holds all heads of Q, then those of K, then those of V.
         depth = call.operand(0).shape[-1] // (heads + 2 * shared)
         flat = call.split(call.value(0), 2, [depth * each for each in (heads, shared, shared)])
     else:
@@ -233,6 +243,7 @@ def attention_with_weights(call: Call) -> Results:
     if call.find(2) is not None:
         x = call.add("Add", x, call.value(2), part="bias")
     heads, width = call.number("num_heads", 0), call.shape(x)[-1]
+    # By default the three are of equal width, as in ONNX Runtime.
     sizes = call.attributes.get("qkv_hidden_sizes", (width // 3,) * 3)
     if not isinstance(sizes, tuple) or sum(sizes) != width:
         raise InputError(f"qkv_hidden_sizes {sizes} do not fill {width} columns")
@@ -242,6 +253,7 @@ def attention_with_weights(call: Call) -> Results:
         masks.append(_of_padding(call, padding.index()))
     before: list[int | None] = [None, None]
     if call.find(4) is not None:
+        # The past is one tensor (2, B, H, S, D): keys, then values.
         parts = call.split(call.value(4), 0, (1, 1))
         before = [call.reshape(each, *call.shape(each)[1:]) for each in parts]
     keys, values = with_past(call, k, before[0]), with_past(call, v, before[1])

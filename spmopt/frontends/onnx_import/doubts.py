@@ -31,6 +31,7 @@ class Doubts:
 
     def note(self, what: str, example: str) -> None:
         """Count a node."""
+        # The second walk, at another batch size, meets the same nodes again.
         if not self.final:
             self.counts[what] += 1
             self.examples.setdefault(what, example)

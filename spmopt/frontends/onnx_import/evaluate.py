@@ -57,6 +57,7 @@ def evaluate(
     ValueError
         The inputs do not suit the operator.
     """
+    # Random results differ from run to run, so no shape may depend on them.
     if len(node.output) != 1 or node.op_type in _RANDOM:
         return None
     feeds = {name: data for name, data in zip(node.input, inputs, strict=True) if data is not None}

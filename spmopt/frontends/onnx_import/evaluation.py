@@ -67,6 +67,7 @@ def refuse_training(nodes: Sequence[onnx.NodeProto]) -> None:
 
 def _has_folded(node: onnx.NodeProto) -> bool:
     """Whether a normalization is folded into a node: by its names, or as the exporter notes."""
+    # The newer exporter keeps parameter names, but notes its rewrites.
     if any(_RULE in each.value for each in node.metadata_props):
         return True
     names = node.input[1:]
@@ -74,6 +75,7 @@ def _has_folded(node: onnx.NodeProto) -> bool:
 
 
 def _frozen(node: onnx.NodeProto, opset: int) -> bool:
+    # From version 14 an attribute says so; before, training wrote further results.
     if opset >= 14:
         return not node_attributes(node).get("training_mode", 0)
     return len([name for name in node.output if name]) == 1

@@ -22,10 +22,12 @@ Shape = tuple[int, ...]
 # Shapes, axes and indices are read, and short rows of scales; anything longer is data.
 _READ_INTEGERS = 1024
 _READ_REALS = 16
+# Bounds for damaged files: products of sizes stay below 2^63, axes within numpy's limit.
 _MOST_AXES, _MOST_ELEMENTS = 32, 1 << 48
 _KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 _OURS = {
     **{"FLOAT": "fp32", "FLOAT16": "fp16", "BFLOAT16": "bf16", "DOUBLE": "fp64", "BOOL": "bool"},
+    # FN and FNUZ differ in special values, not in width.
     **dict.fromkeys(("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ"), "fp8_e4m3"),
     **dict.fromkeys(("FLOAT8E5M2", "FLOAT8E5M2FNUZ"), "fp8_e5m2"),
     **{"FLOAT8E8M0": "fp8_e8m0", "FLOAT4E2M1": "fp4_e2m1"},

@@ -37,6 +37,7 @@ def reads(node: onnx.NodeProto) -> list[str]:
     if not node.attribute:
         return found
     for graph in subgraphs(node):
+        # Subgraphs see names of outer graphs; their own hide them.
         inside = {value.name for value in (*graph.input, *graph.initializer)}
         inside.update(tensor.values.name for tensor in graph.sparse_initializer)
         for inner in graph.node:
@@ -71,6 +72,7 @@ def order_nodes(
     waiting = _sources(outputs, producer, available, None)
     while waiting:
         index = waiting.pop()
+        # A stack, not recursion: networks are deeper than Python's limit.
         if index not in needed:
             needed[index] = _sources(reads(nodes[index]), producer, available, nodes[index])
             waiting += needed[index]

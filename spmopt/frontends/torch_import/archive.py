@@ -86,6 +86,7 @@ def _check(archive: zipfile.ZipFile, size: int) -> None:
         )
     if len(set(names)) < len(names):
         raise InputError("holds two files of one name; write it again with torch.export.save")
+    # Sizes of the directory, before anything is unpacked (zip bombs).
     if sum(each.file_size for each in members) > _MOST_PACKED * size:
         raise InputError(
             f"unpacks to over {_MOST_PACKED} times its size; write it again with torch.export.save"
@@ -168,12 +169,15 @@ def _is_arithmetic(node: ast.AST) -> bool:
         return (
             isinstance(power, ast.Constant)
             and isinstance(power.value, int)
+            # Larger powers of integers would take all memory.
             and power.value <= _LARGEST_POWER
         )
     if isinstance(node, ast.Constant):
+        # Texts inside an expression would be evaluated once more.
         return isinstance(node.value, int | float) or bool(
             isinstance(node.value, str) and _QUOTED.fullmatch(node.value)
         )
     if isinstance(node, ast.Name):
+        # Names with underscores reach Python's internals.
         return not node.id.startswith("_")
     return isinstance(node, _ARITHMETIC)

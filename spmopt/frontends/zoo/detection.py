@@ -88,6 +88,7 @@ def faster_rcnn(
         raise InputError(f"network {net.name}: regions must be even, is {regions}")
     maps = _pyramid(net, *mobilenetv3.maps(net, net.image(batch, image)))
     proposals = _Proposals(net, _PYRAMID, _PYRAMID, anchors=_PYRAMID_ANCHORS, scores=1)
+    # Kernel 1, stride 2: torchvision subsamples the top map for one more level.
     coarse = net.max_pool("pyramid.pool", maps[1], 1, 2)
     found = [y for k, x in enumerate((*maps, coarse)) for y in proposals.of(x, f"proposals{k}")]
     half = batch * regions // 2

@@ -81,6 +81,7 @@ class SpaceDuals:
         objective, bits = certificate.objective, certificate.bits
         unit = float(objective.cycle or max(objective.dram_in_byte, objective.dram_out_byte))
         return cls(
+            # Python's integers: sums of scaled duals may exceed 64 bits.
             per_byte=Fraction(sum(exact.tolist()), 2**bits),
             dual=np.ldexp(exact.astype(np.float64), -bits),
             least=_NOISE * unit / page_bytes,

@@ -319,6 +319,7 @@ class Machine:
             )
         if self.banks:
             _check_banks(where, self.banks, self.spm_bytes, self.page_bytes)
+            # Accesses of the array are known in sum only, and banks need them by operand.
             if self.array is not None and self.array.reuse:
                 raise InputError(
                     f"{where}: array.reuse: which bank the array reads again is not modeled; "
@@ -385,6 +386,7 @@ class Machine:
         """Return a figure of a type; of an unsigned integer that has none the signed one's."""
         own = {typed.element_type: getattr(typed, figure) for typed in self.types}
         found: float | None = own.get(element_type or "")
+        # Engines multiply signed and unsigned integers at one rate.
         if found is None and element_type is not None and element_type.startswith("uint"):
             found = own.get(element_type[1:])
         return found
@@ -427,6 +429,7 @@ class Machine:
     @property
     def bank_pages(self) -> tuple[int, ...]:
         """Whole pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
+        # Rounded down per bank: no page spans two memories.
         sizes = [bank.spm_bytes for bank in self.banks] or [self.spm_bytes]
         return tuple(size // self.page_bytes for size in sizes)
 

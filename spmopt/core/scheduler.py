@@ -136,6 +136,7 @@ class Request:
         """Return the seconds left of the time limit; 0 once stopped, and at the end of a phase."""
         if self.stop() or self.work.seconds >= self.work_end:
             return 0.0
+        # A phase ends by counted work; its clock is only a safety net.
         slack = 1.0 if self.due == inf else _SLACK
         return max(0.0, min(self.due, self.started + slack * self.time_limit_s) - monotonic())
 

@@ -165,6 +165,7 @@ def _decode_attribute(value: Attribute | dict[str, str], where: str) -> Attribut
 
 
 def _encode_fused_groups(fused_groups: Sequence[FusedGroup]) -> Json:
+    # Plans without stripes leave the column out, as files did before there were any.
     striped = any(each.stripes > 1 for each in fused_groups)
     return columns(_FusedGroups, fused_groups, set() if striped else {"stripes"})
 
@@ -195,6 +196,7 @@ def _encode_certificate(certificate: FusionCertificate) -> Json:
 def _encode_carried(carried: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
     return {
         "boundary": [boundary for boundary, _ in carried],
+        # JSON has no word for "never written": the group -1 is null.
         "tensor": [None if group < 0 else group for _, group in carried],
         "held": [str(held) for held, _ in carried.values()],
         "newer": [str(newer) for _, newer in carried.values()],
@@ -206,6 +208,7 @@ def _encode_duals(priced: Mapping[FusedGroup, Mapping[Row, int]]) -> Json:
     alike: dict[tuple[object, int, bool], list[tuple[int, Row, int]]] = {}
     for fused_group, duals in enumerate(priced.values()):
         for row, dual in duals.items():
+            # Rows of one layout share columns; a name may stand with and without steps.
             key = row[0], len(row), isinstance(row[-1], tuple)
             alike.setdefault(key, []).append((fused_group, row, dual))
     columns_of_duals = [
@@ -280,6 +283,7 @@ def _whole(text: str, where: str) -> int:
 
 def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     """Add the dual values of rows of one name to those of their fused groups."""
+    # Checked here, as `zip(strict=True)` below would raise an error of ours.
     if {len(each) for each in (part.fused_group, *part.indices)} - {len(part.dual)}:
         raise InputError(f"{where}: columns differ in length")
     indices: list[Sequence[int | tuple[int, int]]] = list(part.indices)
@@ -288,6 +292,7 @@ def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
             raise InputError(f"{where}.steps: must be as many positive numbers as indices")
         spans = zip(part.indices[-1], part.steps, strict=True)
         indices[-1] = [(first, first + steps) for first, steps in spans]
+    # Certificates of older files have rows of older names.
     kind = ROWS.get(part.row, part.row)
     names: Iterable[Row] = zip(*([kind] * len(part.dual), *indices), strict=True)
     for fused_group, row, text in zip(part.fused_group, names, part.dual, strict=True):

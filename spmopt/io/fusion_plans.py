@@ -61,6 +61,7 @@ def require_fusion_plan(fusion_plan: Sequence[FusedGroup], tileable: TileableGra
             raise InputError(
                 f"{where}: ends at {fused_group.end}, but there are {len(names)} operations"
             )
+        # Gaps and overlaps apart, as the remedies differ.
         if fused_group.begin > at:
             raise InputError(
                 f"{where}: begins with {names[fused_group.begin]}, but {names[at]} before it is "
@@ -134,6 +135,7 @@ def _read_fused_group(table: object, where: str, at: Mapping[str, int]) -> Fused
     begin = _place(table, where, ("first", "begin"), at)
     end = _place(table, where, ("last", "end"), at)
     fusion = _whole(table.get("micro_batches", 1), f"{where}.fusion tiles")
+    # A name is the last operation itself; a position is the one after it.
     end += "last" in table
     if end <= begin:
         raise InputError(f"{where}: ends before it begins")
@@ -165,6 +167,7 @@ def _place(
 
 
 def _whole(value: object, where: str) -> int:
+    # TOML and JSON have true and false, which are integers to Python.
     if type(value) is not int:
         raise InputError(f"{where}: must be a whole number")
     return value

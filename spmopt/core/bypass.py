@@ -141,6 +141,7 @@ def _remaining(problem: Problem, operation: Operation, streams: list[Streams]) -
     mappings = tuple(
         replace(
             mapping,
+            # See the module: computation hides behind the streams that are taken out.
             compute_cycles=max(0, mapping.compute_cycles - each.cycles),
             operands=tuple(mapping.operands[k] for k in kept),
         )

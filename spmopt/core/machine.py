@@ -357,6 +357,7 @@ class Machine:
         return tuple(
             None
             if bank.retention_ns is None
+            # Rounded down: contents must not be trusted for a part of a cycle.
             else floor(Fraction(bank.retention_ns) * self.clock_hz / 10**9)
             for bank in self.banks
         )
@@ -414,11 +415,13 @@ class Machine:
         # As many digits as are given, at least two: 1.43 for 1.4336, 92 for 91.75.
         digits = len(str(rate).rstrip("0"))
         apart = abs(rate - array.operations_per_s(self.clock_hz))
+        # Within half a unit of the last digit that is given.
         rounded = digits > 1 and 2 * apart <= 10 ** (len(str(rate)) - digits)
         return rounded or self._rate_units == array.rows * array.columns
 
     @property
     def _rate_units(self) -> int:
+        # Two operations a MAC.
         return round(Fraction(self.operations_per_s, 2 * self.clock_hz))
 
     @property

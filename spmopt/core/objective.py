@@ -173,10 +173,12 @@ def energy_objective(machine: Machine) -> Objective:
         unit="joules",
         cycle=sum((_exact(bank.leakage_w) for bank in banks), _exact(energy.leakage_w))
         / machine.clock_hz,
+        # A byte that arrives is written to the scratchpad once, one that leaves is read once.
         dram_in_byte=dram + write,
         dram_out_byte=dram + read,
         spm_read_byte=read,
         spm_write_byte=write,
+        # Operations that state their energy include that of their MACs.
         mac=Fraction(0) if machine.has_own_energies else _exact(energy.mac_pj) * _PICO,
         own_picojoule=_PICO if machine.has_own_energies else Fraction(0),
         bank_read_byte=tuple(_exact(bank.read_pj_per_byte) * _PICO for bank in banks),

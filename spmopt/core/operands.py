@@ -149,6 +149,7 @@ class OperandTable:
 def ranges(first: Ints, counts: Ints) -> Ints:
     """Return the rows ``first[k], ..., first[k] + counts[k] - 1`` of every k, one after another."""
     before = np.cumsum(counts) - counts
+    # A global count plus a shift for each k: no loop over operations.
     rows: Ints = np.repeat(first - before, counts) + np.arange(int(counts.sum()))
     return rows
 

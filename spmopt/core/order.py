@@ -117,6 +117,7 @@ def hazards(
     for index, (reads, writes) in enumerate(accesses):
         before: set[int] = set()
         for tensor in writes:
+            # -1 where nothing wrote it yet; removed below, once for each operation.
             before.add(last_write[tensor])
             before.update(readers[tensor] or ())
         for tensor in reads:

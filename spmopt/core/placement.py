@@ -234,6 +234,7 @@ def overlap(buffers: Sequence[Buffer], offsets: Sequence[int]) -> tuple[int, int
         close &= (start[rest] < end[one]) & (end[rest] > start[one])
         for other in (np.flatnonzero(close) + one + 1).tolist():
             up, down = separation(buffer, buffers[other]), separation(buffers[other], buffer)
+            # Either order will do: one on top of the other all the time.
             if up is None or offsets[one] + up <= offsets[other]:
                 continue
             if down is None or offsets[other] + down <= offsets[one]:

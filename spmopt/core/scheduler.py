@@ -179,6 +179,7 @@ class Request:
         """The request for a search whose schedules are no answers; its ``bounds`` may be some."""
         if not bounds:
             return replace(self, on_incumbent=ignore_incumbent)
+        # Its schedules are of another problem; bounds may still hold for this one.
         return replace(self, on_incumbent=lambda news: self.on_incumbent(replace(news, value=None)))
 
     def apart(self) -> Request:

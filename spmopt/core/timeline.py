@@ -140,6 +140,7 @@ def relax_mapping(operation: Operation) -> OpMapping:
         operands=tuple(
             Operand(
                 fetches=min(o.fetches for o in column),
+                # A bound for all mappings: resident only where every mapping needs it.
                 required_resident=all(o.required_resident for o in column),
             )
             for column in zip(*(mapping.operands for mapping in mappings), strict=True)

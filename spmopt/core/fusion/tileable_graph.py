@@ -236,6 +236,7 @@ class TileableGraph:
         Other operations are untiled. Operations that cannot be cut into ``stripes`` are in one.
         ``fusion_space``: that it is of; any fusion plan by default.
         """
+        # From the finest to untiled, which has no obstacle.
         ways = dict.fromkeys([(micro_batches, stripes), (micro_batches, 1), (1, 1)])
         singles = list[FusedGroup]()
         for at in range(len(self.operations)):

@@ -238,8 +238,8 @@ class _TrainingStep(GraphBuilder):
     def _shapes(self, indices: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         return tuple(self.values[index].shape for index in indices)
 
-    def _like(self, value: int, name: str, kind: TensorKind, keep: bool = False) -> int:
-        return self.add_value(replace(self.values[value], name=name, kind=kind, keep=keep))
+    def _like(self, value: int, name: str, kind: TensorKind) -> int:
+        return self.add_value(replace(self.values[value], name=name, kind=kind, keep=False))
 
     def _append(
         self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]

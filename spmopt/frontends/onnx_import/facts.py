@@ -145,10 +145,10 @@ def _external_contents(tensor: onnx.TensorProto, folder: Path) -> Array | None:
     return _contents(copy)
 
 
-def array_fact(data: Array, live: bool = False) -> Fact:
+def array_fact(data: Array) -> Fact:
     """Return the fact of a value that was worked out."""
     element_type = helper.np_dtype_to_tensor_dtype(data.dtype)
-    return Fact(element_type=element_type, shape=data.shape, live=live, data=data)
+    return Fact(element_type=element_type, shape=data.shape, live=False, data=data)
 
 
 def _contents(tensor: onnx.TensorProto) -> Array:

@@ -64,6 +64,7 @@ class Analysis:
         _, first, inverse = np.unique(
             2 * of.layer + of.backward, return_index=True, return_inverse=True
         )
+        # ``unique`` sorts by number of layer; ranks by first step restore the order of running.
         rank = np.argsort(np.argsort(first))
         steps = np.sort(first)
         return break_down(

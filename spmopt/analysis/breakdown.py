@@ -115,8 +115,10 @@ def break_down(
     """Sum ``figures`` over groups; ``group`` numbers the group of every step."""
     count = len(names)
     peak = np.zeros(count, np.int64)
+    # A fancy assignment would keep the last step of a group, not the largest.
     np.maximum.at(peak, group, figures.occupied_bytes)
     spent = {f.name: per_step(getattr(figures, f.name), group, count) for f in fields(Spending)}
+    # Weighted by time: a full scratchpad counts for as long as its step lasts.
     occupied = sums(figures.occupied_bytes.astype(float) * figures.cycles, group, count)
     line = figures.view.timeline
     return Breakdown(

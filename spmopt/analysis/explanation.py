@@ -219,7 +219,7 @@ class Explanation:
             found.append(Holder(name="scratch", size_bytes=scratch, until_step=step))
         return sorted(found, key=lambda holder: -holder.size_bytes)
 
-    def moved(self, step: int | None) -> list[Moved]:
+    def transfers_in(self, step: int | None) -> list[Moved]:
         """List the transfers of a step, longest first; nothing for None."""
         if step is None:
             return []

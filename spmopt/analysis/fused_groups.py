@@ -82,9 +82,11 @@ def fused_group_figures(
     problem = figures.view.problem
     tileable, fusion_plan = source_graph(problem), problem.fusion_plan
     fusion_space = tileable.fusion_space() if certificate is None else certificate.fusion_space
+    # By name: analyses must not depend on formulations when they are imported.
     module, name = _COSTS
     costs = cast("_Costs", getattr(import_module(module), name))
     estimates = costs(tileable, fusion_plan, fusion_space, objective, _LIMIT_S)
+    # Each tile runs all operations of its group, so steps multiply.
     steps = [(each.end - each.begin) * each.micro_batches * each.stripes for each in fusion_plan]
     edges = np.concatenate(([0], np.cumsum(steps))).tolist()
     moved = figures.dram_in_bytes + figures.dram_out_bytes

@@ -66,6 +66,7 @@ def layers(problem: Problem, line: Timeline) -> StepLayers:
 def bytes_touched(line: Timeline, group: Ints, count: int) -> Ints:
     """Return (count,) bytes of all tensors that the steps of each group touch, each tensor once."""
     tensors = line.size_bytes.size
+    # A tensor that several steps of a group touch counts once.
     pairs = np.unique(group[line.step] * tensors + line.tensor)
     return per_step(line.size_bytes[pairs % tensors], pairs // tensors, count)
 
@@ -73,6 +74,7 @@ def bytes_touched(line: Timeline, group: Ints, count: int) -> Ints:
 def _layer(name: str, forward: set[str]) -> str:
     """Return the forward operation that an operation is a gradient of, or itself, by name."""
     match = _GRADIENT_NAME.fullmatch(name)
+    # A forward operation may itself be called ``x.d0``: then it is no gradient.
     if match and match[1] in forward and name not in forward:
         return match[1]
     return name

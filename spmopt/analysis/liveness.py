@@ -29,6 +29,7 @@ def live_activation_bytes(problem: Problem) -> Ints:
         tensor = problem.tensors[index]
         if tensor.kind in _PERSISTENT:
             continue
+        # Half-open: the tensor is live in its last use, and gone in the next step.
         end = count if tensor.keep else last[index] + 1
         change[0 if tensor.in_dram else begin] += tensor.size_bytes
         change[end] -= tensor.size_bytes

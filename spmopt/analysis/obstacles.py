@@ -70,11 +70,13 @@ class Slack:
     def movable(self, move: Shifts) -> Ints:
         """Return bytes that can go back, per move."""
         most, low = move.size_bytes.copy(), move.low
+        # Spare time of the steps strictly between the target and the step itself.
         behind = self.spare[move.step] - self.spare[np.clip(move.start + 1, low, move.step)]
         position = move.start.copy()
         active = np.flatnonzero(position >= low)
         first = self.free[position[active]]
         most[active] = np.minimum(most[active], behind[active] + first)
+        # Each turn goes to the next step with less room: only there can the minimum change.
         while active.size:
             position[active] = self.lower[position[active]]
             active = active[position[active] >= low[active]]
@@ -83,6 +85,7 @@ class Slack:
             found = behind < most[active]  # further back is more spare time still
             active, place, behind = active[found], place[found], behind[found]
             most[active] = np.minimum(most[active], behind + self.free[place])
+        # Bytes that are nowhere on chip must cross the channel in some step from ``low`` on.
         limit = self.spare[move.step] - self.spare[np.minimum(low, move.step)]
         return np.where(move.supplied, most, np.minimum(most, limit))
 
@@ -93,6 +96,7 @@ def _nearest_lower(free: Ints) -> Ints:
     values: list[int] = free.tolist()
     for step, value in enumerate(values):
         earlier = step - 1
+        # Follows links already found, so that all steps take linear time together.
         while earlier >= 0 and values[earlier] >= value:
             earlier = lower[earlier]
         lower.append(earlier)
@@ -155,6 +159,7 @@ def obstacles(figures: StepFigures) -> Obstacles:
     shifts = Shifts.of(view, command)
     amounts = np.zeros((len(Obstacle), command.size), np.int64)
     out = ~inward(view)[command]
+    # Duplex channels have spare time of their own; later moves see the steps turned round.
     for outward in (False, True):
         spare = _spare_bytes(figures, stall, outward)
         for later in (False, True):
@@ -189,6 +194,7 @@ def _spare_bytes(figures: StepFigures, stall: StallShares, out: bool) -> Ints:
         other = phase == (BEFORE if out else AFTER)
         busy = np.where((inward(view) != out) | other, busy, 0)
     free = figures.cycles - per_step(busy, step, figures.cycles.size) - machine.dma_setup_cycles
+    # Cycles times bytes per second exceed 64 bits: Python's integers, then capped.
     free = np.maximum(free, 0).astype(object) * machine.dram_bytes_per_s // machine.clock_hz
     return np.asarray(np.minimum(free, 2**40), np.int64)
 
@@ -204,6 +210,7 @@ def _amounts(slack: Slack, shifts: Shifts) -> Ints:
     result = np.zeros((len(Obstacle), size.size), np.int64)
     result[Obstacle.CAPACITY] = size - fits
     result[Obstacle.AVOIDABLE] = movable
+    # A step to move to exists, so only the channel's time is missing.
     rest = np.where(step > shifts.low, Obstacle.CHANNEL, Obstacle.DEPENDENCY)
     result[rest, np.arange(size.size)] = fits - movable
     return result

@@ -81,13 +81,14 @@ class SpaceDuals:
         objective, bits = certificate.objective, certificate.bits
         unit = float(objective.cycle or max(objective.dram_in_byte, objective.dram_out_byte))
         return cls(
+            # Python's integers: sums of scaled duals may exceed 64 bits.
             per_byte=Fraction(sum(exact.tolist()), 2**bits),
             dual=np.ldexp(exact.astype(np.float64), -bits),
             least=_NOISE * unit / page_bytes,
         )
 
     @property
-    def counted(self) -> Bools:
+    def significant(self) -> Bools:
         """(n,) Where the scratchpad has a shadow price above the tolerance of solvers.
 
         Not the lowest, that together are less than 1/1000 of all; nor where all are nothing.

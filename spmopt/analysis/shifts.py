@@ -55,8 +55,10 @@ class Shifts:
         step, tensor, kind = (c[command] for c in (table.step, table.tensor, table.kind))
         size = (table.end - table.begin)[command]
         access = view.command_access[command]
+        # A store in a step that does not write the tensor carries an older version.
         writes = np.isin(pick(view.timeline.kind, access, -1), (Access.WRITE, Access.UPDATE))
         store = kind == Command.STORE
+        # Results of the step itself cannot leave before it; they can only leave later.
         later = (kind == Command.STREAM_OUT) | (store & writes)
         until = _first_need(view, command)
         ahead = until > step
@@ -110,6 +112,7 @@ def _inbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     held = _hold_until(view, tensor, step - 1, table.begin[command], since)
     # Where it streamed past it takes space to be caught; where it was held, from then on only.
     there = pick(view.resident_bytes, used, 0) > table.begin[command]
+    # Held beyond its last use, it was dropped after ``held``; else it was dropped at once.
     low = np.where(held > since, held + 1, np.where(there, since + 1, since))
     low, supplied = np.maximum(low, 0), (since >= 0) | (held > since)
     partial = stream & (pick(line.kind, view.command_access[command], -1) == Access.WRITE)

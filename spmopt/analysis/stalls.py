@@ -98,12 +98,14 @@ def stalls(view: ScheduleArrays, time: Durations) -> StallShares:
     beside = ~serial
     if view.problem.machine.duplex:
         into = inward(view)
+        # Only the busier direction of a duplex channel makes the step longer.
         busier = per_step(np.where(into, cycles, -cycles) * beside, step, line.steps) >= 0
         beside &= into == busier[step]
     stall = time.step - line.compute_cycles
     share = np.where(serial, cycles, 0)
     over = stall - per_step(share, step, line.steps)
     port = time.operation - line.compute_cycles
+    # The longer of port and channel decides; the other hides behind it.
     port = np.where(over > port, 0, port)
     over -= port
     share += split(over, np.where(beside, cycles, 0), step)
@@ -131,6 +133,7 @@ def split(total: Ints, weight: Ints, group: Ints) -> Ints:
     def share(sofar: Ints) -> Ints:
         return np.asarray(-(-(whole * sofar) // below), np.int64)
 
+    # Differences of rounded running sums: parts add up to the total exactly.
     return share(upto - start[group]) - share(upto - weight - start[group])
 
 

@@ -46,6 +46,7 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
 def _resident(figures: StepFigures, count: int) -> Reals:
     """Return (m,) the mean over time of the part of each tensor that is resident."""
     table, line = figures.view.schedule.residency, figures.view.timeline
+    # One edge more than there are steps: residency rows end at the step behind their last.
     clock = np.concatenate((np.zeros(1), np.cumsum(figures.cycles, dtype=float)))
     byte_cycles = table.size_bytes * (clock[table.end] - clock[table.begin])
     total = sums(byte_cycles, table.tensor, count)

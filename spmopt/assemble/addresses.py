@@ -82,6 +82,7 @@ class FreeExtents:
         self._add(start, pages)
 
     def _add(self, start: int, pages: int) -> None:
+        # One integer orders extents by size, then by address.
         insort(self._by_size, pages << _START_BITS | start)
         self._size_at[start] = pages
         self._start_before[start + pages] = start
@@ -147,6 +148,7 @@ class Allocator:
         runs = self._runs[tensor]
         while runs and runs[-1][0] + runs[-1][1] > wanted:
             first, pages, spm_page, since = runs.pop()
+            # A run may lie on both sides of the new end: its front stays where it is.
             kept = max(0, wanted - first)
             if kept:
                 runs.append((first, kept, spm_page, since))
@@ -198,6 +200,7 @@ class Allocator:
                 self._free.take(*spot, pages)
                 pieces.append((spot[1], pages))
             pages -= pieces[-1][1]
+        # By address, so that the tensor's pages ascend and few descriptors are needed.
         return sorted(pieces)
 
     def _beside(self, pages: int, leaves: int) -> tuple[Extent, int] | None:
@@ -312,6 +315,7 @@ def _events(
     wanted = np.concatenate((pages[starts], np.zeros_like(ends), scratch))
     leaves = np.concatenate((leaving[starts], residency.end[ends], busy + 1))
     growth: Ints = np.maximum(wanted - held, 0)
+    # Per step: what shrinks, then what grows (largest first), the scratch last.
     order = np.lexsort((tensor, -growth, tensor == SCRATCH, growth > 0, step))
     columns = (column[order].data for column in (step, tensor, held, wanted, leaves))
     return zip(*columns, strict=True)

@@ -34,6 +34,7 @@ def _place(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Pl
     """Return the placements of the rows ``own`` of one bank, which begins at SPM page ``first``."""
     allocator = Allocator(pages)
     step = np.concatenate((rows.begin[own], rows.end[own]))
+    # Ends sort before begins of the same step: freed pages can be taken at once.
     begins = np.repeat([1, 0], own.size)
     row = np.tile(own, 2)
     order = np.lexsort((row, -rows.pages[row], begins, step))
@@ -50,6 +51,7 @@ def _place(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Pl
         placed,
         tensor=rows.tensor[owner],
         tensor_page=placed.tensor_page + rows.tensor_page[owner],
+        # Pages that a full bank lacks lie beyond the scratchpad, not in the next bank.
         spm_page=placed.spm_page + np.where(placed.spm_page < pages, first, beyond),
     )
 
@@ -66,6 +68,7 @@ def moves_between(machine: Machine, timeline: Timeline, rows: BankRows) -> Moves
         for tensor, low, pages, _, step, _ in table
         if tensor >= 0
         for first, last in ended.get((tensor, step), ())
+        # The last page of a tensor may be part empty: only its bytes move.
         if max(low, first) < min(low + pages, last)
     )
     return Moves.of_rows(found)

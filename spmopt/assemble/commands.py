@@ -71,8 +71,10 @@ def loads_of(timeline: Timeline, rows: Residency) -> Loads:
     Unless its first step overwrites it (R2). ``access`` is that of the row's tensor in its first
     step, or -1.
     """
+    # R2: only the growth over the adjoining row is loaded; a gap starts from nothing.
     before, _ = neighbors(rows, rows.size_bytes)
     access = access_at(timeline, rows.begin, rows.tensor)
+    # A pure write makes its bytes on chip: nothing to load.
     overwritten = flag(timeline.kind == Access.WRITE, access)
     row = np.flatnonzero((rows.size_bytes > before) & ~overwritten)
     return Loads(row, before[row], access[row])
@@ -81,6 +83,7 @@ def loads_of(timeline: Timeline, rows: Residency) -> Loads:
 def stream_fetches(timeline: Timeline) -> tuple[Ints, Ints]:
     """Return (a,) how often non-resident bytes cross in and out (R3, R4)."""
     kind, live, fetches = timeline.kind, timeline.live_after, timeline.fetches
+    # R4: a result in p passes is written p times and read back p - 1 times.
     fetches_in = np.where(kind == Access.WRITE, np.where(live, fetches - 1, 0), fetches)
     fetches_out = np.where((kind != Access.READ) & live, fetches, 0)
     return fetches_in, fetches_out
@@ -91,6 +94,7 @@ def _loads(timeline: Timeline, residency_plan: ResidencyPlan) -> tuple[Ints, Com
     row, begin, access = loads_of(timeline, residency_plan.residency)
     turn = np.full(row.size, Turn.EARLY_LOAD, np.int64)
     turn[access >= 0] = Turn.OWN_LOAD
+    # Last, as a required-resident operand is one of the step's own as well.
     turn[flag(timeline.required_resident, access)] = Turn.REQUIRED_RESIDENT_LOAD
     rows = residency_plan.residency
     return turn, Commands(
@@ -127,6 +131,7 @@ def _stores(timeline: Timeline, residency_plan: ResidencyPlan) -> tuple[Ints, Co
     access = access_at(timeline, rows.step, rows.tensor)
     valid = _valid_before(timeline, residency_plan)
     size = timeline.size_bytes[rows.tensor]
+    # DRAM holds a suffix of each tensor, residency a prefix: a store extends the suffix down.
     begin = size - valid - rows.size_bytes
     if (begin < 0).any():
         row = int(np.flatnonzero(begin < 0)[0])
@@ -167,6 +172,7 @@ def _valid_before(timeline: Timeline, residency_plan: ResidencyPlan) -> Ints:
     is_store = np.arange(step.size) >= tensors.size + writes.size
     order = np.lexsort((is_store, step, tensor))
     total = np.cumsum(added[order])
+    # Index of the last write (or start) at or before each event.
     restart = np.maximum.accumulate(np.where(is_store[order], 0, np.arange(step.size)))
     found = level[order][restart] + total - added[order] - total[restart]
     valid = np.empty(step.size, np.int64)

@@ -37,6 +37,7 @@ def transfer_cycles(machine: Machine, size_bytes: Ints) -> Ints:
     largest = int(size_bytes.max(initial=0)) * rate.denominator
     # Python integers where the product would not fit 64 bits.
     exact = size_bytes.astype(object) if largest > _INT64_LIMIT else size_bytes
+    # Rounded up per command: PROBLEM.md has whole cycles.
     busy = -(-(exact * rate.denominator) // rate.numerator)
     cycles: Ints = (busy + machine.dma_setup_cycles).astype(np.int64)
     return cycles
@@ -45,6 +46,7 @@ def transfer_cycles(machine: Machine, size_bytes: Ints) -> Ints:
 def sum_up(length: int, place: Ints, values: Ints) -> Ints:
     """Return (length,) sums of the ``values`` that fall on each place."""
     total = np.zeros(length, np.int64)
+    # Not ``bincount``: its sums are floats, exact to 2^53 only.
     np.add.at(total, place, values)
     return total
 
@@ -67,8 +69,10 @@ def step_time(
         required-resident results, ``S_i``.
     """
     busy = inward + outward
+    # Loads that the operation waits for, and stores that wait for it, frame both channels.
     if machine.duplex:
         busy = np.maximum(inward + after, before + outward)
+    # R6: what is not serial overlaps the computation.
     duration: Ints = np.maximum(busy, before + compute + after)
     return duration
 
@@ -162,6 +166,7 @@ def residency_plan_cost(
     parts = rate.numerator if fluid else 1
 
     def per_step(step: Ints, size_bytes: Ints) -> Ints:
+        # In units of 1 / numerator of a cycle a fluid transfer is a whole number.
         time = size_bytes * rate.denominator if fluid else transfer_cycles(machine, size_bytes)
         return sum_up(line.steps, step, np.where(size_bytes > 0, time, 0))
 
@@ -172,6 +177,7 @@ def residency_plan_cost(
     store = residency_plan.stores
     pinned_result = flag(_required_resident_result(line), access_at(line, store.step, store.tensor))
     after = per_step(store.step[pinned_result], store.size_bytes[pinned_result])
+    # R3: the part that is not resident passes by on each fetch.
     missing = line.size_bytes[line.tensor] - resident_bytes(rows, line.step, line.tensor)
     into, out = (missing * fetches for fetches in stream_fetches(line))
     inward = before + per_step(first[~pinned], load_bytes[~pinned]) + per_step(line.step, into)

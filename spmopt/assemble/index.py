@@ -17,6 +17,7 @@ def access_at(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
     keys = timeline.step * tensors + timeline.tensor
     order = np.argsort(keys, kind="stable")
     wanted = step * tensors + tensor
+    # Beyond the last key: clipped, and then unequal to the wanted one.
     place = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
     found: Ints = np.where(keys[order][place] == wanted, order[place], -1)
     return found
@@ -33,6 +34,7 @@ def row_at(residency: Residency, step: Ints, tensor: Ints) -> Ints:
     """Return the index of the residency row that holds ``tensor[k]`` in ``step[k]``, or -1."""
     if not len(residency):
         return np.full(step.size, -1, np.int64)
+    # Wider than any step, so that keys of two tensors never mix.
     span = max(int(residency.end.max()), int(step.max(initial=0))) + 1
     keys = residency.tensor * span + residency.begin
     row = np.searchsorted(keys, tensor * span + step, side="right") - 1

@@ -71,11 +71,13 @@ def check_residency_plan(problem: Problem, residency_plan: ResidencyPlan) -> Non
     _check_steps(problem, residency_plan.steps)
     rows, stores = residency_plan.residency, residency_plan.stores
     _check_rows("residency", rows, range(tensors), steps)
+    # Sorted by (tensor, begin): only neighbors can be out of order or overlap.
     change = np.diff(rows.tensor)
     late = (change < 0) | ((change == 0) & (rows.begin[1:] < rows.end[:-1]))
     _refuse(np.append(False, late), "residency: rows out of order or overlapping")
     _refuse(_outside(stores.tensor, range(tensors)), "stores: no such tensor")
     _refuse(_outside(stores.step, range(steps)), "stores: no such step")
+    # One key per (step, tensor); it grows strictly where rows are sorted and single.
     late = np.diff(stores.step * tensors + stores.tensor) <= 0
     _refuse(np.append(False, late), "stores: rows out of order or twice the same")
     for name, table in (("residency", rows), ("stores", stores)):
@@ -85,6 +87,7 @@ def check_residency_plan(problem: Problem, residency_plan: ResidencyPlan) -> Non
         )
     if residency_plan.banks is not None:
         banks = range(len(problem.machine.banks))
+        # Tensor -1 is the scratch of a step.
         _check_rows("banks", residency_plan.banks, range(-1, tensors), steps)
         _refuse(_outside(residency_plan.banks.bank, banks), "banks: no such bank")
         _refuse(

@@ -68,6 +68,7 @@ def without_bypass(problem: Problem) -> Remainder:
         ]
         remaining = _remaining(problem, operation, found)
         # Orders keep to what follows from the tensors that are gone.
+        # Bypassing tensors are gone, but the order that they impose is not.
         operations.append(replace(remaining, predecessors=tuple(sorted(before[step]))))
         least.append(
             Streams(
@@ -77,6 +78,7 @@ def without_bypass(problem: Problem) -> Remainder:
             )
         )
     tensors = tuple(
+        # Untouched now: present at the start and not wanted, it constrains nothing.
         replace(tensor, in_dram=True, keep=False) if index in problem.bypassing else tensor
         for index, tensor in enumerate(problem.tensors)
     )
@@ -116,6 +118,7 @@ def _streams(problem: Problem, operation: Operation, mapping: OpMapping, live: s
         size, fetches, written = problem.tensors[tensor].size_bytes, operand.fetches, tensor in live
         if tensor in operation.reads:
             into.append(fetches * size)
+        # R4: partial sums come back p - 1 times; a dead result is never written.
         elif written and fetches > 1:
             into.append((fetches - 1) * size)
         if tensor in operation.writes and written:
@@ -138,6 +141,7 @@ def _remaining(problem: Problem, operation: Operation, streams: list[Streams]) -
     mappings = tuple(
         replace(
             mapping,
+            # See the module: computation hides behind the streams that are taken out.
             compute_cycles=max(0, mapping.compute_cycles - each.cycles),
             operands=tuple(mapping.operands[k] for k in kept),
         )

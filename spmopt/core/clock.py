@@ -9,6 +9,7 @@ _alive: dict[int, float] = {}
 
 def cpu_s() -> float:
     """CPU seconds of this process, of those that have ended, and of others as last heard of."""
+    # The system counts children only once they were waited for; those alive report by message.
     return own_cpu_s() + sum(_alive.values())
 
 

@@ -62,6 +62,7 @@ def with_costs(problem: Problem, costs: Costs, source: str) -> tuple[Problem, tu
             near = get_close_matches(name, names, n=1, cutoff=0)[0]
             raise InputError(f"costs {source}: no operation called {name!r}; nearest is {near}")
     # Of energies by element type operations say theirs already.
+    # Once a file gives energies of some operations, all of them must state theirs.
     before = None if problem.machine.has_own_energies else problem.machine
     found = replace(
         problem,
@@ -70,6 +71,7 @@ def with_costs(problem: Problem, costs: Costs, source: str) -> tuple[Problem, tu
             replace(operation, mappings=_mappings(problem, operation, costs, before, source))
             for operation in problem.operations
         ),
+        # Mappings of fusion tiles would still have the mapper's costs.
         listed=None,
     )
     return found, tuple(name for name in names if name not in costs)
@@ -110,7 +112,11 @@ def _mapping(
         mapping = replace(mapping, scratch_bytes=cost.scratch_bytes)
     if cost.energy_pj is not None:
         mapping = replace(
-            mapping, own_picojoules=cost.energy_pj, spm_read_bytes=0, spm_write_bytes=0
+            # The energy given includes accesses of the scratchpad: they must not count twice.
+            mapping,
+            own_picojoules=cost.energy_pj,
+            spm_read_bytes=0,
+            spm_write_bytes=0,
         )
     return mapping
 
@@ -123,4 +129,5 @@ def _operand(name: str, given: int | str, size: int, where: str) -> Operand:
             f"{where}: {given} bytes of {name}, which has {size}: an operand crosses at least "
             "once; are its elements of another type (--dtype)?"
         )
+    # Rounded up to whole passes, as R3 and R4 count them.
     return Operand(fetches=-(-given // size))

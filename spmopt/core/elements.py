@@ -27,6 +27,7 @@ class ElementType:
 
     def bytes_of(self, elements: int) -> int:
         """Return the bytes of so many elements, rounded up."""
+        # Packed: two int4 share a byte, and the last byte may be half empty.
         return -(-elements * self.bits // 8)
 
 

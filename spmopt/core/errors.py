@@ -66,6 +66,7 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like ``name``, or an empty text."""
+    # 0.6 is difflib's own cutoff: below it suggestions mislead.
     return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), "")
 
 
@@ -181,6 +182,7 @@ def irreducible(
     position = 0
     while position < len(kept):
         rest = kept[:position] + kept[position + 1 :]
+        # This member is needed for the conflict; go on to the next.
         if fits(rest):
             position += 1
         else:

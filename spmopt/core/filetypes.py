@@ -57,6 +57,7 @@ def kind_of_file(path: Path, *, json: bool = True) -> str:
     for mark, kind in _BEGINS.items():
         if head.startswith(mark):
             return kind
+    # Before the ending: a result file may have any name.
     if head.lstrip()[:1] in (b"{", b"["):
         return next((kind for mark, kind in _JSON.items() if json and mark in head), "")
     return _SUFFIXES.get(path.suffix.lower(), "")

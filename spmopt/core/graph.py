@@ -87,6 +87,7 @@ class Graph:
     nodes: tuple[Node, ...]
 
     def __post_init__(self) -> None:
+        # A value that is updated in place exists before its node.
         missing = {v for node in self.nodes for v in node.outputs if v not in node.inputs}
         count = len(self.values)
         for node in self.nodes:

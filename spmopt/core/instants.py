@@ -34,6 +34,7 @@ def by_instants(line: Timeline) -> Timeline:
     return replace(
         line,
         chosen=Steps.listed(np.full(count, -1, np.int64)),
+        # Operands count at the end: a load may arrive while the operation runs.
         step=PARTS * line.step + END,
     )
 

@@ -319,6 +319,7 @@ class Machine:
             )
         if self.banks:
             _check_banks(where, self.banks, self.spm_bytes, self.page_bytes)
+            # Accesses of the array are known in sum only, and banks need them by operand.
             if self.array is not None and self.array.reuse:
                 raise InputError(
                     f"{where}: array.reuse: which bank the array reads again is not modeled; "
@@ -356,6 +357,7 @@ class Machine:
         return tuple(
             None
             if bank.retention_ns is None
+            # Rounded down: contents must not be trusted for a part of a cycle.
             else floor(Fraction(bank.retention_ns) * self.clock_hz / 10**9)
             for bank in self.banks
         )
@@ -385,6 +387,7 @@ class Machine:
         """Return a figure of a type; of an unsigned integer that has none the signed one's."""
         own = {typed.element_type: getattr(typed, figure) for typed in self.types}
         found: float | None = own.get(element_type or "")
+        # Engines multiply signed and unsigned integers at one rate.
         if found is None and element_type is not None and element_type.startswith("uint"):
             found = own.get(element_type[1:])
         return found
@@ -412,11 +415,13 @@ class Machine:
         # As many digits as are given, at least two: 1.43 for 1.4336, 92 for 91.75.
         digits = len(str(rate).rstrip("0"))
         apart = abs(rate - array.operations_per_s(self.clock_hz))
+        # Within half a unit of the last digit that is given.
         rounded = digits > 1 and 2 * apart <= 10 ** (len(str(rate)) - digits)
         return rounded or self._rate_units == array.rows * array.columns
 
     @property
     def _rate_units(self) -> int:
+        # Two operations a MAC.
         return round(Fraction(self.operations_per_s, 2 * self.clock_hz))
 
     @property
@@ -427,6 +432,7 @@ class Machine:
     @property
     def bank_pages(self) -> tuple[int, ...]:
         """Whole pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
+        # Rounded down per bank: no page spans two memories.
         sizes = [bank.spm_bytes for bank in self.banks] or [self.spm_bytes]
         return tuple(size // self.page_bytes for size in sizes)
 

@@ -29,6 +29,7 @@ def fitting_mappings(problem: Problem) -> Ints:
     """
     table, page = problem.operands, problem.machine.page_bytes
     pages = -(-problem.size_bytes // page)
+    # One row per mapping, not per operation: operations have different numbers of them.
     several = np.diff(table.first_mapping)
     counts = np.repeat(np.diff(table.first), several)
     used = table.tensor[ranges(np.repeat(table.first[:-1], several), counts)]
@@ -37,8 +38,10 @@ def fitting_mappings(problem: Problem) -> Ints:
     sums = np.concatenate(([0], np.cumsum(np.where(stays, pages[used], 0))))
     ends = np.cumsum(counts)
     scratch = table.mappings.figures[FIGURES.index("scratch_bytes"), table.mapping]
+    # Minus the floor of the negative: pages of scratch, rounded up.
     needed = sums[ends] - sums[ends - counts] - (-scratch // page)
     place = np.arange(needed.size) - np.repeat(table.first_mapping[:-1], several)
+    # A mapping that does not fit gets a number that no operation has, which loses each minimum.
     fits = np.where(needed <= problem.machine.spm_pages, place, needed.size)
     chosen: Ints = np.minimum.reduceat(fits, table.first_mapping[:-1])
     if (chosen == needed.size).any():
@@ -68,6 +71,7 @@ def _conflict(problem: Problem) -> Conflict:
     capacity = problem.machine.spm_pages
     parts = _parts(problem, operation)
     crowd = irreducible(
+        # Smallest first: `irreducible` leaves out first members first, so large ones stay.
         sorted(parts, key=lambda part: parts[part], reverse=True)[::-1],
         lambda kept: any(
             _pages(problem, operation, m, kept) <= capacity for m in operation.mappings

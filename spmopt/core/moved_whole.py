@@ -21,6 +21,7 @@ def move_whole(problem: Problem, schedule: Schedule) -> bool:
     kept = (moves.kind == int(Command.LOAD)) | (moves.kind == int(Command.STORE))
     if (moves.end - moves.begin != sizes[moves.tensor])[kept].any():
         return False
+    # Equal for all runs of a tensor exactly if they form one range.
     lowest = places.spm_page - places.tensor_page
     for tensor, begin, end in zip(rows.tensor, rows.begin, rows.end, strict=True):
         here = (places.tensor == tensor) & (places.begin < end) & (places.end > begin)

@@ -29,6 +29,7 @@ BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")
 
 def _exact(value: object) -> Fraction:
     """Return the decimal a user wrote, not its nearest binary number."""
+    # ``str`` of a float is its shortest decimal: 0.1 becomes 1/10.
     return Fraction(value if isinstance(value, Rational) else str(value))
 
 
@@ -124,6 +125,7 @@ class Objective:
     @property
     def with_barriers(self) -> Objective:
         """The same costs with time counted step by step."""
+        # The pure replay must become the makespan by name too, as files know it.
         return MAKESPAN if self == REPLAY else replace(self, replayed=False)
 
     def only(self, *names: str) -> Objective:
@@ -143,6 +145,7 @@ class Objective:
                 ) from None
             if min(exact, default=0) < 0:
                 raise InputError(f"objective {self.name}: weight {name} must not be negative")
+            # The record is frozen; weights of any number type become fractions once, here.
             object.__setattr__(self, name, exact if name in BANK_WEIGHTS else exact[0])
         if len(self.bank_read_byte) != len(self.bank_write_byte):
             raise InputError(f"objective {self.name}: needs both weights of each bank")
@@ -170,10 +173,12 @@ def energy_objective(machine: Machine) -> Objective:
         unit="joules",
         cycle=sum((_exact(bank.leakage_w) for bank in banks), _exact(energy.leakage_w))
         / machine.clock_hz,
+        # A byte that arrives is written to the scratchpad once, one that leaves is read once.
         dram_in_byte=dram + write,
         dram_out_byte=dram + read,
         spm_read_byte=read,
         spm_write_byte=write,
+        # Operations that state their energy include that of their MACs.
         mac=Fraction(0) if machine.has_own_energies else _exact(energy.mac_pj) * _PICO,
         own_picojoule=_PICO if machine.has_own_energies else Fraction(0),
         bank_read_byte=tuple(_exact(bank.read_pj_per_byte) * _PICO for bank in banks),

@@ -97,6 +97,7 @@ class OperandTable:
             first.append(len(tensor))
         several = [len(operation.mappings) for operation in operations]
         mappings = [mapping for operation in operations for mapping in operation.mappings]
+        # By identity: comparing records of large networks takes longer than rows save.
         distinct = {id(mapping): mapping for mapping in mappings}
         row = {key: place for place, key in enumerate(distinct)}
         return cls(
@@ -134,6 +135,7 @@ class OperandTable:
         counts = np.repeat(np.diff(self.first), several)
         used = self.tensor[ranges(np.repeat(self.first[:-1], several), counts)]
         fetches = self.mappings.fetches[ranges(self.mappings.first[self.mapping], counts)]
+        # Python's integers: this sum checks that totals fit in 64 bits.
         crossing = map(mul, map(sizes.__getitem__, used.tolist()), fetches.tolist())
         if self.mapping.size == several.size:  # one each, so that no mapping has more than another
             return sum(crossing)
@@ -147,6 +149,7 @@ class OperandTable:
 def ranges(first: Ints, counts: Ints) -> Ints:
     """Return the rows ``first[k], ..., first[k] + counts[k] - 1`` of every k, one after another."""
     before = np.cumsum(counts) - counts
+    # A global count plus a shift for each k: no loop over operations.
     rows: Ints = np.repeat(first - before, counts) + np.arange(int(counts.sum()))
     return rows
 

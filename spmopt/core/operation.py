@@ -93,6 +93,7 @@ class Operation:
             raise InputError(f"operation {self.name}: writes a tensor twice; name it once")
         if not self.mappings:
             raise InputError(f"operation {self.name}: has no mapping")
+        # A tensor that is updated in place is one operand, not two.
         operands = len({*reads, *writes})
         for mapping in self.mappings:
             if len(mapping.operands) != operands:

@@ -50,6 +50,7 @@ def depth_first(problem: Problem) -> Ints:
                 walk.pop()
                 continue
             waits[operation] -= 1
+            # The walk waits at joins: the last predecessor to come takes the join along.
             if not waits[operation]:
                 route.append(operation)
                 walk.append(iter(successors[operation]))
@@ -116,6 +117,7 @@ def hazards(
     for index, (reads, writes) in enumerate(accesses):
         before: set[int] = set()
         for tensor in writes:
+            # -1 where nothing wrote it yet; removed below, once for each operation.
             before.add(last_write[tensor])
             before.update(readers[tensor] or ())
         for tensor in reads:
@@ -127,6 +129,7 @@ def hazards(
                 known.append(index)
         for tensor in writes:
             last_write[tensor] = index
+            # A write ends the need to wait for earlier readers: they come before the write.
             readers[tensor] = None
         before.discard(-1)
         found.append(before)

@@ -148,6 +148,7 @@ def require_addressable(buffers: Sequence[Buffer]) -> None:
     Offsets are 64-bit integers in every search. A stack of all buffers, each padded up to its
     alignment, on top of the highest fixed buffer is an upper bound on any useful height.
     """
+    # Alignment moves an offset by at most its size less one byte.
     padded = sum(b.size_bytes + b.alignment_bytes - 1 for b in buffers)
     fixed = max(
         (b.fixed_bytes + b.size_bytes for b in buffers if b.fixed_bytes is not None), default=0
@@ -169,6 +170,7 @@ def separation(below: Buffer, above: Buffer) -> int | None:
     return max(
         (
             high - low
+            # The tightest pair of pieces that live at the same time decides.
             for start, end, _, high in below.pieces
             for other_start, other_end, low, _ in above.pieces
             if start < other_end and other_start < end
@@ -232,6 +234,7 @@ def overlap(buffers: Sequence[Buffer], offsets: Sequence[int]) -> tuple[int, int
         close &= (start[rest] < end[one]) & (end[rest] > start[one])
         for other in (np.flatnonzero(close) + one + 1).tolist():
             up, down = separation(buffer, buffers[other]), separation(buffers[other], buffer)
+            # Either order will do: one on top of the other all the time.
             if up is None or offsets[one] + up <= offsets[other]:
                 continue
             if down is None or offsets[other] + down <= offsets[one]:

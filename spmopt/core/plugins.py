@@ -33,6 +33,7 @@ def plugins(group: str) -> Mapping[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     found: dict[str, EntryPoint] = {}
+    # Sorted, so that of two packages with one name the same one wins everywhere.
     for point in sorted(entry_points(group=group), key=lambda each: (each.name, each.value)):
         if point.name in found and found[point.name].value != point.value:
             _LOG.warning(
@@ -97,6 +98,7 @@ class Registry(Mapping[str, T]):
         Raises :class:`InputError` where the name is taken.
         """
         record = self.make(name, found)
+        # The same record again is no clash: a notebook cell may run twice.
         if name in self.names() and self.added.get(name) != record:
             raise InputError(f"{self.group}: {name} is taken; choose another name")
         self.added[name] = record

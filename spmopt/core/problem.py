@@ -92,6 +92,7 @@ class Problem:
     def __post_init__(self) -> None:
         if not self.operations:
             raise InputError(f"problem {self.name}: has no operations")
+        # Simulates the given order once: the cheapest proof that a schedule exists for it.
         exists = [tensor.in_dram for tensor in self.tensors]
         count = len(exists)
         for index, operation in enumerate(self.operations):

@@ -52,6 +52,7 @@ def has_ended(name: str) -> bool:
     if number is None:
         return False
     try:
+        # Signal 0 only asks whether the process exists.
         os.kill(number, 0)
     except ProcessLookupError:
         return True

@@ -301,6 +301,7 @@ class Result:
     def best_bound(self) -> Fraction | None:
         """The larger of the certified bounds: one over the fusion space holds for each of them."""
         known = [each for each in (self.bound, self.fusion_bound) if each is not None]
+        # Both hold for this schedule, as its order and plan belong to the larger space.
         return max(known, default=None)
 
     @property
@@ -331,6 +332,7 @@ class Result:
         """Whether an enumeration, and no dual values, says that it is optimal."""
         known = self.class_bound
         every = known is not None and known.holds_for == EVERY_SCHEDULE and self.fused is None
+        # Without a tolerance nothing but equality counts as optimal.
         tolerance = 0.0 if self.tolerance is None else self.tolerance
         return every and is_optimal(self.class_gap, tolerance)
 
@@ -359,6 +361,7 @@ def is_optimal(gap: float | None, tolerance: float) -> bool:
 
 def relative_gap(value: Fraction, bound: Fraction) -> float | None:
     """Return ``value / bound - 1``; None where that is infinite, or too large to mean anything."""
+    # A bound of 0 proves nothing about a positive value.
     if bound <= 0:
         return 0.0 if value == 0 else None
     ratio = value / bound

@@ -136,6 +136,7 @@ class Request:
         """Return the seconds left of the time limit; 0 once stopped, and at the end of a phase."""
         if self.stop() or self.work.seconds >= self.work_end:
             return 0.0
+        # A phase ends by counted work; its clock is only a safety net.
         slack = 1.0 if self.due == inf else _SLACK
         return max(0.0, min(self.due, self.started + slack * self.time_limit_s) - monotonic())
 
@@ -178,6 +179,7 @@ class Request:
         """The request for a search whose schedules are no answers; its ``bounds`` may be some."""
         if not bounds:
             return replace(self, on_incumbent=ignore_incumbent)
+        # Its schedules are of another problem; bounds may still hold for this one.
         return replace(self, on_incumbent=lambda news: self.on_incumbent(replace(news, value=None)))
 
     def apart(self) -> Request:

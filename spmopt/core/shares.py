@@ -81,9 +81,11 @@ def _split(
     weight = [0] * line.steps
     steps, times = line.step.tolist(), often.tolist()
     for step, size, many in zip(steps, line.size_bytes[line.tensor].tolist(), times, strict=True):
+        # Python's integers: bytes times fetches may exceed 64 bits in sum.
         weight[step] += size * many
     totals, unknown = total.tolist(), several.tolist()
     share = tuple(
+        # Exact, so that shares of a step add up to its total.
         Fraction(many * totals[step], weight[step]) if many and not unknown[step] else _ZERO
         for step, many in zip(steps, times, strict=True)
     )

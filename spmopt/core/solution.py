@@ -50,6 +50,7 @@ class Solution:
         """
         versions = {"spmopt": __version__, "python": platform.python_version()}
         if result.fused is None:
+            # Its certificate needs the tileable graph, which such a file does not hold.
             return cls(problem, replace(result, fusion_bound=None), versions)
         return cls(result.fused, result, versions)
 

@@ -32,6 +32,7 @@ class Table:
     def __post_init__(self) -> None:
         length: int | None = None
         for name in self.names():
+            # A copy: the caller's array must not change a frozen table.
             column = np.array(getattr(self, name), dtype=np.int64)
             if column.ndim != 1 or (length is not None and column.size != length):
                 raise ValueError(f"columns differ in length, see {name}")

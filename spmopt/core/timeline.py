@@ -140,6 +140,7 @@ def relax_mapping(operation: Operation) -> OpMapping:
         operands=tuple(
             Operand(
                 fetches=min(o.fetches for o in column),
+                # A bound for all mappings: resident only where every mapping needs it.
                 required_resident=all(o.required_resident for o in column),
             )
             for column in zip(*(mapping.operands for mapping in mappings), strict=True)
@@ -170,6 +171,7 @@ def _build(problem: Problem, steps: Steps, mappings: MappingTable, mapping: Ints
         required_resident=mappings.required_resident[of_mapping],
         previous=previous,
         next=following,
+        # The next access reads: needed. A blind write: dead. None: needed if kept.
         live_after=np.where(followed, kind[following] != Access.WRITE, problem.keep[tensor]),
         size_bytes=problem.size_bytes,
         in_dram=problem.in_dram,
@@ -189,6 +191,7 @@ def links(tensor: Ints, count: int) -> tuple[Ints, Ints, Ints, Ints]:
     count
         Tensors that there are.
     """
+    # Stable: accesses of one tensor stay in the order of steps.
     order = np.argsort(tensor, kind="stable")
     same = tensor[order[1:]] == tensor[order[:-1]]
     previous = np.full(tensor.size, -1, np.int64)

@@ -138,6 +138,7 @@ def _read(
     number = Decimal(match[1])
     if number <= 0:
         raise InputError(f"{what} {text!r}: must be greater than 0; {write}")
+    # Before the multiplication: ``1e999999999`` would take minutes.
     if abs(number.adjusted()) > _DIGITS:
         raise InputError(f"{what} {text!r}: out of range; {write}")
     if match[2]:
@@ -154,6 +155,7 @@ def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
     if slash:
         per, duration = _unit(time)
         kind = f"{kind}/second" if per == "nanosecond" else ""
+        # Units of time are kept in nanoseconds, rates are per second.
         factor /= duration * Decimal("1e-9")
     if kind != dimension:
         raise InputError(f"{where}: {unit!r} is not a unit of this quantity; {write}")
@@ -162,6 +164,7 @@ def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
 
 def _unit(name: str) -> tuple[str, Decimal]:
     """Return the dimension of a unit, perhaps with a prefix; nothing if it is none."""
+    # Before prefixes: ``ms`` is a millisecond, not a prefix m and seconds.
     if name in _UNITS:
         return _UNITS[name]
     for prefix, times in _PREFIXES.items():
@@ -193,6 +196,7 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
     # Rounded first, so that 999,999 is 1 M and not 1000 k.
     rounded = float(f"{value:.4g}")
     power = 3 * floor(log10(abs(rounded)) / 3)
+    # Beyond the known prefixes the digits grow instead.
     power = min(max(power, min(_SYMBOLS)), max(_SYMBOLS))
     scaled = rounded / 10.0**power
     digits = f"{scaled:#.4g}".rstrip(".") if fill else f"{scaled:.4g}"
@@ -209,6 +213,7 @@ def size(value: int) -> str:
     for power, prefix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
         scaled = value / 2**power
         digits = f"{scaled:.4g}"
+        # Binary only where nothing is lost: 24 MB is not 22.89 MiB.
         is_exact = scaled >= 1 and "e" not in digits and float(digits) == scaled
         if is_exact and len(digits) < most:
             return f"{digits} {prefix}B"

@@ -103,6 +103,7 @@ def read_bytes(path: Path, where: str = "", most: int = MOST_BYTES, advice: str 
         if is_folder(path):
             raise InputError(f"{where}: cannot be read (Is a directory); name a file in it")
         with path.open("rb") as file:
+            # One byte more tells a file of the limit from a larger one.
             content = file.read(most + 1)
     if len(content) > most:
         raise InputError(f"{where}: over {most >> 10:,} KiB; that is too large to be read")
@@ -156,6 +157,7 @@ def read_yaml(path: Path, where: str) -> Any:
 
     text = read_text(path, where, most=MOST_YAML_BYTES, kind="YAML")
     with guard(where, "YAML", "", yaml.YAMLError, TypeError, AttributeError, LookupError):
+        # Never ``load``: YAML may construct any Python object.
         return yaml.safe_load(text)
 
 

@@ -17,6 +17,7 @@ MOST_USES = 300
 
 def decide_together(problem: Problem) -> bool:
     """Whether a problem is small enough to be a window of its own."""
+    # Variables of the model grow with uses, not with operations.
     uses = sum(len({*each.reads, *each.writes}) for each in problem.operations)
     return uses <= MOST_USES
 

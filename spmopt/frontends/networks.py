@@ -66,6 +66,7 @@ def load_network(
     """
     if optimizer is not None and not training:
         raise InputError(f"optimizer {optimizer} is for training; add training=True")
+    # Before the import: rules of a user decide how nodes are taken apart.
     if operators is not None:
         register_operators(operators, warn=warn)
     ending = Path(name_or_path).suffix.lower()
@@ -82,6 +83,7 @@ def load_network(
         require_network(str(name_or_path))
         graph = zoo.network(str(name_or_path), batch=batch, **parameters)
     if dtype is not None:
+        # Before the training graph, whose master weights depend on the width of the weights.
         graph = with_element_type(graph, dtype)
     return training_graph(graph, optimizer=optimizer) if training else graph
 
@@ -101,10 +103,11 @@ def _importer(ending: str, name: str | Path) -> Callable[..., Graph]:
 
 
 def require_network(name: str) -> None:
-    """Raise :class:`InputError` for what is no network's name, with what it is if it is a file."""
+    """Raise :class:`InputError` unless a network has this name; say so if it is a file."""
     try:
         zoo.entry(name)
     except InputError as error:
+        # A path without a known ending is a more likely mistake than a name.
         kind = kind_of_file(Path(name))
         if kind:
             raise InputError(

@@ -50,12 +50,15 @@ def array_accesses(array: SystolicArray, gemm: Gemm) -> ArrayAccesses:
     """
     rows, columns = array.rows, array.columns
     a, b, c = gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n
+    # Folds along k: each but the first reads the partial sums of the one before back.
     folds = -(-gemm.k // rows)
     match array.dataflow:
         case "os":
+            # The array accumulates along all of k in place, so no partial sum leaves it.
             folds, a, b = 1, a * -(-gemm.n // columns), b * -(-gemm.m // rows)
         case "ws":
             a *= -(-gemm.n // columns)
         case _:
+            # Input stationary: A (k along rows, m along columns) is read once.
             b *= -(-gemm.m // columns)
     return ArrayAccesses(gemm.batch * a, gemm.batch * b, gemm.batch * c * (folds - 1))

@@ -74,6 +74,7 @@ class LinkedAxes:
         found = self._members.get(of)
         if found is None:
             found = [
+                # A value may have two axes of one class (a Gram matrix): it is not cut.
                 tuple([axis for axis, each in enumerate(axes) if each == of])
                 for axes in self.classes
             ]
@@ -101,6 +102,7 @@ class LinkedAxes:
             for index, value in enumerate(graph.values)
             if value.kind is TensorKind.INPUT and value.shape
         }
+        # Counting cuts visits every node, so only classes that many axes are in are tried.
         likely = dict.fromkeys([*first, *(each for each, _ in members.most_common(_LIKELY))])
         cuts = {
             each: sum(self.cut(node, each) is not None for node in graph.nodes) for each in likely
@@ -109,6 +111,7 @@ class LinkedAxes:
         best = max(
             likely,
             key=lambda each: (
+                # Order matters: a true batch wins over a longer axis that is cut in more nodes.
                 each in first and cuts[each] >= half,
                 each in first or self.micro_batches(each) > 1,
                 cuts[each],
@@ -140,6 +143,7 @@ class LinkedAxes:
     def micro_batches(self, of: Axis) -> int:
         """Return the most equal fusion tiles that all axes of a class can be cut into."""
         pairs = zip(self.graph.values, self.members(of), strict=True)
+        # Every axis of the class must divide into equal tiles, so the gcd is the most there can be.
         return gcd(*{value.shape[axis] for value, axes in pairs for axis in axes})
 
     def cut(self, node: Node, of: Axis) -> NodeCut | None:
@@ -149,6 +153,7 @@ class LinkedAxes:
         if not any(inside):
             return None
         # Of an input that is updated in place: which output it is.
+        # An update in place has one tensor in two places; the statements name the output only.
         updated = tuple([node.outputs.index(v) if v in node.outputs else -1 for v in node.inputs])
         nest = self.nest(node)
         key = (id(nest), inside, updated)  # most nodes of a large network are like another
@@ -159,9 +164,11 @@ class LinkedAxes:
     def nest(self, node: Node) -> LoopNest:
         """Return the computation of a node; nothing where that is not known."""
         shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
+        # The nest depends on nothing else, so that repeated layers share one.
         key = (node.operator, shapes, tuple(node.attributes.items()))
         if key not in self._known:
             spec = operators.lookup(node.operator)
+            # No statements: such a node links nothing and cannot be cut, which is safe.
             if spec.computes is None:
                 self._known[key] = LoopNest(extents={}, statements=())
             else:
@@ -182,6 +189,7 @@ class LinkedAxes:
     def _link(self, node: Node) -> Iterator[Sequence[Axis]]:
         """Return axes that a node links, one set after another."""
         values = self.graph.values
+        # A view has no statements; its links follow from the row-major order of elements.
         if operators.lookup(node.operator).style is Style.VIEW:
             source, result = node.inputs[0], node.outputs[0]
             for one, other in inspect(node, values[source].shape, values[result].shape):
@@ -227,6 +235,7 @@ def _cut(
         for axis, index in enumerate(access.axes)
         if index is not None and index.loop and axis in axes
     }
+    # Two loops along one class (x and its transpose) would need tiles of both at once.
     if len(loops) != 1:
         return None
     (loop,) = loops
@@ -258,6 +267,7 @@ def inspect(node: Node, source: Shape, result: Shape) -> list[tuple[int, int]]:
     if node.operator == "StridedView":
         return _stride(node, source, result)
     if node.operator == "StridedViewGradient":
+        # The gradient of a view goes the same way back: result and source change places.
         return [(one, other) for other, one in _stride(node, result, source)]
     return same_leading(source, result)
 
@@ -284,10 +294,12 @@ def same_leading(source: Shape, result: Shape) -> list[tuple[int, int]]:
     i = j = 0
     while i < len(source) and j < len(result):
         one, other, first = source[i], result[j], (i, j)
+        # Grow the smaller side until both groups hold as many elements: then they end together.
         while one != other:
             if one < other:
                 i += 1
                 one *= source[i]
+                # An axis of size 1 has no tiles to offer; the next longer one of its group has.
                 first = (i, first[1]) if source[first[0]] == 1 else first
             else:
                 j += 1

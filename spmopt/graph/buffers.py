@@ -27,6 +27,7 @@ Sizes = Mapping[str, int]
 
 def page_buffer(size: int, page_bytes: int) -> int:
     """Return the bytes that a stream by pages needs."""
+    # Double buffering: one page is used while the next arrives.
     return min(size, 2 * page_bytes)
 
 
@@ -42,12 +43,15 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
     for name, shape in shapes.items():
         for access in nest.accesses(name) if len(shape) > _LINES else ():
             index = access.axes[_LINES]
+            # Of several accesses the one with most loops is the window.
             known = len(lines[name].terms) if name in lines else 0
             if index is not None and len(index.terms) > known:
                 lines[name] = index
+    # An index of one loop only moves with the lines; with two or more it slides over them.
     windows = {name: index for name, index in lines.items() if len(index.terms) > 1}
     found, positions = dict[str, int](), set[str]()
     for name, index in windows.items():
+        # Either loop may be the one that windows move along: the least room decides.
         count, position = min(_window(nest, index, loop) for loop, _ in index.terms)
         positions.add(position)
         found[name] = _of_lines(count, shapes[name], sizes[name])
@@ -60,11 +64,13 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
 def _window(nest: LoopNest, index: Index, position: str) -> tuple[int, str]:
     """Return the lines of one window and the next step, if windows move along ``position``."""
     steps = dict(index.terms)
+    # Extent of an affine index over the loops inside the window: sum of |c| (n - 1), plus 1.
     inner = (abs(c) * (nest.extents[loop] - 1) for loop, c in steps.items() if loop != position)
     return 1 + sum(inner) + abs(steps[position]), position
 
 
 def _of_lines(count: int, shape: Shape, size: int) -> int:
+    # One image of all channels: size / images / lines, times the lines that are held; rounded up.
     return -(-size * min(count, shape[_LINES]) // (shape[0] * shape[_LINES]))
 
 
@@ -79,9 +85,11 @@ def row_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> di
     rows: dict[str, frozenset[str]] = {}
     for statement in nest.statements:
         known = [access.tensor for access in statement.reads if access.tensor in combined]
+        # Loops over which the values read here are sums: complete only after the last iteration.
         over = frozenset[str]().union(*(combined[name] for name in known))
         before = set[str]().union(*(sources[name] for name in known))
         for access in statement.reads:
+            # It went into the sum that this statement reads, and is read once more.
             if access.tensor in before and access.loops & over:
                 rows[access.tensor] = rows.get(access.tensor, frozenset()) | access.loops & over
         target, read = statement.target, {access.tensor for access in statement.reads}
@@ -90,6 +98,7 @@ def row_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> di
             combined[target.tensor] = combined.get(target.tensor, frozenset()) | gone | over
             sources.setdefault(target.tensor, set()).update(read, before)
     return {
+        # Two rows: the one in use is read a second time while the next arrives.
         name: -(-2 * size * prod(nest.extents[loop] for loop in rows[name]) // prod(shapes[name]))
         for name, size in sizes.items()
         if name in rows

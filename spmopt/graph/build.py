@@ -81,6 +81,7 @@ class GraphBuilder:
             results = operators.results(operator, shapes, types, attributes)
         except InputError as error:
             raise InputError(f"node {name} ({operator}): {error}") from error
+        # Kinds are settled here, as a builder cannot know beforehand how a weight will be used.
         for index in [inputs[k] for k in spec.states if k < len(inputs)]:
             # A weight in the place of a running statistic is not trained.
             if self.values[index].kind is TensorKind.WEIGHT:
@@ -117,6 +118,7 @@ class GraphBuilder:
     ) -> tuple[int, ...]:
         """Add a node of an ``operator`` without a rule, with results of the given ``shapes``."""
         name = find_unused(name or f"assumed_{len(self.nodes)}", self.node_names)
+        # Without a rule nothing says how types change; that of the first operand is the assumption.
         first = self.values[inputs[0]].element_type if inputs else self.element_type
         of: Mapping[str, Attribute] = {"operator": operator} if operator else {}
         return self._results(name, "AssumedPointwise", inputs, [(s, first) for s in shapes], of)
@@ -166,6 +168,7 @@ class GraphBuilder:
         """Add a node and its results."""
         first = len(self.values)
         for k, (shape, kind) in enumerate(results):
+            # The first result has the node's name, by which users of results know it.
             own = f"{name}:{k}" if k else name
             self.add_value(Value(name=own, shape=shape, element_type=kind))
         outputs = tuple(range(first, len(self.values)))

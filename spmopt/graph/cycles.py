@@ -31,6 +31,7 @@ def compute_cycles(
     rate = machine.rate(of_type)
     if machine.array is None:
         return _ceil(operations * machine.clock_hz, rate)
+    # The array's cycles hold at its own rate; a type of another rate scales them.
     cycles = systolic_cycles(machine.array, gemm)
     if rate == machine.operations_per_s:
         return cycles
@@ -49,6 +50,7 @@ def product_type(gemm: Gemm, input_types: Sequence[str]) -> str:
         Of all inputs of the operation, in the positions that ``gemm`` names.
     """
     factors = [element_type(input_types[place]) for place in (*gemm.a, *gemm.b)]
+    # The widest factor decides, as narrower ones are converted to it on the way in.
     return max(factors, key=lambda each: (each.bits, each.kind is ElementKind.FLOAT)).name
 
 
@@ -64,6 +66,7 @@ def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:
     if rates is None:
         return 0
     read_rate, write_rate = rates
+    # Common denominator r w, so that the quotient is rounded once.
     both = read_bytes * write_rate + write_bytes * read_rate
     return _ceil(both * machine.clock_hz, read_rate * write_rate)
 
@@ -95,6 +98,7 @@ def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:
 
 def fill_cycles(array: SystolicArray) -> int:
     """Return cycles from the first input of a fold to its last result, but for its length."""
+    # Skew of the inputs over rows and columns, and R more to load what is stationary.
     return array.rows + array.columns - 2 + (0 if array.dataflow == "os" else array.rows)
 
 

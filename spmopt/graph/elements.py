@@ -26,6 +26,7 @@ def with_element_type(graph: Graph, name: str) -> Graph:
     wanted = element_type(name)
     if wanted.kind not in (ElementKind.FLOAT, ElementKind.INTEGER):
         raise InputError(f"element type {name}: networks do not compute in it; use fp32 or bf16")
+    # A bias in the narrow integer type would overflow: it is added to sums.
     biases = set(_biases(graph)) if wanted.kind is ElementKind.INTEGER else set()
     values = tuple(
         replace(value, element_type=sum_type(name) if index in biases else name)
@@ -50,6 +51,7 @@ def _biases(graph: Graph) -> Iterator[int]:
 
 
 def _retype(node: Node, name: str) -> Node:
+    # Casts to integers and booleans keep their target: their results are indices or masks.
     target = node.attributes.get("to")
     if not isinstance(target, str) or element_type(target).kind is not ElementKind.FLOAT:
         return node

@@ -57,6 +57,7 @@ class _Folding(GraphBuilder):
 
     def result(self) -> Graph:
         """Return the graph, without values that nothing uses any more."""
+        # Inputs stay even where nothing reads them: they are the network's interface.
         used = {v for node in self.nodes for v in (*node.inputs, *node.outputs)}
         kept = [
             index
@@ -85,9 +86,11 @@ class _Folding(GraphBuilder):
             for index, value in enumerate(self.values)
             if value.kind in _CONSTANT and index not in written
         }
+        # Results of weights stay weights, so that parameters and training kinds keep their meaning.
         trained = {index for index in constant if self.values[index].kind is TensorKind.WEIGHT}
         left = []
         for node in self.nodes:
+            # A Lookup reads rows that follow from the input, though its table is a constant.
             known = node.inputs and constant.issuperset(node.inputs) and node.operator != _LOOKUP
             if known and not _is_kept(self.values, node.outputs):
                 constant.update(node.outputs)
@@ -102,6 +105,7 @@ class _Folding(GraphBuilder):
         of_constants = [node for node in left if constant.issuperset(node.outputs)]
         read = {v for node in left for v in node.inputs} if of_constants else set()
         for node in reversed(of_constants):  # views that nothing reads any more
+            # In reverse, as a view may be read by another view alone, which goes first.
             if read.isdisjoint(node.outputs):
                 self.nodes.remove(node)
                 read = {v for each in self.nodes for v in each.inputs}
@@ -110,6 +114,7 @@ class _Folding(GraphBuilder):
         """Give products the results of the normalizations that they feed."""
         if all(node.operator != _NORMALIZATION for node in self.nodes):
             return
+        # A product with a second reader must still write its unnormalized result.
         uses = Counter(v for node in self.nodes for v in node.inputs)
         written = {v: node for node in self.nodes for v in node.outputs}
         products: dict[int, Node] = {}
@@ -137,12 +142,15 @@ class _Folding(GraphBuilder):
             return False
         weights = product.inputs[1:]
         constants = [*weights, *of_channel]
+        # Statistics that the graph computes are not known beforehand.
         if any(v in written or self.values[v].kind not in _CONSTANT for v in constants):
             return False
+        # Only of a plain matrix are the columns the channels that a normalization scales.
         plain = len(self.values[result].shape) == 2 == len(self.values[weights[0]].shape)
         fits = product.operator in ("Conv", "ConvTranspose") or (
             product.operator in ("Gemm", "MatMul") and plain
         )
+        # Shared weights would have to be scaled twice, differently.
         alone = uses[result] == 1 and all(uses[v] == 1 for v in weights)
         return fits and alone and not self.values[result].keep
 
@@ -153,6 +161,7 @@ class _Folding(GraphBuilder):
             inputs = product.inputs
         else:
             inputs += (self.add_value(replace(shift, name=f"{product.name}.bias")),)
+        # MatMul has no bias operand.
         operator = "Gemm" if product.operator == "MatMul" else product.operator
         return replace(product, operator=operator, inputs=inputs, outputs=normalization.outputs)
 
@@ -162,6 +171,7 @@ def _without_nothing(graph: Graph) -> Iterator[Node]:
     same: dict[int, int] = {}
     for node in graph.nodes:
         if node.operator in _NOTHING and not _is_kept(graph.values, node.outputs):
+            # Chains of identities end at their first operand.
             same[node.outputs[0]] = same.get(node.inputs[0], node.inputs[0])
             continue
         if same.keys().isdisjoint(node.inputs):

@@ -111,6 +111,7 @@ class Mapper:
         graph = prepare(graph, self.name)
         self.graph, self.machine = graph, machine
         rules = {name: operators.lookup(name) for name in _operators_of(graph)}
+        # Looked up once an operator, not once a node: large graphs have few operators.
         views = {name for name, spec in rules.items() if spec.style is Style.VIEW}
         self._forms, sizes = _forms(graph.values)
         self.tensors, self.tensor_of = _tensors(graph, views, sizes)
@@ -132,6 +133,7 @@ class Mapper:
         """Return the problem."""
         names = all_unused([node.name for node in self.nodes])
         accesses = [(used.reads, used.writes) for used in self.used]
+        # Read after write, write after read and write after write: all of them order operations.
         before = hazards(accesses, len(self.tensors))
         operations = tuple(
             Operation(
@@ -158,6 +160,7 @@ class Mapper:
         """Return the name of a node's operator in results; one of an assumed rule is marked."""
         node = self.nodes[at]
         if node.operator.startswith("AssumedPointwise") and "operator" in node.attributes:
+            # What is left of the name is "Gradient" in a training graph, else nothing.
             back = node.operator.removeprefix("AssumedPointwise")
             return f"{node.attributes['operator']}{back}{ASSUMED}"
         return node.operator + ASSUMED if self.specs[at].assumed else node.operator
@@ -169,6 +172,7 @@ class Mapper:
     def _types_of_products(self) -> list[str | None]:
         """Return the element type of each matrix product where the machine tells types apart."""
         found: list[str | None] = [None] * len(self.nodes)
+        # Shapes of products are put together here only where rates differ by type.
         if not self.machine.types:
             return found
         for at, (node, spec) in enumerate(zip(self.nodes, self.specs, strict=True)):
@@ -210,6 +214,7 @@ class Mapper:
         tensors = used.inputs + used.outputs
         bytes_of = tuple([sizes[tensor] for tensor in tensors])
         worked = worked or shapes
+        # Sizes follow from shapes and types, but those of tiles may be rounded differently.
         key = (self._likeness(at, tensors), shapes, worked, bytes_of)
         mapping = self._mappings.get(key)
         if mapping is None:
@@ -223,6 +228,7 @@ class Mapper:
         if len(tensors) <= _FEW:  # most often all different, which needs no list of places
             several = len(set(tensors)) != len(tensors)
             places = tuple(map(tensors.index, tensors)) if several else ()
+        # Which operands bypass, and which must stay, changes the mapping: both are in the key.
         barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
         kept = tuple([t in weights for t in tensors]) if weights else ()
         attributes = tuple(node.attributes.items()) if node.attributes else ()
@@ -239,6 +245,7 @@ class Mapper:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
         gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
         work = spec.operations(*worked, node.attributes)
+        # Before any tiling: with all three roles barred there is no legal choice left.
         if gemm is not None and self.bypassing and self.name in _NEEDS_ROOM:
             self._require_one_to_stay(node, used, gemm)
         tiling = _IDEAL
@@ -253,6 +260,7 @@ class Mapper:
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
+        # Bypassing operands go straight to the array, without an access of the scratchpad.
         once = {
             t: 0 if t in self.bypassing else sizes[t] * o.fetches
             for t, o in zip(reads, operands, strict=False)
@@ -264,9 +272,11 @@ class Mapper:
             read, written = read + again + partial, written + partial
         of_type = self._product_types[at]
         macs = 0 if gemm is None else gemm.macs
+        # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
         cycles = compute_cycles(machine, work, gemm, of_type)
         return OpMapping(
+            # Banks and array work at the same time: the slower one decides.
             compute_cycles=max(cycles, access_cycles(machine, read, written)),
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
@@ -283,6 +293,7 @@ class Mapper:
         inside = chain.from_iterable(gemm.roles(used.inputs, used.outputs))
         whole = [t for t in dict.fromkeys(inside) if t in self._weights and t not in self.bypassing]
         pages = sum(-(-sizes[t] // self.machine.page_bytes) for t in whole)
+        # The other half is for operands that stream past, and for prefetches.
         if pages > self.machine.spm_pages // 2:
             return _IDEAL
         return Tiling(operands=dict.fromkeys(whole, REQUIRED_RESIDENT))
@@ -313,10 +324,12 @@ class Mapper:
         of = {name: tensor for name, (tensor, _) in operands.items()}
         lines = {of[name]: size for name, size in window_buffers(nest, of_shape, bytes_of).items()}
         on_chip = [t for t in used.reads + used.writes if t not in self.bypassing]
+        # Bypassing tensors have no buffer.
         lines = {t: size for t, size in lines.items() if t in on_chip}
         pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in on_chip}
         if gemm is not None:
             inside = set().union(*gemm.roles(used.inputs, used.outputs))
+            # A bias or addend streams by pages beside the product.
             others = sum(size for t, size in pages.items() if t not in inside)
             return least_traffic(
                 *(gemm, used.inputs, used.outputs, sizes, machine),
@@ -326,7 +339,9 @@ class Mapper:
             )
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
         held = {t: size for t, size in rows.items() if t in on_chip}
+        # Later entries win: rows and lines replace the pages of the same tensor.
         once = sum({**pages, **lines, **held}.values())
+        # With room for two rows a row stays from its first reading to the last: one fetch.
         if not held or once <= budget:
             again = dict.fromkeys(rows.keys() - held.keys(), _TWICE)
             return Tiling(operands=again, scratch_bytes=min(once, budget))
@@ -352,7 +367,9 @@ class Mapper:
                 continue
             widest = max((types[place] for place in places), key=lambda each: each.bits)
             known = sum(once[tensor] for tensor in dict.fromkeys(tensors))
+            # The first reading of each byte is counted in `once` already.
             again += max(0, widest.bytes_of(elements) - known)
+        # Partial sums are wider than factors: of fp16 products they are fp32.
         summed = element_type(sum_type(product_type(gemm, [each.name for each in types])))
         on_chip = not self.bypassing.issuperset(roles[2])
         return again, summed.bytes_of(accesses.partial) if on_chip else 0
@@ -442,6 +459,7 @@ def _tensors(
         if node.operator in views:
             view, operand = node.outputs[0], inputs[0]
             _require_view(node, values[operand], values[view])
+            # Operands come before their views, so the root is final here.
             root[view] = root[operand]
             continue
         for v in inputs:
@@ -450,9 +468,11 @@ def _tensors(
             if v not in inputs:
                 touched.add(root[v])
                 written.add(root[v])
+    # A tensor is kept if any of its views is an output.
     kept = {r for r, value in zip(root, values, strict=True) if value.keep}
     gradient = TensorKind.WEIGHT_GRADIENT  # members are slow to look up
     gradients = {r for r, value in zip(root, values, strict=True) if value.kind is gradient}
+    # In the order of values, so that numbering does not depend on the order of a set.
     position = {v: k for k, v in enumerate(sorted(touched))}
     names = all_unused([values[v].name for v in position])
     tensors = tuple(

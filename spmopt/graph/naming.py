@@ -20,6 +20,7 @@ def find_unused(name: str, taken: Names) -> str:
     """
     unique = name
     if name in taken:
+        # Without the count n equal names would take n^2 / 2 look-ups.
         count = taken.asked.get(name, 1)
         while unique in taken:
             count += 1

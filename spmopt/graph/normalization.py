@@ -30,6 +30,7 @@ def split_normalizations(graph: Graph) -> Graph:
     adds to gradients of a shared scale, whose sums are not its own.
     """
     step = _Split(graph)
+    # Only normalizations of training have statistics to compute; others are one operation.
     if not step.forward:
         return graph
     for node in graph.nodes:
@@ -55,11 +56,13 @@ class _Split(GraphBuilder):
             yield replace(
                 node,
                 operator="BatchNormalization",
+                # X, scale and bias; the inference form takes statistics behind them.
                 inputs=(*node.inputs[:3], *statistics),
                 outputs=node.outputs[:1],
             )
         elif node.operator == _BACKWARD and self._is_split(node):
             dy, x, scale, mean, deviation = node.inputs
+            # Inputs 1 and 2 of the forward node: gradients of scale and bias are the sums.
             sums = tuple(self._sum(node, of) for of in self.forward[mean].inputs[1:3])
             yield self._part(node, "Sums", (dy, x, mean, deviation), sums)
             yield replace(
@@ -75,12 +78,14 @@ class _Split(GraphBuilder):
         if len(node.inputs) != 5 or node.inputs[3] not in self.forward:
             return False
         x, first = self.values[node.inputs[1]], self.values[node.outputs[0]]
+        # The first output is dX only if X needs a gradient; else it is that of the scale.
         return x.shape == first.shape
 
     def _sum(self, node: Node, weight: int) -> int:
         """Return the gradient of a scale or bias; a new value where the node does not write it."""
         name = f"{self.values[weight].name}.gradient"
         for value in node.outputs[1:]:
+            # The training graph names gradients after their weight; a number may follow.
             if self.values[value].name.startswith(name):
                 return value
         like = self.values[weight]

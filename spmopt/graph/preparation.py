@@ -39,6 +39,7 @@ def prepare(graph: Graph, mapper: str) -> Graph:
     """
     if mapper not in TILED:
         return graph
+    # Folding would change the forward pass whose results the backward pass reads.
     if any(value.kind in _BACKWARD for value in graph.values):
         return split_normalizations(graph)
     return graph if mapper == UNFOLDED else fold(graph)

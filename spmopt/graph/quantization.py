@@ -29,11 +29,13 @@ def quantize(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
     """Return the nodes without conversions that are part of others; ``values`` get other types."""
     if not any(node.operator in (QUANTIZE, DEQUANTIZE) for node in nodes):
         return list(nodes)
+    # Reads first: a writer can take its quantized type only once its readers read integers.
     return _write(_read(nodes, values), values)
 
 
 def _read(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
     """Let operators read their dequantized operands."""
+    # Outputs of the network stay in floating point, as the file promises them.
     wanted = _want(nodes, values)
     stored: dict[int, int] = {}
     scales: dict[int, tuple[int, ...]] = {}
@@ -42,10 +44,12 @@ def _read(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
         source = node.inputs[0] if node.inputs else -1
         if node.operator == DEQUANTIZE and node.outputs[0] not in wanted:
             stored[node.outputs[0]] = stored.get(source, source)
+            # A single scale is a constant of the operation; one per channel is an operand.
             vectors = (v for v in node.inputs[1:] if values[v].elements > 1)
             scales[node.outputs[0]] = tuple(vectors)
             continue
         inputs = tuple(stored.get(v, v) for v in node.inputs)
+        # The scales go with the elements, to the first operation that computes with them.
         if source in scales and _moves(node):
             for v in node.outputs:
                 values[v] = replace(values[v], element_type=values[inputs[0]].element_type)
@@ -59,6 +63,7 @@ def _read(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
 def _want(nodes: Sequence[Node], values: Sequence[Value]) -> set[int]:
     """Return the values that the network gives back, and those that they are moved from."""
     found = {index for index, value in enumerate(values) if value.keep}
+    # Backwards, so that a chain of moves is followed to its beginning.
     for node in reversed(nodes):
         if _moves(node) and not found.isdisjoint(node.outputs):
             found.add(node.inputs[0])
@@ -74,8 +79,10 @@ def _write(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
         if node.operator != QUANTIZE:
             continue
         chain = [node.inputs[0]]
+        # Views between writer and quantization take the integer type too.
         while (maker := found[place.get(chain[-1], k)]) is not None and _is_view(maker):
             chain.append(maker.inputs[0])
+        # Another reader would still need the floating-point values.
         alone = all(uses[v] == 1 and not values[v].keep for v in chain)
         if not alone or maker is None or maker.operator in (QUANTIZE, DEQUANTIZE):
             continue
@@ -88,6 +95,7 @@ def _write(nodes: Sequence[Node], values: list[Value]) -> list[Node]:
         outputs = tuple(result if v == chain[0] else v for v in writer.outputs)
         found[last] = replace(writer, outputs=outputs)
         place[result] = last
+        # Places of later nodes must not move while `place` is in use.
         found[k] = None
     return [node for node in found if node is not None]
 

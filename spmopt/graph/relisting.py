@@ -31,6 +31,7 @@ def in_order(graph: Graph, mapper: str, order: Iterable[int]) -> Graph:
     InputError
         A node comes before its inputs.
     """
+    # Orders are of the problem's operations, which are those of the prepared graph.
     graph = prepare(graph, mapper)
     style = [operators.lookup(node.operator).style for node in graph.nodes]
     nodes = list(zip(graph.nodes, style, strict=True))
@@ -60,6 +61,7 @@ def _chain(value: int, left: dict[int, Node]) -> list[Node]:
     """Return the views that a value is seen through, that of an operation's result first."""
     found: list[Node] = []
     while value in left:
+        # Popped, so that a view that several operations use is listed once.
         found.append(left.pop(value))
         value = found[-1].inputs[0]
     return found[::-1]

@@ -72,6 +72,7 @@ class RowAxes:
                 slides[axis] += cut is not None
                 if cut is not None:
                     first.setdefault(axis, cut.axes[-1] or 0)
+        # Most nodes that can be cut, then the outermost axis: of images the height.
         best = max(slides, key=lambda axis: (slides[axis], -first.get(axis, 0)), default=None)
         return best if best is not None and slides[best] else None
 
@@ -90,6 +91,7 @@ class RowAxes:
 
     def _axis(self, value: int, of: Axis) -> int | None:
         found = [axis for axis, each in enumerate(self.classes[value]) if each == of]
+        # Without the batch axis, or where rows are the batch, stripes of one image make no sense.
         return found[0] if len(found) == 1 and self._batch[value] not in (None, found[0]) else None
 
     def _link(self, node: Node) -> Iterator[Sequence[Axis]]:
@@ -101,6 +103,7 @@ class RowAxes:
             if "perm" in node.attributes:  # elements in another order
                 return
             for axis in range(min(len(one), len(other))):
+                # Equal axes at equal row-major positions hold the same elements.
                 if one[axis] == other[axis] and prod(one[:axis]) == prod(other[:axis]):
                     yield (source, axis), (result, axis)
             return
@@ -128,6 +131,7 @@ class RowAxes:
 
     def _cut(self, node: Node, of: Axis) -> RowCut | None:
         """Return how a node is cut along a class of axes."""
+        # Stripes are parts of one micro-batch: whatever has no batch cut has none.
         if self.axes.cut(node, self.axes.batch) is None:
             return None
         nest, operands = self.axes.nest(node), (*node.inputs, *node.outputs)
@@ -136,6 +140,7 @@ class RowAxes:
             for loop, along in self._along(node).items()
             if any(self.classes[operands[place]][axis] == of for place, axis, _ in along)
         ]
+        # An update in place would overwrite rows that the next stripe's halo still reads.
         if len(loops) != 1 or not nest.can_cut(loops[0]) or {*node.inputs} & {*node.outputs}:
             return None
         (loop,) = loops
@@ -154,6 +159,7 @@ class RowAxes:
             axes.append(axis)
             windows.append(window)
         results = windows[len(node.inputs) :]
+        # Results must be written row by row, each once; windows are for operands.
         if any(each != Window(size=nest.extents[loop]) for each in results):
             return None
         return RowCut(loop, nest.extents[loop], tuple(axes), tuple(windows))
@@ -201,14 +207,17 @@ def _window(
             return None
         index = access.axes[axis]
         stride = 0 if index is None else dict(index.terms).get(loop, 0)
+        # A negative stride reads the rows backwards, and stripes go forwards.
         if index is None or stride < 1:
             return None
+        # Interval arithmetic over the loops inside the window (kernel rows, dilation).
         reach = [c * (nest.extents[name] - 1) for name, c in index.terms if name != loop]
         low = index.offset + sum(min(each, 0) for each in reach)
         low += index.divisor - 1 if index.exact else 0  # what is not whole begins at the next
         high = index.offset + sum(max(each, 0) for each in reach) + 1
         found.add((stride, index.divisor, low, high))
     (stride, divisor, *_), *others = found
+    # Windows of different strides have no common affine form.
     if any(other[:2] != (stride, divisor) for other in others):
         return None
     first = min(low for *_, low, _ in found)

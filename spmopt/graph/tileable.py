@@ -67,6 +67,7 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
             rows=striped.rows[at],
         )
         for micro_batches in divisors if cut is not None else divisors[:1]:
+            # Parts within a byte (int4) are left out: their sum would exceed the tensor.
             if not any(low.sizes[t] % micro_batches for t in operation.cut):
                 operation.mappings[micro_batches] = _mappings(
                     low, at, cut, operation, micro_batches
@@ -115,6 +116,7 @@ class StripeMappings:
             self.rows.append(Rows(cut.count, found) if cut and fits else None)
 
     def __reduce__(self) -> tuple[object, ...]:
+        # Caches of mappings are large; another process builds its own from the graph.
         return _make_stripes, (self.low.graph, self.low.machine, self.low.name)
 
     def __call__(self, at: int, begin: int, end: int) -> OpMapping:
@@ -144,6 +146,7 @@ class StripeMappings:
             if of_rows is not None:
                 window = rows.windows[tensor]
                 first, last = window.rows(begin, end, rows.count)
+                # Divides exactly: `__init__` refused tensors whose rows are no whole bytes.
                 sizes[tensor] = sizes[tensor] // window.size * (last - first)
                 mine = (*mine[:of_rows], last - first, *mine[of_rows + 1 :])
                 # Rows of a halo are read by two stripes; what is done with each row is done once.
@@ -188,6 +191,7 @@ def _mappings(
         t: low.sizes[t] // (micro_batches if t in operation.cut else 1) for t in operation.uses(0)
     }
     first = low.mapping(at, used, shapes, sizes)
+    # From the second micro-batch on the sums so far are operands as well.
     partial_sums = operation.reads_of(1)[len(operation.reads) :]
     if micro_batches == 1 or not partial_sums:
         return TileMappings(first, first)

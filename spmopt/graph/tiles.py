@@ -93,6 +93,7 @@ def least_traffic(
     product = _Product(
         dimensions=(gemm.m, gemm.k, gemm.n),
         whole=tuple(sum(sizes[t] for t in role) for role in roles),
+        # Groups are slices here: one of them is worked through before the next.
         slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
         lines=tuple(sum(lines.get(t, 0) for t in role) for role in roles),
         added=any(t in inputs for t in roles[2]),
@@ -100,6 +101,7 @@ def least_traffic(
         buffered=tuple(k for k in range(3) if not all(t in bypassing for t in roles[k])),
     )
     budget = budget_bytes(machine)
+    # A quarter at most, so that tiles of the product always have room.
     others = min(others, budget // 4)
     required_resident = [
         (product.row_buffers(kept) + others, kept) for kept in may_stay if gemm.slices[kept] == 1
@@ -111,12 +113,14 @@ def least_traffic(
         if pages * machine.page_bytes <= budget
     ]
     if fitting:
+        # Least room first, then the order of `_BEFORE`: every choice moves the same traffic.
         _, _, buffers, kept = min(fitting)
         return Tiling(operands=dict.fromkeys(roles[kept], REQUIRED_RESIDENT), scratch_bytes=buffers)
     _, buffers, _, fetches = _best_tiles(product, budget - others)
     operands: dict[int, Operand] = {}
     for role, count in zip(roles, fetches, strict=True):
         for tensor in role:
+            # One tensor in two roles (x times x) is fetched as often as the worse of them.
             most = max(count, operands[tensor].fetches if tensor in operands else 1)
             operands[tensor] = Operand(fetches=most)
     return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
@@ -142,12 +146,14 @@ class _Product:
         """The dimension of positions in feature maps, which both of them have; -1: none."""
         maps = [set(_DIMENSIONS[k]) for k in range(3) if self.lines[k]]
         shared = set.intersection(*maps) if len(maps) == 2 else set[int]()
+        # X and Y of a convolution share the positions; weights have no lines.
         return next(iter(shared), -1)
 
     def row_buffers(self, kept: int) -> int:
         """Return the buffers of the other two, which stream by rows of the shared axis."""
         shared = _LACKS[kept]
         rows = (
+            # Two rows: one in use, one on its way.
             max(-(-2 * self.whole[k] // self.dimensions[shared]), self._lines(k, shared))
             for k in self.buffered
             if k != kept
@@ -169,6 +175,7 @@ class _Product:
                 across = q if p == self.positions else p
                 part = self.lines[k] * tile[across]
                 found = max(found, -(-part // (self.dimensions[across] * self.slices[k])))
+            # Larger than the operand (or two of its slices) no buffer need be.
             limit = -(-self.whole[k] // self.slices[k])
             total += min(found, limit if self.slices[k] == 1 else 2 * limit)
         return total
@@ -190,19 +197,23 @@ class _Product:
         for size in _sizes(self.dimensions[first]):
             tile[first] = size
 
-            def needed(other: int, tile: list[int] = tile) -> int:
+            def room_of(other: int, tile: list[int] = tile) -> int:
                 tile[second] = other
                 return self.buffers(tuple(tile))
 
-            largest = bisect_right(range(1, length + 1), room, key=needed)
+            # Buffers grow with the tile, so the largest that fits is found by bisection.
+            largest = bisect_right(range(1, length + 1), room, key=room_of)
             if largest:
+                # The least size with the same number of tiles: the same traffic in less room.
                 tile[second] = -(-length // -(-length // largest))
                 yield self._of(kept, tuple(tile))
 
     def _of(self, kept: int, tile: _Tile) -> _Found:
         """Return the cost of tiles that pass one of the operand ``kept``."""
         trips = [-(-size // each) for size, each in zip(self.dimensions, tile, strict=True)]
+        # Each operand is fetched once per tile of the dimension that it lacks.
         a, b, c = (1 if k == kept else trips[_LACKS[k]] for k in range(3))
+        # p passes over C write p times and read p - 1 times; an addend is read once more.
         moved = (a, b, 2 * c if self.added else 2 * c - 1)
         traffic = sum(times * size for times, size in zip(moved, self.whole, strict=True))
         return traffic, self.buffers(tile), _BEFORE.index(kept), (a, b, c)
@@ -217,6 +228,7 @@ def _best_tiles(product: _Product, room: int) -> _Found:
 def _sizes(length: int) -> Iterator[int]:
     """Yield the least size of a tile for each number of tiles along a dimension."""
     root = isqrt(length)
+    # Below the root all sizes differ in their number of tiles, above it all numbers differ.
     small = {-(-length // -(-length // size)) for size in range(1, root + 1)}
     counts = range(1, -(-length // (root + 1)) + 1)
     yield from sorted(small | {-(-length // count) for count in counts})

@@ -61,16 +61,19 @@ def tile(
     whole = [sum(sizes[t] for t in role) for role in roles]
     units = [-(-size // count) for size, count in zip(whole, gemm.slices, strict=True)]
     may_stay = [k for k in (1, 2, 0) if not any(t in bypassing for t in roles[k])]
+    # `min` takes the first of equals: B before C before A.
     kept = min(may_stay, key=units.__getitem__)
     half_pages = machine.spm_pages // 2
     if gemm.slices[kept] == 1:
         pages = sum(-(-sizes[t] // machine.page_bytes) for t in roles[kept])
         if pages <= half_pages:
             return Tiling(operands=dict.fromkeys(roles[kept], REQUIRED_RESIDENT))
+    # As many panels as half of the scratchpad needs; of equal size, which takes least room.
     fetches = -(-units[kept] // (max(half_pages, 1) * machine.page_bytes))
     scratch_bytes = -(-units[kept] // fetches)
     if fetches == 1:
         return Tiling(operands={}, scratch_bytes=scratch_bytes)
+    # C in panels: rows of C pass all of B again, columns all of A.
     other = {0: 1, 1: 0, 2: min((0, 1), key=whole.__getitem__)}[kept]
     again = Operand(fetches=fetches)
     return Tiling(operands=dict.fromkeys(roles[other], again), scratch_bytes=scratch_bytes)

@@ -85,6 +85,7 @@ class _TrainingStep(GraphBuilder):
         self.contributions: dict[int, list[int]] = {}
         self.accumulators: dict[int, int] = {}
         self.seeds: set[int] = set()
+        # Shapes of saved statistics are needed before the backward pass reads them.
         self.forward = tuple(self._training_form(node) for node in forward.nodes)
         self.specs = tuple(operators.lookup(node.operator) for node in self.forward)
         self.nodes.extend(self.forward)
@@ -95,6 +96,7 @@ class _TrainingStep(GraphBuilder):
                     "floating-point types are trained (--dtype bf16)"
                 )
         self.trained = self._find_trained()
+        # A weight may be updated only after its last forward use has had its gradient.
         self.readers = Counter(v for node in self.forward for v in set(node.inputs))
 
     def seed(self) -> None:
@@ -106,6 +108,7 @@ class _TrainingStep(GraphBuilder):
             if spec.loss
             for index in node.outputs
         }
+        # A loss that is no output takes no part in training.
         self.seeds = losses.intersection(outputs)
         if not any(index in self.trained for index in self.seeds or outputs):
             raise InputError(
@@ -113,6 +116,7 @@ class _TrainingStep(GraphBuilder):
             )
         for index in outputs:
             if index not in self.seeds:
+                # Predictions are not results of a training iteration.
                 self.values[index] = replace(self.values[index], keep=False)
                 if not self.seeds and index in self.trained:
                     self._seed_output(index)
@@ -120,6 +124,7 @@ class _TrainingStep(GraphBuilder):
     def backward(self, node: Node, spec: OperatorSpec) -> None:
         """Append the gradient nodes of ``node``, then the updates that they complete."""
         reached = any(v in self.contributions or v in self.seeds for v in node.outputs)
+        # No gradient for inputs of the network: nothing would read it.
         needed = frozenset(k for k, v in enumerate(node.inputs) if v in self.trained)
         if reached and needed:
             if spec.gradients is None:
@@ -147,8 +152,10 @@ class _TrainingStep(GraphBuilder):
         for position in rule.of:
             value = node.inputs[position]
             weight = self.values[value].kind is TensorKind.WEIGHT
+            # A view has no operation that could add.
             in_place = (weight or spec.accumulates) and spec.style is not Style.VIEW
             total = self.accumulators.get(value)
+            # One node cannot update a tensor twice; its second gradient is a term of its own.
             if not in_place or total is None or total in outputs:
                 result = self._contribute(value)
                 if in_place and total is None:
@@ -178,6 +185,7 @@ class _TrainingStep(GraphBuilder):
         self.contributions[value] = [total]
 
     def _complete_weight(self, weight: int) -> None:
+        # A weight on no path to a loss has no gradient.
         if weight not in self.contributions:
             return
         self._join(weight)
@@ -192,6 +200,7 @@ class _TrainingStep(GraphBuilder):
         labels = self.add_value(
             Value(
                 name=f"{value.name}.labels",
+                # Labels are class numbers: the last axis holds the classes.
                 shape=value.shape[:-1],
                 element_type=_LABELS,
                 kind=TensorKind.INPUT,
@@ -229,8 +238,8 @@ class _TrainingStep(GraphBuilder):
     def _shapes(self, indices: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         return tuple(self.values[index].shape for index in indices)
 
-    def _like(self, value: int, name: str, kind: TensorKind, keep: bool = False) -> int:
-        return self.add_value(replace(self.values[value], name=name, kind=kind, keep=keep))
+    def _like(self, value: int, name: str, kind: TensorKind) -> int:
+        return self.add_value(replace(self.values[value], name=name, kind=kind, keep=False))
 
     def _append(
         self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]
@@ -246,6 +255,7 @@ def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) 
     updated = [weight]
     wide = sum_type(value.element_type)
     if wide != value.element_type:
+        # Mixed precision: an update below the resolution of bf16 would be lost without it.
         states = ("master", *states)
     for state in states:
         name = f"{value.name}.{state}"
@@ -263,6 +273,7 @@ def prune(graph: Graph) -> Graph:
     """
     wanted = {index for index, value in enumerate(graph.values) if value.keep}
     nodes = []
+    # Backwards: an operand is wanted if any later node that is wanted reads it.
     for node in reversed(graph.nodes):
         if not wanted.isdisjoint(node.outputs):
             nodes.append(node)

@@ -64,6 +64,7 @@ def decode(value: object, kind: type[T], where: str) -> T:
         A field is missing, unknown or of another type, or the record refuses it: one line that
         begins with the path of the field.
     """
+    # msgspec passes over unknown fields and fills in defaults: both are refused first.
     _check_fields(value, kind, where)
     try:
         return msgspec.convert(value, kind, dec_hook=_decode_value)
@@ -101,6 +102,7 @@ def _plain(value: Any) -> object:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if isinstance(value, float) and not isfinite(value):
+        # Not an error of input: a record of ours must not hold NaN or infinity here.
         raise ValueError(f"{value} is no JSON number")
     return encode(value) if is_dataclass(value) else value
 
@@ -109,6 +111,7 @@ def _decode_value(kind: type, value: object) -> object:
     """Return a fraction, or a column of 64-bit integers; msgspec adds the path to errors."""
     if kind is Fraction:
         return _fraction(value)
+    # `type`, not `isinstance`: true and false are integers to Python.
     if not isinstance(value, list) or set(map(type, value)) - {int}:
         raise ValueError("must be an array of whole numbers only")
     try:
@@ -120,6 +123,7 @@ def _decode_value(kind: type, value: object) -> object:
 def _fraction(value: object) -> Fraction:
     if not isinstance(value, str):
         raise ValueError("must be a text, an exact number as '3' or '3/7'")
+    # A denominator of zeros would raise ZeroDivisionError below.
     if not _FRACTION.fullmatch(value) or re.search("/0+$", value):
         raise ValueError("must be a fraction in quotes, as '3' or '3/7'")
     number = Fraction(value)
@@ -142,6 +146,7 @@ def _reword(message: str, where: str) -> str:
         )
         text = f"must be {wanted}, is {got}"
     elif text.startswith("Invalid enum value"):
+        # The last word of the path, without indices, is the field of the enumeration.
         options = _CHOICES[re.findall(r"\w+", re.sub(r"\[.*?\]", "", place))[-1]]
         given = text.removeprefix("Invalid enum value ")
         text = f"must be one of {', '.join(options)}, not {given}"

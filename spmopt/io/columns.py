@@ -41,6 +41,7 @@ def columns(kind: Any, records: Sequence[object], without: Collection[str] = ())
     named = [f for f in fields(kind) if f.name not in without]
     found = {f.name: list(map(attrgetter(f.name), records)) for f in named}
     optional = [f.name for f in named if "group" in f.metadata]
+    # A column of defaults says nothing, and older readers do not know it.
     return {k: each for k, each in found.items() if k not in optional or any(each)}
 
 

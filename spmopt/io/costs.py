@@ -40,6 +40,7 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
     where = f"costs {path}"
     if is_folder(path):
         files = sorted(path.glob(f"*{_OF_ZIGZAG}"))
+        # ZigZag's file of sums over layers would count them twice.
         files = [file for file in files if file.name != f"overall{_OF_ZIGZAG}"]
         if not files:
             raise InputError(f"{where}: a folder without *{_OF_ZIGZAG}, as ZigZag writes them")
@@ -61,6 +62,7 @@ def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]
     with guard(where, "CSV", "", csv.Error):
         reader = csv.DictReader(text, strict=True)
         for row in reader:
+            # DictReader puts surplus fields under None, and fills missing ones with it.
             if None in row or None in row.values():
                 raise InputError(f"{where}: line {reader.line_num}: not as many as columns")
             yield f"{where}: line {reader.line_num}", {**row}
@@ -118,6 +120,7 @@ def _count(row: Mapping[str, object], key: str, where: str) -> int | None:
         number = float(str(value))
     except ValueError:
         number = -1.0
+    # Totals must fit in 64 bits, see `core.units.LARGEST`.
     if isinstance(value, bool) or not isfinite(number) or not 0 <= number < 2**60:
         raise InputError(f"{where}: {key} = {value!r}: must be a number, 0 or more")
     return value if isinstance(value, int) else ceil(number)
@@ -134,6 +137,7 @@ def _of_layers(layers: list[tuple[object, str]], warn: Callable[[str], None]) ->
         found[name] = [cost]
         busy += cost.cycles
         stalled += max(0.0, cost.cycles - ideal)
+    # Below a thousandth the double counting is lost in the model's own error.
     if busy and stalled > busy / 1000:
         warn(
             f"ZigZag's cycles have {100 * stalled / busy:.3g} % of stalls; those for its DRAM are "
@@ -149,6 +153,7 @@ def _layer(document: Any, where: str) -> tuple[str, OperationCost, float]:
     if not isinstance(name, str):
         raise InputError(f"{where}: is a sum of layers; give those of each")
     levels = energy["memory_energy_breakdown_per_level"]
+    # Levels are listed from the innermost; the last of each operand is its DRAM.
     on_chip = sum(float(each) for of in levels.values() for each in of[:-1])
     figures = {
         "cycles": outputs["latency"]["computation"],

@@ -42,6 +42,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_packed(path: Path, text: str) -> None:
     """Write a text as :func:`write_text`, by gzip; the same text gives the same bytes."""
+    # Without a time the same text gives the same bytes.
     write_bytes(path, gzip.compress(text.encode(), _LEVEL, mtime=0))
 
 
@@ -87,6 +88,7 @@ def require_writable(path: Path) -> None:
             real = Path(os.path.realpath(path))
             remove_dead(real.parent, f".{real.name}.", _PART)
             part = _part(real)
+            # Permissions of a folder (read-only mounts, quotas) show only when a file is made.
             part.touch()
             part.unlink(missing_ok=True)
             writable = True
@@ -130,8 +132,10 @@ def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
         try:
             with suppress(OSError):  # there is none, or the file system has no mappings
                 part.chmod(stat.S_IMODE(path.stat().st_mode))
+            # A process of this number that was killed may have left a part.
             file.truncate(0)
             append(file, content)
+            # Before the rename: else a power cut can leave the new name with no content.
             if durable:
                 os.fsync(file.fileno())
             if sys.platform == "win32":

@@ -130,6 +130,7 @@ def encode_result(stored: Solution) -> Json:
     """
     result, fusion = stored.result, stored.fusion
     if result.fused is not None:
+        # A tileable graph holds functions; a file has the graph that it is made from.
         fusion = StoredFusion.of(result.fused, result.fusion_certificate)
     fusion_plan = {
         "fusion_bound": None if result.fusion_bound is None else str(result.fusion_bound)
@@ -137,6 +138,7 @@ def encode_result(stored: Solution) -> Json:
     return {
         **_header("result"),
         "versions": dict(stored.versions),
+        # The schedule has a format and version of its own, below.
         **encode(replace(result, schedule=None)),
         **({} if fusion is None else {**fusion_plan, "fusion": encode_fusion(fusion)}),
         "problem": encode_problem(stored.problem),
@@ -188,6 +190,7 @@ def decode_result(value: object, where: str = "") -> Solution:
         Not a result of a known version, or one with a field of the wrong type.
     """
     document = _body(value, where, "result")
+    # Results layer by layer have neither of the two fields.
     optional = () if "fusion" in document else _OF_FUSION
     require_fields(document, (*_RESULT, "problem", "versions", "fusion"), where, optional)
     own = {name: document[name] for name in _RESULT if name in document}
@@ -267,6 +270,7 @@ def _body(value: object, where: str, kind: str) -> Json:
             "write the file again, or use the version of spmopt that wrote it"
         )
     body: Any = {name: inner for name, inner in value.items() if name not in _header(kind)}
+    # In the order of versions: names first, as later steps look for those of today.
     if version < 4:
         body = rename_fields(body)
     if version == 1:
@@ -295,6 +299,7 @@ def _mappings(document: Any, where: str) -> list[list[OpMapping]]:
     """Return the mappings of each operation, in the order of the file."""
     place, operations = join(where, "mappings"), len(document.operations.name)
     mappings: list[list[OpMapping]] = [[] for _ in range(operations)]
+    # Most operands are alike: one record each saves memory of large files.
     operand = cache(
         lambda fetches, required_resident: Operand(
             fetches=fetches, required_resident=required_resident

@@ -117,7 +117,7 @@ def decode_fusion(value: object, where: str) -> StoredFusion:
     return StoredFusion(
         graph=_decode_graph(document.graph, join(where, "graph")),
         mapper=document.mapper,
-        fusion_plan=_fused_groups(document.fusion_plan, join(where, "fusion_plan")),
+        fusion_plan=_read_fused_groups(document.fusion_plan, join(where, "fusion_plan")),
         certificate=None
         if certificate is None
         else _decode_certificate(certificate, join(where, "certificate")),
@@ -165,11 +165,12 @@ def _decode_attribute(value: Attribute | dict[str, str], where: str) -> Attribut
 
 
 def _encode_fused_groups(fused_groups: Sequence[FusedGroup]) -> Json:
+    # Plans without stripes leave the column out, as files did before there were any.
     striped = any(each.stripes > 1 for each in fused_groups)
     return columns(_FusedGroups, fused_groups, set() if striped else {"stripes"})
 
 
-def _fused_groups(document: Any, where: str) -> FusionPlan:
+def _read_fused_groups(document: Any, where: str) -> FusionPlan:
     if not document.stripes:
         document = replace(document, stripes=[1] * len(document.begin))
     found = rows(document, where)
@@ -195,6 +196,7 @@ def _encode_certificate(certificate: FusionCertificate) -> Json:
 def _encode_carried(carried: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
     return {
         "boundary": [boundary for boundary, _ in carried],
+        # JSON has no word for "never written": the group -1 is null.
         "tensor": [None if group < 0 else group for _, group in carried],
         "held": [str(held) for held, _ in carried.values()],
         "newer": [str(newer) for _, newer in carried.values()],
@@ -206,6 +208,7 @@ def _encode_duals(priced: Mapping[FusedGroup, Mapping[Row, int]]) -> Json:
     alike: dict[tuple[object, int, bool], list[tuple[int, Row, int]]] = {}
     for fused_group, duals in enumerate(priced.values()):
         for row, dual in duals.items():
+            # Rows of one layout share columns; a name may stand with and without steps.
             key = row[0], len(row), isinstance(row[-1], tuple)
             alike.setdefault(key, []).append((fused_group, row, dual))
     columns_of_duals = [
@@ -256,7 +259,7 @@ def _decode_certificate(document: Any, where: str) -> FusionCertificate:
 
 
 def _decode_duals(document: Any, where: str) -> dict[FusedGroup, dict[Row, int]]:
-    fused_groups = _fused_groups(document.fused_groups, join(where, "fused_groups"))
+    fused_groups = _read_fused_groups(document.fused_groups, join(where, "fused_groups"))
     duals: list[dict[Row, int]] = [{} for _ in fused_groups]
     for index, part in enumerate(document.duals):
         _read_duals(part, duals, f"{join(where, 'duals')}[{index}]")
@@ -280,6 +283,7 @@ def _whole(text: str, where: str) -> int:
 
 def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     """Add the dual values of rows of one name to those of their fused groups."""
+    # Checked here, as `zip(strict=True)` below would raise an error of ours.
     if {len(each) for each in (part.fused_group, *part.indices)} - {len(part.dual)}:
         raise InputError(f"{where}: columns differ in length")
     indices: list[Sequence[int | tuple[int, int]]] = list(part.indices)
@@ -288,6 +292,7 @@ def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
             raise InputError(f"{where}.steps: must be as many positive numbers as indices")
         spans = zip(part.indices[-1], part.steps, strict=True)
         indices[-1] = [(first, first + steps) for first, steps in spans]
+    # Certificates of older files have rows of older names.
     kind = ROWS.get(part.row, part.row)
     names: Iterable[Row] = zip(*([kind] * len(part.dual), *indices), strict=True)
     for fused_group, row, text in zip(part.fused_group, names, part.dual, strict=True):

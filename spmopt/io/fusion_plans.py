@@ -61,6 +61,7 @@ def require_fusion_plan(fusion_plan: Sequence[FusedGroup], tileable: TileableGra
             raise InputError(
                 f"{where}: ends at {fused_group.end}, but there are {len(names)} operations"
             )
+        # Gaps and overlaps apart, as the remedies differ.
         if fused_group.begin > at:
             raise InputError(
                 f"{where}: begins with {names[fused_group.begin]}, but {names[at]} before it is "
@@ -114,12 +115,15 @@ def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
             raise InputError(str(unknown("key", key, ("fused_groups",))))
     at = {operation.name: place for place, operation in enumerate(tileable.operations)}
     return require_fusion_plan(
-        [_fused_group(table, f"fused_groups[{number}]", at) for number, table in enumerate(tables)],
+        [
+            _read_fused_group(table, f"fused_groups[{number}]", at)
+            for number, table in enumerate(tables)
+        ],
         tileable,
     )
 
 
-def _fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:
+def _read_fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:
     """Read a fused group; ``at``: positions by name."""
     if not isinstance(table, dict):
         raise InputError(
@@ -131,6 +135,7 @@ def _fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup
     begin = _place(table, where, ("first", "begin"), at)
     end = _place(table, where, ("last", "end"), at)
     fusion = _whole(table.get("micro_batches", 1), f"{where}.fusion tiles")
+    # A name is the last operation itself; a position is the one after it.
     end += "last" in table
     if end <= begin:
         raise InputError(f"{where}: ends before it begins")
@@ -162,6 +167,7 @@ def _place(
 
 
 def _whole(value: object, where: str) -> int:
+    # TOML and JSON have true and false, which are integers to Python.
     if type(value) is not int:
         raise InputError(f"{where}: must be a whole number")
     return value

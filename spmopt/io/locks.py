@@ -21,6 +21,7 @@ if sys.platform != "win32":
 def lock_file(path: Path) -> Iterator[IO[Any]]:
     """Open a file to read and append, for this process alone; made if there is none."""
     while True:
+        # Append mode: where locks are missing, whole lines of two processes still do not mix.
         file = path.open("a+b", buffering=0)
         lock(file)
         if is_current(file, path):
@@ -60,6 +61,7 @@ def append(file: IO[Any], data: bytes) -> None:
     end, left = file.seek(0, os.SEEK_END), memoryview(data)
     try:
         while left:
+            # An unbuffered file may take less than all of it.
             left = left[file.write(left) :]
     except BaseException:
         with suppress(OSError):
@@ -77,5 +79,6 @@ def remove_dead(folder: Path, begin: str, end: str) -> None:
 
 def _remove_dead(path: Path) -> None:
     with suppress(OSError), path.open("r+b") as file:
+        # A living writer holds the lock; one that was replaced meanwhile is another file.
         if lock(file, wait=False) and is_current(file, path):
             path.unlink()

@@ -57,6 +57,7 @@ def parse_buffers(text: str, where: str = "CSV") -> tuple[Buffer, ...]:
     columns, inclusive = _columns(header.rstrip("\r"), where)
     buffers = []
     for number, line in enumerate(lines, start=2):
+        # A blank line ends the table, as in the reader of MiniMalloc.
         if not line.rstrip("\r"):
             break
         fields = line.rstrip("\r").split(",")
@@ -124,6 +125,7 @@ def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:
     return Buffer(
         name=plain(fields["id"]),
         lower=_integer(fields, "lower"),
+        # `end` is inclusive, `upper` is not; here intervals are half-open.
         upper=_integer(fields, "upper") + inclusive,
         size_bytes=_integer(fields, "size"),
         alignment_bytes=1 if (alignment := _give(fields, "alignment")) is None else alignment,

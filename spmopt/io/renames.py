@@ -92,9 +92,11 @@ def rename_fields(value: Any) -> Any:
     renamed = {}
     for name, inner in value.items():
         new = _new_name(name, inner)
+        # Keys of these are data: an ONNX attribute may be called mode.
         renamed[new] = inner if name in _FREE else rename_fields(inner)
         if new == "scheduler" and isinstance(inner, str):
             renamed[new] = rename_scheduler(inner)
+        # Only an object is a fusion space; elsewhere the field is its name alone.
         if new == "fusion_space" and isinstance(inner, dict) and "name" in inner:
             space = inner["name"]
             renamed[new]["name"] = FUSION_SPACES.get(space, space)
@@ -103,6 +105,7 @@ def rename_fields(value: Any) -> Any:
 
 def rename_scheduler(name: str) -> str:
     """Return the name of today of a scheduler with its options."""
+    # Names are ``scheduler:option=value,...@backend``.
     own, at, backend = name.partition("@")
     scheduler, colon, options = own.partition(":")
     if scheduler == "pieces":

@@ -84,6 +84,7 @@ def compare_view(
     wide
         Show all figures, and all sentences.
     """
+    # Exact fractions: equal values of two schedulers are both "best".
     best = min((result.value for result in results if result.value is not None), default=None)
     where, machine = places(results), problem.machine
     rows = list(_place([_row(machine, result, best) for result in results], where))
@@ -229,6 +230,7 @@ def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
     low = percent(float(_value(tested) / best.value - 1) if best.value else 0.0).removeprefix("+")
+    # Against a bound of 0 no ratio has a meaning.
     if bound <= 0:
         return f"{name}: at least {low} above the {optimum}."
     high = percent(float(_value(tested) / bound - 1)).removeprefix("+")

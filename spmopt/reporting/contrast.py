@@ -75,6 +75,7 @@ def gaps(first: ScheduleView, second: ScheduleView) -> KeptOtherwise:
     kept_b = second.analysis.reuse.captured_bytes[b]
     saved = kept_b - kept_a
     chosen = np.flatnonzero(saved)
+    # Ties in the order of the first schedule, so that tables do not change.
     chosen = chosen[np.lexsort((a[chosen], -abs(saved[chosen])))]
     line, row = first.view.timeline, first.analysis.reuse.access[a[chosen]]
     return KeptOtherwise(
@@ -92,6 +93,7 @@ def _keys(picture: ScheduleView) -> Ints:
     line, row = picture.view.timeline, picture.analysis.reuse.access
     operation = line.order[line.step[row]]
     following = line.order[line.step[line.next[row]]]
+    # One number in base n (n operations): unique, and quick to intersect.
     return (line.tensor[row] * line.steps + operation) * line.steps + following
 
 

@@ -93,6 +93,7 @@ def _figures(first: ScheduleView, second: ScheduleView) -> list[Json]:
 
 
 def _change(a: Figure, b: Figure) -> float | None:
+    # Relative changes of shares and of run times mislead.
     if not a.value or b.value is None or a.unit == PART or a.key == _NOISY:
         return None
     return b.value / a.value - 1

@@ -43,6 +43,7 @@ def _rows(
     problem: Problem, found: Comparison, kernels: str, tolerance: float
 ) -> Iterator[tuple[str, str]]:
     counts = [f"{found.counts[kind]:,} {name}" for kind, name in _KINDS.items()]
+    # LIFT and LAY are the halves of one move.
     total = sum(found.counts.values()) - found.counts[Kind.LIFT]  # a move is two commands
     shown = [text for text in counts if not text.startswith("0 ")]
     yield "kernels", kernels

@@ -81,7 +81,7 @@ def duals_record(duals: ShadowPrices) -> Record:
         "bound": float(duals.bound),
         "per_spm_kb": float(duals.spm.per_byte * KB),
         "per_gb_per_s": float(duals.per_byte_per_s * GB),
-        "priced_steps": int(np.count_nonzero(duals.spm.counted)),
+        "priced_steps": int(np.count_nonzero(duals.spm.significant)),
         **({"banks": banks} if duals.banks else {}),
     }
 
@@ -113,6 +113,7 @@ def explanation_parts(
     yield from fused_groups_parts(found.fused_groups, found.problem.machine, result)
     if steps:
         yield ""
+        # A summary says how much of the stall it leaves out.
         if not in_full:
             yield _largest(found, steps)
         rows = [row for step in steps for row in stall_rows(found, step, in_full)]
@@ -168,6 +169,7 @@ def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[s
     """
     clock, figures, transfers = found.problem.machine.clock_hz, found.figures, found.transfers(step)
     shown = transfers if in_full else transfers[:_NAMED]
+    # A hundredth of the step's own stall, not of all: steps differ by orders of magnitude.
     least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
     more = len(found.fusion(step)) - 1
     alike = f" and {more} fusion tiles more" if more > 0 and not in_full else ""
@@ -207,7 +209,7 @@ def _stall_record(found: Explanation, step: int) -> Record:
             {
                 **_transfer_record(of),
                 "held_by": [asdict(holder) for holder in found.holders(of.full_step)],
-                "busy_with": [asdict(moved) for moved in found.moved(of.busy_step)],
+                "busy_with": [asdict(moved) for moved in found.transfers_in(of.busy_step)],
             }
             for of in found.transfers(step)
         ],
@@ -293,7 +295,7 @@ def _full(found: Explanation, of: Transfer) -> str:
 def _busy(found: Explanation, step: int | None) -> str:
     if step is None:
         return ""
-    clock, moves = found.problem.machine.clock_hz, found.moved(step)
+    clock, moves = found.problem.machine.clock_hz, found.transfers_in(step)
     if not moves:
         lasts = si(int(found.figures.cycles[step]) / clock, "s")
         return f"step {step} moves nothing, but is too short ({lasts})"
@@ -310,10 +312,11 @@ def _list(names: Sequence[str], rest: str) -> str:
 def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_bytes: int) -> str:
     """Say by how much more of a memory of ``size_bytes`` lowers the bound."""
     page, amount, label = machine.page_bytes, KB, "kB"
+    # The bound is linear near this capacity only: 1 kB would be too much of a small memory.
     if size_bytes < _SMALL * KB:
         amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
-    priced, steps = int(np.count_nonzero(space.counted)), space.dual.size
+    priced, steps = int(np.count_nonzero(space.significant)), space.dual.size
     if not priced:
         return "more does not lower the bound: no step has a shadow price"
     saved = _at_most(machine, duals, space.per_byte * amount)
@@ -337,6 +340,7 @@ def _of_dram(machine: Machine, duals: ShadowPrices) -> str:
 
 def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
     """Show by how much the bound falls: by no more than all of it."""
+    # Far extrapolation could promise more than the whole bound.
     return _show(machine, duals, max(Fraction(0), min(value, duals.bound)))
 
 

@@ -48,6 +48,7 @@ class _Scale:
         if not isfinite(cost.cost):
             return "does not fit"
         part = cost.cost / self.value if self.value else 0.0
+        # An estimate may promise more than the bound allows: show the bound's limit.
         shown = max(part, self.least)
         if abs(shown) < _NOTHING:
             return "no change"

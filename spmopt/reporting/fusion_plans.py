@@ -30,6 +30,7 @@ def places(results: Sequence[Result]) -> list[str]:
 def over_fusion_plans(result: Result) -> Result:
     """Return a result with the bound over the fusion space as its own."""
     gap, tolerance = result.fusion_gap, result.tolerance or 0.0
+    # Its status layer by layer says nothing about all fusion plans.
     status = Status.OPTIMAL if is_optimal(gap, tolerance) else Status.FEASIBLE
     return replace(result, bound=result.fusion_bound, status=status)
 

@@ -140,6 +140,7 @@ def order_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
         if result.order is None:
             continue
         listed_so = depth_first(problem) if listed_so is None else listed_so
+        # Worked out only where some order differs: it takes a walk over the graph.
         name = "depth-first" if same_order(result.order, listed_so) else "its own"
         against = "; gap against the bound of that order" if result.bound is not None else ""
         schedulers.setdefault(f"order: {name}{against}", []).append(result.scheduler)
@@ -193,6 +194,7 @@ def _scratchpad(machine: Machine) -> str:
 def _bases(machine: Machine) -> tuple[str, ...]:
     """Return the basis of the figures of banks; of each technology where they differ."""
     found = dict.fromkeys(bases_of(machine))
+    # Said once where all banks are alike.
     alike = dict.fromkeys(str(basis) for _, basis in found)
     return tuple(alike) if len(alike) < 2 else tuple(f"{name}: {basis}" for name, basis in found)
 

@@ -27,6 +27,7 @@ def bytes_occupied(view: ScheduleArrays) -> Ints:
     )
     pages = view.pages(table.size_bytes)
     change = np.zeros((len(KINDS), view.timeline.steps + 1), np.int64)
+    # Differences, then one running sum: rows overlap in any number.
     np.add.at(change, (kind, table.begin), pages)
     np.subtract.at(change, (kind, table.end), pages)
     found = np.cumsum(change, axis=1)[:, :-1]

@@ -25,6 +25,7 @@ def phases(analysis: Analysis) -> Ints:
     line, tensors = analysis.steps.view.timeline, analysis.problem.tensors
     is_weight = np.array([tensor.kind == TensorKind.WEIGHT for tensor in tensors], bool)
     found = analysis.steps.layers.backward.astype(np.int64) * BACKWARD
+    # Last: an update touches gradients too, and would count as backward.
     found[line.step[is_weight[line.tensor] & (line.kind != Access.READ)]] = UPDATE
     return found
 

@@ -30,9 +30,11 @@ def plain(value: object) -> object:
 
 def _make_plain(value: object) -> object:
     if isinstance(value, np.ndarray):
+        # One check of the whole array: pages hold columns of a million numbers.
         is_plain = value.dtype != object and np.isfinite(value).all()
         return value.tolist() if is_plain else [plain(each) for each in value.tolist()]
     if isinstance(value, float):
+        # JSON has neither infinity nor NaN.
         return value if np.isfinite(value) else None
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}

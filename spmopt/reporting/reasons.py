@@ -69,6 +69,7 @@ def _time(first: ScheduleView, second: ScheduleView) -> str:
 def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
     results = first.result, second.result
     one, other = (each.fusion_gap if each.fused is not None else each.gap for each in results)
+    # Gaps to bounds of two objectives do not compare.
     if one is None or other is None or results[0].objective != results[1].objective:
         return ""
     bounds = {each.fusion_bound if each.fused is not None else each.bound for each in results}
@@ -82,6 +83,7 @@ def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
 
 def _where(first: ScheduleView, second: ScheduleView) -> str:
     """Say in which operations the time is saved: by kind and phase, and by layers."""
+    # By operations: the same step may run different ones in the two orders.
     order, clock = step_of_operation(first), first.problem.machine.clock_hz
     saved = (first.times.duration[order] - second.times.duration[step_of_operation(second)]) / clock
     if abs(saved.sum()) <= _SAME * first.times.cycles / clock:
@@ -110,6 +112,7 @@ def _waits(first: ScheduleView, second: ScheduleView) -> str:
     parts = _parts([f"for {_AWAITED[cause]}" for cause in Cause], stalls[0] - stalls[1], "s")
     free = obstacles(first.analysis.steps).by_obstacle[Obstacle.AVOIDABLE].sum() / clock
     avoidable = ""
+    # Obstacles are those of the step model; the replay has none.
     if first.times.timing == "step" and free > _FEW * one:
         avoidable = f"; {share(free / one)} of A's waiting is avoidable with all else as it is"
     return f"The engine waits {si(one, 's')} in A and {si(other, 's')} in B: {parts}{avoidable}."

@@ -137,6 +137,7 @@ def shares_assumed(problem: Problem, result: Result) -> dict[str, float]:
     for operation, time in zip(result.schedule.steps.operation, cycles, strict=True):
         if kinds[operation] in found:
             found[kinds[operation]] += int(time)
+    # A schedule may take no time: then all shares are 0.
     whole = int(cycles.sum()) or 1
     return {kind.removesuffix(ASSUMED): time / whole for kind, time in found.items()}
 

@@ -93,6 +93,7 @@ Part = str | Line | NamedValues | Grid
 
 def visible(text: str) -> str:
     r"""Escape unprintable characters: ``\n``, ``\x1b``, marks that turn the direction of text."""
+    # Nearly always: a quick exit.
     if text.isprintable():
         return text
     return "".join(
@@ -189,6 +190,7 @@ def layout(
             break
         hidden.append(name)
         shown = [k for k in shown if columns[k] != name]
+    # Take from the widest column, one character at a time: columns end up even.
     while width is not None and _total([sizes[k] for k in shown]) > width:
         wide = [k for k in shown if sizes[k] > least[k]]
         if not wide:
@@ -241,6 +243,7 @@ def _draw_grid(grid: Grid, console: Console) -> None:
 def _lines(lines: Iterable[str], console: Console, style: str | None = None) -> None:
     for line in lines:
         shown = line.replace(NO_BREAK, " ")
+        # Names of others may look like markup of rich.
         console.print(shown, style=style, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -124,6 +124,7 @@ def _status(result: Result, found: Audit) -> str:
         return f"{result.status}: an enumeration proves it here too"
     if result.status is Status.OPTIMAL and result.tolerance is not None:
         tolerance, which = result.tolerance, "the tolerance asked for"
+        # However large a tolerance was asked for, this one decided.
         if tolerance > LARGEST_TOLERANCE:
             tolerance, which = LARGEST_TOLERANCE, "the largest tolerance that counts"
         return f"{result.status}: the gap is within {which}, {tolerance:g}"

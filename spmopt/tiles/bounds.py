@@ -129,13 +129,13 @@ def _of_equal_tiles(
     # A schedule is cut into phases whose numbers of products differ by one at most.
     few, longer = np.divmod(products, phases)
 
-    def touched(count: Ints) -> Floats:
+    def footprint(count: Ints) -> Floats:
         """Round up to whole tiles, so to whole granules."""
         volume: Floats = count.astype(np.float64) * prod(tile)
         least: Floats = np.ceil(_touch(volume, box, share) * _ROUNDING / granule)
         return least * granule
 
-    elements = longer * touched(few + 1) + (phases - longer) * touched(few)
+    elements = longer * footprint(few + 1) + (phases - longer) * footprint(few)
     return elements * element_bytes - (phases - 1) * float(spm_bytes)
 
 

@@ -130,11 +130,11 @@ def on_cores(
     _require_cores(cores)
 
     @cache  # most sub-layers are equal
-    def walked(part: TileGrid) -> Ints:
+    def walk(part: TileGrid) -> Ints:
         own = order if isinstance(order, Order) else order(part.layer)
         return own.through(part, input_gradient=input_gradient)
 
-    return deal([each.numbers(walked(each.grid)) for each in sub_layers(grid, partition)], cores)
+    return deal([each.numbers(walk(each.grid)) for each in sub_layers(grid, partition)], cores)
 
 
 def deal(own: list[Ints], cores: int) -> Ints:

@@ -131,16 +131,18 @@ def total(counted: Iterable[tuple[int, LayerCost]]) -> LayerCost:
     """Sum figures, each so many times: of at least one."""
     pairs = list(counted)
 
-    def added(values: Iterable[int]) -> int:
+    def total_of(values: Iterable[int]) -> int:
         return sum(count * value for (count, _), value in zip(pairs, values, strict=True))
 
     costs = [cost for _, cost in pairs]
     bounds = [count * cost.order_bound for count, cost in pairs if cost.order_bound is not None]
     return LayerCost(
-        read_bytes=tuple(map(added, zip(*(cost.read_bytes for cost in costs), strict=True))),
-        written_bytes=tuple(map(added, zip(*(cost.written_bytes for cost in costs), strict=True))),
+        read_bytes=tuple(map(total_of, zip(*(cost.read_bytes for cost in costs), strict=True))),
+        written_bytes=tuple(
+            map(total_of, zip(*(cost.written_bytes for cost in costs), strict=True))
+        ),
         order_bound=sum(bounds, Fraction()) if len(bounds) == len(pairs) else None,
-        **{name: added(getattr(cost, name) for cost in costs) for name in COUNTS},
+        **{name: total_of(getattr(cost, name) for cost in costs) for name in COUNTS},
     )
 
 

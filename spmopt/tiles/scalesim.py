@@ -40,7 +40,7 @@ _DEPTH_WISE = "DP"
 
 
 def read_topology(path: Path, batch: int = 1) -> tuple[Layer, ...]:
-    """Read layers of a file as matrix products, each for ``batch`` of what it describes.
+    """Read layers of a file as matrix products, each for ``batch`` images.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def _product(cells: list[str], batch: int) -> Layer:
 def _convolution(cells: list[str], batch: int) -> Layer:
     """Make the matrix product by im2col: one row a window, one column a filter.
 
-    There is no padding: what the network pads is part of the feature map. A window that the
+    There is no padding: zeros of the network are part of the feature map. A window that the
     stride leaves only partly inside the feature map counts as a whole one (SCALE-Sim rounds up).
     """
     numbers = _numbers(cells, _CONVOLUTION, least=7)

@@ -1,4 +1,4 @@
-"""The tile of a layer, chosen for the scratchpad by what its order costs.
+"""The tile of a layer, chosen for the scratchpad by the cost of its order.
 
 *Sizes along an axis.* For every number of tiles the smallest size that makes so few of them,
 rounded up to a multiple of the array's rows or columns: a product on part of an array takes the
@@ -61,7 +61,7 @@ def evaluate(
     """Compute traffic and makespan of an order by the policy ``double-buffer``, exactly.
 
     They are those of the verified schedule of the problem; neither it nor the schedule is made.
-    They serve to choose: what is shown is verified.
+    They serve to choose: figures that are shown are verified.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def choose_tile(
     found: dict[Sizes, Figures] = {}
 
     def value(sizes: Sizes) -> tuple[int, ...]:
-        """Return what to minimize; no two tiles have the same."""
+        """Return the key to minimize; no two tiles have the same."""
         if sizes not in found:
             grid = TileGrid(layer=layer, tile=Tile.of(sizes))
             found[sizes] = evaluate(
@@ -307,7 +307,7 @@ def _of_map(layer: Layer, m: int, k: int) -> int:
 
 
 def _units(machine: Machine, length: int) -> tuple[int, ...]:
-    """Return what the sizes along an axis are multiples of."""
+    """Return the common divisor of sizes along an axis."""
     if machine.array is not None:
         return machine.array.rows, machine.array.columns
     unit = 1

@@ -120,7 +120,7 @@ def test_room_for_half_and_time_for_a_quarter() -> None:
     assert reasons(found, 1) == {(Cause.LOAD, "a"): (4, 2, 0, 2)}
     (transfer,) = found.transfers(1)
     assert (transfer.full_step, transfer.busy_step, transfer.later) == (0, 0, False)
-    assert [(m.transfer, m.tensor, m.cycles) for m in found.moved(0)] == [("load", "b", 8)]
+    assert [(m.transfer, m.tensor, m.cycles) for m in found.transfers_in(0)] == [("load", "b", 8)]
 
 
 def test_the_first_step_could_leave_loads_to_later_ones() -> None:

@@ -38,18 +38,18 @@ def said(duals: list[float], **machine: Any) -> list[str]:
 def test_what_a_solver_leaves_is_no_price() -> None:
     noise = [1e-6, 0.5, 3e-6, 0.25, 0.25, 1e-7]
     _, found = worth(noise)
-    assert found.spm.counted.tolist() == [False, True, False, True, True, False]
+    assert found.spm.significant.tolist() == [False, True, False, True, True, False]
     assert "the shadow price is above zero in 3 of 6 steps" in said(noise)[1]
 
 
 def test_equal_duals_count_together() -> None:
     _, found = worth([1e-4] * 2000)
-    assert found.spm.counted.all()
+    assert found.spm.significant.all()
 
 
 def test_where_all_is_noise_nothing_has_a_dual() -> None:
     _, found = worth([1e-8, 0, 2e-9])
-    assert not found.spm.counted.any()
+    assert not found.spm.significant.any()
     lines = said([1e-8, 0, 2e-9])
     assert "more does not lower the bound: no step has a shadow price" in lines[1]
 

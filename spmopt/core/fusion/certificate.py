@@ -29,6 +29,7 @@ def longest_valued(count: int, ways: int) -> int:
     """
     if count <= ALL_OF:
         return count
+    # At least pairs, without which the bound would know no fusion at all.
     return min(max(MOST_VALUES // (count * ways), 2), MOST_OPERATIONS)
 
 
@@ -37,6 +38,7 @@ def block_length(longest: int) -> int:
 
     These are blocks: they begin at multiples of their length.
     """
+    # The largest power of two up to ``longest``, so that every longer group holds a block.
     return min(1 << max(longest, 2).bit_length() - 1, 32)
 
 

@@ -139,6 +139,7 @@ class TileableOperation:
         of one fusion tile there are no others, and its mapping says nothing of them.
         """
         mappings = self.mappings[micro_batches]
+        # Tile 1 stands for all later ones: they differ in nothing else.
         both = ((0, mappings.first), (1, mappings.later))[: min(micro_batches, 2)]
         return tuple(
             dict(zip(self.uses(fusion_tile), mapping.operands, strict=True))

@@ -40,6 +40,7 @@ class FusionSpace:
 
     def __post_init__(self) -> None:
         for what, numbers in (("micro_batches", self.micro_batches), ("stripes", self.stripes)):
+            # 1 must be there: the layer-by-layer plan belongs to every space.
             if numbers[:1] != (1,) or list(numbers) != sorted(set(numbers)):
                 raise InputError(f"family {self.name}: numbers of {what} must ascend from 1")
         if self.most_products is not None and self.most_products < 0:
@@ -47,6 +48,7 @@ class FusionSpace:
 
     def counts(self, batch: int) -> list[int]:
         """Return in how many tiles in all a group may be: stripes are of one of the batch each."""
+        # Stripes cut single images, so there are ``batch`` times as many tiles.
         return [*self.micro_batches, *(batch * each for each in self.stripes[1:])]
 
     def takes(self, products: int) -> bool:

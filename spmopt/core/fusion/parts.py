@@ -44,9 +44,11 @@ class Parts:
             inner = operations[fused_group.begin : fused_group.end]
             for operation in inner:
                 for tensor in operation.cut:
+                    # The coarsest partition that both neighbors' tiles are unions of.
                     self.count[tensor] = lcm(self.count[tensor], fused_group.micro_batches)
             for tensor, boundary in _rows(inner, own):
                 cuts[tensor].add(boundary)
+        # Two boundaries are those of the whole: not cut.
         self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
         """Boundaries of parts, where rows are cut."""
         each = [
@@ -77,6 +79,7 @@ class Parts:
             for mine, operand in zip(parts.values(), mapping.operands, strict=True)
             for _ in mine
         )
+        # Most tiles use one part of each tensor, and then share the mapping.
         same = len(operands) == len(mapping.operands)
         return Operation(
             name=origin.with_name(listed.name),
@@ -99,6 +102,7 @@ class Parts:
         begin, end = 0, count
         if tensor in listed.cut and origin.micro_batches > 1:
             each = count // origin.micro_batches
+            # A coarser group uses several parts of a tensor that a finer one has cut.
             begin, end = origin.fusion_tile * each, (origin.fusion_tile + 1) * each
         if not rows or origin.rows is None or listed.rows is None:
             return list(range(first + begin * inner, first + end * inner))
@@ -106,6 +110,7 @@ class Parts:
         low, high = (
             (rows[0], rows[-1]) if window is None else window.rows(*origin.rows, listed.rows.count)
         )
+        # All boundaries of windows are among ``rows``, so both are found exactly.
         within = range(bisect_left(rows, low), bisect_left(rows, high))
         return [first + part * inner + row for part in range(begin, end) for row in within]
 

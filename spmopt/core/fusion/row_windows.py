@@ -32,6 +32,7 @@ class Window:
 
     def ready(self, there: T) -> T:
         """Return for how many rows of results the first ``there`` rows are enough."""
+        # Solves (b - 1) stride + first + span <= there divisor for the largest b.
         return (there * self.divisor - self.first - self.span) // self.stride + 1
 
     def rows(self, begin: int, end: int, count: int) -> tuple[int, int]:
@@ -42,6 +43,7 @@ class Window:
         """
         position = begin * self.stride + self.first
         low = min(self._clip(position // self.divisor), self._end(begin - 1))
+        # Padding of the whole: rows before the first and behind the last window.
         return (low if begin else 0), (self._end(end - 1) if end < count else self.size)
 
     def _end(self, row: int) -> int:

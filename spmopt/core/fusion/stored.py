@@ -75,6 +75,7 @@ def loops_of(tileable: TileableGraph, fusion_plan: FusionPlan) -> tuple[Loop, ..
             each.name for each in tileable.operations[fused_group.begin : fused_group.end]
         )
         rows = tuple(tileable.boundaries(fused_group)) if fused_group.stripes > 1 else ()
+        # All operations once per tile: the loop nest of the group.
         end = first + len(inner) * fused_group.micro_batches * fused_group.stripes
         found.append(
             Loop(

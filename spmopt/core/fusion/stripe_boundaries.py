@@ -38,6 +38,7 @@ def _boundaries(
     rows = operation.rows
     if rows is None:
         return f"{operation.name} cannot be cut into stripes"
+    # A later stripe would still read the old contents.
     if not used.isdisjoint(operation.writes):
         return f"{operation.name} writes anew what is used before it in the fused group"
     before = [t for t in operation.reads if t in made]
@@ -48,6 +49,7 @@ def _boundaries(
     if stripes <= rows.count:
         found = _cut(rows, stripes, [(rows.windows[t], made[t]) for t in before])
         windows = [rows.windows[t] for t in operation.reads if t in rows.windows]
+        # A stripe without rows would be an operation without work or operands.
         if all(begin < end for begin, end in pairwise(found)) and all(
             takes_rows(found, window, rows) for window in windows
         ):
@@ -60,6 +62,7 @@ def _cut(rows: Rows, stripes: int, made: Sequence[tuple[Window, Boundaries]]) ->
     ends = [rows.count * stripe // stripes for stripe in range(1, stripes)]
     if made:
         ends = [
+            # The slowest operand decides how far a stripe can go.
             min(rows.count, *(window.ready(own[stripe]) for window, own in made))
             for stripe in range(1, stripes)
         ]

@@ -52,6 +52,7 @@ class Striped:
             if each == 1:
                 continue
             count = tileable.batch * each
+            # No operation has so many rows: every group ends where it begins.
             if each > rows or tileable.stripe_mapping is None:
                 self.reach[count] = list(range(len(mappings)))
                 continue
@@ -81,6 +82,7 @@ def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
             for at, boundaries in enumerate(Skews(tileable.operations, each).boundaries):
                 parts = {(at, *stripe) for own in boundaries for stripe in pairwise(own)}
                 mappings.update({part: _mapping(tileable, *part) for part in parts})
+    # The graph itself would be sent to every process.
     return replace(tileable, graph=None, stripe_mapping=partial(_tabulate, mappings))
 
 
@@ -175,6 +177,7 @@ def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]
                 )
                 for one, other in zip(operands or mapping.operands, mapping.operands, strict=True)
             ]
+    # The least over all boundaries: a bound must hold for each of them.
     least = [min(column) for column in zip(*figures, strict=True)]
 
     def mapping_of(figures: Sequence[int]) -> OpMapping:
@@ -190,6 +193,7 @@ def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]
         )
 
     later = [total // count for total in least]
+    # Sums over all tiles stay exact, though tiles are taken as equal.
     first = [total - (count - 1) * each for total, each in zip(least, later, strict=True)]
     return TileMappings(mapping_of(first), mapping_of(later))
 
@@ -238,11 +242,13 @@ class Skews:
 
     def _table(self, at: int, operation: TileableOperation, rows: Rows) -> tuple[Ints, Bools]:
         """Return boundaries (at + 1, stripes + 1) by begin, and where nothing is in their way."""
+        # One entry for each operation that a group may begin with.
         can = np.ones(at + 1, bool)
         for t in operation.writes:
             can[: self._used.get(t, -1) + 1] = False
         for t in operation.uses(0):  # what one cuts along the batch is whole to none
             can[: self._cut.get((t, t not in operation.cut), -1) + 1] = False
+        # _FAR: no operand of the group limits this stripe yet.
         ends = np.full((at + 1, self.stripes - 1), _FAR)
         for t in operation.reads:
             made = self._made.get(t)

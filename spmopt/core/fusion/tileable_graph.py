@@ -71,6 +71,7 @@ class TileableGraph:
         InputError
             There is none of this name.
         """
+        # 1 always, also where no operation can be cut.
         numbers = tuple(sorted({1, *(k for each in self.operations for k in each.mappings)}))
         striped = any(each.rows is not None for each in self.operations)
         match name:
@@ -156,10 +157,12 @@ class TileableGraph:
         for operation in self.operations[fused_group.begin : fused_group.end]:
             if fused_group.micro_batches not in operation.mappings:
                 return f"{operation.name} cannot be cut along the batch"
+            # It would discard the sums of earlier tiles.
             if any(t in begun and t not in operation.reads for t in operation.partial_sums):
                 return f"{operation.name} writes a sum anew that another has begun"
             read.update(t for t in operation.reads if t not in operation.partial_sums)
             begun |= operation.partial_sums
+            # Partial sums are complete after the last tile only.
             if read & begun:
                 return f"{operation.name}: what is summed over the batch is read in the fused group"
         return ""
@@ -221,6 +224,7 @@ class TileableGraph:
             needed.append(kept + machine.pages(mapping.scratch_bytes) * machine.page_bytes)
         free = machine.spm_pages * machine.page_bytes
         if micro_batches > self.batch:
+            # Stripes are uneven, and only their sum is known: compare the mean.
             return needed[0] + (micro_batches - 1) * needed[-1] <= micro_batches * free
         return max(needed) <= free
 
@@ -232,6 +236,7 @@ class TileableGraph:
         Other operations are untiled. Operations that cannot be cut into ``stripes`` are in one.
         ``fusion_space``: that it is of; any fusion plan by default.
         """
+        # From the finest to untiled, which has no obstacle.
         ways = dict.fromkeys([(micro_batches, stripes), (micro_batches, 1), (1, 1)])
         singles = list[FusedGroup]()
         for at in range(len(self.operations)):
@@ -267,6 +272,7 @@ class TileableGraph:
                 one = longer
             else:
                 grows = False
+            # Obstacles are monotone: a longer group has all obstacles of a shorter one.
             step = step * 2 if grows else step // 2
         return one
 
@@ -285,6 +291,7 @@ class TileableGraph:
             origin for fused_group in fusion_plan for origin in self._origins(fused_group)
         )
         operations = [parts.operation(origin) for origin in origins]
+        # Parts are tensors of their own, so tiles depend on the parts they touch only.
         before = hazards([(each.reads, each.writes) for each in operations], len(parts.tensors))
         problem = Problem(
             name=self.name,
@@ -360,6 +367,7 @@ def tileable_graph_of(problem: Problem) -> TileableGraph:
     found = problem.listed(problem.machine)
     assert isinstance(found, TileableGraph)
     tileable = replace(found, name=problem.name, source=problem.source)
+    # A changed problem (other cycles, other tensors) must not get tiles of the old one.
     if tileable.problem(whole(tileable))[0] != problem:
         raise InputError(
             f"problem {problem.name}: was changed after it was lowered, so that it is not known "

@@ -1,4 +1,4 @@
-"""Constants that bake the batch size of the file, and what they are at another one.
+"""Constants that bake the batch size of the file, and their values at another one.
 
 An exporter that saw batch 1 writes ``Reshape(x, [1, -1])``. Such a target is compared with
 the shapes at the file's own batch size: the axis of the operand that changes is followed
@@ -16,6 +16,7 @@ import onnx
 
 from spmopt.frontends.onnx_import.facts import Fact, Shape
 
+# Position of the constant that gives the result shape; of Resize it is ``sizes``.
 _SHAPE_INPUT = {"Reshape": 1, "Expand": 1, "Resize": 3}
 
 
@@ -51,6 +52,7 @@ def rescale_shape_input(
     target, baked = inputs[position], written[position]
     if now is None or before is None or target is None or baked is None or target.data is None:
         return None
+    # A target that was computed from shapes has followed the batch by itself.
     if now.shape == before.shape or not np.array_equal(_data(target), _data(baked)):
         return None
     if node.op_type == "Reshape":
@@ -78,6 +80,7 @@ def repeat_constants(
         for now, before in zip(inputs, written, strict=True)
         if now and before and now.shape[:1] == (new,) and before.shape[:1] == (old,)
     ]
+    # Joined along the batch itself, a constant is one more image, not one for each.
     if not grown or axis % grown[0] == 0:
         return list(inputs)
     return [
@@ -112,6 +115,7 @@ def reshape(before: Shape, now: Shape, result: Shape, batches: tuple[int, int]) 
     if len(changed) != 1 or before[changed[0]] * new != now[changed[0]] * old:
         return None
     inner = prod(before[changed[0] + 1 :])
+    # The batch may be the outer or the inner factor of a merged axis: two possible strides.
     outermost = inner * (before[changed[0]] // old)
     place = _place(result, (outermost, inner), old)
     if place is None:

@@ -1,4 +1,4 @@
-"""Operators by our own rules: what they are called, their operands, and shapes of their results."""
+"""Operators by our own rules: their names, their operands, and shapes of their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spmopt.graph.operators.spec import OperatorSpec
 
 
 def rule_name(node: onnx.NodeProto) -> str:
-    """Return what rules call the operator of a node: ``domain.Name`` outside ONNX's own domain."""
+    """Return the name of a node's operator in rules: ``domain.Name`` outside ONNX's own domain."""
     return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
 
 
@@ -34,6 +34,7 @@ def composite_of(node: onnx.NodeProto, wanted: Sequence[bool]) -> Composite | No
     name = rule_name(node)
     if name in operators.SPECS.added:  # of a user, in place of what the program makes of it
         return None
+    # Statistics or a mask are written only where something reads them.
     if name in WITH_MORE_RESULTS and any(wanted[1:]):
         return WITH_MORE_RESULTS[name]
     return COMPOSITES.get(name)
@@ -56,6 +57,7 @@ def operands_of(spec: OperatorSpec, operands: Sequence[Operand | None]) -> list[
     """Return the operands as our operator takes them: scales behind, single known ones left out."""
     places = range(len(operands))
     first = [operands[k] for k in places if k not in spec.scales]
+    # Trailing operands that are left out do not count; inner ones keep their place.
     while first and first[-1] is None:
         first.pop()
     return first + [
@@ -80,6 +82,7 @@ def results_by_rule(
     composite, spec = composite_of(node, wanted), operators.SPECS.find(rule_name(node))
     if composite is None and (spec is None or spec.refused or spec.shapes is None):
         return None
+    # A scratch graph: only the shapes of its results are read.
     builder = GraphBuilder("shapes")
     operands = [
         None if fact is None else _operand(builder, k, fact) for k, fact in enumerate(inputs)

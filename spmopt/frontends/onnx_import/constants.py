@@ -16,7 +16,7 @@ from spmopt.graph.quantization import DEQUANTIZE
 
 
 class Constants:
-    """What does not depend on a network input.
+    """Values that do not depend on a network input.
 
     A subgraph of constants (a weight made by ``ConstantOfShape``, an ``Unsqueeze`` of a weight)
     is folded to one tensor, unless the initializer it comes from is read elsewhere too:
@@ -40,6 +40,7 @@ class Constants:
                 live = live or facts[name].live
                 if not live:
                     self._producer[name] = node
+            # Constants that only constants read are counted through their roots.
             known = [name for name in operands if name and not facts[name].live]
             if known:
                 self._reads.update(known)
@@ -51,6 +52,7 @@ class Constants:
         if name not in self._roots:
             node = self._producer.get(name)
             sources: frozenset[str] = frozenset()
+            # The shape that it is filled to is no part of its contents.
             if node is not None and node.op_type != "ConstantOfShape":
                 known = [self.roots(source) for source in node.input if source]
                 sources = frozenset().union(*known)
@@ -60,6 +62,7 @@ class Constants:
     def keep_node(self, name: str) -> onnx.NodeProto | None:
         """Return the node that must stay to produce the constant ``name``, or None to fold it."""
         node = self._producer.get(name)
+        # Folding would turn stored int4 or int8 into floats, and multiply the traffic.
         if self._facts[name].elements > 1 and self._is_dequantized(name):
             return node
         shared = any(
@@ -108,6 +111,7 @@ class Constants:
         """
         fact = self._facts[name]
         producer = self._producer.get(name)
+        # Random numbers (noise, dropout masks) are drawn anew in each run: no parameter.
         drawn = producer is not None and producer.op_type.startswith("Random")
         trained = fact.floating and fact.elements > 1 and not drawn
         source = builder.weight if trained else builder.state

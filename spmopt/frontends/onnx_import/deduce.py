@@ -58,11 +58,11 @@ def deduce(
     network
         The model.
     inputs
-        What is known of its inputs.
+        Facts of its inputs.
     doubts
-        Notes what the file got wrong.
+        Notes errors of the file.
     control
-        What takes the place of nodes with subgraphs and of those on sequences, by operator.
+        Replacements of nodes with subgraphs and of those on sequences, by operator.
     written
         Given when ``inputs`` have another batch size than the file: it tells which constants
         have the file's baked in.
@@ -91,6 +91,7 @@ def deduce(
     nodes = step.nodes
     if step.replaced:
         given = step.facts.keys() - {name for node in nodes for name in node.output}
+        # Nodes that unrolling added for iterations may feed nothing.
         nodes = order_nodes(nodes, given, outputs)
     return replace(network, nodes=tuple(nodes), outputs=outputs), step.facts
 
@@ -100,8 +101,8 @@ class Deduction:
     """A walk over nodes in the order in which they run.
 
     ``made``: nodes by their first results.
-    ``sequences``: tensors of each sequence by name; it has no place in memory, and is known for
-    what it holds.
+    ``sequences``: tensors of each sequence by name; it has no place in memory, and
+    stands for the tensors that it holds.
     """
 
     opsets: Mapping[str, int]
@@ -144,6 +145,7 @@ class Deduction:
                     )
                 expand(self, node, names, prefix)
                 continue
+            # The main graph has no names to replace, so that nodes need not be copied.
             own = _rename(node, names, prefix) if names or prefix else node
             if self.sequences and own.op_type == "Identity" and self.sequences.keys() & own.input:
                 self.sequences[own.output[0]] = self.sequences[own.input[0]]
@@ -151,7 +153,7 @@ class Deduction:
             self._take(own)
 
     def fact(self, name: str, node: onnx.NodeProto) -> Fact:
-        """Return what is known of a name that ``node`` reads."""
+        """Return the fact of a name that ``node`` reads."""
         if name in self.sequences:
             raise InputError(f"{describe(node)}: reads {name}, a sequence of tensors, as a tensor")
         found = self.facts.get(name)
@@ -166,6 +168,7 @@ class Deduction:
         self.facts |= _results(node, inputs, self.opsets, self.declared, self.doubts)
         self.nodes.append(node)
         self.made[first_result(node)] = node
+        # Checked in the walk: an unrolled loop grows it long before the end.
         if len(self.nodes) > NODES:
             raise InputError(
                 f"{describe(node)}: over {NODES} nodes once loops are unrolled; import a model "
@@ -177,6 +180,7 @@ def _rename(node: onnx.NodeProto, names: dict[str, str], prefix: str) -> onnx.No
     """Return a copy of a node of a subgraph, by the names that the whole model knows."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
+    # Names of nodes must differ between iterations, as results do.
     copy.name = prefix + (node.name or first_result(node))
     if prefix:
         names.update((name, prefix + name) for name in node.output if name)
@@ -227,6 +231,7 @@ def _results(
     present = [fact for fact in inputs if fact is not None]
     if node.op_type == "Constant" and node.output:
         return {node.output[0]: constant_node(node, node_attributes(node))}
+    # They need no contents, so they are constants even of data.
     if node.op_type in ("Shape", "Size") and len(present) == len(node.output) == 1:
         return {node.output[0]: array_fact(shape_value(node, present[0], node_attributes(node)))}
     live = any(fact.live for fact in present)
@@ -236,6 +241,7 @@ def _results(
         for name, (kind, shape) in found.items()
     }
     result = facts[first_result(node)]
+    # Only short constants: contents of weights are never read.
     if result.worth_reading and present and all(fact.data is not None for fact in present):
         data = _work_out(node, inputs, opsets)
         if data is not None:

@@ -1,4 +1,4 @@
-"""What the importer puts up with, to be said in one line each, with counts."""
+"""Faults of a file that the importer tolerates, each reported in one line with a count."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _REFUSED = "are refused by ONNX; their shapes are those that the file states, or
 
 @dataclass(kw_only=True)
 class Doubts:
-    """Nodes by what is wrong with them.
+    """Nodes by their fault.
 
     Attributes
     ----------
     counts, examples
-        By what completes "3 nodes"; an example is the first of them.
+        By the words that complete "3 nodes"; an example is the first of them.
     refused
         First results of nodes that ONNX refuses.
     final
@@ -31,6 +31,7 @@ class Doubts:
 
     def note(self, what: str, example: str) -> None:
         """Count a node."""
+        # The second walk, at another batch size, meets the same nodes again.
         if not self.final:
             self.counts[what] += 1
             self.examples.setdefault(what, example)

@@ -34,7 +34,7 @@ from spmopt.graph.operators.spec import OperatorSpec
 
 @dataclass(kw_only=True)
 class Emitter:
-    """Walks the nodes in order and adds what moves data to a graph builder.
+    """Walks the nodes in order and adds those that move data to a graph builder.
 
     An operator without a rule is taken for point-wise.
     """
@@ -60,6 +60,7 @@ class Emitter:
         """
         for name in self.network.inputs:
             fact = self.facts[name]
+            # Empty inputs (the cache before the first token) hold nothing to move.
             if fact.live and fact.elements:
                 kind = fact.type_name
                 self._index[name] = self._builder.input(name, fact.shape, element_type=kind)
@@ -93,6 +94,7 @@ class Emitter:
             inputs = [self._operand(name, node) for name in node.input if name]
             names = [name for name in node.output if name]
             shapes = [self.facts[name].shape for name in names]
+            # Reads all operands and writes all results once: the least that it can move.
             results = self._builder.assume_pointwise(
                 inputs, shapes, name=_name(node), operator=rule_name(node)
             )
@@ -104,6 +106,7 @@ class Emitter:
                 continue
             self._check(node, name, self._builder.shape(index))
             if name in self.facts:
+                # ONNX knows types that our rules take from operand 0.
                 self._builder.set_type(index, self.facts[name].type_name)
             self._index[name] = index
         missing = [name for name in names if name in self._read and name not in self._index]
@@ -132,6 +135,7 @@ class Emitter:
 
     def _give(self, name: str, node: onnx.NodeProto) -> Operand:
         fact = self.facts[name]
+        # A constant that is in the graph already is one tensor and cannot be split.
         own = name not in self._index and self._constants.is_own(name)
         return Operand(
             shape=fact.shape,
@@ -144,6 +148,7 @@ class Emitter:
 
     def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> Sequence[int | None]:
         """Add a node of an operator that has a rule."""
+        # Of a join empty operands are left out below; others would make a constant.
         if node.op_type != "Concat":
             self._require_elements(node)
         attributes = plain_attributes(node_attributes(node))
@@ -153,11 +158,13 @@ class Emitter:
         for position, name in enumerate(node.input):
             if position in spec.scales:
                 continue
+            # Unknown contents arrive with the data: the operand is then read like any other.
             if name and position in spec.loose and self.facts[name].data is None:
                 scales.append(name)
                 continue
             if position not in constants:
                 operands.append(name)
+            # Shapes of these are known by inference, whatever form their argument has.
             elif name and node.op_type not in SHAPED:
                 contents = self._constants.contents(node, name)
                 attributes |= plain_attributes({constants[position]: contents})
@@ -172,6 +179,7 @@ class Emitter:
         if node.op_type == "Concat":
             operands = [name for name in operands if self.facts[name].elements]
         inputs = [self._operand(name, node) for name in operands]
+        # All other operands were empty.
         if node.op_type == "Concat" and len(inputs) == 1:
             return self._builder.add_many("Identity", inputs, name=_name(node))
         if node.op_type == "Concat":
@@ -220,6 +228,7 @@ class Emitter:
     def _repeat(self, inputs: list[int], axis: Attribute) -> list[int]:
         """Inputs of a ``Concat``; constants of the file's batch size repeated to the new one."""
         shapes = [self._builder.shape(index) for index in inputs]
+        # Constants kept as nodes still have the file's batch size.
         batch = max(shape[0] for shape in shapes)
         if axis in (0, -len(shapes[0])):
             return inputs

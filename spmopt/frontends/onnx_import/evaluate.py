@@ -1,7 +1,7 @@
 """Working out the short integer constants that shapes are made of.
 
 Exporters compute shapes with chains such as Shape - Gather - Mul - Concat - Reshape. The reference
-implementation of ONNX evaluates them; what it does not know simply stays unknown.
+implementation of ONNX evaluates them; operators that it lacks leave their results unknown.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def evaluate(
     ValueError
         The inputs do not suit the operator.
     """
+    # Random results differ from run to run, so no shape may depend on them.
     if len(node.output) != 1 or node.op_type in _RANDOM:
         return None
     feeds = {name: data for name, data in zip(node.input, inputs, strict=True) if data is not None}

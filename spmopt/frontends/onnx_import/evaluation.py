@@ -1,6 +1,6 @@
 """Files that were exported for evaluation, from which a training step is to be derived.
 
-What such an export left out cannot be seen: dropout, and normalization that was folded into the
+Such an export lacks, without a sign, dropout, and normalization that was folded into the
 weights of the convolution before it. But exporters leave traces of it.
 """
 
@@ -27,10 +27,10 @@ _REMEDY = (
 
 
 def warn_of_training(model: onnx.ModelProto) -> str | None:
-    """Return what the training step of such a file lacks, and what to do; None if nothing is known.
+    """Return a warning: parts that a training step of such a file lacks, and the remedy; or None.
 
     Torch folds nothing else into both weight and bias of a convolution. A ``BatchNormalization``
-    that runs on stored statistics is known for what it is, but says that dropout is gone.
+    that runs on stored statistics stays, but says that dropout is gone.
     """
     nodes = model.graph.node
     opset = max((each.version for each in model.opset_import if not each.domain), default=1)
@@ -53,7 +53,7 @@ def warn_of_training(model: onnx.ModelProto) -> str | None:
 def refuse_training(nodes: Sequence[onnx.NodeProto]) -> None:
     """Raise :class:`InputError` for a model that no training step can be derived from.
 
-    One of integers: what rounds has no gradient, and training that passes it over (straight
+    One of integers: rounding has no gradient, and training that passes it over (straight
     through) keeps other tensors than such a graph has.
     """
     for node in nodes:
@@ -67,6 +67,7 @@ def refuse_training(nodes: Sequence[onnx.NodeProto]) -> None:
 
 def _has_folded(node: onnx.NodeProto) -> bool:
     """Whether a normalization is folded into a node: by its names, or as the exporter notes."""
+    # The newer exporter keeps parameter names, but notes its rewrites.
     if any(_RULE in each.value for each in node.metadata_props):
         return True
     names = node.input[1:]
@@ -74,6 +75,7 @@ def _has_folded(node: onnx.NodeProto) -> bool:
 
 
 def _frozen(node: onnx.NodeProto, opset: int) -> bool:
+    # From version 14 an attribute says so; before, training wrote further results.
     if opset >= 14:
         return not node_attributes(node).get("training_mode", 0)
     return len([name for name in node.output if name]) == 1

@@ -1,4 +1,4 @@
-"""What the importer knows of each name of a model: type, shape, and small contents."""
+"""Facts of each name of a model: type, shape, and small contents."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ Shape = tuple[int, ...]
 # Shapes, axes and indices are read, and short rows of scales; anything longer is data.
 _READ_INTEGERS = 1024
 _READ_REALS = 16
+# Bounds for damaged files: products of sizes stay below 2^63, axes within numpy's limit.
 _MOST_AXES, _MOST_ELEMENTS = 32, 1 << 48
 _KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 _OURS = {
     **{"FLOAT": "fp32", "FLOAT16": "fp16", "BFLOAT16": "bf16", "DOUBLE": "fp64", "BOOL": "bool"},
+    # FN and FNUZ differ in special values, not in width.
     **dict.fromkeys(("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ"), "fp8_e4m3"),
     **dict.fromkeys(("FLOAT8E5M2", "FLOAT8E5M2FNUZ"), "fp8_e5m2"),
     **{"FLOAT8E8M0": "fp8_e8m0", "FLOAT4E2M1": "fp4_e2m1"},
@@ -143,10 +145,10 @@ def _external_contents(tensor: onnx.TensorProto, folder: Path) -> Array | None:
     return _contents(copy)
 
 
-def array_fact(data: Array, live: bool = False) -> Fact:
+def array_fact(data: Array) -> Fact:
     """Return the fact of a value that was worked out."""
     element_type = helper.np_dtype_to_tensor_dtype(data.dtype)
-    return Fact(element_type=element_type, shape=data.shape, live=live, data=data)
+    return Fact(element_type=element_type, shape=data.shape, live=False, data=data)
 
 
 def _contents(tensor: onnx.TensorProto) -> Array:

@@ -56,8 +56,10 @@ def infer(
     own: list[Typed | None] | None = None
     refusal: InputError | None = None
     try:
+        # ONNX first: it knows its operators better than our rules do.
         found = _by_onnx(node, inputs, opsets, doubts)
     except InputError as error:
+        # At another batch size a refusal means that the size does not suit the file.
         if not doubts.may_refuse(first_result(node)):
             raise
         refusal = error
@@ -69,6 +71,7 @@ def infer(
         if own is not None and place < len(own) and refusal is None:
             typed = own[place]
         if typed is None:
+            # Without operands an open first dimension of the declared shape stays open.
             operands = [] if node.op_type in _BY_DATA else inputs
             typed = _as_declared(declared.get(name), operands)
         if typed is None and own is not None and place < len(own):
@@ -106,12 +109,13 @@ def _by_onnx(
     opsets: Mapping[str, int],
     doubts: Doubts,
 ) -> _Found | None:
-    """Return what ONNX infers, or None for an operator that it does not know."""
+    """Return the results by ONNX's inference, or None for an operator that it does not know."""
     schema = _schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     if schema is None:
         return None
     names = frozenset(each.name for each in node.attribute)
     if not names <= schema.attributes.keys():
+        # Exporters write attributes of older versions under a newer operator set.
         schema = _schema_with(schema, names)
         extra = names - schema.attributes.keys()
         if extra:
@@ -163,6 +167,7 @@ def _infer(
         }
         found = _ask(schema, node, operands, data, versions)
     else:
+        # Protocol buffers have no hash; deterministic bytes are the key of the cache.
         bare = [each.SerializeToString(deterministic=True) for each in node.attribute]
         named = tuple(map(bool, node.output))
         known = _of_types(schema, tuple(bare), operands, named, versions)
@@ -216,6 +221,7 @@ def _typed(entry: onnx.TypeProto) -> Typed | None:
         raise _NotDenseError
     tensor = entry.tensor_type
     sizes = [size.dim_value for size in tensor.shape.dim if size.HasField("dim_value")]
+    # An open dimension leaves the whole shape open: a schedule needs all sizes.
     if not tensor.HasField("shape") or len(sizes) < len(tensor.shape.dim):
         return None
     return tensor.elem_type, tuple(sizes)
@@ -238,10 +244,11 @@ def _schema(operator: str, version: int, domain: str) -> defs.OpSchema | None:
 def _schema_with(schema: defs.OpSchema, names: frozenset[str]) -> defs.OpSchema:
     """Return the newest version, of this or an earlier operator set, that has the attributes.
 
-    What became an input later (``axes``, ``pads``) is an attribute in many a newer file. Those that
+    Inputs that were attributes before (``axes``, ``pads``) are so in many a newer file. Those that
     no version has do not count.
     """
     versions = [schema]
+    # The version before is that of the operator set just before this one began.
     while versions[-1].since_version > 1:
         older = _schema(schema.name, versions[-1].since_version - 1, schema.domain)
         if older is None:
@@ -266,6 +273,7 @@ def _as_declared(entry: Declared | None, inputs: Sequence[Fact | None]) -> Typed
         return None
     sizes = list(entry.dimensions)
     operand = _as_operand(inputs)
+    # By convention the first dimension is the batch, open or named.
     if sizes and not isinstance(sizes[0], int) and operand is not None and operand[1]:
         sizes[0] = operand[1][0]
     known = tuple(size for size in sizes if isinstance(size, int))
@@ -278,7 +286,7 @@ def _by_rule(
     opsets: Mapping[str, int],
     refusal: InputError | None,
 ) -> list[Typed | None] | None:
-    """Return what our rule of the operator says of its results, if there is one.
+    """Return the results by our rule of the operator, if there is one.
 
     Where ONNX refuses the node, ours may do so as well.
     """

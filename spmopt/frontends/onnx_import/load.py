@@ -56,7 +56,7 @@ def load_onnx(
     Raises
     ------
     InputError
-        The file cannot be used: one line that says what to do.
+        The file cannot be used: one line with the remedy.
     """
     model = read_model(path)
     graph = graph_of_model(
@@ -97,6 +97,7 @@ def graph_of_model(
     try:
         parts = take_apart(model, folder)
         if training:
+            # Before any shapes: the cheapest check comes first.
             refuse_training(parts.nodes)
         inputs, written, note = _input_sizes(parts, batch, sizes or {})
         network, facts = _deduce(parts, inputs, written, doubts, assume_pointwise)
@@ -108,6 +109,7 @@ def graph_of_model(
         raise MissingRuleError(f"{source}: {_line(error)}", paste=error.paste) from error
     except InputError as error:
         raise InputError(f"{source}: {_line(error)}") from error
+    # Files are not trusted: whatever a library raises of one is the file's fault.
     except OF_LIBRARIES as error:
         raise InputError(
             f"{source}: damaged, or unlike any known file "
@@ -135,6 +137,7 @@ def _input_sizes(
 ) -> tuple[Facts, Written | None, str]:
     """Return facts of the inputs, those at the file's batch where that is another, and a note."""
     batch, note = batch_of(network.inputs, batch, sizes)
+    # Both are needed: constants of the file are compared at its own batch size.
     inputs, baked = input_facts(network.inputs, batch, sizes), batch_of_file(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:
         return inputs, None, note
@@ -149,10 +152,11 @@ def _deduce(
     doubts: Doubts,
     assume_pointwise: bool,
 ) -> tuple[ModelParts, Facts]:
-    """Return the model and what is known of it, or name what has no rule where that is why not."""
+    """Return the model and its facts, or name operators without a rule where they are the cause."""
     try:
         return _facts(network, inputs, written, doubts)
     except InputError as error:
+        # An operator without a rule leaves shapes open; it is the cause, not the shape.
         missing = without_rule(network.nodes, None)
         if missing and not assume_pointwise:
             raise missing_rules(missing, error) from error
@@ -164,6 +168,7 @@ def _facts(
 ) -> tuple[ModelParts, Facts]:
     if written is None:
         return deduce(network, inputs, doubts, _EXPANDED)
+    # The first walk, at the file's batch, tells what the file meant.
     _, facts = deduce(network, written.facts, doubts, _EXPANDED)
     doubts.final = True
     try:

@@ -1,4 +1,4 @@
-"""Operators without a rule: all at once, what they weigh, and what to paste."""
+"""Operators without a rule: all at once, their share of bytes, and lines to paste."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Missing:
 
     @property
     def with_example(self) -> str:
-        """What it is, and the first of its nodes."""
+        """Its name and share, and the first of its nodes."""
         return f"{self}, first {self.example}"
 
 
@@ -77,6 +77,7 @@ def missing_rules(found: Sequence[Missing], because: InputError | None = None) -
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     operators = "1 operator has" if len(found) == 1 else f"{len(found)} operators have"
     after = "" if because is None else f"; so shapes after them are not known: {because}"
+    # Operators of ONNX Runtime's training graphs.
     if any(each.name.endswith("Grad") for each in found):
         after += "; export the forward pass alone, from which --training derives the backward pass"
     return MissingRuleError(

@@ -70,6 +70,7 @@ def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
     """
     functions = {(f.domain, f.name): f.node for f in model.functions if not _has_rule(f)}
     own = len(model.graph.node) + sum(len(each.node) for each in model.functions)
+    # Functions may call functions, so that a small file can grow exponentially.
     most = min(NODES, max(EXPANDED_NODES, _TIMES * own)) if functions else NODES
     try:
         count = _count(model.graph.node, functions, {}) if functions else own
@@ -81,6 +82,7 @@ def without_functions(model: onnx.ModelProto, source: str) -> onnx.ModelProto:
     if not model.functions:
         return model
     bodies = (model.graph.node, *functions.values())
+    # Each call copies its attributes into the nodes of the function: bound memory before.
     if count * max(_largest_call(nodes, functions) for nodes in bodies) > EXPANDED_BYTES:
         raise InputError(
             f"{source}: over {EXPANDED_BYTES >> 20} MiB once its local functions are written out; "
@@ -111,6 +113,7 @@ def _count(
         name = (node.domain, node.op_type)
         if name in functions and name not in known:
             known[name] = -1  # until it is counted: who asks before is called by it
+            # Each function is counted once, so that the count takes linear time.
             known[name] = _count(functions[name], functions, known)
         if known.get(name, 1) < 0:
             raise RecursionError

@@ -50,6 +50,7 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
     """
     graph = model.graph
     constants = initializers(graph, folder)
+    # Before IR version 4 initializers had to be listed among the inputs.
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)
     nodes = order_nodes(graph.node, {*given, *constants}, outputs)
@@ -78,6 +79,7 @@ def initializers(graph: onnx.GraphProto, folder: Path | None) -> dict[str, Fact]
     """Return the constants that a graph holds; sparse ones by their dense shape."""
     found = {tensor.name: constant_fact(tensor, folder) for tensor in graph.initializer}
     for sparse in graph.sparse_initializer:
+        # Schedules move dense tensors: zeros take room too.
         kind, shape = sparse.values.data_type, tuple(sparse.dims)
         found[sparse.values.name] = Fact(element_type=kind, shape=shape, live=False)
     return found
@@ -92,6 +94,7 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
     """Return the version of each operator set; of one that is named twice, the newer."""
     found: dict[str, int] = {}
     for entry in model.opset_import:
+        # Schemas of ONNX have versions of 32 bits; its look-up fails on more.
         if not 0 < entry.version < 1 << 31:
             raise InputError(
                 f"operator set {entry.domain or 'ai.onnx'} has version {entry.version}, which "

@@ -39,7 +39,7 @@ def _plain(value: Any) -> Attribute | None:
 def settle(
     node: onnx.NodeProto, attributes: dict[str, Attribute], opset: int, result: Shape
 ) -> dict[str, Attribute]:
-    """Return ``attributes`` with what the operator set implies written out.
+    """Return ``attributes`` with defaults of the operator set written out.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ def settle(
     settled = dict(attributes)
     if node.op_type in SHAPED:
         settled["shape"] = result
+    # Before operator set 13 the default was axis 1, over all axes from it on.
     elif node.op_type in ("Softmax", "LogSoftmax") and opset < 13:
         settled.setdefault("axis", 1)
     elif isinstance(to := settled.get("to"), int):
@@ -74,12 +75,14 @@ def resampling(
     """
     raw, source = node_attributes(node), inputs[0]
     found: dict[str, Attribute] = {}
+    # Resize had no coordinate transformation before operator set 11.
     if node.op_type == "Upsample" or opset < 11:
         found = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     sizes = inputs[3] if len(inputs) > 3 else None
     if sizes is not None and sizes.elements:
         known = raw.get("keep_aspect_ratio_policy", "stretch") in ("stretch", b"stretch")
     else:
+        # Inputs are X, scales before operator set 11 and X, roi, scales since.
         position = 2 if len(inputs) > 2 else 1
         given = inputs[position] if len(inputs) > position else None
         scales = raw.get("scales", None if given is None else given.data)
@@ -87,6 +90,7 @@ def resampling(
         if source is not None and scales is not None:
             axes = raw.get("axes", range(len(result)))
             known = len(axes) == len(scales) and all(
+                # Files hold scales in single precision: compare as such.
                 np.float32(scale) == np.float32(result[axis] / source.shape[axis])
                 for axis, scale in zip(axes, scales, strict=True)
             )

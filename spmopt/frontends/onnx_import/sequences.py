@@ -58,6 +58,7 @@ def _split(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix:
         data = step.fact(sources[1], node).data
         if data is None:
             raise InputError(f"{describe(node)}: its sizes depend on data; export with them fixed")
+        # A scalar is the size of each part; the last may be smaller.
         sizes = data.tolist() if data.ndim else _equal(shape[axis], max(int(data), 1))
     parts = [f"{own}.{k}" for k in range(len(sizes))]
     if len(parts) == 1:
@@ -123,6 +124,7 @@ def _place(
     found = default if not name and default is not None else None
     if found is None:
         found = look_up(step, node, name, "the position")
+        # ONNX counts negative positions from the end.
         found += length if found < 0 else 0
     if not 0 <= found < length + (default == length):
         raise InputError(f"{describe(node)}: position {found} is not in the sequence")

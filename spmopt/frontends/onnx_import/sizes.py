@@ -110,6 +110,7 @@ def input_facts(
         facts[name] = Fact(element_type=entry.element_type, shape=shape, live=True)
         if name in counts & sizes.keys():
             kind = helper.tensor_dtype_to_np_dtype(entry.element_type)
+            # A value that is given is a constant: loops by it can be unrolled.
             facts[name] = array_fact(np.full(shape, sizes[name], kind))
     return facts
 
@@ -118,6 +119,7 @@ def _dimensions(inputs: Mapping[str, Declared]) -> Iterator[_Dimension]:
     first = batch_of_file(inputs)
     for name, entry in inputs.items():
         for axis, written in enumerate(entry.dimensions):
+            # Equal sizes of inner axes are coincidence; equal symbols are not.
             is_batch = written == first and (axis == 0 or isinstance(written, str))
             yield _Dimension(name, axis, written, is_batch)
 
@@ -146,6 +148,7 @@ def _open_sizes(
     named = {each.written: each for each in reversed(dimensions) if each.written is not None}
     texts = [f"{symbol} ({place})" for symbol, place in reversed(named.items())]
     texts += [f"{each}, which has no name" for each in dimensions if each.written is None]
+    # The option that was given must stay in the line that is to be pasted.
     options = [] if batch is None or isinstance(first, int) else [f"--batch {batch}"]
     options += [f"--param {shlex.quote(f'{symbol}={_EXAMPLE}')}" for symbol in reversed(named)]
     hints = [f"give sizes, for example {' '.join(options)}"] if named else []

@@ -25,7 +25,7 @@ _AXES_ARE_INPUTS = 13
 
 
 def bind(node: onnx.NodeProto, names: dict[str, str], results: Sequence[str]) -> None:
-    """Let the names of a node's results stand for what its subgraphs made."""
+    """Let the names of a node's results stand for results of its subgraphs."""
     if len(node.output) > len(results):
         raise InputError(
             f"{describe(node)}: has {len(node.output)} results, its subgraph {len(results)}"
@@ -39,6 +39,7 @@ def stack(step: Deduction, node: onnx.NodeProto, parts: Sequence[str], axis: int
         return f"{name} of no iteration"  # nothing is known of it: whatever reads it says so
     rank = len(step.fact(parts[0], node).shape) + 1
     axis = axis % rank
+    # Bags first: many small operations become one lookup and one sum.
     if axis == 0 and bags(step, parts, name, kept=False):
         return name
     grown = [f"{part}/{name}" for part in parts]
@@ -64,6 +65,7 @@ def cut(step: Deduction, node: onnx.NodeProto, name: str, axis: int, own: str) -
     shape = step.fact(name, node).shape
     axis = axis % max(len(shape), 1)
     count = shape[axis] if shape else 0
+    # Checked before any node is made: a damaged size could be 2^48.
     if not 0 < count <= MOST_SLICES:
         raise InputError(f"{describe(node)}: cannot scan {name} of shape {list(shape)}")
     parts = [f"{own}.{k}" for k in range(count)]
@@ -129,4 +131,5 @@ def sources_of(node: onnx.NodeProto, names: dict[str, str]) -> list[str]:
     """Return the inputs of a node by the names that the whole model knows."""
     found = [names.get(name, name) for name in node.input]
     wanted = _OPERANDS.get(node.op_type, 0)
+    # Trailing inputs may be left out of the list, not only be empty.
     return found + [""] * (wanted - len(found))

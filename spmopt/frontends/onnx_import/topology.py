@@ -32,11 +32,12 @@ def subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
 
 
 def reads(node: onnx.NodeProto) -> list[str]:
-    """Return the names that a node reads: its inputs, and what its subgraphs take from outside."""
+    """Return the names that a node reads: its inputs, and those from outside in its subgraphs."""
     found = [name for name in node.input if name]
     if not node.attribute:
         return found
     for graph in subgraphs(node):
+        # Subgraphs see names of outer graphs; their own hide them.
         inside = {value.name for value in (*graph.input, *graph.initializer)}
         inside.update(tensor.values.name for tensor in graph.sparse_initializer)
         for inner in graph.node:
@@ -71,6 +72,7 @@ def order_nodes(
     waiting = _sources(outputs, producer, available, None)
     while waiting:
         index = waiting.pop()
+        # A stack, not recursion: networks are deeper than Python's limit.
         if index not in needed:
             needed[index] = _sources(reads(nodes[index]), producer, available, nodes[index])
             waiting += needed[index]

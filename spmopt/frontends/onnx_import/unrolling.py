@@ -42,9 +42,11 @@ def _loop(step: Deduction, node: onnx.NodeProto, names: dict[str, str], prefix: 
     """Run the body so often, or until its condition is false."""
     sources = sources_of(node, names)
     body = subgraph(node, "body")
+    # Inputs of Loop are the trip count, the condition, then the carried states.
     states, own = sources[2:], f"{prefix}{first_result(node)}"
     trips = int(look_up(step, node, sources[0], "the trip count")) if sources[0] else None
     goes_on = bool(look_up(step, node, sources[1], "the condition")) if sources[1] else True
+    # The body returns the condition, the states, then values that are stacked.
     stacked: list[list[str]] = [[] for _ in body.output[1 + len(states) :]]
     shared = _constants(step, body, f"{own}/")
     count = 0
@@ -117,13 +119,14 @@ def run(
     prefix: str,
     inputs: Sequence[str],
 ) -> list[str]:
-    """Walk a subgraph; return what its outputs are called."""
+    """Walk a subgraph; return the names of its outputs."""
     if len(graph.input) != len(inputs):
         raise InputError(
             f"subgraph {graph.name}: takes {len(graph.input)} inputs, is given {len(inputs)}"
         )
     inside = dict(names)
     inside.update(zip((value.name for value in graph.input), inputs, strict=True))
+    # Constants were added once for all iterations, by `_constants`.
     shared = {name for node in graph.node if node.op_type == "Constant" for name in node.output}
     step.walk((node for node in graph.node if shared.isdisjoint(node.output)), inside, prefix)
     results = [inside.get(value.name, value.name) for value in graph.output]
@@ -136,7 +139,7 @@ def run(
 
 
 def _constants(step: Deduction, graph: onnx.GraphProto, prefix: str) -> dict[str, str]:
-    """Add the constants of a subgraph; return what they are called."""
+    """Add the constants of a subgraph; return their names."""
     found = initializers(graph, None)
     for node in graph.node:
         if node.op_type == "Constant" and node.output:

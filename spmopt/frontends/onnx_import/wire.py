@@ -37,12 +37,14 @@ def without_weights(path: Path) -> bytes:
 
 
 def _keep(data: mmap.mmap, begin: int, end: int, path: tuple[int, ...]) -> bytearray:
-    """Return a message, with what ``path`` leads to stripped of its data."""
+    """Return a message, with the message at ``path`` stripped of its data."""
     found = bytearray()
     for number, kind, start, inner, stop in _fields(data, begin, end):
         if path and number == path[0] and kind == _LENGTH:
             message = _keep(data, inner, stop, path[1:])
+            # The message is shorter now, so its length is written anew.
             found += _tag(number) + _varint(len(message)) + message
+        # Fields of a message on the path are copied; only data of an initializer is dropped.
         elif path or number not in _DATA or kind != _LENGTH or stop - inner <= BYTES_READ:
             found += data[start:stop]
         if len(found) > MOST_KEPT:
@@ -77,6 +79,7 @@ def _fields(data: mmap.mmap, begin: int, end: int) -> Iterator[tuple[int, int, i
 def _number(data: mmap.mmap, place: int, end: int) -> tuple[int, int]:
     """Return a number of seven bits a byte, and where it ends."""
     value = shift = 0
+    # A number has ten bytes at most (64 bits, seven a byte).
     while place < end and shift < 70:
         byte = data[place]
         place += 1

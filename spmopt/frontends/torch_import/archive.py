@@ -1,8 +1,8 @@
 """A guarded look into a file of ``torch.export.save`` before torch reads it.
 
-torch says to load no file of an unknown source: it unpickles what it does not know as a tensor,
-runs compiled code that lies beside the program, and evaluates text as expressions of sizes. What
-would do so is refused here; pickles of tensors are read by torch's restricted reader.
+torch says to load no file of an unknown source: it unpickles constants that are no tensors,
+runs compiled code that lies beside the program, and evaluates text as expressions of sizes. A file
+that needs it is refused here; pickles of tensors are read by torch's restricted reader.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def require_harmless(file: Path) -> None:
     Raises
     ------
     InputError
-        One line that says what it holds.
+        One line that names the offending content.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -86,6 +86,7 @@ def _check(archive: zipfile.ZipFile, size: int) -> None:
         )
     if len(set(names)) < len(names):
         raise InputError("holds two files of one name; write it again with torch.export.save")
+    # Sizes of the directory, before anything is unpacked (zip bombs).
     if sum(each.file_size for each in members) > _MOST_PACKED * size:
         raise InputError(
             f"unpacks to over {_MOST_PACKED} times its size; write it again with torch.export.save"
@@ -150,7 +151,7 @@ def _texts(found: Any) -> Iterator[tuple[str, str]]:
 
 
 def _check_expression(text: str) -> None:
-    """Raise :class:`InputError` for what is not arithmetic of names: SymPy evaluates it."""
+    """Raise :class:`InputError` unless it is arithmetic of names: SymPy evaluates it."""
     try:
         tree = ast.parse(text, mode="eval") if len(text) <= _LONGEST else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -168,12 +169,15 @@ def _is_arithmetic(node: ast.AST) -> bool:
         return (
             isinstance(power, ast.Constant)
             and isinstance(power.value, int)
+            # Larger powers of integers would take all memory.
             and power.value <= _LARGEST_POWER
         )
     if isinstance(node, ast.Constant):
+        # Texts inside an expression would be evaluated once more.
         return isinstance(node.value, int | float) or bool(
             isinstance(node.value, str) and _QUOTED.fullmatch(node.value)
         )
     if isinstance(node, ast.Name):
+        # Names with underscores reach Python's internals.
         return not node.id.startswith("_")
     return isinstance(node, _ARITHMETIC)

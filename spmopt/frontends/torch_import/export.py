@@ -53,7 +53,7 @@ def read_program(path: str | Path) -> ExportedProgram:
         return torch.export.load(file)
 
 
-def exported(
+def export_program(
     module: torch.nn.Module, inputs: Sequence[Any], keywords: Mapping[str, Any]
 ) -> ExportedProgram:
     """Export a module for example inputs.
@@ -81,6 +81,7 @@ def onnx_model(program: ExportedProgram, name: str) -> onnx.ModelProto:
     with _quietly("torch.onnx.export fails"):
         found = torch.onnx.export(program, (), dynamo=True, optimize=False, verbose=False)
         for value in found.model.graph.initializers.values():
+            # Weights never enter the model, which may then be larger than memory.
             value.const_value = _without_contents(value.const_value)
         found.model.graph.name = name
         model = onnx_ir.to_proto(found.model)
@@ -120,6 +121,7 @@ def _quietly(what: str) -> Iterator[None]:
 
 def _reason(error: BaseException, what: str) -> str:
     """Return the first line of the innermost error: the outer ones name steps of the exporter."""
+    # The exporter wraps each error once per pass.
     while error.__cause__ is not None:
         error = error.__cause__
     lines = map(str.strip, _COLORS.sub("", str(error)).splitlines())

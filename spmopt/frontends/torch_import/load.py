@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import import graph_of_model
-from spmopt.frontends.torch_import.export import exported, onnx_model, read_program
+from spmopt.frontends.torch_import.export import export_program, onnx_model, read_program
 
 _NORMALIZATION, _DROPOUT = 5, 2
 """Positions of the argument that says whether a network is trained."""
@@ -44,7 +44,7 @@ def load_torch(
     Raises
     ------
     InputError
-        The file cannot be used: one line that says what to do.
+        The file cannot be used: one line with the remedy.
     """
     try:
         program = read_program(path)
@@ -83,7 +83,7 @@ def graph_of_module(
     """
     name = type(module).__name__
     try:
-        program = exported(module, inputs, keywords or {})
+        program = export_program(module, inputs, keywords or {})
         model = onnx_model(program, name)
     except InputError as error:
         raise _with_name(name, error) from error
@@ -99,7 +99,7 @@ def _with_name(name: str, error: InputError) -> InputError:
 def _warn_of_evaluation(
     program: ExportedProgram, name: str, training: bool, warn: Callable[[str], None]
 ) -> None:
-    """Warn of a training step of what was exported for evaluation."""
+    """Warn of a training step of a program that was exported for evaluation."""
     aten = torch.ops.aten
     frozen = dropped = 0
     for node in program.graph.nodes if training else ():

@@ -18,7 +18,7 @@ from spmopt.frontends.zoo.layers import NetworkBuilder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Widths:
-    """What all layers of a model share.
+    """Widths that all layers of a model share.
 
     ``attention_bias``: the four projections have biases (BERT has them, the Transformer not).
     """
@@ -60,7 +60,7 @@ def attend(
 ) -> int:
     """Attend; ``positions`` (heads, length, span) is added to the scores.
 
-    ``output_bias``: whether the last projection has a bias; by default it has what the others have.
+    ``output_bias``: whether the last projection has a bias; by default it is as the others.
     """
     batch, length, hidden = net.shape(x)
     span = net.shape(memory)[1]

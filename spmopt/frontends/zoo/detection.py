@@ -4,7 +4,7 @@
 MobileNetV3-Large, a feature pyramid, region proposals, and a head for each region. Its batch
 normalization is trained here; torchvision freezes it.
 
-``faster-rcnn-resnet50`` is what SCALE-Sim's topology ``FasterRCNN.csv`` describes: the first three
+``faster-rcnn-resnet50`` is the network of SCALE-Sim's topology ``FasterRCNN.csv``: the first three
 stages of ResNet-50 and the region proposal network of the paper (512 channels, 9 anchors). With
 ``regions`` the second stage follows: the last stage of ResNet-50 on each region, at stride 2 from
 14 x 14, then classes and boxes.
@@ -88,6 +88,7 @@ def faster_rcnn(
         raise InputError(f"network {net.name}: regions must be even, is {regions}")
     maps = _pyramid(net, *mobilenetv3.maps(net, net.image(batch, image)))
     proposals = _Proposals(net, _PYRAMID, _PYRAMID, anchors=_PYRAMID_ANCHORS, scores=1)
+    # Kernel 1, stride 2: torchvision subsamples the top map for one more level.
     coarse = net.max_pool("pyramid.pool", maps[1], 1, 2)
     found = [y for k, x in enumerate((*maps, coarse)) for y in proposals.of(x, f"proposals{k}")]
     half = batch * regions // 2

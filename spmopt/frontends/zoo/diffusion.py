@@ -26,8 +26,8 @@ _GROUPS, _HEADS, _DEPTH = 32, 8, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What blocks are told: the embedded time and the text."""
+class _Conditions:
+    """Conditions of all blocks: the embedded time and the text."""
 
     time: int
     text: int
@@ -42,7 +42,7 @@ def unet(net: NetworkBuilder, batch: int, *, image: int, sequence: int, width: i
         )
     latent = net.input("latent", (batch, _LATENT, image // 8, image // 8))
     time = _time(net, net.input("time", (batch, width)))
-    told = _Told(time=time, text=net.input("text", (batch, sequence, _TEXT)))
+    told = _Conditions(time=time, text=net.input("text", (batch, sequence, _TEXT)))
     x = _conv(net, "in", latent, width)
     x, maps = _down(net, x, width, told)
     x = _block(net, "middle.0", x, net.shape(x)[1], told)
@@ -58,7 +58,7 @@ def _time(net: NetworkBuilder, sinusoids: int) -> int:
     return net.linear("time.2", x, width)
 
 
-def _down(net: NetworkBuilder, x: int, width: int, told: _Told) -> tuple[int, list[int]]:
+def _down(net: NetworkBuilder, x: int, width: int, told: _Conditions) -> tuple[int, list[int]]:
     """Return the last map, and all that are joined to others on the way up."""
     maps = [x]
     for level, multiple in enumerate(_LEVELS):
@@ -72,7 +72,7 @@ def _down(net: NetworkBuilder, x: int, width: int, told: _Told) -> tuple[int, li
     return x, maps
 
 
-def _up(net: NetworkBuilder, x: int, maps: list[int], width: int, told: _Told) -> int:
+def _up(net: NetworkBuilder, x: int, maps: list[int], width: int, told: _Conditions) -> int:
     """Return the last map; ``maps`` are taken from the end."""
     for level, multiple in reversed([*enumerate(_LEVELS)]):
         for index in range(_DEPTH + 1):
@@ -88,12 +88,12 @@ def _up(net: NetworkBuilder, x: int, maps: list[int], width: int, told: _Told) -
     return x
 
 
-def _attend(net: NetworkBuilder, name: str, x: int, level: int, told: _Told) -> int:
+def _attend(net: NetworkBuilder, name: str, x: int, level: int, told: _Conditions) -> int:
     """Add a Transformer, but for the lowest resolution."""
     return x if level + 1 == len(_LEVELS) else _transformer(net, name, x, told)
 
 
-def _block(net: NetworkBuilder, name: str, x: int, channels: int, told: _Told) -> int:
+def _block(net: NetworkBuilder, name: str, x: int, channels: int, told: _Conditions) -> int:
     """Add a block of two convolutions beside a shortcut."""
     batch = net.shape(x)[0]
     y = _conv(net, f"{name}.1", _normalize(net, f"{name}.1", x), channels)
@@ -105,7 +105,7 @@ def _block(net: NetworkBuilder, name: str, x: int, channels: int, told: _Told) -
     return net.layer("Add", f"{name}.add", x, y)
 
 
-def _transformer(net: NetworkBuilder, name: str, x: int, told: _Told) -> int:
+def _transformer(net: NetworkBuilder, name: str, x: int, told: _Conditions) -> int:
     """Add a Transformer on the pixels of a map, beside a shortcut."""
     batch, channels, height, width = net.shape(x)
     y = net.group_norm(f"{name}.norm", x, _GROUPS)

@@ -1,6 +1,6 @@
 """GNMT: a translation network of unrolled LSTMs with attention.
 
-What is built, after the paper (and 001's N = 32, H = 1024, T = 50):
+Structure, after the paper (and 001's N = 32, H = 1024, T = 50):
 
 * the encoder: its first layer runs in both directions and hands on (N, 2H); ``layers - 1``
   layers in one direction follow;

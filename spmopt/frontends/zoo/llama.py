@@ -24,7 +24,7 @@ from spmopt.frontends.zoo.layers import NetworkBuilder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heads:
-    """What the attention of all layers has in common.
+    """Heads and positions, common to the attention of all layers.
 
     ``angles``: cosines and sines of the positions of the new tokens. ``past``: tokens in the cache.
     """

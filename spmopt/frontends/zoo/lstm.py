@@ -21,6 +21,7 @@ class Lstm:
         self._state = zero
         self._steps = 0
         hidden = net.shape(zero)[1]
+        # One weight a gate, for x and h together: each gate is one product.
         self._weights = [
             net.weight(f"{name}.{gate}.weight", (inputs + hidden, hidden)) for gate, _ in _GATES
         ]

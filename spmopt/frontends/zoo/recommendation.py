@@ -75,6 +75,7 @@ def _interaction(net: NetworkBuilder, vectors: Sequence[int]) -> int:
     count = len(vectors)
     rows = net.reshape(net.join("vectors", *vectors), batch, count, width)
     columns = net.stride("vectors.columns", rows, (batch, count, width), (0, 2, 1))
+    # The reference code computes all products too, then gathers the triangle.
     square = net.layer("MatMul", "interaction", rows, columns)
     which = net.state("pairs", (count * (count - 1) // 2,))
     flat = net.reshape(square, batch, count * count)

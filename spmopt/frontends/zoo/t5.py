@@ -47,6 +47,7 @@ def _positions(net: NetworkBuilder, name: str, heads: int, length: int) -> int:
     """Return the bias of each head and each pair of tokens: (heads, length, length)."""
     table = net.weight(f"{name}.positions.weight", (_BUCKETS, heads))
     buckets = net.state(f"{name}.buckets", (length, length))
+    # Gathered once a stack: all of its layers share the table, as published.
     pairs = net.layer("Gather", f"{name}.positions", table, buckets, axis=0)
     return net.layer("Transpose", f"{name}.positions.heads", pairs, perm=(2, 0, 1))
 

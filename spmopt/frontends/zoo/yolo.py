@@ -67,6 +67,7 @@ def _pyramid(net: NetworkBuilder, x: int) -> int:
 
 def _backbone(net: NetworkBuilder, image: int) -> tuple[int, int, int]:
     """Return the maps of stride 8, 16 and 32."""
+    # Kernel 6 replaces the "focus" layer since release 6.
     x = _conv(net, "stem", image, 64, 6, stride=2)
     maps = []
     for index, (channels, depth) in enumerate(((128, 3), (256, 6), (512, 9), (1024, 3)), 1):

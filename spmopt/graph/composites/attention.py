@@ -49,6 +49,7 @@ def with_past(call: Call, heads: Heads, past: int | None) -> Heads:
     """Return keys or values behind those of the past, (B, H, S, D)."""
     if past is None:
         return heads
+    # Caches of ONNX are (B, H, S, D); the new tokens go behind them along S.
     joined = call.join([past, heads_first(call, heads)], 2)
     return Heads(value=joined, layout="bhsd")
 
@@ -82,12 +83,14 @@ def attend(
     q, of_q = queries.value, queries.layout.replace("s", "q")
     if group > 1:
         of_q = of_q.replace("h", "hg")
+        # (B, S, H, D) to (B, S, H / g, g, D): g queries are rows of one product.
         q = call.reshape(q, *_group(call.shape(q), queries.layout.index("h"), group))
     of_k, of_v = (each.layout.replace("s", "k") for each in (keys, values))
     of_s = "bhgqk" if group > 1 else "bhqk"
     scores = call.add("Einsum", q, keys.value, part="scores", equation=f"{of_q},{of_k}->{of_s}")
     scores = call.reshape(scores, batch, heads, rows, columns)
     stages = [scores]
+    # softcap * tanh(scores / softcap); neither scaling is an operation of its own.
     if cap:  # divide, tanh, multiply
         scores = call.add("Tanh", scores, part="cap")
     stages.append(scores)
@@ -98,6 +101,7 @@ def attend(
     stages.append(scores)
     if group > 1:
         scores = call.reshape(scores, batch, shared, group, rows, columns)
+    # Values may be of another depth than queries and keys, hence a label of their own.
     wide = of_q.replace("d", "v")
     result = call.add(
         "Einsum",
@@ -118,10 +122,12 @@ def _group(shape: tuple[int, ...], axis: int, group: int) -> tuple[int, ...]:
 
 def _mask(call: Call, scores: int, mask: int) -> int:
     """Add a mask, or select by it; columns that it lacks are hidden."""
+    # ONNX pads a mask shorter than the keys with -inf at its end; a width of 1 broadcasts.
     missing = call.shape(scores)[-1] - call.shape(mask)[-1]
     if missing > 0 and call.shape(mask)[-1] > 1:
         pads = (*(0,) * (2 * len(call.shape(mask)) - 1), missing)
         mask = call.add("Pad", mask, part="mask", pads=pads)
+    # A boolean mask selects, any other is an addend (0 or -inf).
     if call.type(mask) != "bool":
         return call.add("Add", scores, mask, part="masked")
     hidden = call.builder.state(f"{call.name}.hidden", (), element_type=call.type(scores))
@@ -132,10 +138,11 @@ def attention(call: Call) -> Results:
     """Return ``Attention`` of ONNX: Y, present keys and values, scores."""
     packed = len(call.operand(0).shape) == 3
     heads = call.number("q_num_heads", 0)
+    # Only 3-D operands need the numbers of heads; 4-D ones have them in their shapes.
     shared = call.number("kv_num_heads", 0) or heads
     queries = split_heads(call, call.value(0), heads)
     keys, values = (split_heads(call, call.value(k), shared) for k in (1, 2))
-    past = [call.value(k) if call.given(k) else None for k in (4, 5)]
+    past = [call.value(k) if call.find(k) else None for k in (4, 5)]
     keys, values = with_past(call, keys, past[0]), with_past(call, values, past[1])
     cap = call.attributes.get("softcap", 0.0) not in (0, 0.0)
     found = attend(call, queries, keys, values, masks=call.values(3), cap=cap)
@@ -143,6 +150,7 @@ def attention(call: Call) -> Results:
     if packed:
         y = call.reshape(y, *call.shape(y)[:2], -1)
     mode = call.number("qk_matmul_output_mode", 0)
+    # Moving heads to the front is work, so it is done only where the caches are read.
     present = [heads_first(call, each) for each in (keys, values) if call.wants(1) or call.wants(2)]
     # Before opset 24 the limit comes after the mask; the shapes are the same.
     return [y, *(present or (None, None)), found.scores[min(max(mode, 0), 3)]]

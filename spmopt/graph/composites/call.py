@@ -69,7 +69,7 @@ class Call:
     wanted: Sequence[bool]
     opset: int = 0
 
-    def given(self, place: int) -> Operand | None:
+    def find(self, place: int) -> Operand | None:
         """Return an operand, or None if it is left out."""
         return self.operands[place] if place < len(self.operands) else None
 
@@ -81,7 +81,7 @@ class Call:
         InputError
             It is left out.
         """
-        found = self.given(place)
+        found = self.find(place)
         if found is None:
             raise InputError(f"needs input {place}, which is left out; export the model again")
         return found
@@ -93,7 +93,9 @@ class Call:
     def freeze(self, place: int) -> int:
         """Return the place of an operand; constants that it follows from are no weights."""
         value, found = self.value(place), self.operand(place)
+        # A live operand follows from data, not from constants alone, and its weights stay trained.
         waiting = [] if found.live else [value]
+        # Costs a pass over all nodes, so only where something waits.
         written = {v: node for node in self.builder.nodes if waiting for v in node.outputs}
         while waiting:
             index = waiting.pop()
@@ -106,7 +108,7 @@ class Call:
 
     def values(self, *places: int) -> list[int]:
         """Return the places in the graph of those operands that are there."""
-        return [found.index() for found in map(self.given, places) if found is not None]
+        return [found.index() for found in map(self.find, places) if found is not None]
 
     def wants(self, result: int) -> bool:
         """Return whether anything reads a result."""
@@ -161,6 +163,7 @@ class Call:
         axis = position(axis, len(operand.shape))
         if sum(sizes) != operand.shape[axis]:
             raise InputError(f"input {place} {operand.shape} has no parts of {tuple(sizes)}")
+        # A constant that others read too must stay one tensor, else its bytes would count twice.
         if not operand.own or len(sizes) == 1:
             return self.split(operand.index(), axis, sizes)
         return tuple(

@@ -18,6 +18,7 @@ def einsum(call: Call) -> Results:
     terms = [_squeeze(call, (call.value(k), of), sizes) for k, of in enumerate(labels)]
     done = terms[0]
     for k, term in enumerate(terms[1:], start=1):
+        # A label of a later operand must outlive this product, though the result may lack it.
         later = "".join(of for _, of in terms[k + 1 :])
         done = _product(call, done, term, result, later)
     value, of = _sum(call, done, result)
@@ -32,6 +33,7 @@ def _labels(call: Call) -> tuple[list[str], str, dict[str, int]]:
     shapes = [call.operand(k).shape for k in range(len(operands))]
     if len(operands) != len(call.operands):
         raise InputError(f"equation {given!r} does not suit {len(call.operands)} operands")
+    # The dots may stand for fewer axes in one operand than in another: they broadcast.
     wide = max(
         (
             len(shape) - len(of.replace("...", ""))
@@ -52,8 +54,10 @@ def _labels(call: Call) -> tuple[list[str], str, dict[str, int]]:
         labels = of.replace("...", "")
         if len(set(labels)) < len(labels):
             raise InputError(f"equation {given!r} names a label twice in an operand; cut it before")
+        # Broadcasting aligns axes at the end, so an operand with fewer takes the last labels.
         written.append(of.replace("...", dots[wide - more :] if more else ""))
     if not arrow:
+        # The implicit form of numpy: labels that stand once, in alphabetical order, after the dots.
         every = "".join(operands).replace("...", "")
         once = sorted(label for label in set(every) if every.count(label) == 1)
         result = "..." * ("..." in left) + "".join(once)
@@ -63,6 +67,7 @@ def _labels(call: Call) -> tuple[list[str], str, dict[str, int]]:
         for label, size in zip(of, shape, strict=True):
             if 1 not in (size, sizes.get(label, 1)) and sizes[label] != size:
                 raise InputError(f"equation {given!r}: {label} differs in shapes {shapes}")
+            # Size 1 broadcasts against any other, so the larger one is the label's.
             sizes[label] = max(size, sizes.get(label, 1))
     if any(label not in sizes for label in result) or len(set(result)) < len(result):
         raise InputError(f"equation {given!r}: its result must name labels of operands, each once")
@@ -83,12 +88,14 @@ def _squeeze(call: Call, term: Term, sizes: dict[str, int]) -> Term:
 def _product(call: Call, one: Term, other: Term, result: str, later: str) -> Term:
     """Multiply two terms, and sum over axes that nothing else has."""
     wanted = set(result) | set(later)
+    # Sums over labels of one operand alone come first: they shrink the product.
     one = _sum(call, one, [*wanted, *other[1]])
     other = _sum(call, other, [*wanted, *one[1]])
     (a, of_a), (b, of_b) = one, other
     every = "".join(dict.fromkeys(of_a + of_b))
     kept = "".join(label for label in every if label in wanted)
     if not later:
+        # The last product writes the order of the result, which saves a transposition.
         kept = "".join(sorted(kept, key=result.index))
     if kept == every or set(kept) == set(every):  # nothing to sum: no product of matrices
         order = kept

@@ -35,7 +35,7 @@ def rnn(call: Call) -> Results:
 
 def lstm(call: Call) -> Results:
     """Return Y, Y_h and Y_c of ``LSTM``."""
-    if call.given(7) is not None:
+    if call.find(7) is not None:
         raise InputError("has peepholes (input 7), which have no rule; export it without them")
 
     def step(direction: int, x: int, states: tuple[int, ...]) -> tuple[int, ...]:
@@ -54,6 +54,7 @@ def gru(call: Call) -> Results:
     Where the reset gate comes before its product (``linear_before_reset`` is 0), that product is
     one of its own.
     """
+    # With 1 the reset gate scales the finished product, and all three gates share one.
     if not call.number("linear_before_reset", 0):
         return _gru_reset_first(call)
 
@@ -67,6 +68,7 @@ def gru(call: Call) -> Results:
 
 def _gru_reset_first(call: Call) -> Results:
     hidden = call.operand(2).shape[2]
+    # ONNX orders the gates z, r, h: the first two take h itself, the last takes r h.
     sizes = (2 * hidden, hidden)
     gates, candidate = call.parts(2, 1, sizes)
     weights, biases = _by_direction(call, 1), _by_direction(call, 3)
@@ -84,6 +86,7 @@ def _gru_reset_first(call: Call) -> Results:
         reset = call.add("Mul", r, h, part="reset")
         new = call.add("Add", x_new, product(direction, reset, candidate, "new"), part="sum")
         new = call.add("Tanh", new, part="tanh")
+        # h' = (1 - z) n + z h, written as n + z (h - n): one product fewer.
         rest = call.add("Mul", z, call.add("Sub", h, new, part="rest"), part="kept")
         return (call.add("Add", new, rest, part="update"),)
 
@@ -103,12 +106,13 @@ def _activations(call: Call, default: str) -> list[str]:
     """Return the activation of each direction."""
     names = call.text("activations", default).split(",")
     names = [_ACTIVATIONS.get(name, name) for name in names]
+    # One activation given for a bidirectional operator holds for both directions.
     return names * 2 if len(names) == 1 else names
 
 
 def _by_direction(call: Call, place: int) -> tuple[int, ...]:
     """Return an operand of one tensor a direction; nothing where it is left out."""
-    operand = call.given(place)
+    operand = call.find(place)
     return () if operand is None else call.parts(place, 0, (1,) * operand.shape[0])
 
 
@@ -131,6 +135,7 @@ def _sequence(call: Call, step: _Step, count: int) -> Results:
     if len(shape) != 3:
         raise InputError(f"X {shape} must have 3 dimensions: steps, images, features")
     steps, images = (shape[1], shape[0]) if last else shape[:2]
+    # Each step is three operations or more: the problem would be too large to solve.
     if steps > MOST_STEPS:
         raise InputError(f"a sequence of {steps} steps is too long; export at most {MOST_STEPS}")
     x = call.split(call.value(0), 1 if last else 0, (1,) * steps)
@@ -138,6 +143,7 @@ def _sequence(call: Call, step: _Step, count: int) -> Results:
     outputs, finals = [], list[tuple[int, ...]]()
     for direction, way in enumerate(_directions(call)):
         states, found = _initial(call, direction, count, images), list[int]()
+        # A backward direction reads the steps from the end; its outputs are turned back below.
         for row in rows[::way]:
             states = step(direction, row, states)
             found.append(states[0])
@@ -156,11 +162,12 @@ def _initial(call: Call, direction: int, count: int, images: int) -> tuple[int, 
     hidden, last = call.operand(2).shape[2], call.number("layout", 0)
     states = []
     for place in (5, 6)[:count]:
-        if call.given(place) is None:
+        if call.find(place) is None:
             x = call.operand(0)
             name = f"{call.name}.initial"
             states.append(call.builder.state(name, (images, hidden), element_type=x.element_type))
             continue
+        # An initial state is data, not a trained weight, even where the file holds it.
         given = call.freeze(place)
         directions = call.shape(given)[1 if last else 0]
         one = call.split(given, 1 if last else 0, (1,) * directions)[direction]

@@ -46,10 +46,10 @@ def text(attributes: Attributes, name: str, default: str) -> str:
     return value
 
 
-def position(axis: int, rank: int, what: str = "axis") -> int:
+def position(axis: int, rank: int) -> int:
     """Return ``axis`` counted from the front; ``rank`` may be one more than the tensor's."""
     if not -rank <= axis < rank:
-        raise InputError(f"{what} {axis} is outside a tensor of {rank} dimensions")
+        raise InputError(f"axis {axis} is outside a tensor of {rank} dimensions")
     return axis % rank
 
 

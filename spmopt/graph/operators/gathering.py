@@ -74,7 +74,7 @@ def _solve(statement: Statement, axis: int, index: Index, loop: str, own: str) -
         exact=step > 1,
     )
 
-    def written(access: Access) -> Access:
+    def solve_access(access: Access) -> Access:
         axes = (position if i is not None and i.loop == loop else i for i in access.axes)
         return replace(access, axes=tuple(axes))
 
@@ -83,5 +83,5 @@ def _solve(statement: Statement, axis: int, index: Index, loop: str, own: str) -
     return replace(
         statement,
         target=replace(statement.target, axes=tuple(target)),
-        reads=tuple(map(written, statement.reads)),
+        reads=tuple(map(solve_access, statement.reads)),
     )

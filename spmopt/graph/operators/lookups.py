@@ -90,7 +90,7 @@ def batch_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> s
     """Take any element of an image for any of the same image; operands without images are whole."""
     images = max((*inputs, *outputs), key=len)[:1]
 
-    def written(name: str, shape: Shape) -> str:
+    def access(name: str, shape: Shape) -> str:
         if not shape:
             return f"{name}[()]"
         first = "n" if shape[:1] == images else ":"
@@ -99,9 +99,9 @@ def batch_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> s
     def statement(k: int, shape: Shape) -> str:
         # What is of no image is combined over all of them.
         combiner = "=" if shape[:1] == images else "+="
-        return f"{written(f'y{k}', shape)} {combiner} {reads}"
+        return f"{access(f'y{k}', shape)} {combiner} {reads}"
 
-    reads = " * ".join(written(f"x{k}", shape) for k, shape in enumerate(inputs))
+    reads = " * ".join(access(f"x{k}", shape) for k, shape in enumerate(inputs))
     return "; ".join(statement(k, shape) for k, shape in enumerate(outputs))
 
 
@@ -116,12 +116,12 @@ def along_axis_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes)
         for k in range(rank)
     ]
 
-    def written(name: str, shape: Shape) -> str:
+    def access(name: str, shape: Shape) -> str:
         axes = letters if len(shape) == rank else [":"] * len(shape)
         return f"{name}[{', '.join(axes) or '()'}]"
 
-    reads = " * ".join(written(f"x{k}", shape) for k, shape in enumerate(inputs))
-    return "; ".join(f"{written(f'y{k}', shape)} = {reads}" for k, shape in enumerate(outputs))
+    reads = " * ".join(access(f"x{k}", shape) for k, shape in enumerate(inputs))
+    return "; ".join(f"{access(f'y{k}', shape)} = {reads}" for k, shape in enumerate(outputs))
 
 
 def _gather(data: Shape, indices: Shape, attributes: Attributes) -> tuple[str, str, str]:

@@ -21,7 +21,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import prod
 
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import text
@@ -54,16 +53,6 @@ class Index:
         if len(self.terms) == 1 and self.terms[0][1] == 1 and plain:
             return self.terms[0][0]
         return None
-
-    def hull(self, box: Mapping[str, tuple[int, int]], size: int) -> tuple[int, int]:
-        """Return the least interval of an axis of ``size`` that holds all indices over a box."""
-        low = high = self.offset
-        for loop, coefficient in self.terms:
-            first, last = box[loop][0], box[loop][1] - 1
-            low += min(coefficient * first, coefficient * last)
-            high += max(coefficient * first, coefficient * last)
-        low = -(-low // self.divisor) if self.exact else low // self.divisor
-        return max(low, 0), min(high // self.divisor + 1, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +88,6 @@ class LoopNest:
 
     extents: Mapping[str, int]
     statements: tuple[Statement, ...]
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates: of statements that add up products."""
-        return sum(
-            prod(self.extents[loop] for loop in each.loops)
-            for each in self.statements
-            if each.combines and len(each.reads) > 1
-        )
 
     def accesses(self, tensor: str) -> list[Access]:
         """Return all accesses to a tensor."""

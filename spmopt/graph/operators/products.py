@@ -164,20 +164,20 @@ def equation(attributes: Attributes) -> tuple[str, str, str]:
     return parts
 
 
-def blocked_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+def matmul_nbits_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Multiply A (..., K) by packed weights (K, N)."""
     if inputs[0][-1:] != (integer(attributes, "K"),):
         raise InputError(f"A {inputs[0]} must have {integer(attributes, 'K')} columns (K)")
     return ((*inputs[0][:-1], integer(attributes, "N")),)
 
 
-def blocked_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+def matmul_nbits_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Multiply rows by all weights, which are packed."""
     rows = ", ".join(ascii_letters[: len(inputs[0]) - 1])
     return f"y0[{rows}, :] = x0[{rows}, :] * x1[{', '.join(':' * len(inputs[1]))}]"
 
 
-def blocked_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def matmul_nbits_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Multiply A (..., K) by packed weights (K, N)."""
     a = inputs[0]
     return Gemm(m=prod(a[:-1]), k=a[-1], n=outputs[0][-1])

@@ -36,7 +36,7 @@ def resize_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (shape,)
 
 
-def resized_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+def resize_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read the neighborhood of each element's position; all of an axis where it is not told."""
     letters = ascii_letters[: len(outputs[0])]
     axes = [
@@ -51,7 +51,7 @@ def resized_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) ->
     return f"y0[{', '.join(letters)}] = {reads}"
 
 
-def resampled_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+def resample_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Take any element for any other along axes that change their size."""
     small, large = inputs[0], outputs[0]
     ours, theirs = list[str](), list[str]()

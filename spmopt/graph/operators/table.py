@@ -248,13 +248,13 @@ def _work(rule: Mapping[str, Any], where: str) -> Factor:
 def _count(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:
     """Return the rule for one of these numbers of inputs."""
 
-    def counted(inputs: Shapes, attributes: Attributes) -> Shapes:
+    def check_count(inputs: Shapes, attributes: Attributes) -> Shapes:
         if len(inputs) not in numbers:
             wanted = " to ".join(map(str, numbers))
             raise InputError(f"takes {wanted} inputs, was given {len(inputs)}")
         return shapes(inputs, attributes)
 
-    return counted
+    return check_count
 
 
 def _result_types(

@@ -54,7 +54,7 @@ def rounded_convolution_computes(inputs: Shapes, outputs: Shapes, attributes: At
     return complete(quantized_convolution_computes(inputs, outputs, attributes))
 
 
-def transposed_convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+def convolution_transpose_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Make Y (N, M, OH, OW) of X (N, C, H, W) and W (C, M / group, kh, kw)."""
     x, w = inputs[:2]
     expect_rank(x, 3, "input")
@@ -64,10 +64,10 @@ def transposed_convolution_shapes(inputs: Shapes, attributes: Attributes) -> Sha
     filters = w[1] * group
     if len(inputs) == 3 and inputs[2] != (filters,):
         raise InputError(f"bias {inputs[2]} must have shape {(filters,)}")
-    return ((x[0], filters, *transposed_window_shape(x[2:], w[2:], attributes)),)
+    return ((x[0], filters, *window_transpose_shape(x[2:], w[2:], attributes)),)
 
 
-def transposed_convolution_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def convolution_transpose_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return the input gradient of a convolution, run forward.
 
     X by rows of positions times W gives columns (M / group kh kw), added up where windows overlap.
@@ -168,7 +168,7 @@ def sliding(spatial: Shape, kernel: Shape, attributes: Attributes) -> Sliding:
     return Sliding(strides=strides, dilations=dilations, begins=begins)
 
 
-def transposed_window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:
+def window_transpose_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:
     """Spatial result shape of a transposed convolution, whose windows overlap in the result."""
     rank = len(spatial)
     ones, zeros = (1,) * rank, (0,) * rank

@@ -37,6 +37,7 @@ def _whole(decisions: Sequence[Decision]) -> str:
         text = f"Time falls from {start} to {seconds(last, last.cycles)}: {less}"
     if last.bound is None:
         return f"{text}."
+    # Exactly: bound and value are fractions.
     if last.gap == 0:
         return f"{text}. This is the optimum over {last.bound_of}."
     least = f"Lower bound over {last.bound_of}: {seconds(last, float(last.bound))}, certified"

@@ -70,6 +70,7 @@ def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
     found = [key for key in keys if len({row[key] for row in rows}) > 1]
     for key in (*reversed(extra), *_FOLLOWING):
         rest = [other for other in (*found, "scheduler") if other != key]
+        # One after the other: of two that follow from each other one must stay.
         if key in found and _follows(rows, key, rest):
             found.remove(key)
     return tuple(found)
@@ -78,6 +79,7 @@ def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
 def _follows(rows: Sequence[Row], key: str, others: Sequence[str]) -> bool:
     """Return whether rows that agree in ``others`` agree in ``key``."""
     pairs = {(tuple(row[other] for other in others), row[key]) for row in rows}
+    # A function of the others: each combination has one value.
     return len(pairs) == len({about for about, _ in pairs})
 
 
@@ -98,6 +100,7 @@ def show(key: str, value: Value) -> str:
     """Return a value of a column as people read it: ``SPM 24 MB``; empty if there is none."""
     if value is None or value == "":
         return ""
+    # Rows of a file hold texts where a column is not a number throughout.
     if isinstance(value, int) and key in _BYTES:
         return f"{_BYTES[key]} {capacity(value)}"
     if isinstance(value, int) and key in _UNITS:

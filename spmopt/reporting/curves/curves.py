@@ -122,6 +122,7 @@ def _rows(curves: Curves) -> Json:
     units = {each.key: each.unit for each in (*sweep(curves.rows), *MEASURED)}
     units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
     aims = {str(row["objective"]) for row in curves.rows}
+    # Rows of several objectives have no common unit.
     units |= dict.fromkeys(("value", "bound"), _OF_OBJECTIVE[aims.pop()] if len(aims) == 1 else "")
     titles = {each.key: each.label for each in (*SWEPT, *MEASURED)}
     columns = [
@@ -147,6 +148,7 @@ def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> l
     known = (*sweep(rows), *(Quantity(key=key, label=key) for key in settings))
     found = [each for each in known if each.key in keys]
     if found:
+        # The finest axis makes the best first chart.
         return sorted(found, key=values, reverse=True)
     for key in ("machine", *extra, "network", *keys):
         if key in keys and all(isinstance(row[key], str) for row in rows):

@@ -116,6 +116,7 @@ def chart_of(
         if not is_objective or row["objective"] == y.label:
             at = float(categories.index(str(row[x.key]))) if categories else number(row, x.key)
             groups.setdefault(tuple(row[key] for key in others), []).append((at, row))
+    # The objective is the y axis itself: naming it in titles says nothing.
     named = [key for key in others if not (is_objective and key == "objective")]
     made = [
         _panel(points, y, ranks, title(points[0][1], named), is_objective)
@@ -131,6 +132,7 @@ def chart_of(
         panels=panels,
         is_log=not categories and _is_wide(along),
         categories=categories,
+        # Gaps are compared with 0, which a logarithmic axis lacks.
         is_high=y.unit != PART and any(_is_wide(panel.along("y")) for panel in panels),
     )
 
@@ -165,6 +167,7 @@ def _band(points: Sequence[Point], order: str) -> Band | None:
         if row["order"] != order:
             continue
         if row["bound"] is not None:
+            # Each bound is certified by itself, so the highest holds too.
             low[at] = max(low.get(at, -np.inf), number(row, "bound"))
         if row["verified"] is not None and row["value"] is not None:
             high[at] = min(high.get(at, np.inf), number(row, "value"))
@@ -176,4 +179,5 @@ def _band(points: Sequence[Point], order: str) -> Band | None:
 
 
 def _is_wide(values: Reals) -> bool:
+    # Above 0 only: a logarithm needs it.
     return bool(0 < _WIDE * values.min() <= values.max())

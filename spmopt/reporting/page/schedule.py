@@ -49,6 +49,7 @@ def page(
         raise InputError(f"page of {len(records)} schedules: give one, or two and their contrast")
     blocks: dict[str, Json] = {"look": look()}
     for place, record in enumerate(records):
+        # Both schedules have blocks of their own; scripts find them by place.
         blocks[f"view-{place}"], blocks[f"tables-{place}"] = part(record)
     if contrast is not None:
         blocks["contrast"] = contrast
@@ -81,6 +82,7 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
 
 def part(record: Json) -> tuple[Json, Json]:
     """Return a record in two: the data of pictures, and tables, which are read after them."""
+    # Pictures first: a page shows them while its tables are still being read.
     shown = {name: value for name, value in record.items() if name != "tables"}
     return shown, {"tables": record["tables"]}
 

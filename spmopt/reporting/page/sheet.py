@@ -33,6 +33,7 @@ def sheet(
     remarks
         Sentences below the tables.
     """
+    # Numbered before the empty ones are left out, so that names do not depend on them.
     shown = {f"table-{place}": each for place, each in enumerate(tables) if each["rows"]}
     body = [
         _section("Summary", items("reasons", lines)),
@@ -71,4 +72,5 @@ def items(kind: str, lines: Iterable[str]) -> str:
 
 def text(value: str) -> str:
     """Escape text of others."""
+    # Names come from files of others: unprintable characters first, then HTML.
     return escape(visible(value))

@@ -26,6 +26,7 @@ Command = tuple[int, str, str]
 def curves_page(curves: Curves) -> str:
     """Return a page of a sweep: the first chart, the gaps over the same axis, and the rows."""
     first = curves.views[0]
+    # A gap is read beside its quantity; other charts have commands of their own.
     keys = first.y.key, "gap"
     shown = [each for each in curves.views if each.x == first.x and each.y.key in keys]
     names = [f"{each.y.label} over {each.x.label}" for each in shown]
@@ -46,6 +47,7 @@ def front_page(front: Front, commands: Sequence[Command] = ()) -> str:
 
     ``commands`` show the schedules of the front.
     """
+    # A single objective is drawn over the first other figure.
     planes = list(pairwise(front.objectives)) or [front.pair()]
     columns = [column("trial"), column("network", None), column("command", None, help=_COMMAND)]
     figures = {f"{y.label} over {x.label}": front_figure(front, x.key, y.key) for x, y in planes}

@@ -55,6 +55,7 @@ def html(
     """
     style = "".join(source(f"styles/{name}.css") for name in _STYLES)
     joined = "".join(source(f"scripts/{name}.js") for name in scripts)
+    # One function: names of scripts are local to it, and none leaks into the page.
     script = f'(() => {{\n"use strict";\n{_VENDORED}{joined}}})();\n'
     return _fill(
         source(_SHELL),
@@ -86,6 +87,7 @@ def _policy(style: str, script: str) -> str:
     """Return the content security policy, which allows the page its own parts alone."""
     return "; ".join(
         (
+            # Nothing is loaded from anywhere: a page may be opened beside secrets.
             "default-src 'none'",
             f"style-src '{_hash(style)}'",
             f"script-src '{_hash(script)}'",
@@ -106,10 +108,12 @@ def _block(name: str, value: Json) -> str:
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:
         raise InputError("figures are too large to be shown; leave their rows out") from None
+    # Letters of base64 contain no ``<``: no value can end its block. No time: same bytes.
     packed = b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
     return f'<script type="application/gzip" id="data-{escape(name)}">{packed}</script>'
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
     """Put values for ``{{names}}``, at once: ``{{names}}`` in a value stay."""
+    # One pass: a value that contains ``{{name}}`` is not filled in again.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)

@@ -52,6 +52,7 @@ def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
     time, compute, before = np.array(cycles).T / decisions[0].problem.machine.clock_hz
     ax.bar(places, compute, _WIDE, color=COLORS[0], label="engine computes")
     ax.bar(places, time - compute, _WIDE, bottom=compute, color=COLORS[4], label="engine waits")
+    # Before the first decision there is nothing to save.
     saved = np.maximum(before - time, 0.0)
     some = saved > 0
     ax.bar(
@@ -82,6 +83,7 @@ def plot_savings(decisions: Sequence[Decision], ax: Axes | None = None) -> Axes:
             ax.hlines(bound, *ends, color=LINE, linewidth=2.2, label=label)
     ax.set_xticks(places, [legible(each.key.words, 24) for each in decisions], parse_math=False)
     ax.yaxis.set_major_formatter(EngFormatter(unit="s"))
+    # Room for the figures that are written above the bars.
     ax.set_ylim(0.0, 1.12 * float((time + saved).max()) or 1.0)
     ax.grid(visible=False, axis="x")
     return ax

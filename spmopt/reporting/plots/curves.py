@@ -103,6 +103,7 @@ def curves_figure(view: Chart) -> Figure:
 
 def _draw_band(ax: Axes, band: Band) -> None:
     name = "" if band.order == LISTED else f" of the {band.order} order"
+    # Points with a bound and no schedule have no upper end.
     both = ~np.isnan(band.high)
     look: dict[str, Any] = {"color": BOUND, "label": f"bound to best{name}", "zorder": 1.2}
     is_dense = band.x.size > _MOST_MARKED
@@ -139,6 +140,7 @@ def _draw_line(ax: Axes, line: Series, *, joined: bool) -> None:
         line.y,
         color=COLORS[rank],
         marker=MARKERS[(rank + turn) % len(MARKERS)],
+        # Marks of different lines are shifted, so that equal lines show each other.
         markevery=(0.04 * rank, _APART) if dense else 1,
         markersize=3.5,
         linestyle=_DASHES[turn % len(_DASHES)] if joined else "",

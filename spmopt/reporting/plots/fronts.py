@@ -66,6 +66,7 @@ def plot_front(
     for trial in known.values():
         state = trial.state
         if state in _SOLVED:
+            # A solved machine may still break a constraint on its figures.
             state = "solved" if trial.is_feasible else "broken"
         states.setdefault(state, []).append(trial)
     for state, (label, look) in _MARKS.items():
@@ -116,6 +117,7 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
     places = _places(plane, members)
     if not places:
         return
+    # With a third objective, or a part of the front, steps would suggest dominance.
     if front.is_plane(*plane):
         ax.step(*zip(*sorted(places), strict=True), where="post", color=_FRONT, lw=1.2)
     label = "front" if front.top is None else f"best {front.top}"
@@ -133,6 +135,7 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
         if (left, foot) != place:
             label = "what its machine takes at least"
             ax.plot([left, x, x], [y, y, foot], color=_FRONT, lw=3, alpha=0.3, label=label)
+        # Distances in parts of the axes: data may be on logarithmic scales.
         shown = ax.transAxes.inverted().transform(ax.transData.transform(place))
         near = any(abs(shown[0] - a) + abs(shown[1] - b) < _APART for a, b in named)
         if len(named) < _NAMED and not near:
@@ -144,6 +147,7 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
 
 def _draw_limits(ax: Axes, plane: Plane) -> None:
     """Draw constraints as lines; they do not move the axes."""
+    # Kept and set again: a far limit would squeeze all trials into a corner.
     ends = ax.get_xlim(), ax.get_ylim()
     look: dict[str, Any] = {"color": LINE, "linewidth": 1.0, "linestyle": "--"}
     for axis, draw, (low, high) in zip(plane, (ax.axvline, ax.axhline), ends, strict=True):

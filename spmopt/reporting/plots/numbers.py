@@ -56,6 +56,7 @@ def log_x_axis(ax: Axes, values: Reals) -> None:
     """Make the x axis logarithmic, with ticks at some of ``values``, all above 0."""
     ax.set_xscale("log")
     known = np.unique(values).tolist()
+    # Labels are apart by ratio on a logarithmic axis.
     least = log(known[-1] / known[0]) / _most_ticks(ax)
     ticks = known[:1]
     for value in known[1:]:
@@ -90,6 +91,7 @@ def limit_y(ax: Axes, values: Reals, *, cut: bool = False) -> None:
     """Begin y at 0; with ``cut`` near the least value, if that is far from 0, and say so."""
     low, high = float(values.min()), float(values.max())
     room = 0.08 * (high - low)
+    # Cutting pays only where the values' range is small beside their height.
     if cut and low < high and low > 3 * room:
         ax.set_ylim(low - 3 * room, high + room)
         note = "axis does not begin at 0"

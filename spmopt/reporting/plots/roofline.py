@@ -46,6 +46,7 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("operational intensity: FLOP per byte of DRAM traffic", fontsize=TEXT)
     x, y = layers.flop_per_byte[drawn], layers.flop_per_s[drawn]
     time = layers.time_s[drawn]
+    # Area by time, with a floor: short layers stay visible.
     areas = np.maximum(_LEAST_AREA, time / time.max(initial=1e-30) * _MOST_AREA)
     for rank, bound in enumerate(("compute", "memory")):
         of_it = layers.roofline[drawn] == bound
@@ -60,8 +61,10 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
             edgecolors="white",
             zorder=3,
         )
+        # Legend entries of one size; those of the scatter would have that of its first point.
         ax.plot([], [], MARKERS[rank], color=COLORS[rank], label=f"{bound}-bound")
     ridge, peak = ridge_point(machine), float(machine.fastest)
+    # Logarithmic before limits are set: linear ones may include 0.
     ax.set_xscale("log")
     ax.set_yscale("log")
     wide = np.append(x, ridge)

@@ -41,6 +41,7 @@ def canvas(
 ) -> tuple[Figure, list[list[Axes]]]:
     """Make a figure of the common width with axes in rows; it belongs to no window."""
     figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained")
+    # Not pyplot: it keeps every figure, and asks for a display.
     FigureCanvasAgg(figure)
     grid = figure.subplots(rows, columns, squeeze=False, height_ratios=height_ratios)
     return figure, [list(line) for line in grid]
@@ -94,6 +95,7 @@ def data_uri(figure: Figure) -> str:
 
 
 def _save(figure: Figure, file: Path | BytesIO, form: str) -> None:
+    # Fixed salt: identifiers in SVG are random otherwise, and files differ.
     with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
         figure.savefig(file, format=form, metadata=METADATA[form])
 
@@ -111,6 +113,7 @@ def legible(text: str, most: int = 120) -> str:
     """Return ``text`` in one line of at most ``most`` letters, boxes for those the font lacks."""
     line = " ".join(text.split())
     if len(line) > most:
+        # The end of a long name often tells it from others: keep a third of it.
         line = f"{line[: most * 2 // 3]}…{line[1 - most // 3 :]}"
     return "".join(letter if ord(letter) in _letters() else "□" for letter in line)
 

@@ -34,6 +34,7 @@ class FusedGroupSpan:
     def blocks(self) -> range:
         """First steps of the blocks."""
         count = self.micro_batches * self.stripes
+        # Divides exactly: every block runs all operations of the group.
         return range(self.begin, self.end, (self.end - self.begin) // count)
 
     @property

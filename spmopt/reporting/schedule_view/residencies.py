@@ -91,6 +91,7 @@ def residencies(view: ScheduleArrays, times: Times) -> Residencies:
         start, stop = edge[table.begin], edge[table.end]
     else:
         start = _replay_start(times, table, came, row[load], command[load])
+        # Never backwards: bytes that nothing used end as they begin.
         stop = np.maximum(start, _replay_stop(view, times, table, row, command))
     return Residencies(
         tensor=table.tensor,
@@ -112,6 +113,7 @@ def _join(table: Placements) -> Placements:
     keys = (table.spm_page, table.pages, table.tensor_page, table.tensor)
     order = np.lexsort((table.begin, *keys))
     rows = table.take(order)
+    # Scratch of two steps is two buffers, even at one place.
     follows = (rows.begin[1:] == rows.end[:-1]) & (rows.tensor[1:] >= 0)
     for column in (rows.spm_page, rows.pages, rows.tensor_page, rows.tensor):
         follows &= column[1:] == column[:-1]
@@ -157,6 +159,7 @@ def _reasons_to_leave(view: ScheduleArrays, table: Placements) -> Ints:
     needed = view.live(tensor, table.end) & (table.tensor >= 0)
     again = next_use(view, table.tensor, after) >= 0
     return np.select(
+        # First match wins: the end of the schedule before any other reason.
         [table.end == view.timeline.steps, _move(view, table, table.end), needed & again, needed],
         [Left.END, Left.MOVED, Left.EVICTED, Left.OUT],
         Left.DEAD,
@@ -179,6 +182,7 @@ def next_use(view: ScheduleArrays, tensor: Ints, step: Ints) -> Ints:
 
 def _replay_start(times: Times, table: Placements, came: Ints, row: Ints, load: Ints) -> Ints:
     start = np.where(came == Came.MOVED, times.start[table.begin], times.compute_start[table.begin])
+    # Later than any load, so that the minimum below is the first load's.
     start[row] = times.cycles
     np.minimum.at(start, row, times.command_start[load])
     return start

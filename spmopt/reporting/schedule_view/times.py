@@ -76,6 +76,7 @@ def step_times(figures: StepFigures) -> Times:
     before = per_step(cycles[is_before], step[is_before], steps)
     after = per_step(cycles[is_after], step[is_after], steps)
     start = np.cumsum(duration) - duration
+    # A simplex channel has one queue for both directions.
     is_outward = ~inward(view) & ~is_after & view.problem.machine.duplex
     offset = np.select(
         [is_after, is_outward],
@@ -110,6 +111,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
         waited = np.minimum(time, run.operation_start[step]) - start[step]
         return waited + np.maximum(0, time - compute_end[step])
 
+    # A command may run through several operations: one pair for each.
     first = np.searchsorted(end, run.command_start, side="right")
     last = np.searchsorted(start, run.command_end, side="left")
     command, step = expand(first, last)
@@ -118,6 +120,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
     )
     by_cause = np.zeros((len(Cause), start.size), np.int64)
     np.add.at(by_cause, (figures.stalls.cause[command], step), waiting)
+    # The engine is held by the port, not by a transfer, so this part is not in ``waiting``.
     by_cause[Cause.PORT] = figures.operation_cycles - figures.compute_cycles
     return Times(
         timing="async",

@@ -130,7 +130,7 @@ class ScheduleView:
         if self.duals is None or self.duals.banks:
             return None
         space, (scale, _) = self.duals.spm, self.in_unit(Fraction(MB))
-        found: Reals = np.where(space.counted, space.dual, 0.0) * scale
+        found: Reals = np.where(space.significant, space.dual, 0.0) * scale
         return found
 
     @property

@@ -82,6 +82,7 @@ class Trial:
 
     def place(self, x: Axis, y: Axis) -> tuple[float, float] | None:
         """Return its place in a plane: by its figures, else by its least ones."""
+        # Measured figures win over bounds.
         known = {**self.least, **self.figures}
         return (known[x.key], known[y.key]) if x.key in known and y.key in known else None
 

@@ -60,6 +60,7 @@ def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
         except InputError:  # the area of a scratchpad without technology
             continue
     for key, value in trial.parameters.items():
+        # Fields that static figures say already would be axes twice.
         if key not in _IN_FIGURES and not isinstance(value, bool | str):
             found[key] = value
     return found | dict(trial.figures or {})

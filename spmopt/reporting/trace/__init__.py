@@ -37,6 +37,7 @@ def trace_events(pictures: Sequence[ScheduleView]) -> list[Event]:
 def _groups(pictures: Sequence[ScheduleView]) -> Iterator[Group]:
     marks = MARKS if len(pictures) > 1 else ("",)
     for place, (picture, mark) in enumerate(zip(pictures, marks, strict=True)):
+        # A single schedule needs no mark to be told apart.
         own = f"{picture.problem.name}, {picture.result.scheduler}"
         title = f"{mark}: {names(pictures)[place]}" if mark else own
         yield Group(picture=picture, place=place, title=title)

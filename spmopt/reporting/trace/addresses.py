@@ -94,16 +94,19 @@ def lanes(rows: Residencies) -> Ints:
     spans = list(zip(*(each.tolist() for each in columns), strict=True))
     for row in np.lexsort((rows.page, rows.start)).tolist():
         start, stop, page = spans[row]
+        # What ends as this one begins has freed its lane.
         while taken and taken[0][0] <= start:
             insort(free, heappop(taken)[1:])
         if free:
             at = bisect_left(free, (page, -1))
+            # Sorted by page: the nearest free lane is one of two neighbors.
             near = [k for k in (at - 1, at) if 0 <= k < len(free)]
             _, lane[row] = free.pop(min(near, key=lambda k: abs(free[k][0] - page)))
         else:
             lane[row], count = count, count + 1
         heappush(taken, (stop, page, int(lane[row])))
     # Lanes are numbered by their mean address over time.
+    # Residencies of no time would make the mean undefined.
     weight = (rows.stop - rows.start).astype(float) + 1e-9
     mean = np.bincount(lane, weight * rows.page, count) / np.bincount(lane, weight, count)
     rank: Ints = np.argsort(np.argsort(mean, kind="stable"), kind="stable")

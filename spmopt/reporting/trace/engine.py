@@ -73,10 +73,12 @@ def _steps(group: Group) -> Iterator[Event]:
         name, args = tile_of.get(operation, operation), {"operation": operation, "step": step}
         more: Event = {**args, "layer": layers.names[layer]}
         yield add(OPERATIONS, "operation", name, (start, stop), more)
+        # Viewers draw slices of no length as marks of their own: leave them out.
         if computed:
             yield add(COMPUTE, "compute", name, (begin, end), {**args, "cycles": computed})
         why: Event = {**args, "cause": Cause(cause).words}
         for since, until in ((start, begin), (end, stop)):
+            # A stall may lie before the computation, after it, or on both sides.
             if since < until:
                 yield add(STALLS, "stall", Cause(cause).words, (since, until), why)
 
@@ -107,6 +109,7 @@ def _transfers(group: Group) -> Iterator[Event]:
         if use >= 0:
             flow = {"cat": "load", "id": group.flow(row)}
             yield process.event("s", DMA_IN, "load to use", start, **flow)
+            # A load may still run when its user begins; a flow must not point backwards.
             arrow = max(start, group.edges[use])
             yield process.event("f", OPERATIONS, "load to use", arrow, bp="e", **flow)
 
@@ -117,6 +120,7 @@ def _moves(group: Group) -> Iterator[Event]:
     for step, tensor, begin, end in sorted(view.schedule.moves.rows()):
         name = view.name(tensor)
         args: Event = {"tensor": name, "bytes": end - begin, "step": step}
+        # ``s: t``: an instant of its thread, not of the whole process.
         more = {"s": "t", "cat": "move", "args": args}
         yield process.event("i", MOVES, f"move {name}", group.edges[step], **more)
 
@@ -131,4 +135,5 @@ def _occupancy(group: Group) -> Iterator[Event]:
     for step in np.flatnonzero(changes).tolist():
         held = dict(zip(names, occupied[used, step].tolist(), strict=True))
         yield process.counter("SPM", group.edges[step], held)
+    # A counter keeps its last value for ever; close it at the end.
     yield process.counter("SPM", group.edges[-1], dict.fromkeys(names, 0))

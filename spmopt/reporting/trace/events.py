@@ -37,11 +37,13 @@ class Group:
 
     def flow(self, row: int) -> int:
         """Return the number of a flow, which no other schedule has."""
+        # Far above any number of commands of one schedule.
         return row + self.place * 2**40
 
     def ns(self, cycles: Ints) -> list[int]:
         """Round to nanoseconds, in Python's integers: 64 bits could overflow."""
         clock = self.picture.problem.machine.clock_hz
+        # Rounded half up: floor(x + 1/2) with x = one * 1e9 / clock.
         return [(2 * one * _NS_PER_S + clock) // (2 * clock) for one in cycles.tolist()]
 
     @cached_property

@@ -112,9 +112,11 @@ def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
 
 
 def _fill(ax: Axes, boxes: Boxes, opacity: float) -> None:
+    # A vector file of more rectangles is slow to open.
     is_many = boxes.kind.size > MOST_SHAPES
     x = np.stack((boxes.left, boxes.right, boxes.right, boxes.left), 1)
     corners = np.stack((x, np.stack((boxes.low, boxes.low, boxes.high, boxes.high), 1)), 2)
+    # One collection a kind: a patch for each rectangle takes matplotlib minutes.
     for kind in np.unique(boxes.kind).tolist():
         ax.add_collection(
             PolyCollection(
@@ -138,6 +140,7 @@ def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     wide = (boxes.right - boxes.left) / (right - left) * extent.width / inch
     high = (boxes.high - boxes.low) / (top - bottom) * extent.height / inch
+    # Scratch (tensor -1) has no name.
     room = np.where((high > _LINE) & (boxes.tensor >= 0), wide / _LETTER - 1, 0).astype(np.int64)
     roomiest = np.argsort(-room, kind="stable")[:_MOST_NAMES]
     for row in roomiest[room[roomiest] >= _FEWEST_LETTERS].tolist():

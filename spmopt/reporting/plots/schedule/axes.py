@@ -20,6 +20,7 @@ def seconds(picture: ScheduleView) -> float:
 
 def time_axis(ax: Axes, picture: ScheduleView) -> None:
     """Lay the time axis from the start of a schedule to its end, or on to a limit that is set."""
+    # A limit that is set is that of a longer schedule beside this one.
     until = 0.0 if ax.get_autoscalex_on() else ax.get_xlim()[1]
     ax.set_xlim(0.0, max(until, seconds(picture)))
     ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
@@ -32,6 +33,7 @@ def byte_axis(ax: Axes, size_bytes: int) -> None:
     unit = capacity_unit([size_bytes])
     ax.set_ylim(0.0, 1.04 * size_bytes)
     if unit == BINARY:
+        # Ticks at powers of two read 1 MiB, not 976.6 KiB.
         ax.yaxis.set_major_locator(MultipleLocator(2.0 ** ceil(log2(size_bytes / 6))))
     else:
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 4, 5, 8, 10]))

@@ -47,6 +47,7 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     held = means(bounds, times.start, times.start + times.duration, picture.occupied)
     _stack(ax, bounds / clock, held, KIND_COLORS, KINDS, hatches=HATCHES)
     if not np.isin(times.start, bounds).all():
+        # Bins average over steps; the line keeps peaks that the areas smooth.
         exact = np.append(times.start, times.cycles) / clock
         ax.stairs(
             picture.occupied.sum(axis=0),
@@ -96,6 +97,7 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
 def _fused_groups(ax: Axes, picture: ScheduleView, base: int) -> None:
     """Draw groups as bands, with as much of a label as fits, and a line where a tile begins."""
     clock, start = picture.problem.machine.clock_hz, picture.times.start
+    # Inches per second: labels are chosen by the room on paper.
     inches = ax.get_window_extent().width / ax.figure.dpi / (ax.get_xlim()[1] or 1.0)
     for number, fused_group in enumerate(picture.fused_groups):
         last = fused_group.end - 1
@@ -138,6 +140,7 @@ def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
     # The engine waits by the causes of the step's whole stall in proportion.
     whole = times.stall_by_cause.sum(axis=0)
     part = times.stall_by_cause / np.maximum(whole, 1)
+    # Steps without a stall share out nothing; a division by their 0 is avoided.
     part[Cause.NONE, whole == 0] = 1.0
     before = means(bounds, times.start, times.compute_start, part)
     after = means(bounds, computed, times.start + times.duration, part)
@@ -178,6 +181,7 @@ def edges(cycles: int, *marks: Ints) -> Reals:
     found = np.unique(np.concatenate((*marks, [0, max(1, cycles)])))
     if found.size - 1 <= MOST_BINS:
         return found.astype(float)
+    # Even bins, each about two pixels wide.
     return np.linspace(0.0, float(cycles), MOST_BINS + 1)
 
 
@@ -187,6 +191,7 @@ def means(edges: Reals, start: Ints, stop: Ints, value: Reals | Ints | Bools) ->
     ``value`` (groups, spans) has a row for each group. Empty spans count for nothing. The
     sums of all bins, times their widths, are those of the spans, whichever the bins.
     """
+    # A span is a ramp that begins at its start less one that begins at its stop.
     upto = _upto(edges, start, value) - _upto(edges, stop, value)
     return np.maximum(np.diff(upto) / np.diff(edges), 0.0)
 
@@ -200,5 +205,6 @@ def _upto(edges: Reals, since: Ints, value: Reals | Ints | Bools) -> Reals:
         np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0)))[:, place]
         for each in (rates, rates * since[order].astype(float))
     )
+    # Sum of rate (edge - since) over all that have begun: rate * edge - sum of rate since.
     found: Reals = rate * edges - begun
     return found

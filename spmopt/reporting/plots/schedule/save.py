@@ -74,6 +74,7 @@ def figure_of(name: str, pictures: Sequence[ScheduleView]) -> Figure:
     figure, grid = canvas(len(chosen), 1, _ABOVE + sum(heights), heights)
     axes, heads = [ax for (ax,) in grid], headings(pictures)
     for ax, (panel, place) in zip(axes, chosen, strict=True):
+        # Place -1 of two is the other one.
         one, other = pictures[place], pictures[place - 1]
         if panel != "roofline":
             _span(ax, pictures)

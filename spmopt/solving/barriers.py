@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from spmopt.core.fusion.tileable_graph import source_graph, whole
 from spmopt.core.objective import Objective
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -67,6 +66,8 @@ def no_worse_than_list(result: Result, listed: Result | None) -> Result:
         return result
     if result.value <= listed.value:
         return result
+    from spmopt.core.fusion.tileable_graph import source_graph, whole
+
     tileable = source_graph(result.fused)
     layers = tileable.problem(whole(tileable))[0]
     return replace(_instead(result, listed), certificate=listed.certificate, fused=layers)

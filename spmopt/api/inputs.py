@@ -106,7 +106,6 @@ def load(
     InputError
         The network or file cannot be used, or an option does not apply to it.
     """
-    from spmopt.core.graph import Graph
     from spmopt.core.problem import Problem
 
     given: dict[str, object] = {
@@ -123,6 +122,8 @@ def load(
     require_training(optimizer, training)
     for name in (name for name in parameters or {} if name in _OPTIONS):
         raise ArgumentError("parameters", f": {name} is an option of its own")
+    from spmopt.core.graph import Graph
+
     if isinstance(source, Graph):
         return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
     from spmopt.frontends import zoo
@@ -311,9 +312,6 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import left_out, load_machine, override
-    from spmopt.hardware.scratchpad import disagreement, sources_of
-    from spmopt.hardware.settings import BANK, require_units, split_banks
 
     given = {
         "spm": spm,
@@ -327,6 +325,12 @@ def machine(
         "banks": banks,
     }
     changes = {**(settings or {}), **{k: value for k, value in given.items() if value is not None}}
+    if isinstance(base, Machine) and not (changes or bank or base.memory or base.banks):
+        return base  # the same, and without technologies whose sources could disagree
+    from spmopt.hardware.machines import left_out, load_machine, override
+    from spmopt.hardware.scratchpad import disagreement, sources_of
+    from spmopt.hardware.settings import BANK, require_units, split_banks
+
     require_units(split_banks(str(changes.get(BANK, ""))), BANK)
     if isinstance(base, Machine):
         found = override(base, changes)

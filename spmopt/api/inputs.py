@@ -106,7 +106,6 @@ def load(
     InputError
         The network or file cannot be used, or an option does not apply to it.
     """
-    from spmopt.core.graph import Graph
     from spmopt.core.problem import Problem
 
     given: dict[str, object] = {
@@ -124,6 +123,8 @@ def load(
     # Both are keyword arguments of load_network: one would silently replace the other.
     for name in (name for name in parameters or {} if name in _OPTIONS):
         raise ArgumentError("parameters", f": {name} is an option of its own")
+    from spmopt.core.graph import Graph
+
     if isinstance(source, Graph):
         return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
     from spmopt.frontends import zoo
@@ -314,9 +315,6 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import list_left_out, load_machine, override
-    from spmopt.hardware.scratchpad import disagreement, sources_of
-    from spmopt.hardware.settings import BANK, require_units, split_banks
 
     given = {
         "spm": spm,
@@ -330,6 +328,12 @@ def machine(
         "banks": banks,
     }
     changes = {**(settings or {}), **{k: value for k, value in given.items() if value is not None}}
+    if isinstance(base, Machine) and not (changes or bank or base.memory or base.banks):
+        return base  # the same, and without technologies whose sources could disagree
+    from spmopt.hardware.machines import list_left_out, load_machine, override
+    from spmopt.hardware.scratchpad import disagreement, sources_of
+    from spmopt.hardware.settings import BANK, require_units, split_banks
+
     # Here, not in override: records state bytes without a unit, users must not.
     require_units(split_banks(str(changes.get(BANK, ""))), BANK)
     if isinstance(base, Machine):

@@ -64,9 +64,6 @@ def lower(
     InputError
         An unknown operator, lowering or order, or a machine that changes a problem's cycles.
     """
-    from spmopt.graph.preparation import with_name
-    from spmopt.graph.tileable import lower_listed
-
     if not isinstance(workload, Workload):
         workload = load(workload)
     if workload.problem is not None:
@@ -75,6 +72,10 @@ def lower(
         found = _on(workload.problem, machine, workload.source)
         found = found if costs is None else _at_costs(found, Path(costs), callbacks)
         return _relist(found, order, callbacks)
+    # A lowered problem needs no graph: the operators load only where there is one to lower.
+    from spmopt.graph.preparation import with_name
+    from spmopt.graph.tileable import lower_listed
+
     assert workload.graph is not None
     callbacks.progress("mapper", None)
     on = machine_of() if machine is None else machine

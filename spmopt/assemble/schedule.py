@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.assemble.addresses import in_ranges, place
-from spmopt.assemble.banks import allocate_in_banks, moves_between
 from spmopt.assemble.commands import derive_commands
 from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
@@ -38,6 +37,8 @@ def assemble(problem: Problem, residency_plan: ResidencyPlan) -> Schedule:
     machine = problem.machine
     arrays = timeline(problem, residency_plan.steps)
     if residency_plan.banks is not None:
+        from spmopt.assemble.banks import allocate_in_banks, moves_between
+
         placements = allocate_in_banks(machine, residency_plan.banks)
         moves = moves_between(machine, arrays, residency_plan.banks)
     else:

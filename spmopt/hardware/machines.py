@@ -31,8 +31,9 @@ from spmopt.hardware.settings import (
     split_banks,
     to_settings,
 )
-from spmopt.hardware.zigzag import SUFFIXES, read_hardware
 
+SUFFIXES = (".yaml", ".yml")
+"""Of hardware files of ZigZag and Stream."""
 _SOURCED = ("energy", "area")
 """Tables of figures that have a source."""
 
@@ -59,6 +60,8 @@ def list_left_out(name_or_path: str) -> str | None:
     """List fields of a hardware file without a counterpart in a machine; None where it is none."""
     if not name_or_path.endswith(SUFFIXES):
         return None
+    from spmopt.hardware.zigzag import read_hardware
+
     said = "; ".join(read_hardware(Path(name_or_path)).left_out)
     return f"machine {name_or_path}: has no counterpart here: {said}"
 
@@ -226,6 +229,8 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     if name_or_path in presets:
         return {"name": name_or_path} | _settings(presets[name_or_path], name_or_path)
     if name_or_path.endswith(SUFFIXES):
+        from spmopt.hardware.zigzag import read_hardware
+
         return dict(read_hardware(Path(name_or_path)).settings)
     if not name_or_path.endswith(".toml"):
         if is_file(name_or_path):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Bank, Machine, SpmTechnology
-from spmopt.hardware.technology import Basis, Technology
+
+if TYPE_CHECKING:  # most machines name no technology
+    from spmopt.hardware.technology import Basis, Technology
 
 
 def with_technology(
@@ -155,6 +158,8 @@ def bases_of(machine: Machine) -> tuple[tuple[str, Basis], ...]:
 
     Of a bank it is the end of its source (:func:`spmopt.hardware.scratchpad.with_banks`).
     """
+    from spmopt.hardware.technology import Basis
+
     found = [(bank.technology, bank.source.rpartition("; ")[2]) for bank in machine.banks]
     if machine.memory is not None:
         found.append((machine.memory.technology, machine.memory.basis))
@@ -167,6 +172,8 @@ def least_sure(machine: Machine) -> Basis | None:
 
     None where no technology is known.
     """
+    from spmopt.hardware.technology import Basis
+
     # Basis lists its members from the surest on.
     return max((one for _, one in bases_of(machine)), key=list(Basis).index, default=None)
 

@@ -29,7 +29,6 @@ from spmopt.core.problem import TensorKind
 from spmopt.core.units import Dimension, parse_quantity, si, size
 from spmopt.hardware.reader import Reader
 from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
-from spmopt.hardware.technologies import load_technology
 
 BANK = "bank"
 """Key of the setting; several banks are one text, with commas between them."""
@@ -96,6 +95,8 @@ def _read(text: str, where: str) -> BankOf:
     ports = rest[1] if len(rest) == 2 else None
     if ports is not None and not (ports.isascii() and ports.isdigit() and len(ports) < 10):
         raise InputError(f"{where} {text!r}: {ports!r} is not a whole number of ports")
+    from spmopt.hardware.technologies import load_technology
+
     try:
         technology = load_technology(rest[0])
     except InputError as error:
@@ -117,6 +118,8 @@ def _text(machine: Machine, bank: Bank) -> str:
     """Return the text, if it states the bank."""
     parts = [str(bank.spm_bytes), bank.technology]
     if bank.read_bytes_per_s is not None and bank.technology:
+        from spmopt.hardware.technologies import load_technology
+
         alone = load_technology(bank.technology).at(bank.spm_bytes).read_bytes_per_s
         # The number of ports is not stored: recover it from the rate.
         parts.append(str(max(1, round(bank.read_bytes_per_s / alone))))
@@ -288,6 +291,8 @@ def _with_memory(read: Reader, machine: Machine) -> Machine:
         if banks is None:
             return machine
         raise InputError(f"{read.where}: banks = {banks}: of which technology? name one as well")
+    from spmopt.hardware.technologies import load_technology
+
     name = read.text("technology")
     return with_technology(machine, load_technology(name), banks=banks, named=name)
 

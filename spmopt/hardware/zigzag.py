@@ -19,7 +19,6 @@ from spmopt.core.errors import InputError, require_package
 from spmopt.core.problem import TensorKind
 from spmopt.core.validation import is_file, read_yaml
 
-SUFFIXES = (".yaml", ".yml")
 CLOCK_HZ = 10**9
 """Neither has a clock; times in seconds are by this one."""
 _OPERANDS = {"I1": "activations", "O": "results"}

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import kind_of_file
-from spmopt.core.fusion.stored import StoredFusion
 from spmopt.core.machine import Area, Machine
 from spmopt.core.objective import REPLAY
 from spmopt.core.operation import Operand, Operation, OpMapping
@@ -27,8 +26,6 @@ from spmopt.core.solution import Solution
 from spmopt.core.validation import read_json
 from spmopt.io.codec import Json, decode, encode, join, require_fields
 from spmopt.io.columns import columns, columns_of, document_of, rows
-from spmopt.io.document import write_json
-from spmopt.io.fusion import decode_fusion, encode_fusion
 from spmopt.io.renames import FORMATS, rename_fields
 
 T = TypeVar("T")
@@ -130,17 +127,22 @@ def encode_result(stored: Solution) -> Json:
     """
     result, fusion = stored.result, stored.fusion
     if result.fused is not None:
+        from spmopt.core.fusion.stored import StoredFusion
+
         # A tileable graph holds functions; a file has the graph that it is made from.
         fusion = StoredFusion.of(result.fused, result.fusion_certificate)
-    fusion_plan = {
-        "fusion_bound": None if result.fusion_bound is None else str(result.fusion_bound)
-    }
+    of_fusion: Json = {}
+    if fusion is not None:
+        from spmopt.io.fusion import encode_fusion
+
+        proved = None if result.fusion_bound is None else str(result.fusion_bound)
+        of_fusion = {"fusion_bound": proved, "fusion": encode_fusion(fusion)}
     return {
         **_header("result"),
         "versions": dict(stored.versions),
         # The schedule has a format and version of its own, below.
         **encode(replace(result, schedule=None)),
-        **({} if fusion is None else {**fusion_plan, "fusion": encode_fusion(fusion)}),
+        **of_fusion,
         "problem": encode_problem(stored.problem),
         "schedule": None if result.schedule is None else encode_schedule(result.schedule),
     }
@@ -198,18 +200,23 @@ def decode_result(value: object, where: str = "") -> Solution:
     if own["schedule"] is not None:
         schedule = decode_schedule(own["schedule"], join(where, "schedule"))
         result = replace(result, schedule=schedule)
+    fusion = None
+    if "fusion" in document:
+        from spmopt.io.fusion import decode_fusion
+
+        fusion = decode_fusion(document["fusion"], join(where, "fusion"))
     return Solution(
         problem=decode_problem(document["problem"], join(where, "problem")),
         result=result,
         versions=decode(document["versions"], dict[str, str], join(where, "versions")),
-        fusion=decode_fusion(document["fusion"], join(where, "fusion"))
-        if "fusion" in document
-        else None,
+        fusion=fusion,
     )
 
 
 def write_problem(path: Path, problem: Problem) -> None:
     """Write ``problem``; raises :class:`InputError` when ``path`` cannot be written."""
+    from spmopt.io.document import write_json
+
     write_json(path, encode_problem(problem))
 
 
@@ -220,6 +227,8 @@ def read_problem(path: Path) -> Problem:
 
 def write_schedule(path: Path, schedule: Schedule) -> None:
     """Write ``schedule``; raises :class:`InputError` when ``path`` cannot be written."""
+    from spmopt.io.document import write_json
+
     write_json(path, encode_schedule(schedule))
 
 
@@ -230,6 +239,8 @@ def read_schedule(path: Path) -> Schedule:
 
 def write_result(path: Path, stored: Solution) -> None:
     """Write a result; raises :class:`InputError` when ``path`` cannot be written."""
+    from spmopt.io.document import write_json
+
     write_json(path, encode_result(stored))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, option_name
@@ -22,6 +21,8 @@ def heading(problem: Problem, result: Result) -> str:
     """Return problem, machine, lowering and objective in one line."""
     listed, inner = len(problem.operations), ""
     if result.fused is not None:
+        from spmopt.core.fusion.tileable_graph import source_graph
+
         listed, fusion_plan = len(source_graph(result.fused).operations), result.fused.fusion_plan
         cut = [each for each in fusion_plan if each.count > 1]
         several = sum(each.end - each.begin for each in cut)

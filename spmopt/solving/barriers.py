@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from spmopt.core.fusion.tileable_graph import source_graph, whole
 from spmopt.core.objective import Objective
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -68,6 +67,8 @@ def no_worse_than_list(result: Result, listed: Result | None) -> Result:
         return result
     if result.value <= listed.value:
         return result
+    from spmopt.core.fusion.tileable_graph import source_graph, whole
+
     tileable = source_graph(result.fused)
     # Keep a fusion plan in the result, so that bounds over the fusion space still apply.
     layers = tileable.problem(whole(tileable))[0]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.order import order_key, reorder
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Result
 from spmopt.core.table import Ints
@@ -69,6 +68,7 @@ class Bounds:
         if not fused:
             return None
         # It takes long to load.
+        from spmopt.core.fusion.tileable_graph import source_graph
         from spmopt.verifier.fusion_bound import fusion_bound
 
         found = list[Fraction]()

@@ -8,7 +8,6 @@ from time import monotonic
 
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError
-from spmopt.core.moved_whole import move_whole
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, Request
@@ -131,6 +130,8 @@ def optimize(case: Case, entry: SchedulerEntry) -> Result:
 
 def is_moved_whole(problem: Problem, result: Result) -> bool:
     """Return whether a result has a schedule that moves whole tensors."""
+    from spmopt.core.moved_whole import move_whole
+
     return result.schedule is not None and move_whole(problem, result.schedule)
 
 

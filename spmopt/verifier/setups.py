@@ -21,7 +21,6 @@ from math import floor
 
 import numpy as np
 
-from spmopt.core.instants import END, PARTS
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
@@ -75,6 +74,8 @@ def setups_of_streams(problem: Problem, certificate: Certificate, parts: int) ->
     """
     if not problem.machine.dma_setup_cycles:
         return None
+    from spmopt.core.instants import END, PARTS
+
     load, store, _ = _of_channels(problem, certificate)
     columns, shift = _in_64_bits(load, store)
     nothing, into, out = np.zeros((3, parts), np.int64)

@@ -162,3 +162,11 @@ def test_a_file_of_operators_may_replace_what_is_taken_apart(tmp_path: Path) -> 
     )
     graph = load_network(path, operators=rules, warn=lambda text: None)
     assert [each.operator for each in graph.nodes] == ["com.microsoft.FusedMatMul"]
+
+
+def test_former_names_of_rules_are_read() -> None:
+    former, today = (
+        _rule(shapes=name, product=name)
+        for name in ("transposed_convolution", "convolution_transpose")
+    )
+    assert former.shapes is today.shapes

@@ -287,7 +287,17 @@ def _read(text: object, where: str) -> _Read:
     return (word[0], int(word[1:])), int(wanted) if wanted else None
 
 
+_FORMER = {
+    "blocked": "matmul_nbits",
+    "resampled": "resample",
+    "resized": "resize",
+    "transposed_convolution": "convolution_transpose",
+}
+"""Names of rules in files of version 0.1, and their names of today."""
+
+
 def _with_name(name: str, known: Mapping[str, T], what: str) -> T:
+    name = _FORMER.get(name, name)
     if name not in known:
         raise unknown(what, name, known)
     return known[name]

@@ -37,7 +37,7 @@ def compiler() -> list[str] | None:
 
 
 def compile_kernel() -> str | None:
-    """Make the library beside its source; return what went wrong."""
+    """Make the library beside its source; return the error, or ''."""
     TARGET.unlink(missing_ok=True)
     command = compiler()
     if command is None:

@@ -198,7 +198,7 @@ class WindowSweep:
         blocks = [block for block, own in zip(held.blocks, met, strict=True) if own]
         before = self._rounds.evaluate(blocks, window, held.dirty)
         after = self._rounds.solve(before.held, window)
-        # Rounding to pages may lose what the program gained.
+        # Rounding to pages may lose the gain of the program.
         if after is None or after.value >= before.value:
             return held, 0.0
         others = [block for block, own in zip(held.blocks, met, strict=True) if not own]

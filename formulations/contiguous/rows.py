@@ -102,7 +102,7 @@ def _costs(c: CellContext, objective: Objective, tie: float) -> tuple[Floats, fl
     costs = []
     for one in (objective, moving):
         into, out = float(one.dram_in_byte / dearest), float(one.dram_out_byte / dearest)
-        # Residency saves what would be streamed.
+        # Residency saves the streams.
         costs.append((-into * streamed_in - out * streamed_out, into, out))
     resident, load, store = (a + tie * b if tie else a for a, b in zip(*costs, strict=True))
     return resident, load, store, float(byte_time / dearest)

@@ -255,7 +255,7 @@ def schedule(problem: Problem, request: Request) -> Result:
             if best is None or found.value < best.value:
                 best = found
                 request.report_incumbent(value=best.value)
-            if late:  # what can be placed as it is must not be better than the answer
+            if late:  # a start that can be placed must not be better than the answer
                 break
     return Result(
         residency_plan=None if best is None else best.residency_plan,

@@ -175,7 +175,7 @@ class Boundaries:
         some = np.zeros(shape, bool)
         some[found[0], found[1]] = True
         again = program.columns(some & self.early, np.inf)
-        # (G8) A tile finds what an earlier one loaded, or what was there when the group began.
+        # (G8) A tile finds bytes that an earlier one loaded, or that were there at the begin.
         rows = self._rows("found in tiles", some)
         builder.add(rows[found[0], found[1]], found[2], 1.0)
         builder.add(rows[:, self.of_fusion_tile], self.here, -1.0)

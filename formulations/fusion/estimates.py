@@ -149,7 +149,7 @@ class Estimates:
         computing, moving = cycles.sum(axis=1), (into + out) / listed.bytes_per_cycle
         time = np.maximum(computing, moving) + _NOT_HIDDEN * np.minimum(computing, moving)
         if micro_batches == 1:
-            # Operations of the whole batch hide little of what others move.
+            # Operations of the whole batch hide little of the others' transfers.
             share = crossing.sum(axis=0) / np.maximum(moved[[_INTO, _OUT]].sum(axis=0), 1.0)
             ends = np.maximum(self._own[:, here].sum(axis=0) - own, 0.0) * share[..., None]
             alone = (ends + (over - longer)) / listed.bytes_per_cycle
@@ -196,7 +196,7 @@ class Uses:
             self.origin += _LONGEST
         first, origin = max(at + 1 - _LONGEST, self.origin), self.origin
         for kind, since, size in self._changes[at]:
-            # What is read counts from behind the use before, what is written up to its write.
+            # Reads count from after the use before, writes up to their write.
             rows = (
                 slice(first, since + 1)
                 if kind in (_OUT, _SOON_OUT)

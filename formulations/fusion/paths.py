@@ -73,7 +73,7 @@ class FusedGroupArcs:
         self.lengths = self.runs.lengths
         self._alone: dict[int, Floats] = {}
         self._reaches: dict[int, list[int]] = {}
-        # By the end first, so that a path reads what it compares in one go.
+        # By the end first, so that a path reads its candidates in one run of memory.
         self.value = self.cheap_values()
         self.known: Bools = np.zeros(self.value.shape, bool)
         least: Floats = np.sum([np.maximum(each - held, 0.0) for each in self.crossing()], axis=0)
@@ -213,7 +213,7 @@ class FusedGroupArcs:
             if stop():
                 break
             both = ahead.get(fused_group) or self._solve(fused_group, twice=twice)
-            # Counted when it is taken: what is solved ahead may not be, before ``stop``.
+            # Counted when taken: a program solved ahead may not be taken before ``stop``.
             found_s = self._ahead.pop(self._like(fused_group), None) if self._ahead else None
             self.work.seconds += both[0].work_s if found_s is None else found_s
             self._take(fused_group, both, empty)

@@ -95,10 +95,10 @@ class SharedTensors:
         first = number == 0
         if count == 1:
             left = resident[:, -1]
-        else:  # Of the last class only what is carried across the end matters.
+        else:  # Of the last class only the tensors carried across the end matter.
             some = uses.ends if last else np.ones_like(uses.ends)
             left = program.columns(some, self.size)
-            # The last tile of the class leaves at most what it has resident in its last step.
+            # The last tile of the class leaves at most its residents of its last step.
             rests = program.rows("last tile", some, (-np.inf, 0.0), owners, number)
             builder.add(rests, left, 1.0)
             builder.add(rests, resident[:, -1], -1.0)
@@ -114,9 +114,9 @@ class SharedTensors:
         if count == 1:
             builder.add(grows[:, 0], resident[:, 0], 1.0)
             return left
-        # Summed over the tiles, the first step's row telescopes to what the last tile leaves.
+        # Summed over the tiles, the first step's row telescopes to the bytes the last tile leaves.
         builder.add(grows[:, 0], left, 1.0)
-        if program.steps > 1:  # else each fusion tile finds what the one before left
+        if program.steps > 1:  # else each fusion tile finds the bytes that the one before left
             builder.add(grows[:, 0], resident[:, 0], 1.0)
             builder.add(grows[:, 0], resident[:, -1], -1.0)
         # What is never there is streamed by each fusion tile.
@@ -149,7 +149,7 @@ class SharedTensors:
         program, uses, size = self.program, self.uses, self.size
         ends, there = self.summed & uses.ends, self.summed & uses.begins
         # Bytes on chip leave by a store, but for those that are dead when the fused group ends.
-        # (G7) Stores + what is left + streamed >= loads + found: each load of a part needs a store
+        # (G7) Stores + left + streamed >= loads + found: each load of a part needs a store
         # before it.
         least = size * (ends.astype(float) - there)
         least = least - uses.used.sum(axis=1) * program.micro_batches * size

@@ -28,7 +28,7 @@ class _Taken:
 
 
 class Hiding:
-    """Collects, for every operation, what has pages and what is hidden; then adds the rows."""
+    """Collects the pages and the hidden work of every operation; then adds the rows."""
 
     def __init__(self, program: JointProgram) -> None:
         self._program = program
@@ -36,9 +36,9 @@ class Hiding:
         self._most = [
             max(mapping.compute_cycles for mapping in each.mappings) for each in operations
         ]
-        # Of all steps only two instants are looked at: what is there at both is there between.
+        # Two instants of all steps suffice: bytes resident at both are resident between.
         self._taken: list[list[list[_Taken]]] = [[[] for _ in operations] for _ in (START, END)]
-        # By operation: what hides how much.
+        # By operation: how much each term hides.
         self._hidden: list[list[tuple[Move, Number]]] = [[] for _ in operations]
         for use, moves in program.streams.items():
             operation = program.facts.uses[use].operation
@@ -103,7 +103,7 @@ class Hiding:
         return hidden
 
     def close(self) -> None:
-        """Add the rows: pages fit; what is not hidden, and all commands, are the makespan."""
+        """Add the rows: pages fit; exposed work and all commands are the makespan."""
         for operation in range(len(self._most)):
             for taken in self._taken:
                 self._fit(operation, taken[operation])

@@ -1,4 +1,4 @@
-"""What is asked of the joint model's process, and what it answers; loads no solver."""
+"""Request to the joint model's process, and its answer; loads no solver."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints
 
-_MOST_WORK = 2_000_000  # edges looked at, some two seconds; what is not found by then is not used
+_MOST_WORK = 2_000_000  # edges looked at, some two seconds; symmetries found later are not used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from spmopt.core.table import Ints
 _NODES, _CONFLICTS = 1.3, 80
 _LAST_ROUND = 16  # the last with more effort than the one before
 _ALONE = 24_000  # nodes that cost as much as loading the solver
-_SHARE = 3  # most that learning may cost, in what searching did
+_SHARE = 3  # most that learning may cost, as a multiple of the search
 _LOOSE = 10  # times as many where there is room left, and a conflict is dear
 _DIVE_NODES = 1.5  # for each buffer
 _REACH = 3  # at most this part of the way to the bound at once

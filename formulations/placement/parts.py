@@ -232,7 +232,7 @@ def _unit(buffers: Sequence[Buffer]) -> int:
         for gap in buffer.gaps:
             unit = gcd(unit, *(gap.window_bytes or (0, 0)))
     unit = unit or 1
-    # Rounding up to an alignment must keep multiples of the unit what they are.
+    # Rounding up to an alignment must not change multiples of the unit.
     alignments = {buffer.alignment_bytes for buffer in buffers}
     while any(unit % a and a % unit for a in alignments):
         unit = gcd(unit, next(a for a in sorted(alignments) if unit % a and a % unit))

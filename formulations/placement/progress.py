@@ -166,7 +166,7 @@ class Progress:
                     rungs[rung] += self.effort - before
                     spent["ladder"] += (self.effort - before) / _LADDER
                 case _:
-                    # Nothing is spent on what is too large for it.
+                    # Nothing is spent on parts that are too large for it.
                     dived = self.dive()
                     spent["dives"] += (self.effort - before) / _DIVES if dived else float("inf")
 

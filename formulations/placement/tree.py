@@ -89,7 +89,7 @@ class TreeSearch:
                 following, back, pending = frame.pending
                 self._enter(following.branch(), back, pending)
             elif not frame.candidates or _hatless(frame):
-                # Memory is bounded; what is forgotten is only searched again.
+                # Memory is bounded; forgotten states are only searched again.
                 if len(self._failed) == _REMEMBERED:
                     self._failed.clear()
                 self._failed.add(frame.state)

@@ -186,7 +186,7 @@ class WholeModel(ABC):
         }
 
     def with_name(self, what: str, tensor: int, *steps: int) -> str:
-        """Name a column or row, as ``load_conv1_w_s7``: what, the tensor, the steps."""
+        """Name a column or row, as ``load_conv1_w_s7``: kind, tensor, steps."""
         return "_".join((what, self.case.labels[tensor], *(f"s{step}" for step in steps)))
 
     def is_here(self, use: TensorUse) -> Any:
@@ -213,7 +213,7 @@ class WholeModel(ABC):
         """Minimize cost, plus the constant, subject to rows of all families or some."""
         case, objective = self.case, self.cost()
         found = pulp.LpProblem("whole_tensors", pulp.LpMinimize)
-        # As a variable: file formats and solvers differ in what they make of a constant.
+        # As a variable: file formats and solvers treat constants differently.
         constant = variable("constant", 1, integer=False)
         constant.lowBound = 1
         sure = objective.constant + float(case.constant / case.unit)

@@ -78,7 +78,7 @@ def require(name: str) -> str:
     InputError
         No such solver, or it is not installed; with those that are.
     """
-    with warnings.catch_warnings(action="ignore"):  # of what its next version will change
+    with warnings.catch_warnings(action="ignore"):  # about changes of its next version
         known = _by_name(pulp.listSolvers())
         wanted = name.lower()
         if wanted not in known:
@@ -96,7 +96,7 @@ def require(name: str) -> str:
 
 def solver(name: str, limits: Limits, **more: Any) -> Any:
     """The PuLP solver ``name``, quiet, with those of the settings that it has."""
-    with warnings.catch_warnings(action="ignore"):  # of what its next version will change
+    with warnings.catch_warnings(action="ignore"):  # about changes of its next version
         accepted = signature(type(pulp.getSolver(name, msg=False)).__init__).parameters
         settings = {
             "gapRel": limits.gap,

@@ -109,7 +109,7 @@ class _Search:
         """Evaluate dual values, keep them if they prove more, and return a subgradient."""
         coefficients = self.coefficients
         dual = DualFunction(self._intervals, self._at_instants, self._dual_columns(at_start, duals))
-        # The copy's time is no operation's; what computing costs is added by steps.
+        # The copy's time is no operation's; computing is added by steps.
         bound = dual.value + duals.computing(coefficients)
         if bound > self._bound:
             self._bound, self.at_start, self.of_steps = bound, at_start, duals

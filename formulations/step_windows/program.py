@@ -76,7 +76,7 @@ class WindowProgram:
         """Add a row that holds where all ``literals`` do."""
         asked = [literal for literal in literals if literal.index != self.true.index]
         if isinstance(row, bool) or any(literal.index == self.false.index for literal in asked):
-            return  # of constants, which are true by what they are; or never asked for
+            return  # of constants, which are always true; or never asked for
         if asked:
             self.cp.add(row).only_enforce_if(*asked)
         else:

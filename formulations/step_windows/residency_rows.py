@@ -66,7 +66,7 @@ def valid_bytes(program: WindowProgram) -> None:
                     program.when(stored[step] == 0, literal)
             program.when(after == valid[step] + stored[step], ~writes)
             some = program.stores(step, tensor)
-            # What is stored is resident and not yet valid (R5).
+            # Stored bytes are resident and not yet valid (R5).
             program.when(held[step] + valid[step] >= record.pages, some, ~writes)
         if record.due is not None:
             program.cp.add(valid[program.window.steps] >= record.due)

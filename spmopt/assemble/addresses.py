@@ -315,7 +315,7 @@ def _events(
     wanted = np.concatenate((pages[starts], np.zeros_like(ends), scratch))
     leaves = np.concatenate((leaving[starts], residency.end[ends], busy + 1))
     growth: Ints = np.maximum(wanted - held, 0)
-    # Per step: what shrinks, then what grows (largest first), the scratch last.
+    # Per step: shrinking tensors, then growing ones (largest first), the scratch last.
     order = np.lexsort((tensor, -growth, tensor == SCRATCH, growth > 0, step))
     columns = (column[order].data for column in (step, tensor, held, wanted, leaves))
     return zip(*columns, strict=True)

@@ -72,7 +72,7 @@ def step_time(
     # Loads that the operation waits for, and stores that wait for it, frame both channels.
     if machine.duplex:
         busy = np.maximum(inward + after, before + outward)
-    # R6: what is not serial overlaps the computation.
+    # R6: transfers overlap the computation except for serial ones.
     duration: Ints = np.maximum(busy, before + compute + after)
     return duration
 

@@ -100,7 +100,7 @@ def audit(problem: Problem, result: Result) -> Audit:
     if result.claims_enumeration and value is not None and not (complaints or violations):
         said, repeated = enumeration_claim(problem, result, value)
         complaints += said
-    # An enumeration proves what no bound does; it is repeated above instead.
+    # No bound proves the claim of an enumeration; it is repeated above instead.
     elif not result.claims_enumeration:
         complaints += _status(result, value, status_bound, infeasible)
     return Audit(

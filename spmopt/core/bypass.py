@@ -67,7 +67,7 @@ def without_bypass(problem: Problem) -> Remainder:
             _streams(problem, operation, mapping, live[step]) for mapping in operation.mappings
         ]
         remaining = _remaining(problem, operation, found)
-        # Orders keep to what follows from the tensors that are gone.
+        # Orders obey dependences through tensors that are gone.
         # Bypassing tensors are gone, but the order that they impose is not.
         operations.append(replace(remaining, predecessors=tuple(sorted(before[step]))))
         least.append(

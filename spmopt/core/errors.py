@@ -202,7 +202,7 @@ PACKAGES = {
 
 
 def package_hint(package: str) -> str:
-    """Return what to install for a package, which holds in a clone and for a wheel alike."""
+    """Return the command that installs a package, from a clone and from a wheel alike."""
     name = re.split(r"[\[>]", PACKAGES[package])[0]
     return f"needs the package {name}: pip install '{PACKAGES[package]}'"
 

@@ -48,7 +48,7 @@ def kind_of_file(path: Path, *, json: bool = True) -> str:
     if is_folder(path):
         return "is a folder"
     if not is_file(path):
-        return ""  # of a pipe, what is read is gone
+        return ""  # bytes read from a pipe are gone
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

@@ -205,7 +205,7 @@ def _require_small_totals(problem: Problem) -> None:
     """
     machine, table = problem.machine, problem.operands
     sizes = [tensor.size_bytes for tensor in problem.tensors]
-    # Both ways: what is updated is read and written.
+    # Both ways: an updated tensor is read and written.
     moved = 2 * table.most_moved(sizes)
     most = table.most_figures()
     dma_cycles = -(-moved * machine.clock_hz // machine.dram_bytes_per_s)

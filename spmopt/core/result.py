@@ -211,7 +211,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The answer of a scheduler: what it decides and proves, then what the verifier makes of it.
+    """The answer of a scheduler: its decisions and proofs, then the verifier's figures.
 
     A scheduler returns a ``residency_plan`` or a ``schedule``, a ``certificate`` or a
     ``class_bound``, and ``notes``; all else is filled in by :mod:`spmopt.solving`. With a

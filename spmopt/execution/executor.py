@@ -225,7 +225,7 @@ class _Machine:
         for _, tensor, begin, size, address, use in segments:
             if use in (Use.WRITE, Use.UPDATE):
                 spm[address : address + size] = self._results[tensor][begin : begin + size]
-        # Buffers of streams and moves are those of one step.
+        # Buffers of streams and moves last one step.
         self._streamed, self._lifted = {}, []
 
     def _gather(self, tensor: int, segments: Sequence[tuple[int, ...]]) -> Bytes:

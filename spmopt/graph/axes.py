@@ -249,7 +249,7 @@ def _cut(
     for place, output in enumerate(updated):
         if output >= 0:  # no statement says so
             found[place] = found[count + output]
-    # What is cut is cut along the class, and what has an axis of the class is not whole.
+    # Each cut is along the class, and no tensor with an axis of the class stays whole.
     each = zip(found, inside, strict=True)
     if any(axes if axis is None else axis not in axes for axis, axes in each):
         return None

@@ -149,7 +149,7 @@ class StripeMappings:
                 # Divides exactly: `__init__` refused tensors whose rows are no whole bytes.
                 sizes[tensor] = sizes[tensor] // window.size * (last - first)
                 mine = (*mine[:of_rows], last - first, *mine[of_rows + 1 :])
-                # Rows of a halo are read by two stripes; what is done with each row is done once.
+                # Two stripes read the rows of a halo; each row is computed once.
                 share = end * window.size // rows.count - begin * window.size // rows.count
                 done = (*mine[:of_rows], max(share, 1), *mine[of_rows + 1 :])
             shapes.append(mine)

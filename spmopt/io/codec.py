@@ -29,7 +29,7 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
-_LARGEST_FRACTION = 10**100  # what is computed from it must still be a double
+_LARGEST_FRACTION = 10**100  # figures computed from it must still be doubles
 _WORDS = {
     "int": "a whole number",
     "float": "a finite number",

@@ -22,9 +22,9 @@ from spmopt.reporting.phases import FORWARD, PHASES, UPDATE, layer_groups, phase
 from spmopt.reporting.quantities import percent, share, si, usage
 from spmopt.reporting.schedule_view import ScheduleView
 
-_SAME = 1e-4  # of a figure: what differs by less is called the same
+_SAME = 1e-4  # relative difference below which two figures are called the same
 _FEW = 0.05  # of a difference: a part that is less is not named
-# Of what one keeps: where no kind in a group of layers is so much, groups are not told apart.
+# Least share of the bytes kept that a kind in a group of layers needs to be named.
 _LARGE = 0.1
 _NAMED = 3  # tensors, kinds and causes that are named at most
 _AWAITED = {

@@ -17,7 +17,7 @@ from spmopt.tiles.layer import TileGrid
 
 Floats = NDArray[np.float64]
 Sides = tuple[int, int, int]
-_ROUNDING = 1 - 1e-12  # relative; a hundred times what powers and roots of doubles lose
+_ROUNDING = 1 - 1e-12  # relative; a hundred times the error of powers and roots of doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

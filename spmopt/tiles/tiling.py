@@ -263,7 +263,7 @@ def require_tiles(half: HalfSpm) -> None:
             f"{'1 page' if pages == 1 else f'{pages} pages'} of {machine.page_bytes} bytes; "
             "give a larger --spm or a smaller --page"
         )
-    if layer.window is None:  # what is below holds where each element is used in one row
+    if layer.window is None:  # the rule below holds where one row alone uses each element
         require_large_tiles(layer, half.elements)
 
 

@@ -50,7 +50,7 @@ def track_suffix(line: Timeline, commands: Commands, resident: Ints) -> Suffix:
     store = np.flatnonzero(commands.kind == Command.STORE)
     streamed = np.where(line.live_after, line.size_bytes[line.tensor] - resident, 0)[write]
     tensor = np.concatenate((np.arange(tensors), line.tensor[write], commands.tensor[store]))
-    # A start holds from step 0, what step i changes from step i + 1.
+    # A start holds from step 0, a change of step i from step i + 1.
     since = np.concatenate(
         (np.zeros(tensors, np.int64), line.step[write] + 1, commands.step[store] + 1)
     )

@@ -152,7 +152,7 @@ class BoundaryCredit:
             "dirty": self._units([*dirty, 0], size),
             # What was found, or read anyway, may be left.
             "left": self._units(least, size),
-            # So may what is loaded for that.
+            # So may the loads for that.
             "loaded": self._units([min(0, self._into + y) for y in earned], size),
             # What was found newer than DRAM is stored, or left so.
             "owed": self._units(
@@ -198,7 +198,7 @@ class BoundaryCredit:
             unwritten = following if reads else now
         end = min(unwritten, self.count)
         total[rows, at + 1 : end + 1] += ways_of(slice(at + 1, end + 1), read, ways["left"])
-        # In all others what was found is used up.
+        # In all others the bytes found are used up.
         used = np.minimum(np.minimum(clean, dirty) - read, 0)
         total[rows, end + 1 :] += used
 

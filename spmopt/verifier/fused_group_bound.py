@@ -398,13 +398,13 @@ class _FusedGroup(Pricing):
             first = [(resident[0], 1), (resident[-1], -1)] if self.steps > 1 else []
             if number < len(self.counts) - 1 or uses[-1].live:
                 left = self.new(size)
-                # The last tile leaves at most what it has resident in its last step.
+                # The last tile leaves at most its residents of its last step.
                 self.row(("last tile", tensor, number), [(left, 1), (resident[-1], -1)], None, 0)
                 first.append((left, 1))
             for use in uses if number or uses[0].reads else []:
                 name = "arrival", tensor, number, use.step
                 if name in self.duals:
-                    # (G6), (G10): what was never found nor loaded is streamed by each of the tiles.
+                    # (G6), (G10): each tile streams the bytes that were never found nor loaded.
                     come = times(-count, [*((each, 1) for each in loads), *found])
                     self.row(name, [(resident[use.step], 1), *come], None, 0)
         return left, first

@@ -197,7 +197,7 @@ class Ends:
     def add(self, pricing: Pricing, channels: list[Channels]) -> None:
         """Add the rows; add transfers and room to steps."""
         self.pricing, self.channels = pricing, channels
-        # Where stripes are uneven, what is held takes no room.
+        # Where stripes are uneven, resident bytes are counted as no room.
         self.room = [pricing.together(each.room) for each in channels] if self.even else []
         self.here: dict[Place, Terms] = {}
         self.stays: dict[Place, Terms] = {}
@@ -211,7 +211,7 @@ class Ends:
             for group in self.groups:
                 terms = Terms()
                 if held and sizes[group]:
-                    # Of uneven stripes only what all of them find is known.
+                    # Of uneven stripes only the bytes that all of them find are known.
                     each = self.micro_batches if self.even else 1
                     # Rounded up: a wider range of a quantity weakens the bound, and keeps it true.
                     most = -(-sizes[group] // each)
@@ -262,7 +262,7 @@ class Ends:
                 again = (new(self.pricing.most(found)), 1)
                 ahead.append(again)
                 terms += minus([again])
-            # (G8) R2: what a tile finds was there at the begin, or an earlier tile loaded it.
+            # (G8) R2: bytes a tile finds were there at the begin, or loaded by an earlier tile.
             row(("found in tiles", group, number), terms, None, 0)
         self._move("loads ahead", ahead, self._late)
         total = Terms()
@@ -369,7 +369,7 @@ class Ends:
                 sources = self._all(self.stays, group)
                 sources += self._whole["rest"].get(group, [])
                 sources += [*self.through.get(group, []), loaded]
-                # R2: what leaves stayed, passed through, or was loaded for later.
+                # R2: bytes that leave stayed, passed through, or were loaded for later.
                 row(("resident at end", group), [*out, *minus(sources)], None, 0)
         if total:
             # R1 just after the last step.

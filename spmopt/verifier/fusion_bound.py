@@ -98,7 +98,7 @@ class FusionPlanPath:
         reached[0] = 0
         tables = self.tables()
         longer = [self._longer(way) for way in range(len(self.micro_batches))]
-        # By begin: the way there, less what a long fused group from there on does not have.
+        # By begin: the path there, less the share that a long fused group from there lacks.
         ahead = np.full((len(longer), self.count + 1), _NONE)
         for end in range(1, self.count + 1):
             first = self.first[end]
@@ -126,7 +126,7 @@ class FusionPlanPath:
                 value = self._value(fused_group, duals, agreed=agreed)
                 at = fused_group.end, fused_group.begin - self.first[fused_group.end]
                 table = tables[self.micro_batches.index(fused_group.count)]
-                # Where what is carried across has no dual values in a program, it is earned beside.
+                # Tensors carried across without dual values in a program earn their credit beside.
                 value += 0 if agreed else int(alone[at])
                 table[at] = max(int(table[at]), min(value, _NONE))
         return tables
@@ -427,7 +427,7 @@ class FusionPlanPath:
             duals,
             bits,
             carried=self.carried if agreed else None,
-            # Stripes are uneven: only of all together is it known what they do.
+            # Stripes are uneven: only their sum is known.
             fine=agreed and self.certificate.fine and fused_group.stripes == 1,
             inner=inner,
             beside=beside,

@@ -183,7 +183,7 @@ class _Machine:
             return end if self._is_read[row] else 0
         if kind == _STORE:
             tensor = self._tensor[row]
-            # Loads need no waiting for: what they brought is in DRAM and is not stored (R5).
+            # Loads need no waiting for: their bytes are in DRAM and are not stored (R5).
             older = max(self._written[tensor], self._moving.last[tensor])
             self._run(row, step, start if self._is_written[row] else older)
             return 0

@@ -167,7 +167,7 @@ class _Accesses:
             wanted.append(self._indices(along, fusion_tile) if along else _Indices(0, share.of))
             size = along.size if along else share.of
             ranges.append([part.shares[place].of_axis(size) for part in parts])
-        # Parts have nothing in common, so that what is in them can be counted.
+        # Parts are disjoint, so that their bytes can be added.
         inside = (
             prod(each.within(*span) for each, span in zip(wanted, spans, strict=True))
             for spans in zip(*ranges, strict=True)

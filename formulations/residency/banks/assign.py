@@ -126,7 +126,7 @@ class _Model:
         dearest = max(touched.max(initial=0.0), moved.max(initial=0.0), self._cycle * timed)
         self._unit = dearest or 1.0
         room = facts.capacity_bytes[:, None] / facts.page_bytes
-        # What moves, and what is in use, follows in whole numbers.
+        # Moves, and banks in use, follow in whole numbers.
         self._pages = self._columns(touched.shape, cost=touched / self._unit, integer=True)
         self._moves = self._columns(moved.shape, cost=moved / self._unit)
         self._used = self._columns((facts.bank_count, facts.line.steps), upper=room)

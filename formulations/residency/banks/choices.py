@@ -179,7 +179,7 @@ class TensorChoices:
         unsaved = layouts.level(layouts.resident[now]) if here.writes else missing[rows]
         live = self._live[here.step + 1]
         can = np.full(rows.size, live)
-        if not here.writes:  # what is stored is resident (R5)
+        if not here.writes:  # stored bytes are resident (R5)
             can &= layouts.resident[now] >= layouts.levels[unsaved]
         # From one level to any below it: so many stores are possible, none included.
         often = np.where(can, unsaved + 1, 1)

@@ -124,7 +124,7 @@ class _LabelSearch:
 
     def _ahead(self, step: int, states: Ints) -> Floats:
         """Return (k,) the least payments left before a step."""
-        # Weak duality: what is left costs at least its payments at the dual values.
+        # Weak duality: the rest costs at least its payments at the dual values.
         left = np.full(len(states), self._rest[step])
         for tensor, table in enumerate(self._tables):
             left += table.ahead[step][states[:, tensor]]

@@ -224,7 +224,7 @@ class Kernel:
 
     def use(self) -> tuple[Floats, Floats, Floats]:
         """Return (n,) bytes that the paths hold in each step, read and write."""
-        # The last entries stand for no step: what costs infinitely much everywhere.
+        # The last entries stand for no step: infinite cost everywhere.
         held, into, out = self._path[3].sum(axis=0)[:, :-2]
         return np.cumsum(held), into, out
 

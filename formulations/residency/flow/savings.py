@@ -135,7 +135,7 @@ def keep_residency_plan(
 def store(intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
     """Count bytes (a,) that each write must store: that leave before the next one, or are kept."""
     reuse = intervals.reuse
-    # One more, for what no operation wrote.
+    # One more, for bytes that no operation wrote.
     # A version is stored once, whichever interval its bytes leave in: the most of all.
     result = np.zeros(reuse.step.size + 1, np.int64)
     version = reuse.version[reuse.previous[intervals.access]]

@@ -191,7 +191,7 @@ class Master:
         here = self._is(*ARRIVING, ColumnKind.STREAM)
         here |= self._is(ColumnKind.WRITE_THROUGH) & intervals.write[access]
         self.builder.add(row[access[here]], self.amount[here], 1.0)
-        # What a blind write leaves dirty is what the columns after it take up.
+        # The columns after a blind write take up the bytes that it leaves dirty.
         dirty, source = self._dirty()
         self.builder.add(np.where(intervals.write[source], row[source], -1), dirty, 1.0)
 

@@ -150,7 +150,7 @@ class WindowProgram(Master):
         window = self.window
         where, lower, upper = super()._split_rows()
         where[: window.carriers] = False
-        # At an end, what does not arrive is not seen.
+        # At an end, bytes that do not arrive are not seen.
         loaded = np.zeros(where.size, bool)
         loaded[self.columns.access[self._is(ColumnKind.LOAD)]] = True
         where[window.inner :] = loaded[window.inner :]

@@ -246,7 +246,7 @@ class Skews:
         can = np.ones(at + 1, bool)
         for t in operation.writes:
             can[: self._used.get(t, -1) + 1] = False
-        for t in operation.uses(0):  # what one cuts along the batch is whole to none
+        for t in operation.uses(0):  # a tensor cut along the batch is whole to none
             can[: self._cut.get((t, t not in operation.cut), -1) + 1] = False
         # _FAR: no operand of the group limits this stripe yet.
         ends = np.full((at + 1, self.stripes - 1), _FAR)

@@ -26,7 +26,7 @@ _ERRORS = (
     *(RuntimeError, ValueError, TypeError, OverflowError),
 )
 _Found = dict[str, Typed | None]
-"""Results by name; None of what ONNX leaves open."""
+"""Results by name; None where ONNX leaves the value open."""
 _Operands = tuple[Typed | None, ...]
 _FLOAT, _BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
 _BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))

@@ -168,7 +168,7 @@ def _facts(
 ) -> tuple[ModelParts, Facts]:
     if written is None:
         return deduce(network, inputs, doubts, _EXPANDED)
-    # The first walk, at the file's batch, tells what the file meant.
+    # The first walk, at the file's batch, shows the sizes that the file states.
     _, facts = deduce(network, written.facts, doubts, _EXPANDED)
     doubts.final = True
     try:

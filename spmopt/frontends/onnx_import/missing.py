@@ -16,7 +16,7 @@ from spmopt.frontends.onnx_import.topology import describe, subgraphs
 
 _COMPUTED = frozenset(("Constant", "Shape", "Size", *SEQUENCES))
 _SHOWN = 8
-"""Operators that the line names; what to paste names all."""
+"""Most operators that the line names; the options to paste name all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

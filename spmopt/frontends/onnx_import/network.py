@@ -68,7 +68,7 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
         declared={
             value.name: _declare(value)
             for value in (*graph.value_info, *graph.output)
-            # A writer of gradients leaves the element type out; what is stated so says nothing.
+            # Writers of gradients leave the element type out: an absent type says nothing.
             if value.type.tensor_type.HasField("shape") and value.type.tensor_type.elem_type
         },
         opsets=_opsets(model),

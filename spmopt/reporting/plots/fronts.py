@@ -27,7 +27,7 @@ from spmopt.reporting.search.front import Axis, Front, Trial
 
 _TRIAL, _FRONT = COLORS[0], COLORS[1]
 _SOLVED = ("solved", "as before")
-# How trials that are no members are drawn, by what came of them.
+# Colors and marks of trials outside the front, by their outcome.
 _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     "excluded by proof": (
         "excluded by proof, at best here",

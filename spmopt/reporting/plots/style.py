@@ -135,7 +135,7 @@ def draw_legend(figure: Figure, axes: Sequence[Axes]) -> None:
         handles, labels = ax.get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
-    # Rows of a file name what is drawn: one of 100,000 letters took 8 s to lay out.
+    # Cut labels: one of 100,000 letters took 8 s to lay out.
     names = [legible(label) for label in found]
     if found:
         figure.legend(

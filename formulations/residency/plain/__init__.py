@@ -1,0 +1,1 @@
+"""The plain (tensor, step) model: a family of rows for each law of the problem."""

@@ -1,0 +1,571 @@
+"""Residency in a fixed order as one program: a family of rows for each law of the problem.
+
+Variables of a cell (a tensor in a step), in bytes: ``resident`` prefix, ``load``, ``dirty`` bytes
+after the step, ``store``; in whole pages also ``pages`` of a part and ``full``, which says that
+all of the tensor is resident. Of a step: ``time``, in bytes that the channel moves meanwhile; of a
+mapping: ``chosen``. Streamed bytes follow from the resident ones: p (s - r). Where an operation
+has several mappings, what a cell holds, loads and stores is split among them.
+
+The rows are those of PROBLEM.md, sections 2 and 3. Unless ``exact``, times are not rounded to
+whole cycles, so that the optimum is a lower bound in its class. Without ``pages`` and ``setups``
+it is the linear relaxation, whose duals are those of section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from formulations.residency.plain.cells import Cells, plain_cells
+from formulations.residency.plain.parts import Choices, Parts, choices_of, parts_of
+from formulations.solver.program import Floats, Program, ProgramBuilder
+from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
+
+
+@dataclass(frozen=True, kw_only=True)
+class Families:
+    """Families of rows that a program has beside those of every program.
+
+    Attributes
+    ----------
+    pages
+        Residency in whole pages.
+    tensors
+        Residency of all of a tensor or nothing of it.
+    setups
+        Commands, each of which takes the machine's set-up time; with ``pages`` only.
+    exact
+        Stores in whole bytes, and every command in whole cycles: then the optimum is that of the
+        problem. It takes six integers a cell more, which pays in tiny problems.
+    mappings
+        The mapping of each operation, where it has several; else that of the timeline.
+    """
+
+    pages: bool = False
+    tensors: bool = False
+    setups: bool = False
+    exact: bool = False
+    mappings: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Amounts:
+    """Bytes of every cell (k,): resident in its step, and dirty after it."""
+
+    resident: Ints
+    dirty: Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Window:
+    """Steps [begin, end) in which some tensors are decided; all other bytes are given.
+
+    Loads and stores of the step ``end``, whose bytes stay as they are, may change too.
+
+    Attributes
+    ----------
+    tensors : (m,) bool
+        Tensors to decide.
+    around
+        Bytes of all cells of the timeline.
+    """
+
+    begin: int
+    end: int
+    tensors: Bools
+    around: Amounts
+
+
+class PlainModel:
+    """The program of a timeline, or of a window of it, and its columns and rows by name.
+
+    Attributes
+    ----------
+    cells, index
+        Of the program, and where they are among all (k,): those of a window's steps and of one
+        step on each side.
+    parts
+        Of these cells.
+    choices
+        Mappings to choose among.
+    program
+        Bytes are in units of ``unit`` bytes, costs in units of ``value`` a byte.
+    resident, load, dirty, store, full, pages : (k,)
+        Columns by cell, -1 where a cell has none.
+    part_resident, part_load, part_store : (q,)
+        Columns by part; those of the cell where it is all of it.
+    chosen : (c,)
+        Columns by mapping; ``part_chosen`` (q,) by part.
+    time : (n,)
+        Columns by step; of size 0 where time costs nothing.
+    time_rows, capacity_rows, channel_rows
+        Row of each step (n,); the channel has two with ``duplex``, and none where time is free.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        line: Timeline,
+        objective: Objective,
+        *,
+        families: Families,
+        window: Window | None = None,
+        cells: Cells | None = None,
+    ) -> None:
+        self.machine, self.line, self.objective, self.families = (
+            problem.machine,
+            line,
+            objective,
+            families,
+        )
+        self.window = window
+        every = plain_cells(line) if cells is None else cells
+        self.begin, self.end = (
+            (0, line.steps) if window is None else (window.begin, min(window.end + 1, line.steps))
+        )
+        self.cells, self.index = every.within(self.begin - 1, self.end)
+        choices = choices_of(problem, line, objective)
+        self.choices: Choices = choices.take(self._chooses(choices))
+        self.parts: Parts = parts_of(problem, line, self.cells, self.choices, self.inside)
+        # Of pages, so that residency in whole pages has whole coefficients.
+        self.unit: int = 1 if families.exact else self.machine.page_bytes
+        self.byte_time: Fraction = objective.cycle / self.machine.bytes_per_cycle
+        dearest = max(self.byte_time, objective.dram_in_byte, objective.dram_out_byte)
+        self.value: Fraction = dearest or Fraction(1)
+        self._build = ProgramBuilder()
+        self._add_columns()
+        self.time_rows: list[Ints] = []
+        self.channel_rows: list[Ints] = []
+        for add_rows in self._laws():
+            add_rows()
+        self.program: Program = self._build.program(by_rows=True, offset=self._offset())
+
+    def _chooses(self, choices: Choices) -> Bools:
+        """(c,) Mappings to choose: those of the steps to decide."""
+        end = self.line.steps if self.window is None else self.window.end
+        inside: Bools = (choices.step >= self.begin) & (choices.step < end)
+        return inside & self.families.mappings
+
+    def _laws(self) -> list[Callable[[], None]]:
+        """Return the families that hold here."""
+        laws = [self.growth, self.cleaning, self.no_lost_write, self.capacity]
+        laws += [self.one_mapping] if len(self.choices) else []
+        laws += [self.whole_pages] if self.families.pages else []
+        laws += [self.channel, self.serial] if self.timed else []
+        laws += [self.commands] if self.counts_commands else []
+        return laws + ([self.whole_cycles] if self.timed and self.families.exact else [])
+
+    def value_of(self, objective: float) -> float:
+        """Return a value of the program in units of the objective."""
+        return objective * float(self.value) * self.unit
+
+    # Facts of cells and parts.
+
+    @property
+    def timed(self) -> bool:
+        """Whether time costs anything."""
+        return self.objective.cycle > 0
+
+    @property
+    def counts_commands(self) -> bool:
+        """Whether the set-up of a command takes time."""
+        needed = self.timed and self.machine.dma_setup_cycles > 0
+        return self.families.setups and self.families.pages and needed
+
+    @property
+    def steps(self) -> int:
+        """Steps that last: of a window also the one after it."""
+        return self.end - self.begin
+
+    @cached_property
+    def inside(self) -> Bools:
+        """(k,) Cells of these steps, in which bytes move: not of the step before a window."""
+        inside: Bools = self.cells.step >= self.begin
+        return inside
+
+    @cached_property
+    def given(self) -> Bools:
+        """(k,) Cells around a window, and of tensors that it does not decide."""
+        if self.window is None:
+            return np.zeros(len(self.cells), bool)
+        decided = self.inside & (self.cells.step < self.window.end)
+        given: Bools = ~(decided & self.window.tensors[self.cells.tensor])
+        return given
+
+    def by_step(self, rows: Ints) -> Ints:
+        """(k,) Row of each cell's step, -1 for none."""
+        place = np.where(self.inside, self.cells.step - self.begin, 0)
+        result: Ints = np.where(self.inside, rows[place], -1)
+        return result
+
+    @cached_property
+    def size(self) -> Ints:
+        """(k,) Bytes of each cell's tensor."""
+        return self.line.size_bytes[self.cells.tensor]
+
+    @cached_property
+    def most_pages(self) -> Ints:
+        """(k,) Pages of each cell's tensor."""
+        return _ceil(self.size, self.machine.page_bytes)
+
+    @cached_property
+    def required(self) -> Bools:
+        """(k,) The operation needs all of the tensor on chip, whatever is chosen."""
+        required = np.zeros(len(self.cells), bool)
+        single = self.parts.single
+        required[self.parts.cell[single]] = self.parts.required[single]
+        return required
+
+    # Columns.
+
+    def _add_columns(self) -> None:
+        build, cells = self._build, self.cells
+        size = self.size / self.unit
+        _, out = self._byte_costs
+        loads, stores = cells.loads & self.inside, cells.dirty & self.inside
+        resident, dirty = self._limits(size)
+        saved = np.zeros(len(cells))
+        single = self.parts.single
+        saved[self.parts.cell[single]] = self._streamed[single]
+        self.resident = build.columns(
+            np.ones(len(cells), bool), cost=-saved, lower=resident[0], upper=resident[1]
+        )
+        self.load = build.columns(loads, cost=self._byte_costs[0], upper=size)
+        self.dirty = build.columns(cells.dirty, lower=dirty[0], upper=dirty[1])
+        whole = self.families.exact
+        self.store = build.columns(stores, cost=out, upper=size, integer=whole)
+        self.time = build.columns(
+            self.steps if self.timed else 0, cost=float(self.byte_time / self.value)
+        )
+        paged = np.full(len(cells), self.families.pages)
+        parts = paged & (self.most_pages > 1) & (not self.families.tensors)
+        self.full = build.columns(paged, lower=self.required, upper=1.0, integer=True)
+        self.pages = build.columns(parts, upper=self.most_pages - 1.0, integer=True)
+        self._add_parts()
+
+    def _limits(self, size: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Return the least and most resident, and dirty, bytes of cells; given ones are both."""
+        # Nothing of a tensor to be kept is dirty in the end (R7).
+        resident = np.where(self.required, size, 0.0), size
+        dirty = np.zeros_like(size), np.where(self.cells.last, 0.0, size)
+        if self.window is None:
+            return resident, dirty
+        around, given = self.window.around, self.given
+        held, left = (each[self.index] / self.unit for each in (around.resident, around.dirty))
+        return (
+            (np.where(given, held, resident[0]), np.where(given, held, resident[1])),
+            (np.where(given, left, dirty[0]), np.where(given, left, dirty[1])),
+        )
+
+    def _add_parts(self) -> None:
+        """Add what a cell holds, loads and stores in each mapping; commands, and their cycles."""
+        build, parts, choices = self._build, self.parts, self.choices
+        cell, split = parts.cell, ~parts.single
+        costs = np.array(choices.costs, np.float64) / float(self.value) / self.unit
+        if len(choices):
+            costs = costs - costs[self._first_choice]
+            streamed = np.bincount(
+                parts.choice[split], (self._streamed * self.size[cell])[split], len(choices)
+            )
+            costs = costs + streamed / self.unit
+        self.chosen = build.columns(
+            np.ones(len(choices), bool), cost=costs, upper=1.0, integer=self.families.pages
+        )
+        self.part_chosen = _at(self.chosen, parts.choice)
+
+        def spread(whole: Ints, cost: Floats | float = 0.0) -> Ints:
+            own = build.columns(split & (whole[cell] >= 0), cost=cost)
+            result: Ints = np.where(split, own, whole[cell])
+            return result
+
+        self.part_resident = spread(self.resident, -self._streamed)
+        self.part_load, self.part_store = spread(self.load), spread(self.store)
+        self.part_full = np.where(split, -1, self.full[cell])
+        counted = np.array(self.counts_commands)
+        streams = (parts.fetches_in > 0) | (parts.fetches_out > 0)
+        self.load_command = build.columns((self.part_load >= 0) & counted, upper=1.0, integer=True)
+        self.store_command = build.columns(
+            (self.part_store >= 0) & counted, upper=1.0, integer=True
+        )
+        self.stream_command = build.columns(split & streams & counted, upper=1.0)
+        timed = np.array(self.families.exact and self.timed)
+        self.load_cycles = build.columns((self.part_load >= 0) & timed, integer=True)
+        self.store_cycles = build.columns((self.part_store >= 0) & timed, integer=True)
+        self.in_cycles = build.columns((parts.fetches_in > 0) & timed, integer=True)
+        self.out_cycles = build.columns((parts.fetches_out > 0) & timed, integer=True)
+
+    @cached_property
+    def _first_choice(self) -> Ints:
+        """(c,) Place of the timeline's own mapping of each choice's step."""
+        choices = self.choices
+        own = choices.mapping == self.line.chosen.mapping[choices.step]
+        place = np.full(self.line.steps, -1, np.int64)
+        place[choices.step[own]] = np.flatnonzero(own)
+        return place[choices.step]
+
+    @property
+    def _byte_costs(self) -> tuple[float, float]:
+        """Costs of a byte loaded and stored."""
+        objective, value = self.objective, self.value
+        return float(objective.dram_in_byte / value), float(objective.dram_out_byte / value)
+
+    @cached_property
+    def _streamed(self) -> Floats:
+        """(q,) Costs of traffic per byte that is not resident."""
+        into, out = self._byte_costs
+        streamed: Floats = into * self.parts.fetches_in + out * self.parts.fetches_out
+        return streamed
+
+    def _offset(self) -> float:
+        """Return the traffic of a schedule that streams everything, where nothing is chosen."""
+        single = self.parts.single
+        streamed = self._streamed[single] * self.size[self.parts.cell[single]]
+        return float(streamed.sum()) / self.unit
+
+    # Rows: the laws.
+
+    def growth(self) -> None:
+        """``r(i) <= r(i-1) + load(i)``, unless ``i`` overwrites the tensor unread (R2).
+
+        That loaded bytes are valid in DRAM, ``r(i-1) >= D(i-1)``, needs no row: the row of
+        ``no_lost_write`` says so of the step before, or that of ``cleaning`` where it writes.
+        """
+        cells, add = self.cells, self._build.add
+        row = self._build.rows(~cells.blind & self.inside, upper=0.0)
+        add(row, self.resident, 1.0)
+        add(row, _at(self.resident, cells.previous), -1.0)
+        add(row, self.load, -1.0)
+
+    def cleaning(self) -> None:
+        """``D(i) = D(i-1) - store(i)``, and ``r(i) - store(i)`` where ``i`` writes (R5)."""
+        cells, add = self.cells, self._build.add
+        row = self._build.rows(cells.dirty & self.inside, lower=0.0, upper=0.0)
+        add(row, self.dirty, 1.0)
+        add(row, self.store, 1.0)
+        add(row, np.where(cells.written, self.resident, _at(self.dirty, cells.previous)), -1.0)
+
+    def no_lost_write(self) -> None:
+        """``r(i) >= D(i-1)`` while the contents are needed: only DRAM could give them back (R5)."""
+        before = _at(self.dirty, self.cells.previous)
+        row = self._build.rows((before >= 0) & self.inside, lower=0.0)
+        self._build.add(row, self.resident, 1.0)
+        self._build.add(row, before, -1.0)
+
+    def capacity(self) -> None:
+        """Resident tensors and the operation's scratch fit the scratchpad, in pages (R1)."""
+        page, choices = self.machine.page_bytes, self.choices
+        scratch = self.line.scratch_bytes[self.begin : self.end].copy()
+        scratch[choices.step - self.begin] = 0
+        room = self.machine.spm_pages - _ceil(scratch, page)
+        self.capacity_rows = self._build.rows(self.steps, upper=page * room / self.unit)
+        row, scale = self.by_step(self.capacity_rows), page / self.unit
+        if self.families.pages:
+            self._build.add(row, self.pages, scale)
+            self._build.add(row, self.full, scale * self.most_pages)
+        else:
+            self._build.add(row, self.resident, 1.0)
+        if len(choices):
+            row = self.capacity_rows[choices.step - self.begin]
+            self._build.add(row, self.chosen, scale * _ceil(choices.scratch_bytes, page))
+
+    def one_mapping(self) -> None:
+        """A step runs one mapping; the parts of a cell add up, and are of that mapping alone."""
+        build, parts, split = self._build, self.parts, ~self.parts.single
+        steps = np.zeros(self.line.steps, bool)
+        steps[self.choices.step] = True
+        row = build.rows(steps, lower=1.0, upper=1.0)
+        build.add(row[self.choices.step], self.chosen, 1.0)
+        size = self.size[parts.cell] / self.unit
+        several = np.zeros(len(self.cells), bool)
+        several[parts.cell[split]] = True
+        pairs = (
+            (self.resident, self.part_resident),
+            (self.load, self.part_load),
+            (self.store, self.part_store),
+        )
+        for whole, part in pairs:
+            row = build.rows(several & (whole >= 0), lower=0.0, upper=0.0)
+            build.add(row, whole, -1.0)
+            build.add(np.where(split, row[parts.cell], -1), part, 1.0)
+            # All of it where the mapping needs all of it on chip.
+            needs = parts.required & (part is self.part_resident)
+            row = build.rows(split & (part >= 0), lower=np.where(needs, 0.0, -np.inf), upper=0.0)
+            build.add(row, part, 1.0)
+            build.add(row, self.part_chosen, -size)
+
+    def whole_pages(self) -> None:
+        """``r = g q + s z`` and ``q <= (pages - 1) (1 - z)``: pages of a part, or all of it."""
+        add = self._build.add
+        row = self._build.rows(self.full >= 0, lower=0.0, upper=0.0)
+        add(row, self.resident, 1.0)
+        add(row, self.pages, -self.machine.page_bytes / self.unit)
+        add(row, self.full, -self.size / self.unit)
+        row = self._build.rows(self.pages >= 0, upper=self.most_pages - 1.0)
+        add(row, self.pages, 1.0)
+        add(row, self.full, self.most_pages - 1.0)
+
+    def channel(self) -> None:
+        """A step lasts as long as its transfers (R6); with ``duplex`` as those of each direction.
+
+        Stores of results that must be on chip come after computing, loads of such operands before:
+        each delays the other direction too (R10).
+        """
+        loads, stores, streams_in, streams_out = self._uses
+        first, last = self._serial
+        if self.machine.duplex:
+            self._lasts([loads, streams_in, stores.only(last)])
+            self._lasts([loads.only(first), stores, streams_out])
+        else:
+            self._lasts([loads, stores, streams_in, streams_out])
+        self.channel_rows = list(self.time_rows)
+
+    def serial(self) -> None:
+        """A step lasts as long as the loads that it waits for, computing, and stores after (R6)."""
+        loads, stores, _, _ = self._uses
+        first, last = self._serial
+        rate = float(self.machine.bytes_per_cycle)
+        compute: Floats = self.line.compute_cycles[self.begin : self.end].astype(np.float64) * rate
+        compute[self.choices.step - self.begin] = 0.0
+        rows = self._lasts([loads.only(first), stores.only(last)], compute)
+        of_choice = self.choices.compute_cycles * rate / self.unit
+        self._build.add(rows[self.choices.step - self.begin], self.chosen, -of_choice)
+
+    def commands(self) -> None:
+        """A load or store of some bytes is a command, and a stream unless all is resident."""
+        build, parts = self._build, self.parts
+        size = self.size[parts.cell] / self.unit
+        pairs = (self.load_command, self.part_load), (self.store_command, self.part_store)
+        for command, moved in pairs:
+            row = build.rows(command >= 0, upper=0.0)
+            build.add(row, moved, 1.0)
+            build.add(row, command, -size)
+        row = build.rows(self.stream_command >= 0, lower=0.0)
+        build.add(row, self.stream_command, 1.0)
+        build.add(row, self.part_chosen, -1.0)
+        build.add(row, self.full[parts.cell], 1.0)
+
+    def whole_cycles(self) -> None:
+        """A command takes whole cycles: as many as its bytes and its set-up, or more."""
+        rate = float(self.machine.bytes_per_cycle) / self.unit
+        for use, cycles in zip(self.moves, self.cycles, strict=True):
+            row = self._build.rows(cycles >= 0, lower=use.constant / self.unit)
+            self._build.add(row, cycles, rate)
+            self._add_use(row, use)
+
+    @cached_property
+    def _serial(self) -> tuple[Bools, Bools]:
+        """(q,) Parts whose loads computing waits for, and whose stores wait for it."""
+        return self.parts.required, self.parts.required & self.cells.written[self.parts.cell]
+
+    @cached_property
+    def moves(self) -> tuple[Use, Use, Use, Use]:
+        """Bytes and set-ups of loads, of stores, and of streams in and out."""
+        setup = float(self.machine.dma_setup_cycles * self.machine.bytes_per_cycle)
+        setup = setup if self.counts_commands else 0.0
+        parts = self.parts
+        every, nothing = np.ones(parts.cell.size), np.zeros(parts.cell.size)
+        size = self.size[parts.cell]
+
+        def stream(fetches: Ints) -> Use:
+            command: Floats = (setup * (fetches > 0)).astype(np.float64)
+            terms: dict[str, Floats] = {
+                "part_resident": -1.0 * fetches,
+                "part_chosen": fetches * size.astype(np.float64) / self.unit,
+                "part_full": -command / self.unit,
+                "stream_command": command / self.unit,
+            }
+            return Use(terms, np.where(parts.single, fetches * size + command, 0.0))
+
+        command = setup / self.unit * every
+        return (
+            Use({"part_load": every, "load_command": command}, nothing),
+            Use({"part_store": every, "store_command": command}, nothing),
+            stream(parts.fetches_in),
+            stream(parts.fetches_out),
+        )
+
+    @property
+    def cycles(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """(q,) Columns of whole cycles of the same."""
+        return self.load_cycles, self.store_cycles, self.in_cycles, self.out_cycles
+
+    @cached_property
+    def _uses(self) -> tuple[Use, ...]:
+        """Time of the channel for each of them, in bytes that it could move."""
+        if not self.families.exact:
+            return self.moves
+        nothing = np.zeros(self.parts.cell.size)
+        rate = nothing + float(self.machine.bytes_per_cycle) / self.unit
+        names = ("load_cycles", "store_cycles", "in_cycles", "out_cycles")
+        return tuple(Use({name: rate}, nothing) for name in names)
+
+    def _lasts(self, uses: Sequence[Use], fixed: Floats | float = 0.0) -> Ints:
+        """Add ``time >= uses + fixed`` for every step, ``fixed`` (n,) in bytes; the rows."""
+        use = sum(uses[1:], start=uses[0])
+        inside = self.inside[self.parts.cell]
+        step = self.cells.step[self.parts.cell[inside]] - self.begin
+        least = np.bincount(step, use.constant[inside], self.steps) + fixed
+        rows = self._build.rows(self.steps, lower=least / self.unit)
+        self.time_rows.append(rows)
+        self._build.add(rows, self.time, 1.0)
+        self._add_use(self.by_step(rows)[self.parts.cell], use)
+        return rows
+
+    def _add_use(self, row: Ints, use: Use) -> None:
+        for name, share in use.terms.items():
+            if name != "part_chosen":
+                self._build.add(row, getattr(self, name), -share)
+        if len(self.choices) and "part_chosen" in use.terms:
+            # Parts of several tensors share a mapping's column.
+            there = (row >= 0) & (self.part_chosen >= 0)
+            pairs, place = np.unique(
+                np.stack((row[there], self.part_chosen[there])), axis=1, return_inverse=True
+            )
+            total = np.bincount(place.ravel(), use.terms["part_chosen"][there], pairs.shape[1])
+            self._build.add(pairs[0], pairs[1], -total)
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """Time of the channel, in bytes that it could move: columns times shares, and a constant.
+
+    Attributes
+    ----------
+    terms
+        By name of columns (q,): time that a unit of each takes (q,), in units.
+    constant : (q,)
+        In bytes.
+    """
+
+    terms: Mapping[str, Floats]
+    constant: Floats
+
+    def only(self, parts: Bools) -> Use:
+        """Return the use by some parts (q,) alone."""
+        terms = {name: share * parts for name, share in self.terms.items()}
+        return Use(terms, self.constant * parts)
+
+    def __add__(self, other: Use) -> Use:
+        terms = dict(self.terms)
+        for name, share in other.terms.items():
+            terms[name] = terms[name] + share if name in terms else share
+        return Use(terms, self.constant + other.constant)
+
+
+def _ceil(size_bytes: Ints, page_bytes: int) -> Ints:
+    return -(-size_bytes // page_bytes)
+
+
+def _at(columns: Ints, index: Ints) -> Ints:
+    """Return ``columns[index]``, -1 where there is no index."""
+    if not columns.size:
+        return np.full(index.size, -1, np.int64)
+    result: Ints = np.where(index >= 0, columns[index], -1)
+    return result

@@ -1,0 +1,120 @@
+"""Windows of steps, decided anew one after the other as integer programs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from formulations.residency.plain.cells import Cells, plain_cells
+from formulations.residency.plain.model import Amounts, Families, PlainModel, Window
+from formulations.residency.plain.solution import amounts_of, plan_of, read_amounts, start_of
+from formulations.solver import highs
+from formulations.solver.highs import solve_within
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import ResidencyPlan
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Bools
+from spmopt.core.timeline import Timeline
+
+CELLS = 600
+"""Cells of a window: HiGHS decides most of so many within a second."""
+_QUIET = 2
+"""Sweeps without a gain, of either kind, that end the search."""
+WINDOW_S = 1.0
+"""Counted seconds of a window."""
+_OPTIONS: dict[str, highs.Option] = {"mip_allow_restart": False, "mip_rel_gap": 1e-4}
+
+
+def improve(
+    problem: Problem,
+    request: Request,
+    line: Timeline,
+    plan: ResidencyPlan,
+    *,
+    cells: int = CELLS,
+) -> ResidencyPlan:
+    """Return a plan that no window of about so many ``cells`` betters, or the best in time."""
+    every = plain_cells(line)
+    amounts = amounts_of(every, plan, line.steps)
+    value = residency_plan_value(problem, plan, request.objective)
+    turn, quiet = 0, 0
+    while quiet < _QUIET and request.remaining_s() > 0:
+        before = value
+        for begin, end, tensors in _windows(line, every, turn, cells):
+            if request.remaining_s() <= 0:
+                break
+            window = Window(begin=begin, end=end, tensors=tensors, around=amounts)
+            found = _decide(problem, request.phase(WINDOW_S), line, every, window)
+            if found is None:
+                continue
+            new = plan_of(line.chosen, every, found)
+            cost = residency_plan_value(problem, new, request.objective)
+            if cost < value:
+                plan, amounts, value = new, found, cost
+                request.report_incumbent(value=value)
+        turn += 1
+        quiet = quiet + 1 if value == before else 0
+    return plan
+
+
+def _windows(
+    line: Timeline, cells: Cells, turn: int, size: int
+) -> Iterator[tuple[int, int, Bools]]:
+    """Yield windows of some cells, each half over the one before, with tensors to decide.
+
+    In turns: short ones of all tensors, and long ones of those that they use.
+    """
+    begin, most = 0, size
+    if turn >= 2:
+        most = most // 2  # to begin elsewhere
+    while begin < line.steps:
+        end, tensors = _widest(line, cells, begin, most, turn % 2 == 0)
+        yield begin, end, tensors
+        if end == line.steps:
+            return
+        begin, most = begin + max(1, (end - begin) // 2), size
+
+
+def _widest(line: Timeline, cells: Cells, begin: int, most: int, used: bool) -> tuple[int, Bools]:
+    """Return the end of the widest window from ``begin`` with so many cells, and its tensors."""
+    end, tensors = begin, np.zeros(line.size_bytes.size, bool)
+    length = 2
+    while True:
+        wider = min(begin + length, line.steps)
+        if used:
+            chosen = np.zeros_like(tensors)
+            chosen[line.tensor[line.first[begin] : line.first[wider]]] = True
+        else:
+            chosen = np.ones_like(tensors)
+        inside = (cells.step >= begin) & (cells.step < wider)
+        if end > begin and int((inside & chosen[cells.tensor]).sum()) > most:
+            return end, tensors
+        end, tensors = wider, chosen
+        if wider == line.steps:
+            return end, tensors
+        length += max(1, length // 4)
+
+
+def _decide(
+    problem: Problem, request: Request, line: Timeline, cells: Cells, window: Window
+) -> Amounts | None:
+    """Return the bytes of all cells with those of a window anew; None if nothing was found."""
+    families = Families(pages=True, setups=True)
+    model = PlainModel(
+        problem, line, request.objective, families=families, window=window, cells=cells
+    )
+    if not model.program.cost.size:
+        return None
+    start = start_of(model, window.around)
+    answer = solve_within(model.program, request, options=_OPTIONS, start=start)
+    if answer.primal is None or not answer.feasible:
+        return None
+    found = read_amounts(model, answer.primal)
+    decided = ~model.given
+    resident, dirty = window.around.resident.copy(), window.around.dirty.copy()
+    resident[model.index[decided]] = found.resident[decided]
+    dirty[model.index[decided]] = found.dirty[decided]
+    return replace(window.around, resident=resident, dirty=dirty)

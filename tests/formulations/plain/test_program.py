@@ -1,0 +1,106 @@
+"""The plain model as a scheduler's program: exact where it says so, a bound elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.residency.plain import search, windows
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.problem import Problem
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import fitting_timeline, relax_timeline, timeline
+from spmopt.verifier.bound import bound
+from tests.checked import need, totals_of
+from tests.formulations.plain.model import solve_plain
+from tests.formulations.small import small_optimum
+from tests.strategies import problems
+from tests.thorough import share
+
+OBJECTIVES = st.sampled_from(("traffic", "time", "energy"))
+SMALL: dict[str, Any] = {
+    "max_operations": 5,
+    "max_tensors": 3,
+    "page_bytes": 2,
+    "duplex": True,
+    "setup": True,
+    "max_mappings": 2,
+}
+
+
+def close(value: float, other: float, objective: Objective) -> bool:
+    """Equal to what a solver's tolerance leaves; energies here are picojoules."""
+    scale = max(abs(other), 1e-12 if objective.unit == "joules" else 1.0)
+    return abs(value - other) <= 1e-6 * scale
+
+
+@settings(max_examples=share(400), deadline=None)
+@given(problems(**SMALL), OBJECTIVES)
+def test_the_optimum_of_tiny_problems_is_that_of_the_brute_force(
+    problem: Problem, name: str
+) -> None:
+    objective = objective_named(name, problem.machine)
+    request = Request(objective=objective, tolerance=0.0)
+    found = need(search.page_optimum(problem, request, fitting_timeline(problem)))
+    assert totals_of(problem, found.residency_plan).value(objective) == found.value
+    least = float(small_optimum(problem, objective).value)
+    assert close(float(found.value), least, objective)
+    assert found.bound <= least or close(found.bound, least, objective)
+
+
+@settings(max_examples=share(400), deadline=None)
+@given(problems(**SMALL), OBJECTIVES)
+def test_without_whole_cycles_it_is_a_lower_bound(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    request = Request(objective=objective, tolerance=0.0)
+    families = replace(search.FAMILIES, exact=False)
+    found = need(search.page_optimum(problem, request, fitting_timeline(problem), families))
+    assert totals_of(problem, found.residency_plan).value(objective) == found.value
+    least = float(small_optimum(problem, objective).value)
+    assert found.bound <= least or close(found.bound, least, objective)
+
+
+@settings(max_examples=share(200), deadline=None)
+@given(problems(**SMALL), OBJECTIVES)
+def test_a_start_is_a_solution(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    request = Request(objective=objective, tolerance=0.0)
+    first = need(search.page_optimum(problem, request, fitting_timeline(problem)))
+    # No time is left to find anything else.
+    late = replace(request, start=first.residency_plan, time_limit_s=0.0)
+    line = timeline(problem, first.residency_plan.steps)
+    again = search.page_optimum(problem, late, line)
+    assert again is None or close(float(again.value), float(first.value), objective)
+
+
+@settings(max_examples=share(200), deadline=None)
+@given(problems(**SMALL), OBJECTIVES)
+def test_duals_of_the_relaxation_prove_its_value(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    found = search.relax(problem, Request(objective=objective), relax_timeline(problem))
+    if found is None:  # nothing to decide
+        return
+    # The verifier adds set-ups, of which the relaxation knows nothing.
+    proved = float(bound(problem, found.certificate))
+    value = need(solve_plain(problem, objective).value)
+    assert proved >= value or close(proved, value, objective)
+
+
+@settings(max_examples=share(200), deadline=None)
+@given(problems(**{**SMALL, "max_operations": 9, "max_tensors": 6}), OBJECTIVES)
+def test_windows_better_a_plan_or_leave_it(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    request = Request(objective=objective, tolerance=0.0)
+    line = fitting_timeline(problem)
+    relaxed = search.relax(problem, request, line)
+    if relaxed is None or relaxed.residency_plan is None:
+        return
+    first = relaxed.residency_plan
+    better = windows.improve(problem, request, line, first, cells=8)
+    value = residency_plan_value(problem, better, objective)
+    assert totals_of(problem, better).value(objective) == value
+    assert value <= residency_plan_value(problem, first, objective)

@@ -476,7 +476,7 @@ class PlainModel:
         def stream(fetches: Ints) -> Use:
             command: Floats = (setup * (fetches > 0)).astype(np.float64)
             terms: dict[str, Floats] = {
-                "part_resident": -1.0 * fetches,
+                "part_resident": -fetches.astype(np.float64),
                 "part_chosen": fetches * size.astype(np.float64) / self.unit,
                 "part_full": -command / self.unit,
                 "stream_command": command / self.unit,

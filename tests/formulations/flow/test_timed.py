@@ -80,7 +80,7 @@ def test_near_it_a_vain_program_is_the_last(
         return solve(search, columns, accuracy)
 
     monkeypatch.setattr(ColumnGeneration, "solve", counted)
-    outcome = page.schedule(problem, Request(objective=MAKESPAN, tolerance=tolerance))
+    outcome = page.round_values(problem, Request(objective=MAKESPAN, tolerance=tolerance))
     # The smallest one is 1.5 % from its bound, the others 0.07 %.
     assert len(intervals[:2]) == programs
     assert not outcome.cut_short

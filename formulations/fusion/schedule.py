@@ -396,12 +396,12 @@ class _Search(FusionPlanTrials):
         """Schedule the best fusion plan to the tolerance asked for."""
         if self.best is None:
             self.attempt(self._apart())
-        best, request, arcs = self.best, self.request, self.arcs
+        best, request, arcs = self.finish(), self.request, self.arcs
         if best is None:
             if self.unfit:
                 raise InfeasibleError(_UNFIT)
             return Result(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
-        outcome = self.finer(best)
+        outcome = best.outcome
         certificate = self.proof
         if certificate is None and arcs is not None:
             certificate = arcs.certificate(self._least())

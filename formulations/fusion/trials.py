@@ -35,10 +35,16 @@ _RESIDENCY_PLAN_S = 1e-4
 """Seconds that a step of a fusion plan takes beside its schedule."""
 _PAGE_SHARE = 0.8
 """Share of the counted work of a fusion plan's schedule: 0.66 to 1.1 in four networks."""
-_FINISH_SHARE = 0.15
-"""Of the time: the schedule of the best fusion plan, to the tolerance asked for."""
+_FINISH_SHARE = 0.25
+"""Of the time: schedules of the best fusion plans, to the tolerance asked for."""
+_FINALISTS = 4
+"""Fusion plans of which these are made: rounding misjudges a plan by some percent."""
 _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
+
+
+_FEW_AT_LEAST = 8
+"""Of few fusion plans: how many there is time for, however hard the first is."""
 
 
 def steps_of(fusion_plan: FusionPlan) -> int:
@@ -74,6 +80,8 @@ class FusionPlanTrials:
     ----------
     best
         The best fusion plan so far, with its schedule.
+    found
+        The best few, the best first.
     bound
         Known lower bound on every fusion plan.
     few
@@ -87,12 +95,17 @@ class FusionPlanTrials:
 
     def __init__(self, tileable: TileableGraph, request: Request, begun: float) -> None:
         self.tileable, self.request = tileable, request
-        self.best: Found | None = None
+        self.found: list[Found] = []
         self.bound, self.few = 0.0, False
         self.work, self.begun = request.work, begun
         self.end = request.time_limit_s * (1 - _FINISH_SHARE)
         # Before any is scheduled: LLaMA 3 in 265,394 steps took 11 of 10 s, and found nothing.
         self._tried, self._rate = set[FusionPlan](), _RESIDENCY_PLAN_S
+
+    @property
+    def best(self) -> Found | None:
+        """The best fusion plan so far."""
+        return self.found[0] if self.found else None
 
     @property
     def clock(self) -> float:
@@ -118,7 +131,7 @@ class FusionPlanTrials:
         value = residency_plan_value(problem, residency_plan, self.request.objective)
         outcome = Result(residency_plan=residency_plan, certificate=duals)
         self._tried.add(_fusion_of(fusion_plan))
-        self.best = Found(fusion_plan, problem, outcome, value)
+        self.found = [Found(fusion_plan, problem, outcome, value)]
 
     def fits(self, fusion_plan: FusionPlan) -> bool:
         """Return whether there is time to schedule a fusion plan, by the slowest so far."""
@@ -146,47 +159,80 @@ class FusionPlanTrials:
             start=request.start if start else None,
             others=(),
         )
-        found = self.schedule_all(problem, asked, share * left)
+        seconds = left / _FEW_AT_LEAST if self.few else share * left
+        found = self.schedule_all(problem, asked, seconds, refined=self.few)
         self._rate = max(self._rate, (self.clock - since) / steps)
         if found is None or found.residency_plan is None:
             return
         value = residency_plan_value(problem, found.residency_plan, request.objective)
         if self.best is None or value < self.best.value:
-            self.best = Found(fusion_plan, problem, found, value, gap)
             request.report_incumbent(value=value)
+        self._keep(Found(fusion_plan, problem, found, value, gap))
 
-    def finer(self, best: Found) -> Result:
-        """Return the best fusion plan's schedule to the tolerance asked for.
+    def _keep(self, new: Found) -> None:
+        others = [each for each in self.found if each.fusion_plan != new.fusion_plan]
+        # Stable, so that of equal ones the first remains the best.
+        self.found = sorted([*others, new], key=lambda each: each.value)[:_FINALISTS]
 
-        In the time that is left.
+    def finish(self) -> Found | None:
+        """Schedule the best few plans to the tolerance asked for, in the time that is left.
+
+        Rounded schedules rank plans that differ by little wrongly.
         """
-        request, outcome, value = self.request, best.outcome, best.value
-        rough = [COARSE] if best.gap > COARSE > request.tolerance else []
-        for tolerance in [*rough, request.tolerance]:
-            if self.gap <= request.tolerance or best.gap <= tolerance:
+        finalists = self.found
+        for number, plan in enumerate(finalists):
+            if self.gap <= self.request.tolerance or self.request.stop():
                 break
+            left = self.request.time_limit_s - self.clock
+            finer = self.finer(plan, left / (len(finalists) - number))
+            self._keep(finer)
+        return self.best
+
+    def finer(self, plan: Found, seconds: float) -> Found:
+        """Return a fusion plan with a schedule to the tolerance asked for."""
+        request, began = self.request, self.clock
+        rough = [COARSE] if plan.gap > COARSE > request.tolerance else []
+        for tolerance in [*rough, request.tolerance]:
+            if plan.gap <= tolerance:
+                continue
             again = replace(
-                request.part(bounds=False),
+                self._while_better() if plan is not self.best else request.part(bounds=False),
                 tolerance=tolerance,
-                start=outcome.residency_plan,
-                duals=outcome.certificate,
+                start=plan.outcome.residency_plan,
+                duals=plan.outcome.certificate,
                 others=(),
             )
-            left = request.time_limit_s - self.clock
-            finer = self.schedule_all(best.problem, again, left)
+            left = seconds - (self.clock - began)
+            finer = self.schedule_all(plan.problem, again, left, refined=True, counted=True)
             if finer is not None and finer.residency_plan is not None:
-                found = residency_plan_value(best.problem, finer.residency_plan, request.objective)
-                residency_plan = finer.residency_plan if found <= value else outcome.residency_plan
-                outcome, value = replace(finer, residency_plan=residency_plan), min(value, found)
-        return outcome
+                value = residency_plan_value(plan.problem, finer.residency_plan, request.objective)
+                kept = finer.residency_plan if value <= plan.value else plan.outcome.residency_plan
+                outcome = replace(finer, residency_plan=kept)
+                plan = replace(plan, outcome=outcome, value=min(value, plan.value), gap=tolerance)
+        return plan
 
-    def schedule_all(self, problem: Problem, request: Request, seconds: float) -> Result | None:
-        """Schedule a problem in about so many seconds; None if that cannot be."""
+    def schedule_all(
+        self,
+        problem: Problem,
+        request: Request,
+        seconds: float,
+        *,
+        refined: bool,
+        counted: bool = False,
+    ) -> Result | None:
+        """Schedule a problem in about so many seconds; None if that cannot be.
+
+        ``refined``: by the plain model too, not only by a rounded optimum in bytes; ``counted``: in
+        whole cycles in the end.
+        """
         work = Work()
+        phase = replace(request, work=work).phase(max(seconds / _PAGE_SHARE, 0.0))
         try:
-            return page.schedule(
-                problem, replace(request, work=work).phase(max(seconds / _PAGE_SHARE, 0.0))
-            )
+            rounded = page.round_columns(problem, phase)
+            if not refined:
+                return rounded.result
+            # Of many plans only the last few are worth the last cycle.
+            return page.refine(problem, phase, rounded, counted=counted)
         except InfeasibleError:
             return None
         finally:

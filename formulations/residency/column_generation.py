@@ -212,7 +212,7 @@ class ColumnGeneration:
         if columns is None or self.request.remaining_s() <= 0:
             return
         columns = self._alternate(columns, tolerance)
-        padding = self._program / self.bound - 1 if self.bound > 0 and settings.hopeful else 0.0
+        padding = self._program / self.bound - 1 if self.bound > 0 else 0.0
         if self.gap > tolerance < padding and not self.fluid and self.request.remaining_s() > 0:
             # Pages cost the program more than the bound may assume: now dual values for bytes.
             self._padded = False
@@ -341,7 +341,7 @@ class ColumnGeneration:
                     break
             for duals in self._vantages(proved_more=self.bound > bound):
                 columns = columns.union(self.price(duals), steps)
-            new = settings.hopeful and len(columns) > 1.01 * before
+            new = len(columns) > 1.01 * before
             stalled = 0 if new or self.gap < 0.97 * gap else stalled + 1
             # Rounds that gain little are followed by others that gain no more.
             if stalled == settings.idle:

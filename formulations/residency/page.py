@@ -1,195 +1,186 @@
-"""Residency in pages, order fixed: the fluid optimum, rounded, then all states if these are few."""
+"""Residency in pages, order fixed: the fluid optimum, rounded, then the plain model in pages."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
 from formulations.residency.column_generation import ColumnGeneration
-from formulations.residency.flow.optimum import page_optimum
-from formulations.residency.flow.timed import time_start
 from formulations.residency.plain import search as plain
 from formulations.residency.plain.windows import improve
-from formulations.residency.states.schedule import ENUMERATION, enumerate_all
 from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
-from spmopt.core.result import EVERY_SCHEDULE, ClassBound, Result
+from spmopt.core.result import ClassBound, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import timeline
+from spmopt.core.timeline import Timeline, timeline
 
-_NEAR = 0.01
-"""Gap after a flow below which a round of programs without gain ends the search."""
 _WINDOWS_SHARE = 0.5
 """Of the time that is left: windows of a small problem, before all of it is solved."""
-_FRUITLESS = "the search ended before its time: a program gained nothing over a flow of least cost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounded:
+    """A result with its value and the bound of its certificate; infinite where there is none."""
+
+    result: Result
+    value: Fraction | float
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """Relative distance of the value to the bound."""
+        return float(self.value) / self.bound - 1 if self.bound > 0 else inf
 
 
 def schedule(problem: Problem, request: Request) -> Result:
     """Find a near-optimal schedule; any number of whole pages of a tensor may be resident.
 
-    Optimal where a flow decides (:mod:`formulations.residency.flow`), and where all that could be
-    better is enumerated (:mod:`formulations.residency.states`), in any mappings. Elsewhere each
-    operation runs in the first mapping that fits. The bound holds for all legal schedules in the
-    problem's order.
+    Small problems are solved to the optimum of their class by branch and bound, in any mappings:
+    the solver's bound for it is a claim, the certificate holds for all legal schedules in the
+    problem's order. In large ones each operation runs in the first mapping that fits.
 
     Raises
     ------
     InfeasibleError
         An operation's required-resident operands and scratch do not fit the SPM.
     """
-    outcome, bound, gap = _round(problem, request)
-    if gap > request.tolerance:
-        outcome, gap = _refine(problem, request, outcome, bound)
-    outcome = replace(outcome, certificate=with_setups(problem, request, outcome.certificate))
-    if gap <= request.tolerance or outcome.residency_plan is None:
-        return outcome
-    found = enumerate_all(problem, request, outcome.residency_plan, outcome.certificate)
-    if found is None:
-        return outcome
-    return replace(
-        outcome,
-        residency_plan=found.residency_plan,
-        class_bound=ClassBound(
-            value=float(found.bound), holds_for=EVERY_SCHEDULE, proved_by=ENUMERATION
-        ),
-        notes=(),
-        cut_short=outcome.cut_short and found.value > found.bound,
-    )
+    return refine(problem, request, round_columns(problem, request))
 
 
-def _refine(
-    problem: Problem, request: Request, outcome: Result, bound: float
-) -> tuple[Result, float]:
-    """Improve a plan by windows, then solve the whole of a small problem.
+def refine(problem: Problem, request: Request, rounded: Rounded, *, counted: bool = True) -> Result:
+    """Improve a plan by windows of the plain model, then by all of it where that is small.
 
-    Return the outcome, and its gap to the best bound.
+    ``counted``: cycles of all commands are counted in the end, where that is possible.
     """
-    plan = outcome.residency_plan
-    if plan is None or other_order(plan.steps.operation) is not None:
-        return outcome, inf
-    line = timeline(problem, plan.steps)
-    best = plan, residency_plan_value(problem, plan, request.objective)
-    small = plain.is_small(line)
-    if small and not problem.several_mappings:
-        relaxed = plain.relax(problem, request, line)
-        if relaxed is not None:
-            if relaxed.bound > bound:
-                outcome, bound = replace(outcome, certificate=relaxed.certificate), relaxed.bound
-                request.report_incumbent(bound=bound)
-            best = _better(problem, request, best, relaxed.residency_plan)
-    if _gap(best[1], bound) > request.tolerance and not plain.is_tiny(line):
-        part = request.phase(_WINDOWS_SHARE * request.remaining_s()) if small else request
-        best = _better(problem, request, best, improve(problem, part, line, best[0]))
-    if small and _gap(best[1], bound) > request.tolerance:
-        found = plain.page_optimum(problem, replace(request, start=best[0]), line)
-        if found is not None:
-            best = _better(problem, request, best, found.residency_plan)
-            least = ClassBound(
-                value=min(found.bound, float(best[1])),
-                holds_for=plain.CLASS,
-                proved_by=found.solver,
+    plan = rounded.result.residency_plan
+    is_open = rounded.gap > request.tolerance
+    # The plain model runs the listed order.
+    if is_open and plan is not None and other_order(plan.steps.operation) is None:
+        rounded = _Refinement(problem, request, plan, rounded, counted=counted).run()
+    return rounded.result
+
+
+class _Refinement:
+    """The best plan so far, and the largest bound.
+
+    Attributes
+    ----------
+    best
+        With its value and the certificate's bound.
+    least
+        The solver's bound for the class, if any.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        request: Request,
+        plan: ResidencyPlan,
+        rounded: Rounded,
+        *,
+        counted: bool,
+    ) -> None:
+        self.problem, self.request, self.plan, self.best = problem, request, plan, rounded
+        self.line: Timeline = timeline(problem, plan.steps)
+        self.least, self.counted = 0.0, counted
+
+    def run(self) -> Rounded:
+        """Solve the relaxation, then windows, then all in pages, then with whole cycles."""
+        small = plain.is_small(self.line)
+        if small and not self.problem.several_mappings:
+            self._relax()
+        else:
+            certificate = with_setups(self.problem, self.request, self.best.result.certificate)
+            self.best = replace(
+                self.best, result=replace(self.best.result, certificate=certificate)
             )
-            outcome = replace(outcome, class_bound=least)
-    gap = _gap(best[1], bound)
-    late = request.remaining_s() <= 0 and gap > request.tolerance
-    notes = () if small else outcome.notes
-    return replace(outcome, residency_plan=best[0], notes=notes, cut_short=late), gap
+        if self._is_open:
+            share = _WINDOWS_SHARE if small else 1.0
+            part = self.request.phase(share * self.request.remaining_s())
+            self._offer(improve(self.problem, part, self.line, self.plan))
+        if small and self._is_open:
+            self._solve()
+        late = self.request.remaining_s() <= 0 and self._is_open
+        notes = () if small else self.best.result.notes
+        result = replace(self.best.result, residency_plan=self.plan, notes=notes, cut_short=late)
+        return replace(self.best, result=result)
 
+    @property
+    def _is_open(self) -> bool:
+        """Whether neither the certificate nor the solver proves the plan to be good enough."""
+        known = max(self.best.bound, self.least)
+        return float(self.best.value) > known * (1 + self.request.tolerance)
 
-def _better(
-    problem: Problem,
-    request: Request,
-    best: tuple[ResidencyPlan, Fraction],
-    other: ResidencyPlan | None,
-) -> tuple[ResidencyPlan, Fraction]:
-    """Return the better of two plans, with its value."""
-    if other is None:
-        return best
-    value = residency_plan_value(problem, other, request.objective)
-    if value >= best[1]:
-        return best
-    request.report_incumbent(value=value)
-    return other, value
+    def _relax(self) -> None:
+        found = plain.relax(self.problem, self.request, self.line)
+        if found is None:
+            return
+        if found.bound > self.best.bound:
+            result = replace(self.best.result, certificate=found.certificate)
+            self.best = replace(self.best, result=result, bound=found.bound)
+            self.request.report_incumbent(bound=found.bound)
+        self._offer(found.residency_plan)
+
+    def _solve(self) -> None:
+        """Solve the whole problem in pages, and with whole cycles where that pays."""
+        for families in plain.families_of(self.line, counted=self.counted):
+            request = replace(self.request, start=self.plan)
+            found = plain.page_optimum(self.problem, request, self.line, families)
+            if found is None:
+                continue
+            self._offer(found.residency_plan)
+            self.least = max(self.least, min(found.bound, float(self.best.value)))
+            least = ClassBound(value=self.least, holds_for=plain.CLASS, proved_by=found.solver)
+            result = replace(self.best.result, class_bound=least)
+            self.best = replace(self.best, result=result)
+            if not self._is_open:
+                return
+
+    def _offer(self, plan: ResidencyPlan | None) -> None:
+        """Take a plan that is better."""
+        if plan is None:
+            return
+        value = residency_plan_value(self.problem, plan, self.request.objective)
+        if value < self.best.value:
+            self.plan, self.best = plan, replace(self.best, value=value)
+            self.request.report_incumbent(value=value)
 
 
 def round_values(problem: Problem, request: Request) -> Result:
-    """Do as :func:`schedule`, without enumeration."""
-    return _round(problem, request)[0]
+    """Do as :func:`schedule`, but no more than rounding the fluid optimum."""
+    return round_columns(problem, request).result
 
 
-def _round(problem: Problem, request: Request) -> tuple[Result, float, float]:
-    """Return an outcome, its bound, and the gap that is left; 0 where a flow decides."""
-    optimal = decide_residency(problem, request)
-    if optimal.residency_plan is not None:
-        return optimal, inf, 0.0
-    search = ColumnGeneration(problem, request)
-    if request.start is not None:
-        search.offer_residency_plan(request.start)
-    first = time_start(problem, request)
-    if first is not None:
-        search.offer_residency_plan(first[0])
-        search.offer_duals(first[1])
-        if search.gap <= _NEAR:
-            search.settings = replace(search.settings, idle=1, hopeful=False)
-    search.run(request.tolerance)
-    cut_short = search.cut_short(request.tolerance)
-    if not problem.several_mappings:
-        vain = not (search.settings.hopeful or cut_short) and search.gap > request.tolerance
-        return (
-            Result(
-                residency_plan=search.residency_plan,
-                certificate=search.certificate,
-                notes=(_FRUITLESS,) if vain else (),
-                cut_short=cut_short,
-            ),
-            search.bound,
-            search.gap,
-        )
-    # Dual values of one mapping prove little for all of them.
-    relaxed = ColumnGeneration(problem, request, fluid=True)
-    relaxed.run(request.tolerance)
-    best = max(search, relaxed, key=lambda run: run.bound)
-    return (
-        Result(
-            residency_plan=search.residency_plan,
-            certificate=best.certificate,
-            notes=(SEVERAL_MAPPINGS,),
-            cut_short=best.cut_short(request.tolerance),
-        ),
-        best.bound,
-        _gap(search.value, best.bound),
-    )
+def round_columns(problem: Problem, request: Request) -> Rounded:
+    """Return the fluid optimum by column generation, rounded to whole pages, and its bound.
 
-
-def _gap(value: Fraction | None, bound: float) -> float:
-    """Return by how much a value is above a bound, relative to that."""
-    return float(value) / bound - 1 if value is not None and bound > 0 else inf
-
-
-def decide_residency(problem: Problem, request: Request) -> Result:
-    """Return the optimal schedule where a flow decides; elsewhere none, nor a bound.
-
-    It needs no residency plan to start from.
+    Each operation runs in the first mapping that fits; the bound holds for all of them.
 
     Raises
     ------
     InfeasibleError
-        As :func:`schedule`, unless a look at the problem says that no flow decides.
+        As :func:`schedule`.
     """
-    found = page_optimum(problem, request)
-    if found is None:
-        return Result(residency_plan=None)
-    residency_plan, start = found.residency_plan, request.start
-    if start is not None and residency_plan_value(problem, start, request.objective) <= found.value:
-        residency_plan = start
-    least = ClassBound(
-        value=float(found.value),
-        holds_for="any number of whole pages of each tensor",
-        proved_by="a flow of least cost, OR-Tools",
+    search = ColumnGeneration(problem, request)
+    if request.start is not None:
+        search.offer_residency_plan(request.start)
+    search.run(request.tolerance)
+    proof, notes = search, ()
+    if problem.several_mappings:
+        # Dual values of one mapping prove little for all of them.
+        relaxed = ColumnGeneration(problem, request, fluid=True)
+        relaxed.run(request.tolerance)
+        proof, notes = max(search, relaxed, key=lambda run: run.bound), (SEVERAL_MAPPINGS,)
+    result = Result(
+        residency_plan=search.residency_plan,
+        certificate=proof.certificate,
+        notes=notes,
+        cut_short=proof.cut_short(request.tolerance),
     )
-    return Result(residency_plan=residency_plan, certificate=found.certificate, class_bound=least)
+    value = inf if search.value is None else search.value
+    return Rounded(result=result, value=value, bound=proof.bound)

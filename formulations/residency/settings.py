@@ -41,9 +41,8 @@ class Settings:
     from dual values that are given, and ``samples`` of them whose columns are kept. Problems of
     more than ``small`` accesses take more steps (cheap beside their programs), no columns but the
     sampled ones at first, and ``polish`` steps after each program; programs above ``small_program``
-    columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the gap end the search;
-    those that find new columns do not count where it is ``hopeful``, and a program of bytes may
-    follow that of pages.
+    columns go to HiPO, not IPX. ``idle`` rounds in a row that find no new columns, and close less
+    than 3 % of the gap, end the search; a program of bytes may follow the one of pages.
 
     Above ``large`` steps (``large_of_fluid`` of the relaxation, whose gaps are smaller, and
     ``large_of_bytes`` where cycles cost nothing, which programs decide
@@ -63,7 +62,6 @@ class Settings:
     tie: float = 1e-4
     rounds: int = 30
     idle: int = 3
-    hopeful: bool = True
     ascent: int = 150
     warm: int = 25
     long_ascent: int = 300

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,16 +44,7 @@ def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
     found = verify(path, callbacks=callbacks)
     if found.violations:
         raise ScheduleError(f"{path}: not verified: {found.violations[0]}")
-    # An enumeration too long to repeat proves nothing here, though the schedule is legal.
-    return found.solution if found.claims_stand else _claims_dropped(found.solution)
-
-
-def _claims_dropped(solution: Solution) -> Solution:
-    """Return a solution that is not called optimal, for nothing here proves it."""
-    from spmopt.core.result import Status
-
-    result = replace(solution.result, status=Status.FEASIBLE)
-    return replace(solution, result=result)
+    return found.solution
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,11 +67,6 @@ class Verification(Shown):
         """Rules broken and claims that are not true; empty when all is well."""
         return self.audit.violations
 
-    @property
-    def claims_stand(self) -> bool:
-        """Whether nothing is claimed that was not checked."""
-        return self.audit.repeated or not self.solution.result.claims_enumeration
-
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield the verified claims, or the violations."""
         from spmopt.reporting.tables import Line
@@ -99,13 +85,23 @@ class Verification(Shown):
 
 
 @check
-def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Verification:
+def verify(
+    result: str | Path | Solution,
+    *,
+    repeat: bool = False,
+    time_limit: float = 60.0,
+    callbacks: Callbacks = QUIET,
+) -> Verification:
     """Recompute everything that a result claims, without any solver.
 
     Parameters
     ----------
     result
         Result file, or solution.
+    repeat
+        Solve again what only a solver claims: a bound on a class of schedules, as whole pages.
+    time_limit
+        Seconds for that.
     callbacks
         Receive progress.
 
@@ -120,11 +116,13 @@ def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Ve
         The file cannot be read.
     """
     from spmopt.audit import audit
+    from spmopt.core.scheduler import Request
 
     if not isinstance(result, Solution):
         result = find_unverified(result, callbacks)
     callbacks.progress("verifying", None)
-    return Verification(result, audit(result.problem, result.result))
+    limits = Request(time_limit_s=time_limit) if repeat else None
+    return Verification(result, audit(result.problem, result.result, limits))
 
 
 def find_unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:

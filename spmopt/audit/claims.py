@@ -1,7 +1,7 @@
 """A result file is checked against itself: schedule, totals, objective, bound, status.
 
-Takes nothing on trust but the problem, in fusion tiles nothing but the graph: no scheduler and no
-solver is involved.
+Takes nothing on trust but the problem, in fusion tiles nothing but the graph: no scheduler is
+involved, and no solver unless a claim is to be solved again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spmopt.audit.enumeration import enumeration_claim
 from spmopt.audit.fusion import from_graph, unfaithful, unlike
+from spmopt.audit.repeat import Repeated, repeat_claim
 from spmopt.core.errors import Conflict, InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.fusion_space import FUSION_SPACES
@@ -48,7 +48,7 @@ class Audit:
     fusion_bound
         Over all fusion plans, recomputed, exact; None of a result as a whole.
     repeated
-        The enumeration that the result claims was repeated, and proves its optimum.
+        The bound of a class that the result claims, solved again where that was asked for.
     """
 
     violations: tuple[Violation, ...]
@@ -58,7 +58,7 @@ class Audit:
     infeasible: Conflict | None = None
     replay: Replay | None = None
     fusion_bound: Fraction | None = None
-    repeated: bool = False
+    repeated: Repeated | None = None
 
     @property
     def best_bound(self) -> Fraction | None:
@@ -67,8 +67,11 @@ class Audit:
         return max(known, default=None)
 
 
-def audit(problem: Problem, result: Result) -> Audit:
-    """Recompute everything that ``result`` claims about ``problem``."""
+def audit(problem: Problem, result: Result, repeat: Request | None = None) -> Audit:
+    """Recompute everything that ``result`` claims about ``problem``.
+
+    ``repeat``: limits of a solver that repeats a bound which only a solver claims; None for none.
+    """
     complaints = _objective(problem, result.objective)
     totals: Totals | None = None
     value: Fraction | None = None
@@ -96,13 +99,11 @@ def audit(problem: Problem, result: Result) -> Audit:
     infeasible = unfit(problem)
     status_bound = proved if result.fused is None else covered
     complaints += _figures(result, value)
-    repeated = False
-    if result.claims_enumeration and value is not None and not (complaints or violations):
-        said, repeated = enumeration_claim(problem, result, value)
-        complaints += said
-    # No bound proves the claim of an enumeration; it is repeated above instead.
-    elif not result.claims_enumeration:
-        complaints += _status(result, value, status_bound, infeasible)
+    complaints += _status(result, value, status_bound, infeasible)
+    repeated = None
+    if repeat is not None and not (complaints or violations):
+        repeated = repeat_claim(problem, result, repeat)
+        complaints += [repeated.complaint] if repeated is not None and repeated.complaint else []
     return Audit(
         violations=(*violations, *of_fusion, *_claims(complaints)),
         totals=totals,

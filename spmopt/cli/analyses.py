@@ -21,13 +21,28 @@ if TYPE_CHECKING:  # it would load numpy, and help should not
 _Csv = Annotated[Path | None, Parameter(help="CSV file to write; an existing one is replaced.")]
 
 
-def verify(result: Result, /, *, printing: Printing = Printing()) -> int:
-    """Recompute every claim of a result file, without a solver."""
+def verify(
+    result: Result,
+    /,
+    *,
+    repeat: bool = False,
+    time_limit: float = 60.0,
+    printing: Printing = Printing(),
+) -> int:
+    """Recompute every claim of a result file, without a solver.
+
+    Parameters
+    ----------
+    repeat
+        Also solve again what only a solver claims, as the optimum in whole pages.
+    time_limit
+        Seconds for that.
+    """
     from spmopt.cli.terminal.output import emit
     from spmopt.cli.terminal.progress import watching
 
     with watching() as callbacks:
-        found = verifying.verify(result, callbacks=callbacks)
+        found = verifying.verify(result, repeat=repeat, time_limit=time_limit, callbacks=callbacks)
     emit(found, printing.json)
     return Code.NOT_VERIFIED if found.violations else Code.OK
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from math import gcd, lcm
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,13 @@ class Objective:
     own_picojoule: Fraction = field(default=Fraction(0), metadata={"group": "own energy"})
     bank_read_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
     bank_write_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
+
+    @property
+    def grain(self) -> Fraction:
+        """Largest number of which all values are multiples: counts are whole; 0 without weights."""
+        weights = [each for each in self.weights if each]
+        common = lcm(*(each.denominator for each in weights))
+        return Fraction(gcd(*(int(each * common) for each in weights)), common)
 
     @property
     def weights(self) -> tuple[Fraction, ...]:

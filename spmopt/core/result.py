@@ -37,8 +37,6 @@ MOVED_WHOLE = (
 )
 """Class of schedules: a tensor is resident in full or not at all, in every step, in one range of
 addresses each time, and loads and stores move all of it; operations may run in any order."""
-EVERY_SCHEDULE = "all schedules in the listed order"
-"""Every schedule that the rules allow: of a bound that no duals prove, as one by enumeration."""
 LEFT_OUT = (
     "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
     "of residency:granularity=tensor@pulp:highs"
@@ -224,8 +222,8 @@ class Result:
         Name of the scheduler, and the minimized quantity.
     status
         ``optimal`` when the gap is within the ``tolerance`` asked for and
-        :data:`LARGEST_TOLERANCE`, or a bound by enumeration is (:attr:`is_enumerated`); with
-        ``fused`` by the :attr:`fusion_gap`. A relaxation has a bound but no schedule: ``unknown``.
+        :data:`LARGEST_TOLERANCE`; with ``fused`` by the :attr:`fusion_gap`. A relaxation has a
+        bound but no schedule: ``unknown``.
     solve_s, cpu_s
         Wall and CPU seconds.
     residency_plan, schedule, origin
@@ -328,20 +326,9 @@ class Result:
         return None if gap is None else max(0.0, gap)
 
     @property
-    def is_enumerated(self) -> bool:
-        """Whether an enumeration, and no dual values, says that it is optimal."""
-        known = self.class_bound
-        every = known is not None and known.holds_for == EVERY_SCHEDULE and self.fused is None
-        # Without a tolerance nothing but equality counts as optimal.
-        tolerance = 0.0 if self.tolerance is None else self.tolerance
-        return every and is_optimal(self.class_gap, tolerance)
-
-    @property
-    def claims_enumeration(self) -> bool:
-        """Whether it is called optimal for no other reason."""
-        if self.status is not Status.OPTIMAL or not self.is_enumerated:
-            return False
-        return not is_optimal(self.gap, self.tolerance or 0.0)
+    def is_best_of_class(self) -> bool:
+        """Whether the bound of its class says that it is optimal there, within its tolerance."""
+        return is_optimal(self.class_gap, self.tolerance or 0.0)
 
     @property
     def order(self) -> Ints | None:

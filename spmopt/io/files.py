@@ -20,7 +20,7 @@ from spmopt.core.machine import Area, Machine
 from spmopt.core.objective import REPLAY
 from spmopt.core.operation import Operand, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
-from spmopt.core.result import Result
+from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
 from spmopt.core.solution import Solution
 from spmopt.core.validation import read_json
@@ -59,6 +59,8 @@ _Problem = document_of(
 )
 """Layout of a problem in a file: one list for each field of its records."""
 _RESULT = tuple(f.name for f in fields(Result) if f.metadata.get("stored", True))
+_ENUMERATED = "all schedules in the listed order"
+"""Class of a bound in files of former versions, which counted as a proof."""
 _OF_FUSION = ("fusion_bound", "fusion")
 """Fields of fused results only."""
 
@@ -200,6 +202,10 @@ def decode_result(value: object, where: str = "") -> Solution:
     if own["schedule"] is not None:
         schedule = decode_schedule(own["schedule"], join(where, "schedule"))
         result = replace(result, schedule=schedule)
+    known = result.class_bound
+    if known is not None and known.holds_for == _ENUMERATED:
+        # An enumeration of states called it optimal; no bound that can be checked does.
+        result = replace(result, status=Status.FEASIBLE)
     fusion = None
     if "fusion" in document:
         from spmopt.io.fusion import decode_fusion

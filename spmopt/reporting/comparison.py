@@ -213,8 +213,13 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     # Duals are rounded to integers, so that a tight bound may miss the optimum by less than this.
     if value == bound or (best.gap is not None and best.gap < _ROUNDING):
         return f"{head} {shown} ({best.scheduler}), proved."
-    if best.is_enumerated:
-        return f"{head} {shown} ({best.scheduler}), by enumeration."
+    known = best.class_bound
+    if known is not None and best.is_best_of_class and not where:
+        least = si(*in_unit(best.objective, machine, bound))
+        return (
+            f"Optimum for {known.holds_for}: {shown} ({best.scheduler}), by {known.proved_by}; "
+            f"any schedule: at least {least}."
+        )
     gap = "" if best.gap is None else f" (gap {percent(best.gap).removeprefix('+')})"
     if best.status is Status.OPTIMAL and gap:
         return f"{head} {shown}{gap}."
@@ -226,7 +231,7 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
 
 def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     """Return how far a schedule is above the optimum: at least, and at most."""
-    bound = (best.value if best.is_enumerated else tested.best_bound) or Fraction(0)
+    bound = tested.best_bound or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
     low = percent(float(_value(tested) / best.value - 1) if best.value else 0.0).removeprefix("+")

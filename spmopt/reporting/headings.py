@@ -10,7 +10,7 @@ from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, option_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result, Status, Totals, is_optimal
+from spmopt.core.result import Result, Status, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.hardware.scratchpad import bases_of
 from spmopt.metrics import in_unit, tensor_bytes
@@ -96,9 +96,8 @@ def standing(result: Result) -> str:
 
 def optimal_of_class(result: Result) -> str:
     """Return of which class a schedule is optimal that is not known to be so of all; or nothing."""
-    known, gap = result.class_bound, result.class_gap
-    near = is_optimal(gap, result.tolerance or 0.0)
-    if known is None or not near or result.status is Status.OPTIMAL:
+    known = result.class_bound
+    if known is None or not result.is_best_of_class or result.status is Status.OPTIMAL:
         return ""
     source = "" if known.certified else f", by the bound of {known.proved_by}"
     return f"optimal for {known.holds_for}{source}"

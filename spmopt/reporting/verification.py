@@ -102,26 +102,14 @@ def verification_record(problem: Problem, result: Result, found: Audit) -> Recor
         "gap": _gap(found),
         **of_space,
         **fields_by_name(found.totals, "dma_commands", "dma_descriptors"),
-        "status": _open_claim(result, found) or str(result.status),
+        "status": str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
         "remarks": _remarks(problem, result, found),
     }
 
 
-def _open_claim(result: Result, found: Audit) -> str:
-    """Return a claim of optimality that only a solver can repeat; '' if there is none."""
-    known = result.class_bound
-    if known is None or not result.claims_enumeration or found.repeated:
-        return ""
-    return f"claimed by {result.scheduler} ({known.proved_by}), not checked"
-
-
 def _status(result: Result, found: Audit) -> str:
-    if unchecked := _open_claim(result, found):
-        return unchecked
-    if result.claims_enumeration:
-        return f"{result.status}: an enumeration proves it here too"
     if result.status is Status.OPTIMAL and result.tolerance is not None:
         tolerance, which = result.tolerance, "the tolerance asked for"
         # However large a tolerance was asked for, this one decided.
@@ -134,14 +122,14 @@ def _status(result: Result, found: Audit) -> str:
 def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
     """Return claims of the file that cannot be checked here, and oddities."""
     lines = []
-    known = None if found.repeated else result.class_bound
+    known = result.class_bound
     if known is not None:
         shown = si(*in_unit(result.objective, problem.machine, Fraction(known.value)))
         bound = f"the bound for {known.holds_for}, {shown}, is"
         lines.append(
             f"{bound} proved by its shadow prices"
             if known.certified
-            else f"not checked: {bound} as the solver reported it ({known.proved_by})"
+            else _repeated(bound, known.proved_by, found)
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")
@@ -150,6 +138,16 @@ def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
     except InputError:
         lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
+
+
+def _repeated(bound: str, solver: str, found: Audit) -> str:
+    """Return the standing of a bound that only a solver claims."""
+    again = found.repeated
+    if again is None:
+        return f"not checked: {bound} as the solver reported it ({solver}); repeat it by --repeat"
+    if again.bound is None:
+        return f"not checked: {bound} as the solver reported it ({solver}); solved again in vain"
+    return f"{bound} a claim of {solver}; {again.solver} finds it again"
 
 
 def _tiles(problem: Problem, fused: Problem) -> str:

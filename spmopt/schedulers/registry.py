@@ -73,9 +73,6 @@ class SchedulerEntry:
         starts from others too.
     backends
         Families of other solvers, each with the target that takes one as ``solver``.
-    alone
-        Target that decides some problems without a residency plan to start from, and gives no
-        residency plan for the others; empty for none.
     compared
         Whether it is one of a comparison that names none.
     fusion_plans
@@ -97,7 +94,6 @@ class SchedulerEntry:
     chosen: Mapping[str, str] = field(default_factory=dict)
     starts: tuple[str, ...] = ()
     backends: Mapping[str, str] = field(default_factory=dict)
-    alone: str = ""
     compared: bool = True
     fusion_plans: bool = False
     variants: bool = False

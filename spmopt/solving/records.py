@@ -10,7 +10,6 @@ from pathlib import Path
 
 from spmopt.core.errors import ContradictionError, ScheduleError, SpmoptError
 from spmopt.core.result import (
-    EVERY_SCHEDULE,
     Certificate,
     ClassBound,
     Result,
@@ -20,7 +19,6 @@ from spmopt.core.result import (
 from spmopt.core.scheduler import Request
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
-_FLOAT_ROUNDING = Fraction(1, 10**12)  # the same, of one that was exact before it was a float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,39 +56,13 @@ def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
 def within_class(result: Result, value: Fraction) -> Result:
     """Without the bound of a class that a schedule of this value is below, and so not of."""
     known = result.class_bound
-    if known is None or known.holds_for == EVERY_SCHEDULE:
+    if known is None:
         return result
     # A certified bound is exact, so that any excess is real.
     slack = 0 if known.certified else _SOLVER_ROUNDING
     if Fraction(known.value) <= value * (1 + slack):
         return result
     return replace(result, class_bound=None)
-
-
-def require_true_bounds(results: Sequence[Result]) -> None:
-    """Hold bounds of every schedule that no dual values prove against all schedules of the list.
-
-    Raises
-    ------
-    ContradictionError
-        One is above a schedule's value.
-    """
-    listed = [each for each in results if each.fused is None]
-    valued = [
-        (each.value, each.origin)
-        for each in listed
-        # Bounds of every schedule are for the listed order.
-        if each.value is not None and each.order is None
-    ]
-    best, origin = min(valued, default=(None, ""))
-    for known in (each.class_bound for each in listed):
-        if best is None or known is None or known.holds_for != EVERY_SCHEDULE:
-            continue
-        if Fraction(known.value) > best * (1 + _FLOAT_ROUNDING):
-            raise ContradictionError(
-                f"the bound {known.value:.9g} of {known.proved_by} is above the schedule of "
-                f"{origin}, {float(best):.9g}: one of them is wrong"
-            )
 
 
 def of_other_class(known: ClassBound, unit: str) -> str:
@@ -147,7 +119,7 @@ def judge(
                 f"{float(result.value):.9g} {request.objective.unit}: one of them is wrong"
             )
     gap = result.gap if result.fused is None else result.fusion_gap
-    if is_optimal(gap, request.tolerance) or result.is_enumerated:
+    if is_optimal(gap, request.tolerance):
         # Without the notes of the bound: an early end does not matter to an optimal schedule.
         return replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
     return replace(result, status=Status.FEASIBLE)

@@ -105,11 +105,8 @@ def merge_commands(case: Case, found: Result, spent_s: float) -> Result:
 
 def optimize(case: Case, entry: SchedulerEntry) -> Result:
     """Optimize from the best start on, and never return anything worse."""
-    starts = [case.call(replace(entry, target=entry.alone))] if entry.alone else []
-    # A scheduler that can run alone needs no start if that succeeds.
-    if starts and starts[0].verified:
-        return starts[0]
-    spent_s = sum(each.solve_s for each in starts) + run_starts(case, entry, starts)
+    starts = list[Result]()
+    spent_s = run_starts(case, entry, starts)
     wall, cpu = monotonic(), cpu_s()
     known = case.schedules_for(entry, starts)
     if entry.replayed:

@@ -30,7 +30,7 @@ from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.order import dependences
 from spmopt.core.problem import Problem
-from spmopt.core.result import EVERY_SCHEDULE, LEFT_OUT, Result
+from spmopt.core.result import LEFT_OUT, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.window import StepWindow, WindowDecision, decide_together
 from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER, WINDOWS
@@ -118,7 +118,7 @@ def _is_best(calls: CheckedCalls, result: Result) -> bool:
     proved = None if duals is None else calls.evaluate(duals)
     least = Fraction(0) if proved is None else proved.value
     # Windows of whole tensors find nothing that a bound for these does not hold for.
-    if known is not None and (_keeps_whole(result) or known.holds_for == EVERY_SCHEDULE):
+    if known is not None and _keeps_whole(result):
         least = max(least, Fraction(known.value))
     return result.value <= least * (1 + Fraction(calls.request.tolerance))
 

@@ -56,8 +56,9 @@ from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relax_timeline
 from spmopt.verifier.dual_check import CheckedDuals, step_duals
+from spmopt.verifier.page_paths import page_paths
 from spmopt.verifier.paths import all_paths, never_resident
-from spmopt.verifier.setups import setups_of_steps
+from spmopt.verifier.setups import exact_setups, setups_of_steps
 
 _CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
 
@@ -130,6 +131,10 @@ def _of_steps(
         absent = never_resident(problem) if holds_for else ()
         setups = setups_of_steps(problem, certificate, duals)
         total = all_paths(line, duals, absent, setups=setups)
+        if not holds_for:
+            exact = exact_setups(problem, certificate, duals)
+            # Both hold; by bytes alone tensors may be parted, in pages they move as a whole.
+            total = max(total, page_paths(problem.machine, line, duals, exact) or 0)
     # Python integers: rho may exceed 64 bits, and the sum of products does.
     total += sum(map(mul, duals.cycle, line.compute_cycles.tolist()))
     held: int = sum(map(mul, duals.hold.tolist(), room.tolist()))

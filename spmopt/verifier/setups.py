@@ -26,6 +26,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.verifier.dual_check import INFINITE, LARGEST, CheckedDuals
+from spmopt.verifier.page_paths import SetupPrices
 
 _DIGITS = 60
 """Of a set-up, at most: in 64 bits with room to spare."""
@@ -51,12 +52,10 @@ def setups_of_steps(
     problem: Problem, certificate: Certificate, duals: CheckedDuals
 ) -> Setups | None:
     """Return set-ups at a certificate's duals, with barriers between steps; None without any."""
-    cycles = problem.machine.dma_setup_cycles
-    if not cycles:
+    if not problem.machine.dma_setup_cycles:
         return None
-    load, store, channel = _of_channels(problem, certificate)
-    firm = [paid + cycles * rho for paid, rho in zip(channel, duals.cycle, strict=True)]
-    columns, shift = _in_64_bits(load, store, firm)
+    exact = exact_setups(problem, certificate, duals)
+    columns, shift = _in_64_bits(list(exact.load), list(exact.store), list(exact.firm))
     return Setups(
         load=columns[0],
         store=columns[1],
@@ -65,6 +64,14 @@ def setups_of_steps(
         streams_out=columns[1],
         shift=shift,
     )
+
+
+def exact_setups(problem: Problem, certificate: Certificate, duals: CheckedDuals) -> SetupPrices:
+    """Return set-ups at a certificate's duals as Python integers; 0 where commands need none."""
+    cycles = problem.machine.dma_setup_cycles
+    load, store, channel = _of_channels(problem, certificate)
+    firm = [paid + cycles * rho for paid, rho in zip(channel, duals.cycle, strict=True)]
+    return SetupPrices(load=load, store=store, firm=firm)
 
 
 def setups_of_streams(problem: Problem, certificate: Certificate, parts: int) -> Setups | None:

@@ -19,6 +19,7 @@ from tests.formulations.priced import OBJECTIVES, cases
 from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
+from tests.verifier.test_bound import leave_pages_out
 
 TOLERANCE = 1e-6
 
@@ -45,8 +46,9 @@ def test_it_is_the_value_of_the_plain_program(
         assert value >= least - 2 * tolerance * max(case.scale, least), seed
 
 
-def test_one_bound_serves_pages_of_any_size() -> None:
-    """``page`` proves no more than ``fluid``, but for tolerances: both bound single bytes."""
+def test_one_bound_serves_pages_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By single bytes ``page`` proves no more than ``fluid``, but for tolerances."""
+    leave_pages_out(monkeypatch)
     for seed in some(range(10)):
         problem = random_problem(seed, max_operations=10, max_tensors=6, duplex=True)
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)

@@ -2,9 +2,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.audit import Audit
+from spmopt.audit.repeat import Repeated
 from spmopt.core.errors import Conflict
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.result import EVERY_SCHEDULE, OUT_OF_TIME, ClassBound, Result, Status
+from spmopt.core.result import OUT_OF_TIME, ClassBound, Result, Status
 from spmopt.metrics import in_unit
 from spmopt.reporting.quantities import si
 from spmopt.reporting.results import result_parts, result_record
@@ -68,17 +69,13 @@ def test_what_is_not_checked_is_said() -> None:
     )
 
 
-def test_an_enumeration_is_a_claim_unless_it_was_repeated() -> None:
-    every = ClassBound(value=12.0, holds_for=EVERY_SCHEDULE, proved_by="an enumeration")
-    claim = replace(
-        RESULT, status=Status.OPTIMAL, value=Fraction(12), class_bound=every, tolerance=1e-4
-    )
-    said = text(claim)
-    assert f"status    claimed by {RESULT.scheduler} (an enumeration), not checked" in said
-    assert "not checked: the bound for all schedules in the listed order" in said
-    said = text(claim, replace(FOUND, repeated=True))
-    assert "status    optimal: an enumeration proves it here too" in said
-    assert "not checked" not in said
+def test_the_bound_of_a_class_is_a_claim_until_it_is_solved_again() -> None:
+    known = ClassBound(value=12.0, holds_for="whole pages", proved_by="a solver")
+    claim = replace(RESULT, value=Fraction(12), class_bound=known, tolerance=1e-4)
+    assert "not checked: the bound for whole pages" in text(claim)
+    said = text(claim, replace(FOUND, repeated=Repeated(bound=12.0, solver="another solver")))
+    assert "a claim of a solver; another solver finds it again" in said
+    assert "solved again in vain" in text(claim, replace(FOUND, repeated=Repeated()))
 
 
 def test_of_two_bounds_the_larger_is_shown() -> None:

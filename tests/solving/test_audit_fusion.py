@@ -307,7 +307,7 @@ def test_it_is_said_what_holds() -> None:
         in text
     )
     assert "at least over the fusion space, recomputed from the duals" in text
-    assert "% over the fusion space; for this fusion plan +" in text
+    assert "% over the fusion space; for this fusion plan " in text
     record: Any = verification_record(PROBLEM, RESULT, found)
     assert record["fusion_bound"] == float(RESULT.fusion_bound or 0)
     assert record["fusion_gap"] == RESULT.fusion_gap

@@ -26,7 +26,7 @@ from tests.instances import golden
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
 from tests.thorough import share, some
-from tests.verifier.test_bound import random_duals
+from tests.verifier.test_bound import leave_pages_out, random_duals
 
 
 def value(run: Result) -> Fraction | None:
@@ -79,8 +79,9 @@ def test_what_is_no_run_or_may_not_go_there_is_refused() -> None:
     assert search.apply(listed, Move(run=(2,), before=1)).tolist() == [0, 2, 1, 3]  # type: ignore[union-attr]
 
 
-def test_judged_by_the_bound_of_the_order() -> None:
-    """Where all tensors are concerned, what is saved is what the bound falls by."""
+def test_judged_by_the_bound_of_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all tensors are concerned, what is saved is what the bound of bytes falls by."""
+    leave_pages_out(monkeypatch)
     compared = sum(compared_with_bounds(seed) for seed in some(range(150)))
     assert compared > share(100)
 

@@ -25,7 +25,7 @@ from tests.verifier.builders import operation, tensor
 from tests.verifier.naive_bound import naive_bound
 from tests.verifier.naive_replay_bound import naive_replay_bound
 from tests.verifier.random_plans import random_residency_plan, scatter
-from tests.verifier.test_bound import chain, duals, objectives, random_duals
+from tests.verifier.test_bound import chain, duals, leave_pages_out, objectives, random_duals
 from tests.verifier.test_replay_bound import MIXED, bypassed, random_certificate
 
 SETUPS = (1, 3, 17, 300, 10**6, 10**9)
@@ -92,8 +92,11 @@ def test_no_legal_schedule_costs_less() -> None:
     assert checked > len(some(range(240))) * 4
 
 
-def test_equal_to_the_bounds_from_the_rules_until_64_bits_are_full() -> None:
+def test_equal_to_the_bounds_from_the_rules_until_64_bits_are_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """And below them from there on: set-ups are cut off, nothing overflows."""
+    leave_pages_out(monkeypatch)
     equal = less = 0
     for seed in some(range(120)):
         generator = np.random.default_rng(seed)
@@ -115,8 +118,9 @@ def test_equal_to_the_bounds_from_the_rules_until_64_bits_are_full() -> None:
 
 
 @pytest.mark.parametrize("setup", [10**9, 10**12, 10**15])
-def test_a_set_up_beyond_64_bits_is_cut_off(setup: int) -> None:
+def test_a_set_up_beyond_64_bits_is_cut_off(monkeypatch: pytest.MonkeyPatch, setup: int) -> None:
     """One byte, read twice: set-ups beyond what a path may cost prove as much as that."""
+    leave_pages_out(monkeypatch)
     problem = chain(
         (tensor("x", 1, "d"),), operation("a", (0,), (), 0), operation("b", (0,), (), 0)
     )

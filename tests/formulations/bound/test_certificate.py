@@ -20,13 +20,15 @@ from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import problems, random_problem
 from tests.thorough import share
 from tests.tiny import Op, tiny
+from tests.verifier.test_bound import leave_pages_out
 
 
 def of(case: Case, duals: Multipliers) -> Certificate:
     return certificate(case.problem, case.objective, case.coefficients, duals)
 
 
-def test_it_proves_what_the_duals_prove() -> None:
+def test_it_proves_what_the_duals_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_pages_out(monkeypatch)
     for seed, case in enumerate(cases(share(150))):
         duals = random_duals(case, seed)
         proved = float(bound(case.problem, of(case, duals)))
@@ -58,7 +60,8 @@ def test_full_duals_stay_legal_at_any_bandwidth(rate: int, duplex: bool) -> None
 
 
 @pytest.mark.parametrize("cycle", [Fraction(1, 3), Fraction(10**9), Fraction(1, 10**30)])
-def test_bits_follow_the_size_of_duals(cycle: Fraction) -> None:
+def test_bits_follow_the_size_of_duals(monkeypatch: pytest.MonkeyPatch, cycle: Fraction) -> None:
+    leave_pages_out(monkeypatch)
     objective = Objective(name="time", unit="", cycle=cycle)
     case = Case.of(random_problem(5), objective)
     duals = random_duals(case, 1)
@@ -88,8 +91,9 @@ def test_the_price_of_a_full_step_may_be_anything() -> None:
         assert bound(case.problem, of(case, duals)) == 24
 
 
-def test_long_problems_take_fewer_bits() -> None:
+def test_long_problems_take_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """2,000 steps of 8,192 fetches would overflow 64 bits at 44 bits a dual value."""
+    leave_pages_out(monkeypatch)
     read = Op(reads="x", fetches={"x": 8192})
     short = tiny({"x": (1, "in")}, [read], spm=4)
     operations = tuple(replace(short.operations[0], name=str(k)) for k in range(2000))

@@ -33,4 +33,5 @@ def test_close_to_the_optimum(name: str, part: int, optimum: int) -> None:
     replayed, steps = found
     assert 0.99 * optimum <= replayed <= optimum * (1 + ROUNDING)
     # What steps allow the replay does too; of these three it gains nothing from what it allows.
-    assert steps == pytest.approx(optimum, rel=1e-4)
+    # Pages may add to the bound on steps.
+    assert steps >= optimum * (1 - 1e-4)

@@ -29,6 +29,7 @@ from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, relax, small_optimum
 from tests.strategies import problems, random_problem
 from tests.thorough import share, some
+from tests.verifier.test_bound import leave_pages_out
 
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 
@@ -123,7 +124,8 @@ def test_close_to_the_optimum_where_pages_are_small() -> None:
     assert max(gaps) < 0.25
 
 
-def test_fluid_says_how_far_its_solution_is() -> None:
+def test_fluid_says_how_far_its_solution_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_pages_out(monkeypatch)
     for seed in some(range(12)):
         problem = random_problem(seed, max_mappings=2, **LARGER)
         machine = replace(problem.machine, dma_setup_cycles=0)  # which the relaxation leaves out

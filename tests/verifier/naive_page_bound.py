@@ -1,0 +1,124 @@
+"""The bound of tensors in pages, with set-ups, once more: by every byte, from the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+
+from spmopt.core.problem import Problem
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import Access, Timeline, relax_timeline
+
+State = tuple[int, int]
+"""Resident bytes, and those of them that DRAM lacks."""
+
+
+def naive_page_bound(problem: Problem, certificate: Certificate) -> Fraction:
+    """Return what the dual values prove, without rounding, with states of any bytes."""
+    line, machine = relax_timeline(problem), problem.machine
+    objective = certificate.objective
+    total = Fraction(0)
+    for tensor in range(len(problem.tensors)):
+        if line.first_access[tensor] >= 0:
+            total += _Tensor(problem, certificate, line, tensor).least()
+    for step in range(line.steps):
+        price = _Prices(problem, certificate, step)
+        room = machine.spm_pages - ceil(Fraction(int(line.scratch_bytes[step]), machine.page_bytes))
+        total += price.rho * int(line.compute_cycles[step])
+        total -= price.hold * machine.page_bytes * room
+    figures = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
+    return total + objective.of_mappings(*(sum(each.tolist()) for each in figures))
+
+
+class _Prices:
+    """Dual values of a step, exact, with those of serial transfers and set-ups."""
+
+    def __init__(self, problem: Problem, certificate: Certificate, step: int) -> None:
+        machine, objective = problem.machine, certificate.objective
+        beta, unit = machine.bytes_per_cycle, Fraction(1, 2**certificate.bits)
+        into, out = (int(each[step]) * unit for each in (certificate.dram_in, certificate.dram_out))
+        channel = into + out if machine.duplex else into
+        self.hold = int(certificate.spm[step]) * unit
+        self.rho = objective.cycle - beta * channel
+        firm = channel + self.rho / beta
+        lam = machine.dma_setup_cycles * beta
+        self.load = into + objective.dram_in_byte, lam * into
+        self.store = out + objective.dram_out_byte, lam * out
+        self.firm_load = firm + objective.dram_in_byte, lam * firm
+        self.firm_store = firm + objective.dram_out_byte, lam * firm
+
+
+class _Tensor:
+    def __init__(
+        self, problem: Problem, certificate: Certificate, line: Timeline, tensor: int
+    ) -> None:
+        self.line, self.tensor, self.page = line, tensor, problem.machine.page_bytes
+        self.size = int(line.size_bytes[tensor])
+        self.prices = [_Prices(problem, certificate, step) for step in range(line.steps)]
+        rows = [row for row in range(line.step.size) if line.tensor[row] == tensor]
+        self.access = {int(line.step[row]): row for row in rows}
+
+    def least(self) -> Fraction:
+        states: dict[State, Fraction] = {(0, 0): Fraction(0)}
+        for step in range(self.line.steps):
+            after: dict[State, Fraction] = {}
+            for state, paid in states.items():
+                for new, cost in self.moves(step, state):
+                    if paid + cost < after.get(new, Fraction(10**30)):
+                        after[new] = paid + cost
+            states = after
+        kept = bool(self.line.keep[self.tensor])
+        return min(paid for (_, dirty), paid in states.items() if not (kept and dirty))
+
+    def moves(self, step: int, state: State) -> Iterator[tuple[State, Fraction]]:
+        """Yield the states after a step, with the payments in it."""
+        line, price, size = self.line, self.prices[step], self.size
+        row = self.access.get(step)
+        if row is None:
+            for held, cost in self.loads(step, state, price.load):
+                yield from self.stores(held, state[1], cost, price.store)
+            return
+        kind, live = line.kind[row], bool(line.live_after[row])
+        firm, fetches = bool(line.required_resident[row]), int(line.fetches[row])
+        read, written = kind != Access.WRITE, kind != Access.READ
+        load, store = (price.firm_load, price.firm_store) if firm else (price.load, price.store)
+        # Serial stores are those of results.
+        store = store if written else price.store
+        if read:
+            arrived = list(self.loads(step, state, load))
+        else:
+            arrived = [(held, self.hold(step, held)) for held in range(size + 1)]
+        times_in = fetches if read else fetches - 1 if live else 0
+        times_out = fetches if written and live else 0
+        by_byte = times_in * price.load[0] + times_out * price.store[0]
+        setups = (price.load[1] if times_in else 0) + (price.store[1] if times_out else 0)
+        for held, paid in arrived:
+            if firm and held < size:
+                continue
+            cost = paid + ((size - held) * by_byte + setups if held < size else 0)
+            if live:
+                yield from self.stores(held, held if written else state[1], cost, store)
+            else:
+                yield (0, 0), cost
+
+    def hold(self, step: int, held: int) -> Fraction:
+        return self.prices[step].hold * self.page * -(-held // self.page)
+
+    def loads(
+        self, step: int, state: State, price: tuple[Fraction, Fraction]
+    ) -> Iterator[tuple[int, Fraction]]:
+        before, dirty = state
+        for held in range(dirty, self.size + 1):
+            cost = self.hold(step, held)
+            if held > before:
+                cost += (held - before) * price[0] + price[1]
+            yield held, cost
+
+    @staticmethod
+    def stores(
+        held: int, dirty: int, cost: Fraction, price: tuple[Fraction, Fraction]
+    ) -> Iterator[tuple[State, Fraction]]:
+        for left in range(dirty + 1):
+            paid = (dirty - left) * price[0] + price[1] if left < dirty else Fraction(0)
+            yield (held, left), cost + paid

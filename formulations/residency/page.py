@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.plain import search as plain
@@ -134,6 +134,8 @@ class _Refinement:
             if found is None:
                 continue
             self._offer(found.residency_plan)
+            if not isfinite(found.bound):
+                continue  # stopped before the root was solved
             self.least = max(self.least, min(found.bound, float(self.best.value)))
             least = ClassBound(value=self.least, holds_for=plain.CLASS, proved_by=found.solver)
             result = replace(self.best.result, class_bound=least)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
@@ -89,12 +89,14 @@ def _refine(
         found = plain.page_optimum(problem, replace(request, start=best[0]), line)
         if found is not None:
             best = _better(problem, request, best, found.residency_plan)
-            least = ClassBound(
-                value=min(found.bound, float(best[1])),
-                holds_for=plain.CLASS,
-                proved_by=found.solver,
-            )
-            outcome = replace(outcome, class_bound=least)
+            # Stopped before its first relaxation, the solver knows no bound.
+            if isfinite(found.bound):
+                least = ClassBound(
+                    value=min(found.bound, float(best[1])),
+                    holds_for=plain.CLASS,
+                    proved_by=found.solver,
+                )
+                outcome = replace(outcome, class_bound=least)
     gap = _gap(best[1], bound)
     late = request.remaining_s() <= 0 and gap > request.tolerance
     notes = () if small else outcome.notes

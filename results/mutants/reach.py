@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
@@ -58,14 +59,15 @@ def _nearness(test_file: str, file: str) -> tuple[int, int]:
     return len(set(folders) & set(others)), -len(folders)
 
 
-def measured(copy: Path, package: str, tests: str, jobs: int, traces: Path) -> Reach:
+def measured(copy: Path, package: str, tests: Sequence[str], jobs: int, traces: Path) -> Reach:
     """Run each file of tests once, in a process of its own, and note what its tests execute.
 
     Traces that are in the folder ``traces`` already are not made again.
     """
     reach = Reach()
     with ThreadPoolExecutor(jobs) as pool:
-        files = sorted(each.relative_to(copy) for each in (copy / tests).rglob("test_*.py"))
+        found = [each for folder in tests for each in (copy / folder).rglob("test_*.py")]
+        files = sorted(each.relative_to(copy) for each in found)
         made = pool.map(lambda file: _trace(file, copy, package, traces), files)
         for file, trace in zip(files, made, strict=True):
             reach.seconds.update(trace["seconds"])

@@ -2,7 +2,7 @@
 
 ``python results/mutants/run.py [--package verifier] [--count 100] [--seed 1]`` draws places of the
 package at random, one of the mutations of cosmic-ray (extra ``mutants``) at each, and runs
-those tests of the package's folder that execute the statement, on a copy of the repository, the
+those tests of its folders that execute the statement, on a copy of the repository, the
 cheapest first, until one fails. ``mutants.csv`` keeps a row for each, and a run that was stopped
 goes on with those that have none. ``note`` is written by hand, of those that survived: "killed
 since" by a test that was added, or "same behavior" and why.
@@ -37,9 +37,11 @@ from results.mutants.reach import PYTEST, Reach, measured
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).with_name("mutants.csv")
 PACKAGES = {
-    "verifier": ("spmopt/verifier", "tests/verifier"),
-    "formulations": ("formulations", "tests/formulations"),
+    # Bounds over the fusion space are tested with the duals that a search finds for them.
+    "verifier": ("spmopt/verifier", ("tests/verifier", "tests/formulations/fusion")),
+    "formulations": ("formulations", ("tests/formulations",)),
 }
+"""Sources, and folders of the tests that must notice a fault."""
 MUTATIONS = re.compile("core/(AddNot|Number|Replace(?!Variable)|Zero)")
 """What may be mutated: operators, comparisons, conditions, constants, loops."""
 NOT_FOUND = 4

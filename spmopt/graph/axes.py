@@ -178,7 +178,7 @@ class LinkedAxes:
                 except InputError as error:
                     raise InputError(f"node {node.name} ({node.operator}): {error}") from None
                 # A gradient is in no fused group of stripes: that of weights, beside it, sums over
-                # rows. Of an output_shape the text does not say how it is padded.
+                # rows. From an output_shape ONNX derives the padding, which no attribute then says.
                 if spec.shapes is not None and "output_shape" not in node.attributes:
                     operands = (*node.inputs, *node.outputs)
                     named = zip(names_of(node), self.graph.shapes(operands), strict=True)

@@ -17,11 +17,11 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.table import Bools, Ints
 
-MOST_FUSION_PLANS = 2**27
+MOST_PLACES = 2**27
 """Output pixels times kernel positions of the largest window.
 
-Tables of first fusion plans take up to
-about 16 bytes for each; this allows a 3 x 3 kernel on 3840 x 2160 pixels in some 2 GB."""
+Tables of them take up to about 16 bytes for each; this allows a 3 x 3 kernel on 3840 x 2160 pixels
+in some 2 GB."""
 _KEPT = 64  # tables of places; one of a large map has some megabytes
 Pair = tuple[int, int]
 
@@ -50,10 +50,10 @@ class Window:
 
     def __post_init__(self) -> None:
         pixels, positions = prod(self.output), prod(self.kernel)
-        if pixels * positions > MOST_FUSION_PLANS:
+        if pixels * positions > MOST_PLACES:
             raise InputError(
                 f"a kernel of {positions} positions on {pixels} output pixels: their product is "
-                f"above {MOST_FUSION_PLANS}, too large to count feature-map elements by tile; "
+                f"above {MOST_PLACES}, too large to count feature-map elements by tile; "
                 "make the feature map smaller"
             )
 
@@ -102,7 +102,7 @@ class Window:
         An element counts where a window of the tile contains it for the first time: the window that
         contains it before, ``gap`` windows earlier, is in no window of the tile.
         """
-        gaps, before = _first_fusion_plans(self, part)
+        gaps, before = _first_covers(self, part)
         pixels = prod(self.output)
 
         def until(window: Ints, gap: int) -> Ints:
@@ -127,14 +127,14 @@ def _parts(low: int, stop: int, places: int) -> list[tuple[Pair, int]]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _first_fusion_plans(window: Window, part: Pair) -> tuple[Ints, Ints]:
+def _first_covers(window: Window, part: Pair) -> tuple[Ints, Ints]:
     """Count elements by how many windows earlier each was covered before.
 
     Returns
     -------
     tuple
-        (g,) The gaps, the last of them longer than all windows for a first fusion plan in the
-        image; (g, pixels + 1) fusion plans with that gap by windows before each one.
+        (g,) The gaps, the last of them longer than all windows, for elements that no window of the
+        image covered before; (g, pixels + 1) elements with that gap in windows before each one.
     """
     # No window before: halved, so that sums do not overflow.
     never = np.iinfo(np.int64).max // 2
@@ -153,11 +153,11 @@ def _first_fusion_plans(window: Window, part: Pair) -> tuple[Ints, Ints]:
             counts.setdefault(gap, np.zeros(window.output, np.int64))[covered] += left[covered]
             left[covered] = False
         counts.setdefault(never, np.zeros(window.output, np.int64))[...] += left
-    some = sorted(gap for gap, fusion_plans in counts.items() if fusion_plans.any()) or [never]
+    some = sorted(gap for gap, elements in counts.items() if elements.any()) or [never]
     gaps = np.array(some, np.int64)
     before = np.zeros((gaps.size, prod(window.output) + 1), np.int64)
-    fusion_plans = np.stack([counts[gap].reshape(-1) for gap in some])
-    np.cumsum(fusion_plans, axis=1, out=before[:, 1:])
+    elements = np.stack([counts[gap].reshape(-1) for gap in some])
+    np.cumsum(elements, axis=1, out=before[:, 1:])
     return gaps, before
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import page
+from formulations.residency.plain import search as plain
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
@@ -18,6 +19,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
+from spmopt.core.timeline import Timeline
 from spmopt.policies.belady import belady
 from spmopt.verifier import bound
 from tests.checked import need, totals_of
@@ -183,3 +185,23 @@ def test_progress_is_told() -> None:
     scheduled(problem, TRAFFIC, report=lambda message, done: told.append(message))
     assert len(told) >= 2
     assert all("program of" in message and "columns" in message for message in told)
+
+
+def test_a_solver_that_was_stopped_early_claims_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bound is minus infinity then, which is no number of a result file."""
+    asked = []
+
+    def stopped(problem: Problem, request: Request, line: Timeline) -> plain.PageOptimum:
+        asked.append(line)
+        start = need(request.start)
+        value = residency_plan_value(problem, start, request.objective)
+        return plain.PageOptimum(residency_plan=start, value=value, bound=-np.inf, solver="HiGHS")
+
+    monkeypatch.setattr(plain, "page_optimum", stopped)
+    monkeypatch.setattr(page, "enumerate_all", lambda *_: None)
+    for seed in range(40):
+        problem = random_problem(seed, **LARGER)
+        assert scheduled(problem, MAKESPAN, tolerance=0.0).class_bound is None or not asked
+        if asked:
+            return
+    raise AssertionError("no problem was left to the solver")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -88,11 +89,21 @@ def test_by_hand() -> None:
     assert convolution(SAME, 1, 1, 1, (4, 9, 1)).map_elements.tolist() == [[8], [12], [12], [8]]
     # The upper left place of the kernel touches the map but for its last row and column.
     assert SAME.touched(np.array([16]), np.array([1, 8])).tolist() == [[9, 16]]
+    # Five channels: 8 places of the first, all of three, the upper left place of the last.
+    assert SAME.touched(np.array([16]), np.array([1, 36])).tolist() == [[9, 16 + 3 * 16 + 9]]
     # A stride above the kernel leaves elements out, padding is nothing; there is no empty tile.
     spread = Window(image=(5, 5), kernel=(1, 1), output=(3, 3), strides=(2, 2))
     assert spread.touched(np.array([9]), np.array([2])).tolist() == [[18]]
     outside = Window(image=(1, 1), kernel=(2, 2), output=(1, 1), padding=(1, 1))
     assert outside.touched(np.array([1]), np.array([1, 3])).tolist() == [[1, 1]]
+
+
+def test_which_matrices_are_plain_by_hand() -> None:
+    apart = Window(image=(4, 4), kernel=(2, 2), output=(2, 2), strides=(2, 2))
+    assert apart.is_plain
+    assert not replace(apart, output=(3, 3), strides=(1, 1)).is_plain
+    assert not replace(apart, image=(3, 4)).is_plain
+    assert not replace(apart, padding=(1, 0)).is_plain
 
 
 @given(window=WINDOWS, images=st.integers(1, 3), channels=st.integers(1, 3))

@@ -114,7 +114,7 @@ class Multipliers:
             return Multipliers(spm=spm, load=load, store=load)
         # Duplex: w >= beta (in + out). Both are scaled down where the sum exceeds it.
         total = load + store
-        factor = np.where(total > limit, limit / np.maximum(total, 1e-300), 1.0)
+        factor = np.divide(limit, total, out=np.ones_like(total), where=total > limit)
         return Multipliers(spm=spm, load=load * factor, store=store * factor)
 
     @staticmethod

@@ -122,7 +122,7 @@ def _group(shape: tuple[int, ...], axis: int, group: int) -> tuple[int, ...]:
 
 def _mask(call: Call, scores: int, mask: int) -> int:
     """Add a mask, or select by it; columns that it lacks are hidden."""
-    # ONNX pads a mask shorter than the keys with -inf at its end; a width of 1 broadcasts.
+    # From opset 24 a mask may be shorter than the keys: -inf at its end; a width of 1 broadcasts.
     missing = call.shape(scores)[-1] - call.shape(mask)[-1]
     if missing > 0 and call.shape(mask)[-1] > 1:
         pads = (*(0,) * (2 * len(call.shape(mask)) - 1), missing)
@@ -152,5 +152,5 @@ def attention(call: Call) -> Results:
     mode = call.number("qk_matmul_output_mode", 0)
     # Moving heads to the front is work, so it is done only where the caches are read.
     present = [heads_first(call, each) for each in (keys, values) if call.wants(1) or call.wants(2)]
-    # Before opset 24 the limit comes after the mask; the shapes are the same.
+    # The cap comes before the mask, else a mask of -inf would become finite; mode 1 is between.
     return [y, *(present or (None, None)), found.scores[min(max(mode, 0), 3)]]

@@ -106,7 +106,7 @@ def _activations(call: Call, default: str) -> list[str]:
     """Return the activation of each direction."""
     names = call.text("activations", default).split(",")
     names = [_ACTIVATIONS.get(name, name) for name in names]
-    # One activation given for a bidirectional operator holds for both directions.
+    # ONNX asks for one list a direction, but its default is written once: it holds for both.
     return names * 2 if len(names) == 1 else names
 
 

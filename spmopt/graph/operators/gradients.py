@@ -134,7 +134,8 @@ FACTORS: dict[str, Factor] = {
     "sorting": lambda inputs, outputs, attributes: 1 + _bits(prod(inputs[0])),
     "rows": lambda inputs, outputs, attributes: -(-2 * inputs[0][-1] // 3),
     "transform": _transform,
-    # 8 operations for each bilinear sample, and the mean.
+    # 8 operations for each bilinear sample, and the mean or maximum. With a sampling ratio of 0,
+    # the default, ONNX takes a number of samples that depends on the data: 1 is counted.
     "samples": lambda inputs, outputs, attributes: (
         9 * max(1, integer(attributes, "sampling_ratio", 1)) ** 2
     ),

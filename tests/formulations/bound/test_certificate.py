@@ -59,6 +59,17 @@ def test_full_duals_stay_legal_at_any_bandwidth(rate: int, duplex: bool) -> None
     assert float(bound(case.problem, found)) == pytest.approx(case.priced(duals).value)
 
 
+@pytest.mark.filterwarnings("error")
+def test_legal_duals_of_slow_channels_overflow_nothing() -> None:
+    """A byte takes 10^9 cycles; where nothing is charged there is nothing to scale down."""
+    problem = tiny({"x": (8, "in")}, [Op(reads="x")] * 2, spm=8, clock_hz=10**9, duplex=True)
+    case = Case.of(problem, MAKESPAN)
+    load, store = np.array([0.0, 3e9]), np.array([0.0, 1e9])
+    duals = Multipliers.legal(case.coefficients, np.zeros(2), load, store)
+    np.testing.assert_allclose(duals.load, [0.0, 0.75e9])
+    np.testing.assert_allclose(duals.store, [0.0, 0.25e9])
+
+
 @pytest.mark.parametrize("cycle", [Fraction(1, 3), Fraction(10**9), Fraction(1, 10**30)])
 def test_bits_follow_the_size_of_duals(monkeypatch: pytest.MonkeyPatch, cycle: Fraction) -> None:
     leave_pages_out(monkeypatch)

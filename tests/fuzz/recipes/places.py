@@ -44,7 +44,8 @@ def instead(folder: Path, rng: Random, kind: str) -> Case:
             path.symlink_to(path)
         case _:
             path.write_text("")
-    words = rng.choice(_COMMANDS)
+    # Whatever writes to a pipe waits for a reader, as programs do.
+    words = rng.choice(_READING if kind == "pipe" else _COMMANDS)
     if "s.toml" in words:
         (folder / "s.toml").write_bytes(toml_text(bases.SPACE))
     if "r.json" in words:
@@ -73,3 +74,4 @@ _COMMANDS = (
     *((*_SEARCH, "--storage", "NAME"), (*_SEARCH, "--storage", "journal:NAME")),
 )
 """Commands that read NAME, or write it."""
+_READING = tuple(words for words in _COMMANDS if words[-2] not in ("-o", "--csv"))

@@ -77,9 +77,13 @@ def _solve(problem: Problem, request: Request) -> tuple[Certificate | None, floa
     duals = _solve_at_once(problem, request)
     if duals is not None:
         return duals, 0.0, False
-    # Imported here: a small problem needs neither rounding nor windows of steps.
+    # Imported here: a small problem needs neither flows, nor rounding, nor windows of steps.
     from formulations.residency.column_generation import ColumnGeneration
+    from formulations.residency.flow.optimum import fluid_optimum
 
+    optimum = fluid_optimum(problem, request)
+    if optimum is not None:
+        return optimum.certificate, optimum.gap, False
     search = ColumnGeneration(problem, request, fluid=True)
     search.run(request.tolerance)
     return search.certificate, search.gap, search.cut_short(request.tolerance)

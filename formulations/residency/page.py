@@ -7,6 +7,8 @@ from fractions import Fraction
 from math import inf, isfinite
 
 from formulations.residency.column_generation import ColumnGeneration
+from formulations.residency.flow.optimum import page_optimum
+from formulations.residency.flow.timed import time_start
 from formulations.residency.plain import search as plain
 from formulations.residency.plain.windows import improve
 from formulations.residency.subgradient import with_setups
@@ -25,7 +27,7 @@ _WINDOWS_SHARE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded:
-    """A result with its value and the bound of its certificate; infinite where there is none."""
+    """A result with its value and the bound of its certificate; infinite if nothing is to gain."""
 
     result: Result
     value: Fraction | float
@@ -158,6 +160,20 @@ def round_values(problem: Problem, request: Request) -> Result:
     return round_columns(problem, request).result
 
 
+def _decide_by_flow(problem: Problem, request: Request) -> Rounded | None:
+    """Return the optimum where a flow of least cost decides; else None."""
+    found = page_optimum(problem, request)
+    if found is None:
+        return None
+    least = ClassBound(
+        value=float(found.value), holds_for=plain.CLASS, proved_by="a flow of least cost, OR-Tools"
+    )
+    result = Result(
+        residency_plan=found.residency_plan, certificate=found.certificate, class_bound=least
+    )
+    return Rounded(result=result, value=found.value, bound=inf)
+
+
 def round_columns(problem: Problem, request: Request) -> Rounded:
     """Return the fluid optimum by column generation, rounded to whole pages, and its bound.
 
@@ -168,9 +184,17 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
     InfeasibleError
         As :func:`schedule`.
     """
+    optimal = _decide_by_flow(problem, request)
+    if optimal is not None:
+        return optimal
     search = ColumnGeneration(problem, request)
     if request.start is not None:
         search.offer_residency_plan(request.start)
+    # Of tile products, all of whose operands must be on chip, no rounding comes as near.
+    first = time_start(problem, request)
+    if first is not None:
+        search.offer_residency_plan(first[0])
+        search.offer_duals(first[1])
     search.run(request.tolerance)
     proof, notes = search, ()
     if problem.several_mappings:

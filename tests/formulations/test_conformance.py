@@ -25,7 +25,7 @@ from spmopt.solving import compare, solve
 from tests.banked import banked, with_these
 from tests.brute_force import optimum
 from tests.checked import need, value_of
-from tests.formulations.pinned import pinned
+from tests.formulations.flow.cases import pinned
 from tests.solving.test_bypass import KINDS, barred
 from tests.solving.test_own_objectives import INWARD, MIXED
 from tests.strategies import random_problem

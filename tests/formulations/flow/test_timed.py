@@ -1,0 +1,94 @@
+"""The first plan and duals where time counts: legal, true, and close where transfers last."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.residency import page
+from formulations.residency.column_generation import ColumnGeneration
+from formulations.residency.flow.timed import time_start
+from formulations.residency.program.columns import PathColumns
+from formulations.residency.program.master import Master
+from formulations.solver.program import SolverResult
+from spmopt.assemble import assemble
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
+from spmopt.core.problem import Problem
+from spmopt.core.scheduler import Request
+from spmopt.tiles.fetches import backward
+from spmopt.tiles.order import ORDERS
+from spmopt.verifier import bound
+from tests.checked import need, totals_of
+from tests.formulations.flow.cases import pinned_problems
+from tests.thorough import share
+from tests.tiles.cases import grid, machine
+
+FEATURES = {"max_operations": 9, "max_tensors": 6, "setup": True}
+
+
+@settings(max_examples=share(150), deadline=None)
+@given(pinned_problems(5, **FEATURES), st.sampled_from(["time", "energy"]))
+def test_its_plans_are_legal(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    found = time_start(problem, Request(objective=objective))
+    if found is None:
+        return
+    totals = totals_of(problem, assemble(problem, found[0]))
+    assert totals.value(objective) == residency_plan_value(problem, found[0], objective)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("sizes", [(16, 8, 16), (15, 7, 13)])
+def test_tiles(order: str, sizes: tuple[int, int, int]) -> None:
+    cut = grid(sizes, (2, 2, 2))
+    problem = backward(cut, machine(40 * 4, 4), ORDERS[order].through(cut))
+    request = Request(objective=MAKESPAN, tolerance=0.05)
+    found = need(time_start(problem, request))
+    outcome = page.schedule(problem, request)
+    value = residency_plan_value(problem, need(outcome.residency_plan), MAKESPAN)
+    assert (
+        bound(problem, need(outcome.certificate))
+        <= value
+        <= residency_plan_value(problem, found[0], MAKESPAN)
+    )
+    # Transfers take longer than computing here: nearly all of it is hidden.
+    assert float(value / bound(problem, need(outcome.certificate))) < 1.1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tolerance", "programs", "vain"),
+    [((16, 8, 16), 1e-6, 1, True), ((16, 8, 16), 1e-3, 0, False), ((8, 8, 8), 1e-6, 2, False)],
+)
+def test_near_it_a_vain_program_is_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, int, int],
+    tolerance: float,
+    programs: int,
+    vain: bool,
+) -> None:
+    cut = grid(sizes, (2, 2, 2))
+    problem = backward(cut, machine(40 * 4, 4), ORDERS["sequential"].through(cut))
+    intervals = []
+    solve = ColumnGeneration.solve
+
+    def counted(
+        search: ColumnGeneration, columns: PathColumns, accuracy: float
+    ) -> tuple[Master, SolverResult]:
+        intervals.append(search.gap)
+        return solve(search, columns, accuracy)
+
+    monkeypatch.setattr(ColumnGeneration, "solve", counted)
+    outcome = page.round_values(problem, Request(objective=MAKESPAN, tolerance=tolerance))
+    # The smallest one is 1.5 % from its bound, the others 0.07 %.
+    assert len(intervals[:2]) == programs
+    assert not outcome.cut_short
+    assert len(outcome.notes) == vain
+    assert all("gained nothing" in note for note in outcome.notes)
+
+
+def test_it_keeps_to_time() -> None:
+    cut = grid((4, 4, 4), (2, 2, 2))
+    problem = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    assert time_start(problem, Request(objective=TRAFFIC)) is None

@@ -47,6 +47,10 @@ def _require_counts(where: str, record: object, names: Iterable[str], least: int
         require_small(where, name, value or 0)
 
 
+_FEW_PAGES = 128
+"""Pages of a scratchpad of which part-filled ones are much."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bank:
     """One memory of the scratchpad.
@@ -423,6 +427,14 @@ class Machine:
     def _rate_units(self) -> int:
         # Two operations a MAC.
         return round(Fraction(self.operations_per_s, 2 * self.clock_hz))
+
+    @property
+    def bounds_count_pages(self) -> bool:
+        """Whether bounds are worth evaluating in pages and commands, beside single bytes.
+
+        Of many pages without set-ups, part-filled ones are a small part, and tables of them large.
+        """
+        return self.dma_setup_cycles > 0 or self.spm_pages <= _FEW_PAGES
 
     @property
     def spm_pages(self) -> int:

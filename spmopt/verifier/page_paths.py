@@ -36,8 +36,8 @@ from spmopt.verifier.dual_check import INFINITE, CheckedDuals
 
 _BITS = 58
 """Of the most that a tensor pays: ``INFINITE`` less that is still larger."""
-_MOST_WORK = 400_000_000
-"""Entries of all tables, beyond which a bound by bytes alone is taken: some seconds."""
+_MOST_WORK = 30_000_000
+"""Entries of all tables, beyond which a bound by bytes alone is taken: about a second."""
 _LEAST_ENTRIES = 2_000
 """Of a table, to count: a smaller one takes as long."""
 
@@ -66,6 +66,8 @@ def page_paths(
     line, duals, setups
         In the certificate's order.
     """
+    if not machine.bounds_count_pages:
+        return None
     order = np.argsort(line.tensor, kind="stable")
     tensor = line.tensor[order]
     starts = np.flatnonzero(np.diff(tensor, prepend=-1))

@@ -91,7 +91,8 @@ def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
     Pages and commands are among its rows: their duals prove most of what set-ups cost.
     """
     objective = request.objective
-    model = PlainModel(problem, line, objective, families=RELAXED)
+    families = RELAXED if problem.machine.bounds_count_pages else Families()
+    model = PlainModel(problem, line, objective, families=families)
     if not model.program.cost.size:
         return None
     coefficients = CostCoefficients(problem, line, objective)

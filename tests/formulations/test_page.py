@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from formulations.residency import page
 from formulations.residency.plain import search as plain
+from formulations.residency.plain.model import Families
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
@@ -191,14 +192,16 @@ def test_a_solver_that_was_stopped_early_claims_no_bound(monkeypatch: pytest.Mon
     """Its bound is minus infinity then, which is no number of a result file."""
     asked = []
 
-    def stopped(problem: Problem, request: Request, line: Timeline) -> plain.PageOptimum:
+    def stopped(
+        problem: Problem, request: Request, line: Timeline, families: Families
+    ) -> plain.PageOptimum:
+        del families
         asked.append(line)
         start = need(request.start)
         value = residency_plan_value(problem, start, request.objective)
         return plain.PageOptimum(residency_plan=start, value=value, bound=-np.inf, solver="HiGHS")
 
     monkeypatch.setattr(plain, "page_optimum", stopped)
-    monkeypatch.setattr(page, "enumerate_all", lambda *_: None)
     for seed in range(40):
         problem = random_problem(seed, **LARGER)
         assert scheduled(problem, MAKESPAN, tolerance=0.0).class_bound is None or not asked

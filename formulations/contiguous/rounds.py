@@ -62,11 +62,10 @@ class Rounds:
         resident = np.minimum(part.heights(blocks) * self._page, self._size(part))
         bases = np.array([block.base for block in blocks], np.int64)
         now = blocks_now(part, bases, resident, self._page)
-        most = (
-            np.full(resident.size, np.inf)
-            if dirty is None
-            else dirty.of(part.cells.tensor, part.cells.step) * 1.0
-        )
+        if dirty is None:
+            most: Floats = np.full(resident.shape, np.inf)
+        else:
+            most = dirty.of(part.cells.tensor, part.cells.step).astype(np.float64)
         return self._find(part, now, (resident, most), blocks, window)
 
     def fill(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:

@@ -123,6 +123,8 @@ def schedule(problem: Problem, request: Request) -> Result:
     cycle = request.objective.cycle  # the only weight that the objective may have
     least = least_cycles(facts)
     request.report("searching orders, times and addresses", None)
+    # A bound that needs no search is told also where time ends before the solver's first answer.
+    request.report_incumbent(bound=cycle * least, of_class=True)
     notes = list[str]()
     for answer in _surviving(
         search(problem, settings, _hint(facts, request), request.stop, notes.append), notes

@@ -8,26 +8,25 @@ from itertools import pairwise
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, Dirty, Holding, heights_at, own_spans
+from formulations.contiguous.blocks import Block, Dirty, Holding, lengthen, own_spans
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.packing import Reuses, fill
-from formulations.contiguous.rows import CellContext
 from formulations.contiguous.stack import (
+    BlockCells,
     ContiguousCase,
+    StackModel,
     blocks_now,
-    cells_of,
     in_pages,
-    residency_plan_of,
     settle,
-    stack,
-    stores,
-    values,
+    store_late,
 )
 from formulations.contiguous.window import StepWindow, whole
+from formulations.residency.plain.model import Amounts
+from formulations.residency.plain.solution import plan_of
 from formulations.solver import highs
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_cost
-from spmopt.core.schedule import ResidencyPlan
+from spmopt.core.schedule import Ranges, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
@@ -36,10 +35,7 @@ _SIMPLEX: dict[str, highs.Option] = {"solver": "simplex", "presolve": "off"}
 
 @dataclass(frozen=True, kw_only=True)
 class ContiguousPlan:
-    """Bytes held, and their costs in the steps of the window and its edges.
-
-    The steps of ``residency_plan`` count from the first of these.
-    """
+    """Bytes held, and their costs in the steps of the window and its edges."""
 
     residency_plan: ResidencyPlan
     value: Fraction
@@ -54,20 +50,23 @@ class Rounds:
     request: Request
     again: Reuses
 
+    @property
+    def _page(self) -> int:
+        return self.case.problem.machine.page_bytes
+
     def evaluate(
         self, blocks: list[Block], window: StepWindow, dirty: Dirty | None = None
     ) -> ContiguousPlan:
         """Values of ``blocks`` as they are; without ``dirty`` every store at the latest."""
-        c, owner = cells_of(self.case, blocks, own_spans(blocks, window), window)
-        step = c.cells.step + window.first
-        page = self.case.problem.machine.page_bytes
-        resident = np.minimum(heights_at(blocks, owner, step) * page, c.size)
-        most = np.full(len(c.cells), np.inf)
-        if dirty is not None:
-            most = dirty.of(c.cells.tensor, step).astype(np.float64)
+        part = self.case.part(blocks, own_spans(blocks, window), window)
+        resident = np.minimum(part.heights(blocks) * self._page, self._size(part))
         bases = np.array([block.base for block in blocks], np.int64)
-        now = blocks_now(c, window.first, owner, bases, resident)
-        return self._find(c, now, (resident, most), blocks, window)
+        now = blocks_now(part, bases, resident, self._page)
+        if dirty is None:
+            most: Floats = np.full(resident.shape, np.inf)
+        else:
+            most = dirty.of(part.cells.tensor, part.cells.step).astype(np.float64)
+        return self._find(part, now, (resident, most), blocks, window)
 
     def fill(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:
         """Copies that last longer, and some more, where room is left over."""
@@ -81,10 +80,12 @@ class Rounds:
     ) -> ContiguousPlan | None:
         """Fill, then solve; None where there is no answer."""
         blocks, memory = self.fill(held.blocks, window)
+        spans = lengthen(blocks, memory, window, self.case.uses)
+        part = self.case.part(blocks, spans, window)
         held = Holding(blocks=blocks, dirty=held.dirty)
-        built = stack(self.case, held, memory, window, tie=tie)
+        model = StackModel(self.case, held, part, window, tie=tie)
         answer = highs.solve(
-            built.program,
+            model.program,
             options=_SIMPLEX,
             time_limit_s=self.request.remaining_s(),
             stop=self.request.stop,
@@ -92,42 +93,62 @@ class Rounds:
         # The program has the plan before as a solution; only time can be short.
         if not answer.feasible or answer.primal is None:
             return None
-        fluid, dirty, bases = values(built, answer.primal)
-        resident = in_pages(built.context, fluid)
-        now = blocks_now(built.context, window.first, built.block, bases, resident)
+        fluid, dirty, bases = model.read(answer.primal)
+        resident = in_pages(self._size(part), self._page, fluid)
+        now = blocks_now(part, bases, resident, self._page)
         # Blocks that reach over the edge keep their base: their other part is decided elsewhere.
         fixed = np.array([any(_at_edges(block, window)) for block in now[0]], bool)
         if not settle(now[0], fixed, _empty(self.case, window)):
             return None
-        return self._find(built.context, now, (resident, dirty), blocks, window)
+        return self._find(part, now, (resident, dirty), blocks, window)
+
+    def _size(self, part: BlockCells) -> Ints:
+        return self.case.line.size_bytes[part.cells.tensor]
 
     def _find(
         self,
-        c: CellContext,
+        part: BlockCells,
         now: tuple[list[Block], list[int]],
-        cells: tuple[Ints, Floats],
+        amounts: tuple[Ints, Floats],
         before: list[Block],
         window: StepWindow,
     ) -> ContiguousPlan:
         """From the resident and the dirty bytes of each cell."""
-        resident, most = cells
-        store, dirty = stores(c, resident, most)
-        residency_plan = residency_plan_of(c, resident, store, now[0])
-        objective = self.case.objective
-        steps = self.case.line.steps
-        step = c.cells.step + window.first
+        resident, most = amounts
+        left = store_late(part.cells, self._size(part), resident, most)
+        line = self.case.line
+        plan = plan_of(line.chosen, part.cells, Amounts(resident=resident, dirty=left))
         return ContiguousPlan(
-            residency_plan=residency_plan,
-            value=residency_plan_cost(self.case.problem.machine, c.line, residency_plan).value(
-                objective, c.line
-            ),
+            residency_plan=replace(plan, ranges=_ranges(now[0])),
+            value=self._value(plan, window),
             held=Holding(
                 blocks=[
                     _join(block, before[owner], window) for block, owner in zip(*now, strict=True)
                 ],
-                dirty=Dirty.over(c.cells.tensor, step, dirty, steps),
+                dirty=Dirty.over(part.cells.tensor, part.cells.step, left, line.steps),
             ),
         )
+
+    def _value(self, plan: ResidencyPlan, window: StepWindow) -> Fraction:
+        """Return the cost of the steps of a window and its edges."""
+        line, first = window.part_of(self.case.line), window.first
+        rows, stores = plan.residency, plan.stores
+        part = ResidencyPlan(
+            steps=line.chosen,
+            residency=replace(rows, begin=rows.begin - first, end=rows.end - first),
+            stores=replace(stores, step=stores.step - first),
+        )
+        cost = residency_plan_cost(self.case.problem.machine, line, part)
+        return cost.value(self.case.objective, line)
+
+
+def _ranges(blocks: list[Block]) -> Ranges:
+    return Ranges(
+        tensor=np.array([block.tensor for block in blocks], np.int64),
+        begin=np.array([block.begin for block in blocks], np.int64),
+        end=np.array([block.end for block in blocks], np.int64),
+        spm_page=np.array([block.base for block in blocks], np.int64),
+    )
 
 
 def _empty(case: ContiguousCase, window: StepWindow) -> SpmMap:

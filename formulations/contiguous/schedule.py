@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, Holding, UseSteps, blocks_of
+from formulations.contiguous.blocks import Block, Holding, blocks_of
 from formulations.contiguous.packing import ORDERS, Order, Reuses, fit, pack, shake
 from formulations.contiguous.rounds import ContiguousPlan, Rounds, WindowSweep
 from formulations.contiguous.stack import ContiguousCase
@@ -52,10 +52,11 @@ class Repair:
     ) -> None:
         self._request = request
         line = timeline(problem, residency_plan.steps)
-        self._uses, self._whole = UseSteps(line), whole(line)
+        case, self._whole = ContiguousCase(problem, line, request.objective), whole(line)
+        self._uses = case.uses
         self._paged = blocks_of(residency_plan.residency, problem.machine)
         self._rounds = Rounds(
-            case=ContiguousCase(problem, line, self._uses, request.objective),
+            case=case,
             request=request,
             again=Reuses(
                 line=line, pages=problem.machine.pages(line.size_bytes), gain=_gain(line, duals)

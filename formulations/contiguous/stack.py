@@ -11,66 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from fractions import Fraction
 
 import numpy as np
 
-from formulations.contiguous.blocks import (
-    Block,
-    Holding,
-    UseSteps,
-    heights_at,
-    lengthen,
-)
+from formulations.contiguous.blocks import Block, Holding, UseSteps, heights_at
 from formulations.contiguous.memory import SpmMap
-from formulations.contiguous.rows import (
-    CellContext,
-    Variables,
-    carry_dirty,
-    fill_channels,
-    grow,
-    lose_nothing,
-    wait,
-)
-from formulations.contiguous.window import StepWindow, keep_cells
-from formulations.residency.cells import Cells
-from formulations.solver.program import Floats, Program, ProgramBuilder
+from formulations.contiguous.window import StepWindow, cells_of
+from formulations.residency.plain.cells import Cells
+from formulations.residency.plain.model import Amounts, Families, PlainModel, Window
+from formulations.residency.plain.solution import runs_of
+from formulations.solver.program import Floats
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import Ranges, Residency, ResidencyPlan, Stores
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
-_TIE = 1e-5
+_TIE = Fraction(1, 100_000)
 """Of a byte's dearest dual value: of schedules that take the same time, the one that moves less."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Stack:
-    """The program, and how to read it.
-
-    Attributes
-    ----------
-    block : (k,)
-        Of each cell, or -1 where the tensor cannot be resident.
-    bases : (s,)
-        Columns of the blocks' bases.
-    """
-
-    program: Program
-    context: CellContext
-    columns: Variables
-    block: Ints
-    bases: Ints
-
-
-class ContiguousCase(NamedTuple):
+class ContiguousCase:
     """Problem and objective."""
 
-    problem: Problem
-    line: Timeline
-    uses: UseSteps
-    objective: Objective
+    def __init__(self, problem: Problem, line: Timeline, objective: Objective) -> None:
+        self.problem, self.line, self.objective = problem, line, objective
+        self.uses = UseSteps(line)
 
     def memory(self, window: StepWindow, held: Mapping[int, Block] | None = None) -> SpmMap:
         """All free but the scratch, and the pages of blocks ``held``, by number."""
@@ -81,122 +47,130 @@ class ContiguousCase(NamedTuple):
             memory.take(owner, int(block.base), block.begin, block.heights)
         return memory
 
+    def part(self, blocks: list[Block], spans: Ints, window: StepWindow) -> BlockCells:
+        """Cells of a window for ``blocks`` that may last over the steps ``spans`` (s, 2)."""
+        steps = self.line.steps
+        tensor = np.array([block.tensor for block in blocks], np.int64)
+        cells = cells_of(self.line, window, tensor, spans)
+        if not blocks:
+            return BlockCells(cells=cells, owner=np.full(len(cells), -1, np.int64))
+        key = tensor * steps + spans[:, 0]
+        order = np.argsort(key)
+        at = np.searchsorted(key[order], cells.tensor * steps + cells.step, side="right") - 1
+        last = order[np.maximum(at, 0)]
+        inside = (at >= 0) & (tensor[last] == cells.tensor) & (cells.step < spans[last, 1])
+        return BlockCells(cells=cells, owner=np.where(inside, last, -1))
 
-def stack(
-    case: ContiguousCase, held: Holding, memory: SpmMap, window: StepWindow, *, tie: bool = False
-) -> Stack:
-    """The program for the neighbors that the blocks have now.
 
-    With ``tie`` also the one of its solutions that moves less, which takes longer.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BlockCells:
+    """Cells of some steps, and the block of each, or -1 (k,)."""
+
+    cells: Cells
+    owner: Ints
+
+    def heights(self, blocks: list[Block]) -> Ints:
+        """(k,) Pages of the block of each cell in its step."""
+        return heights_at(blocks, self.owner, self.cells.step)
+
+
+class StackModel(PlainModel):
+    """The plain model of blocks with the neighbors that they have now.
+
+    With ``tie`` its solution is the one that moves less of all that are best, which takes longer.
+
+    Attributes
+    ----------
+    bases : (s,)
+        Columns of the blocks' bases, in pages.
     """
-    objective, blocks, build = case.objective, held.blocks, ProgramBuilder()
-    c, block = cells_of(case, blocks, lengthen(blocks, memory, window, case.uses), window)
-    x = Variables.of(build, c, objective, absent=block < 0, tie=_TIE if tie else 0.0)
-    bases = build.columns(len(blocks))
-    grow(build, c, x)
-    carry_dirty(build, c, x)
-    lose_nothing(build, c, x)
-    if objective.cycle > 0:
-        fill_channels(build, c, x)
-        wait(build, c, x)
-    step = c.cells.step + window.first
-    pages = heights_at(blocks, block, step)
-    # At the edges heights are fixed: their blocks are known not to overlap.
-    within = np.where(window.edges(step), -1, block)
-    _stack_up(build, c, blocks, resident=x.resident, bases=bases, block=within, pages=pages)
-    built = Stack(
-        program=build.program(by_rows=True), context=c, columns=x, block=block, bases=bases
+
+    def __init__(
+        self,
+        case: ContiguousCase,
+        held: Holding,
+        part: BlockCells,
+        window: StepWindow,
+        *,
+        tie: bool = False,
+    ) -> None:
+        self._blocks, self._part, self._steps = held.blocks, part, window
+        self._pages = part.heights(held.blocks)
+        size = case.line.size_bytes
+        page = case.problem.machine.page_bytes
+        around = Amounts(
+            resident=np.minimum(self._pages * page, size[part.cells.tensor]),
+            dirty=held.dirty.of(part.cells.tensor, part.cells.step),
+        )
+        everything = np.ones(size.size, bool)
+        super().__init__(
+            case.problem,
+            case.line,
+            _moving_less(case) if tie else case.objective,
+            families=Families(),
+            window=Window(begin=window.begin, end=window.end, tensors=everything, around=around),
+            cells=part.cells,
+        )
+
+    def _limits(self, size: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Return limits of the plain model; nothing is resident where there is no block."""
+        (least, most), (clean, dirty) = super()._limits(size)
+        # After the window no more may be dirty than the plan beyond expects, but less.
+        clean = np.where(self.cells.step < self._steps.end, clean, 0.0)
+        return (least, np.where(self._part.owner < 0, 0.0, most)), (clean, dirty)
+
+    def capacity(self) -> None:
+        """``a_s + r_s(i) <= a_u``, or the room under the scratch, in every step (R1, R8)."""
+        build, cells, machine = self._build, self.cells, self.machine
+        base = np.array([one.base for one in self._blocks], np.float64)
+        # Blocks at the edges keep their bases: their other parts are decided elsewhere.
+        at_edges = self._steps.edges(cells.step) & (self._pages > 0)
+        fixed = np.zeros(base.size, bool)
+        fixed[self._part.owner[at_edges]] = True
+        self.bases = build.columns(
+            base.size,
+            lower=np.where(fixed, base, 0.0),
+            upper=np.where(fixed, base, np.inf),
+        )
+        # At the edges heights are given: their blocks are known not to overlap.
+        k = np.flatnonzero(~self._steps.edges(cells.step) & (self._part.owner >= 0))
+        owner, step = self._part.owner[k], cells.step[k]
+        # Lowest base first; an empty block below one that has pages at the same base.
+        order = np.lexsort((owner, self._pages[k] > 0, base[owner], step))
+        k, owner, step = k[order], owner[order], step[order]
+        last = np.append(step[1:] != step[:-1], True)[: step.size]
+        # A prefix rounded to pages never takes more than its padded bytes.
+        padded = self.most_pages[k] * machine.page_bytes / self.size[k]
+        above = np.where(last, -1, self.bases[np.append(owner[1:], 0)[: owner.size]])
+        free = machine.spm_pages - machine.pages(self.line.scratch_bytes[step])
+        row = build.rows(k.size, upper=np.where(last, free, 0))
+        build.add(row, self.resident[k], padded)
+        build.add(row, self.bases[owner], 1.0)
+        build.add(row, above, -1.0)
+
+    def read(self, primal: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return resident and dirty bytes of each cell (k,), base pages of each block."""
+        dirty = np.where(self.dirty >= 0, primal[self.dirty] * self.unit, 0.0)
+        return primal[self.resident] * self.unit, dirty, primal[self.bases]
+
+
+def _moving_less(case: ContiguousCase) -> Objective:
+    """Return the objective, with a little more for each byte that moves."""
+    objective = case.objective
+    byte_time = objective.cycle / case.problem.machine.bytes_per_cycle
+    tie = _TIE * (max(byte_time, objective.dram_in_byte, objective.dram_out_byte) or Fraction(1))
+    return replace(
+        objective,
+        dram_in_byte=objective.dram_in_byte + tie,
+        dram_out_byte=objective.dram_out_byte + tie,
     )
-    return replace(built, program=_with_edges(built, held, pages, window))
-
-
-def _with_edges(built: Stack, held: Holding, pages: Ints, window: StepWindow) -> Program:
-    """The program with fixed values at the edges of the window."""
-    c, x, unit = built.context, built.columns, built.context.byte_unit
-    lower, upper = built.program.lower.copy(), built.program.upper.copy()
-    step = c.cells.step + window.first
-    k = np.flatnonzero(window.edges(step))
-    page = c.machine.page_bytes
-    lower[x.resident[k]] = upper[x.resident[k]] = np.minimum(pages[k] * page, c.size[k]) / unit
-    dirty = held.dirty.of(c.cells.tensor[k], step[k]) / unit
-    column, before = x.dirty[k], step[k] < window.begin
-    # After the window no more may be dirty than the plan beyond expects.
-    upper[column[column >= 0]] = dirty[column >= 0]
-    lower[column[(column >= 0) & before]] = dirty[(column >= 0) & before]
-    fixed = np.unique(built.block[k[pages[k] > 0]])
-    base = np.array([held.blocks[owner].base for owner in fixed.tolist()], np.float64)
-    lower[built.bases[fixed]] = upper[built.bases[fixed]] = base * page / unit
-    return replace(built.program, lower=lower, upper=upper)
-
-
-def cells_of(
-    case: ContiguousCase, blocks: list[Block], spans: Ints, window: StepWindow
-) -> tuple[CellContext, Ints]:
-    """Cells for ``blocks`` that may last over the steps ``spans`` (s, 2); the block of each (k,).
-
-    Steps of the cells count from the first one of the window.
-    """
-    steps = case.line.steps
-    tensor = np.array([block.tensor for block in blocks], np.int64)
-    cells = keep_cells(case.line, window, tensor, spans)
-    line = window.part_of(case.line)
-    context = CellContext(machine=case.problem.machine, line=line, cells=cells)
-    if not blocks:
-        return context, np.full(len(cells), -1, np.int64)
-    step = cells.step + window.first
-    key = tensor * steps + spans[:, 0]
-    order = np.argsort(key)
-    at = np.searchsorted(key[order], cells.tensor * steps + step, side="right") - 1
-    owner = order[np.maximum(at, 0)]
-    inside = (at >= 0) & (tensor[owner] == cells.tensor) & (step < spans[owner, 1])
-    return context, np.where(inside, owner, -1)
-
-
-def _stack_up(
-    build: ProgramBuilder,
-    c: CellContext,
-    blocks: list[Block],
-    *,
-    resident: Ints,
-    bases: Ints,
-    block: Ints,
-    pages: Ints,
-) -> None:
-    """``a_s + g ceil(s/g)/s r_s(i) <= a_u``, or the room under the scratch, in every step."""
-    page, machine = c.machine.page_bytes, c.machine
-    k = np.flatnonzero(block >= 0)
-    owner, step = block[k], c.cells.step[k]
-    base = np.array([one.base for one in blocks], np.int64)
-    # Lowest base first; an empty block below one that has pages at the same base.
-    order = np.lexsort((owner, pages[k] > 0, base[owner], step))
-    k, owner, step = k[order], owner[order], step[order]
-    last = np.append(step[1:] != step[:-1], True)[: step.size]
-    size = c.size[k]
-    # A prefix rounded to pages never takes more than its padded bytes.
-    padded = machine.pages(size) * page / size
-    above = np.where(last, -1, bases[np.append(owner[1:], 0)[: owner.size]])
-    free = (machine.spm_pages - machine.pages(c.line.scratch_bytes[step])) * page
-    row = build.rows(k.size, upper=np.where(last, free, 0) / c.byte_unit)
-    build.add(row, resident[k], padded)
-    build.add(row, bases[owner], 1.0)
-    build.add(row, above, -1.0)
-
-
-def values(stack: Stack, primal: Floats) -> tuple[Floats, Floats, Floats]:
-    """Resident and dirty bytes of each cell (k,), base pages of each block."""
-    c, x, unit = stack.context, stack.columns, stack.context.byte_unit
-    resident = primal[x.resident] * unit
-    dirty = np.where(x.dirty >= 0, primal[np.maximum(x.dirty, 0)] * unit, 0.0)
-    pages: Floats = primal[stack.bases] * unit / c.machine.page_bytes
-    return resident, dirty, pages
 
 
 _NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolerance
 
 
-def in_pages(c: CellContext, resident: Floats) -> Ints:
+def in_pages(size: Ints, page: int, resident: Floats) -> Ints:
     """(k,) Resident bytes, rounded down to pages; all of a tensor remains all of it."""
-    size, page = c.size, c.machine.page_bytes
     down = np.floor(resident / page + _NEARLY).astype(np.int64) * page
     whole = resident >= size - _NEARLY * page
     pages: Ints = np.where(whole, size, np.minimum(down, size))
@@ -204,22 +178,23 @@ def in_pages(c: CellContext, resident: Floats) -> Ints:
 
 
 def blocks_now(
-    c: CellContext, first: int, block: Ints, bases: Ints | Floats, resident: Ints
+    part: BlockCells, bases: Ints | Floats, resident: Ints, page: int
 ) -> tuple[list[Block], list[int]]:
     """Return blocks that ``resident`` makes, and of each the block that its cells were of.
 
-    They are at the ``bases`` of those. The steps of the cells count from ``first``.
+    They are at the ``bases`` of those.
     """
-    runs = _runs(c.cells, resident > 0, block)
-    owners = [int(block[cells.start]) for cells in runs]
+    cells = part.cells
+    first, last = runs_of(cells, resident > 0, part.owner)
+    owners = part.owner[first].tolist()
     blocks = [
         Block(
-            tensor=int(c.cells.tensor[cells.start]),
-            begin=int(c.cells.step[cells.start]) + first,
-            heights=-(-resident[cells] // c.machine.page_bytes),
+            tensor=int(cells.tensor[begin]),
+            begin=int(cells.step[begin]),
+            heights=-(-resident[begin : end + 1] // page),
             base=bases[owner],
         )
-        for cells, owner in zip(runs, owners, strict=True)
+        for begin, end, owner in zip(first.tolist(), last.tolist(), owners, strict=True)
     ]
     return blocks, owners
 
@@ -245,72 +220,21 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
     return True
 
 
-def stores(c: CellContext, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
-    """(k,) Bytes to store in each cell, at the latest in time, and those dirty after it.
+def store_late(cells: Cells, size: Ints, resident: Ints, most: Floats) -> Ints:
+    """(k,) Bytes dirty after each cell: stored at the latest in time, at most ``most`` (k,).
 
-    (P2) and (P3) decide the bytes stored in a step: nothing is dirty that the next step does not
-    hold, nor more than the program leaves ``dirty``.
+    Nothing is dirty that the next step does not hold, nor more than the program leaves dirty.
     """
-    cells = c.cells
     follows = np.zeros(len(cells), bool)
     follows[:-1] = cells.previous[1:] == np.arange(1, len(cells)) - 1
-    most = np.where(
-        follows, np.append(resident[1:], 0)[: len(cells)], np.where(cells.last, 0, c.size)
+    held = np.where(
+        follows, np.append(resident[1:], 0)[: len(cells)], np.where(cells.last, 0, size)
     )
-    limit = np.minimum(np.floor(np.minimum(dirty, c.size) + _NEARLY).astype(np.int64), most)
-    store, after = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
+    limit = np.minimum(np.floor(np.minimum(most, size) + _NEARLY).astype(np.int64), held)
+    after = np.zeros(len(cells), np.int64)
     left = 0
     k = np.flatnonzero(cells.dirty)
     source = np.where(cells.written[k], resident[k], np.where(cells.previous[k] >= 0, -1, 0))
     for cell, fresh, allowed in zip(k.tolist(), source.tolist(), limit[k].tolist(), strict=True):
-        before = left if fresh < 0 else fresh
-        left = min(before, allowed)
-        store[cell], after[cell] = before - left, left
-    return store, after
-
-
-def residency_plan_of(
-    c: CellContext, resident: Ints, store: Ints, blocks: list[Block]
-) -> ResidencyPlan:
-    """Residency, stores and addresses, by the steps of the cells."""
-    cells, line = c.cells, c.line
-    stored = np.flatnonzero(store)
-    stored = stored[np.lexsort((cells.tensor[stored], cells.step[stored]))]
-    rows = _runs(cells, resident > 0, resident)
-    first = np.array([row.start for row in rows], np.int64)
-    last = np.array([row.stop - 1 for row in rows], np.int64)
-    return ResidencyPlan(
-        steps=line.chosen,
-        residency=Residency(
-            tensor=cells.tensor[first],
-            begin=cells.step[first],
-            end=cells.step[last] + 1,
-            size_bytes=resident[first],
-        ),
-        stores=Stores(
-            step=cells.step[stored], tensor=cells.tensor[stored], size_bytes=store[stored]
-        ),
-        ranges=Ranges(
-            tensor=np.array([block.tensor for block in blocks], np.int64),
-            begin=np.array([block.begin for block in blocks], np.int64),
-            end=np.array([block.end for block in blocks], np.int64),
-            spm_page=np.array([block.base for block in blocks], np.int64),
-        ),
-    )
-
-
-def _runs(cells: Cells, there: Bools, key: Ints) -> list[slice]:
-    """Cells in ``there``, of one tensor, step after step, with the same ``key``."""
-    k = np.flatnonzero(there)
-    if not k.size:
-        return []
-    apart = (
-        (np.diff(k) > 1)
-        | (np.diff(cells.tensor[k]) != 0)
-        | (np.diff(cells.step[k]) != 1)
-        | (np.diff(key[k]) != 0)
-    )
-    first = np.concatenate(([True], apart))
-    starts = k[first]
-    stops = k[np.append(apart, True)] + 1
-    return [slice(a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+        left = after[cell] = min(left if fresh < 0 else fresh, allowed)
+    return after

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.residency.cells import Cells, change
-from spmopt.core.operands import FIGURES
+from formulations.residency.plain.cells import Cells, changed
+from spmopt.core.operands import FIGURES, ranges
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
@@ -18,7 +18,7 @@ _BY_ACCESS = ("tensor", "kind", "fetches", "required_resident", "live_after")
 class StepWindow:
     """Steps ``[begin, end)`` of ``steps``, and the ones before and after them, its *edges*.
 
-    Bytes resident at an edge remain so, at the same addresses, and no more of them are dirty after.
+    Bytes resident at an edge remain so, at the same addresses, and as many of them dirty after.
     """
 
     begin: int
@@ -59,82 +59,57 @@ class StepWindow:
             last_access=nowhere,
         )
 
-    def cells_of(self, line: Timeline, cells: Cells) -> Cells:
-        """``cells`` of its steps, counted from :attr:`first`; at the edges as they must be."""
-        before, after = cells.step < self.begin, cells.step >= self.end
-        access = cells.access - int(line.first[self.first])
-        return replace(
-            cells,
-            step=cells.step - self.first,
-            # What comes from before comes as if it were written there.
-            access=np.where((cells.access < 0) | before, -1, access),
-            loads=cells.loads & ~before,
-            blind=cells.blind | before,
-            written=cells.written | before,
-            last=cells.last & ~before & ~after,
-        )
-
 
 def whole(line: Timeline) -> StepWindow:
     """All steps, no edges."""
     return StepWindow(begin=0, end=line.steps, steps=line.steps)
 
 
-def keep_cells(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) -> Cells:
+def cells_of(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) -> Cells:
     """Cells of the ``spans`` (s, 2) of ``tensor``, which do not overlap, and of all uses.
 
-    Where a span ends and the contents live on, ``last`` is set: nothing may be dirty after it.
-    Spans lie in ``window``, of which other uses are left out.
+    They are those of the plain model, of which a long list has too many: GNMT 49 million. Where a
+    span ends and the contents live on, nothing may be dirty after it.
     """
     steps = line.steps
-    begin, length = spans[:, 0], spans[:, 1] - spans[:, 0]
-    inside = np.repeat(begin - np.cumsum(length) + length, length) + np.arange(length.sum())
-    uses = slice(int(line.first[window.begin]), int(line.first[window.last]))
-    key = np.unique(
-        np.concatenate(
-            (
-                np.repeat(tensor, length) * steps + inside,
-                line.tensor[uses] * steps + line.step[uses],
-            )
-        )
-    )
+    length = spans[:, 1] - spans[:, 0]
+    uses = slice(int(line.first[window.first]), int(line.first[window.last]))
+    held = np.repeat(tensor, length) * steps + ranges(spans[:, 0], length)
+    key = np.unique(np.concatenate((held, line.tensor[uses] * steps + line.step[uses])))
     owner, step = key // steps, key % steps
-    access, used = _latest_access(line, key)
+    access = _latest_access(line, key)
+    latest = np.maximum(access, 0)
     before = access < 0
-    first = line.first_access[owner]
-    following = np.where(before, first, line.next[np.maximum(access, 0)])
-    written = np.where(before, False, change(line)[np.maximum(access, 0)])
-    live = np.where(before, line.live_before[owner], line.live_after[np.maximum(access, 0)])
+    used = ~before & (line.step[latest] == step)
+    following = np.where(before, line.first_access[owner], line.next[latest])
+    written = ~before & changed(line)[latest]
+    live = np.where(before, line.live_before[owner], line.live_after[latest])
     # Contents that are dead, or final and as they are in DRAM, are not worth a page.
-    of_use = used | (live & (written | (following >= 0)))
-    owner, step, access, following = (c[of_use] for c in (owner, step, access, following))
-    used, dirty = used[of_use], (written & live)[of_use]
-    access = np.where(used, access, -1)
-    kind = np.where(used, line.kind[np.maximum(access, 0)], -1)
-    blind = kind == Access.WRITE
+    some = np.flatnonzero(used | (live & (written | (following >= 0))))
+    owner, step, used = owner[some], step[some], used[some]
+    kind = np.where(used, line.kind[latest[some]], -1)
+    blind, dirty = kind == Access.WRITE, (written & live)[some]
     inherits = np.zeros(owner.size, bool)
-    inherits[1:] = (owner[1:] == owner[:-1]) & (step[1:] == step[:-1] + 1) & ~blind[1:]
-    followed = np.append(inherits[1:], False)[: owner.size]
-    cells = Cells(
+    inherits[1:] = (np.diff(owner) == 0) & (np.diff(step) == 1) & ~blind[1:]
+    return Cells(
         tensor=owner,
         step=step,
-        access=access,
+        access=np.where(used, access[some], -1),
         previous=np.where(inherits, np.arange(owner.size) - 1, -1),
-        loads=np.where(used, kind != Access.WRITE, following >= 0),
+        loads=np.where(used, ~blind, following[some] >= 0),
         blind=blind,
         written=blind | (kind == Access.UPDATE),
         dirty=dirty,
-        last=dirty & ~followed,
+        last=dirty & ~np.append(inherits[1:], False)[: owner.size],
     )
-    return window.cells_of(line, cells)
 
 
-def _latest_access(line: Timeline, key: Ints) -> tuple[Ints, Bools]:
-    """Each cell's access, or else the one before it (-1: none), and whether it is its own."""
+def _latest_access(line: Timeline, key: Ints) -> Ints:
+    """Each cell's access, or else the one before it; -1 for none."""
     keys = line.tensor * line.steps + line.step
     order = np.argsort(keys, kind="stable")
     at = np.searchsorted(keys[order], key, side="right") - 1
-    access = np.where(at >= 0, order[np.maximum(at, 0)], -1)
-    same = (access >= 0) & (line.tensor[np.maximum(access, 0)] == key // line.steps)
-    access = np.where(same, access, -1)
-    return access, same & (keys[np.maximum(access, 0)] == key)
+    access = order[np.maximum(at, 0)]
+    same = (at >= 0) & (line.tensor[access] == key // line.steps)
+    result: Ints = np.where(same, access, -1)
+    return result

@@ -9,13 +9,13 @@ from time import monotonic
 from formulations.joint.facts import JointFacts, analyze, least_cycles
 from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
+from spmopt.core.joint_size import MOST_USES, decide_together
 from spmopt.core.mappings import fitting_mappings
 from spmopt.core.problem import Problem
 from spmopt.core.result import MOVED_WHOLE, ClassBound, Result
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.window import MOST_USES, decide_together
 
 _WORKER = "formulations.joint.cpsat_worker:search"
 _GRACE_S = 0.25  # for a solver that is late
@@ -94,9 +94,7 @@ def search(
     )
 
 
-_TOO_LARGE = (
-    "more than {} uses of tensors: CP-SAT was asked about windows of steps, not about all at once"
-)
+_TOO_LARGE = "more than {} uses of tensors: orders were searched, not all decisions at once"
 
 
 def schedule(problem: Problem, request: Request) -> Result:
@@ -125,6 +123,8 @@ def schedule(problem: Problem, request: Request) -> Result:
     cycle = request.objective.cycle  # the only weight that the objective may have
     least = least_cycles(facts)
     request.report("searching orders, times and addresses", None)
+    # A bound that needs no search is told also where time ends before the solver's first answer.
+    request.report_incumbent(bound=cycle * least, of_class=True)
     notes = list[str]()
     for answer in _surviving(
         search(problem, settings, _hint(facts, request), request.stop, notes.append), notes

@@ -6,12 +6,11 @@ Reasons, simplest first:
 2. two fixed buffers live at the same time and overlap;
 3. a buffer ends past the capacity, wherever it may go;
 4. more bytes live at one time than there are;
-5. fixed buffers leave no hole large enough for another;
-6. none of these: every way to place them was tried.
+5. none of these: every way to place them was tried.
 
-The members of a conflict are irreducible: any of them left out, the others fit. Reasons 1, 2, 3
-and 5 are so by themselves. For 4 buffers of one time are left out while the rest is too much
-still, for 6 while the rest is proved not to fit; 4 needs that proof too where buffers have gaps,
+The members of a conflict are irreducible: any of them left out, the others fit. Reasons 1 to 3
+are so by themselves. For 4 buffers of one time are left out while the rest is too much
+still, for 5 while the rest is proved not to fit; 4 needs that proof too where buffers have gaps,
 alignments or fixed offsets, because then less than the capacity need not fit.
 """
 
@@ -19,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -47,8 +45,7 @@ def explain(buffers: Sequence[Buffer], capacity_bytes: int, decide: Decide) -> C
         return found
     load = _too_much(buffers, capacity_bytes)
     if load is None:
-        found = _no_hole(buffers, capacity_bytes)
-        return found or _reduce(buffers, capacity_bytes, decide)
+        return _reduce(buffers, capacity_bytes, decide)
     names = {member.name for member in load.members}
     suspects = [buffer for buffer in buffers if buffer.name in names]
     if not any(b.gaps or b.alignment_bytes > 1 or b.fixed_bytes is not None for b in suspects):
@@ -73,11 +70,7 @@ def _reduce(buffers: Sequence[Buffer], capacity_bytes: int, decide: Decide) -> C
         return status is not Status.INFEASIBLE
 
     crowd = irreducible(_smallest_first(buffers), fits)[::-1]
-    found = (
-        _too_high(crowd, capacity_bytes)
-        or _too_much(crowd, capacity_bytes)
-        or _no_hole(crowd, capacity_bytes)
-    )
+    found = _too_high(crowd, capacity_bytes) or _too_much(crowd, capacity_bytes)
     if found is None:
         height = max(decide(crowd).bound_bytes, capacity_bytes + 1)
         found = _try(crowd, capacity_bytes, height)
@@ -166,31 +159,6 @@ def _too_much(buffers: Sequence[Buffer], capacity_bytes: int) -> Conflict | None
     )
 
 
-def _no_hole(buffers: Sequence[Buffer], capacity_bytes: int) -> Conflict | None:
-    fixed = [buffer for buffer in buffers if buffer.fixed_bytes is not None and buffer.pieces]
-    for buffer in buffers if fixed else ():
-        if buffer.fixed_bytes is not None or not buffer.size_bytes:
-            continue
-        near = [other for other in fixed if _common(buffer, other) is not None]
-        hole = _hole(buffer, near, capacity_bytes)
-        if hole >= buffer.size_bytes:
-            continue
-        others = irreducible(near, partial(_leave_room, buffer, capacity_bytes))
-        return Conflict(
-            where=f"buffer {buffer.name}",
-            need="beside the fixed buffers of its time it needs",
-            required_bytes=buffer.size_bytes,
-            available_bytes=hole,
-            members=(_member(buffer), *map(_member, others)),
-            advice="move a fixed buffer, or give a larger --capacity",
-        )
-    return None
-
-
-def _leave_room(buffer: Buffer, capacity_bytes: int, fixed: Sequence[Buffer]) -> bool:
-    return _hole(buffer, fixed, capacity_bytes) >= buffer.size_bytes
-
-
 def _try(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) -> Conflict:
     return Conflict(
         where=f"{len(buffers)} buffers",
@@ -201,25 +169,6 @@ def _try(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) -> C
         time=(min(b.lower for b in buffers), max(b.upper for b in buffers)),
         advice=_ADVICE,
     )
-
-
-def _hole(buffer: Buffer, fixed: Sequence[Buffer], capacity_bytes: int) -> int:
-    """Bytes of the largest hole that ``fixed`` leave at an offset that ``buffer`` may have.
-
-    A hole reaches from buffers below to buffers above, for a buffer of that size: its
-    own size decides nothing but where windows let it reach into another.
-    """
-    bottoms = [0, *((o.fixed_bytes or 0) + (separation(o, buffer) or 0) for o in fixed)]
-    largest = 0
-    for bottom in bottoms:
-        offset = -(-max(bottom, 0) // buffer.alignment_bytes) * buffer.alignment_bytes
-        top = capacity_bytes
-        for other in fixed:
-            if offset < (other.fixed_bytes or 0) + (separation(other, buffer) or 0):
-                room = (other.fixed_bytes or 0) - (separation(buffer, other) or 0)
-                top = min(top, room + buffer.size_bytes)
-        largest = max(largest, min(top, capacity_bytes) - offset)
-    return largest
 
 
 def _loads(buffers: Sequence[Buffer]) -> tuple[Ints, Ints]:

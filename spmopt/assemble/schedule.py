@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.addresses import in_ranges, place
+from spmopt.assemble.addresses import allocate_in_time, in_ranges, place
 from spmopt.assemble.commands import derive_commands
 from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
@@ -22,11 +22,12 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, timeline
 
 
-def assemble(problem: Problem, residency_plan: ResidencyPlan) -> Schedule:
+def assemble(problem: Problem, residency_plan: ResidencyPlan, *, in_time: bool = False) -> Schedule:
     """Schedule that ``residency_plan`` describes (PROBLEM.md, section 3).
 
     The result is legal when the residency plan is; nothing is repaired here. Pages for which the
-    scratchpad has no room get addresses beyond its end.
+    scratchpad has no room get addresses beyond its end. With ``in_time`` few operations wait for
+    a store, where there are no barriers between steps.
 
     Raises
     ------
@@ -42,7 +43,8 @@ def assemble(problem: Problem, residency_plan: ResidencyPlan) -> Schedule:
         placements = allocate_in_banks(machine, residency_plan.banks)
         moves = moves_between(machine, arrays, residency_plan.banks)
     else:
-        placements, moves = _places(machine, arrays, residency_plan), Moves.empty()
+        placements = _places(machine, arrays, residency_plan, in_time=in_time)
+        moves = Moves.empty()
     return Schedule(
         steps=residency_plan.steps,
         residency=residency_plan.residency,
@@ -52,11 +54,16 @@ def assemble(problem: Problem, residency_plan: ResidencyPlan) -> Schedule:
     )
 
 
-def _places(machine: Machine, arrays: Timeline, residency_plan: ResidencyPlan) -> Placements:
+def _places(
+    machine: Machine, arrays: Timeline, residency_plan: ResidencyPlan, *, in_time: bool
+) -> Placements:
     """Return the addresses anywhere, or in the residency plan's ranges."""
-    if residency_plan.ranges is None:
-        return place(machine, arrays, residency_plan.residency)
-    return in_ranges(machine, arrays, residency_plan.residency, residency_plan.ranges)
+    rows = residency_plan.residency
+    if residency_plan.ranges is not None:
+        return in_ranges(machine, arrays, rows, residency_plan.ranges)
+    if in_time:
+        return allocate_in_time(machine, arrays, rows, residency_plan.stores)
+    return place(machine, arrays, rows)
 
 
 def check_residency_plan(problem: Problem, residency_plan: ResidencyPlan) -> None:

@@ -21,9 +21,9 @@ BY_STEPS = "optimizes time with barriers between steps; compared by the replay"
 """Note on a result of the replay."""
 NOTHING_BETTER = "nothing better found than {}, whose schedule this is"
 """Note on a schedule of those that an optimizer starts from."""
-WINDOWS = "CP-SAT in windows of steps"
+WINDOWS = "integer programs of windows of steps"
 """Origin of schedules whose windows were decided anew (:mod:`spmopt.solving.windows`)."""
-BY_WINDOWS = "found by CP-SAT in windows of steps, all else of the best start fixed"
+BY_WINDOWS = "commands merged by integer programs of windows of steps"
 """Note on a schedule of that origin."""
 
 

@@ -12,12 +12,12 @@ from itertools import islice
 from operator import attrgetter
 from time import monotonic
 
+from spmopt.core.joint_size import decide_together
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.window import decide_together
 from spmopt.solving.barriers import with_barriers
 from spmopt.solving.checked_calls import RESIDENCY, CheckedCalls
 from spmopt.solving.list_scheduling import candidates

@@ -36,10 +36,6 @@ class SolveParams:
         Part of the time limit to search orders, on small problems.
     orders_large_fraction
         Part of the time left to search orders, on all others.
-    windows_fraction
-        Part of the time limit for windows of steps, on small problems.
-    windows_large_fraction
-        Part of the time left for windows of steps, on all others.
     """
 
     all_policies_operations: int = 5_000
@@ -50,9 +46,7 @@ class SolveParams:
     replay_page_fraction: float = 0.25
     replay_start_fraction: float = 0.1
     orders_fraction: float = 0.25
-    orders_large_fraction: float = 0.5
-    windows_fraction: float = 0.3
-    windows_large_fraction: float = 0.7
+    orders_large_fraction: float = 0.8
 
     def __post_init__(self) -> None:
         for name in self.names():

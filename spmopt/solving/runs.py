@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
 
+from spmopt.assemble import assemble
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError
 from spmopt.core.problem import Problem
@@ -13,9 +14,7 @@ from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving.barriers import (
-    BY_WINDOWS,
     NOTHING_BETTER,
-    WINDOWS,
     by_steps,
     no_worse,
     no_worse_than_list,
@@ -87,7 +86,7 @@ def run(case: Case, entry: SchedulerEntry) -> Result:
     if entry.fusion_plans:
         return choose_fusion(case, entry)
     found = optimize(case, entry)
-    if entry.name in (RESIDENCY, TENSORS):
+    if entry.name == TENSORS:
         found = merge_commands(case, found, found.solve_s)
     if entry.name == RESIDENCY:
         case.listed = found
@@ -156,12 +155,10 @@ def run_starts(case: Case, entry: SchedulerEntry, starts: list[Result]) -> float
 
 
 def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Result]:
-    """Search other orders and windows of steps, for a scheduler that decides the order too."""
-    # Few schedulers search these, which take long to load.
+    """Search other orders, for a scheduler that decides the order too."""
+    # Few schedulers search orders, which take long to load.
     from spmopt.solving.orders import best_of_other_orders
-    from spmopt.solving.windows import improve_by_windows
 
-    began = monotonic()
     other = best_of_other_orders(case, spent_s)
     if other is not None:
         # The bound of the replay starts from duals of steps, in any order.
@@ -170,8 +167,21 @@ def improve_starts(case: Case, known: list[Result], spent_s: float) -> list[Resu
         known = [each for _, each in sorted(valued, key=lambda pair: pair[0])]
     if not known:
         return known
-    better = improve_by_windows(case, known[0], spent_s + monotonic() - began)
-    return known if better is None else [better, *known]
+    best = place_in_time(case, known[0])
+    return known if best is known[0] else [best, *known]
+
+
+def place_in_time(case: Case, result: Result) -> Result:
+    """Give a plan the addresses for which operations wait least, where it then replays sooner."""
+    plan, machine = result.residency_plan, case.problem.machine
+    if plan is None or machine.banks or machine.bypass:
+        return result
+    plan = replace(plan, ranges=None)
+    schedule = assemble(case.problem, plan, in_time=True)
+    other = case.check(result.origin, case.problem, schedule, plan)
+    assert result.value is not None
+    assert other.value is not None
+    return other if other.value < result.value else result
 
 
 def best_of(case: Case, entry: SchedulerEntry, found: Result, start: Result) -> Result:
@@ -190,7 +200,7 @@ def best_of(case: Case, entry: SchedulerEntry, found: Result, start: Result) -> 
     if entry.replayed and known is not None and not is_moved_whole(case.problem, start):
         found = replace(found, class_bound=None)
         notes.append(of_other_class(known, case.request.objective.unit))
-    notes.append(BY_WINDOWS if start.origin == WINDOWS else NOTHING_BETTER.format(start.origin))
+    notes.append(NOTHING_BETTER.format(start.origin))
     return replace(found.with_schedule_of(start), notes=tuple(notes))
 
 

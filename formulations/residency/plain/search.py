@@ -142,7 +142,9 @@ def page_optimum(
         # No value lies between two multiples of the grain.
         grain = float(request.objective.grain / model.value) / model.unit
         options["mip_abs_gap"] = max(_ABSOLUTE_GAP, (1 - _NEARLY) * grain)
-    answer = solve_within(model.program, request, options=options, start=first, progress=tell)
+    # One thread: with more the solver finds other plans.
+    alone = replace(request, threads=1)
+    answer = solve_within(model.program, alone, options=options, start=first, progress=tell)
     if answer.primal is None or not answer.feasible:
         return None
     plan = plan_of(steps_of(model, answer.primal), model.cells, read_amounts(model, answer.primal))

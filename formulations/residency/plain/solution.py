@@ -120,15 +120,24 @@ def _by_cell(column: Ints, primal: Floats) -> Floats:
 
 
 def _residency(cells: Cells, resident: Ints) -> Residency:
-    """Join steps in a row with the same bytes; cells are sorted by tensor, then step."""
-    some = np.flatnonzero(resident > 0)
-    tensor, step, size = cells.tensor[some], cells.step[some], resident[some]
-    goes_on = (np.diff(tensor) == 0) & (np.diff(step) == 1) & (np.diff(size) == 0)
+    """Join steps in a row with the same bytes."""
+    first, last = runs_of(cells, resident > 0, resident)
+    return Residency(
+        tensor=cells.tensor[first],
+        begin=cells.step[first],
+        end=cells.step[last] + 1,
+        size_bytes=resident[first],
+    )
+
+
+def runs_of(cells: Cells, where: Bools, key: Ints) -> tuple[Ints, Ints]:
+    """Return the first and the last cell of each run of steps with the same ``key`` (k,)."""
+    some = np.flatnonzero(where)
+    tensor, step = cells.tensor[some], cells.step[some]
+    goes_on = (np.diff(tensor) == 0) & (np.diff(step) == 1) & (np.diff(key[some]) == 0)
     first = np.flatnonzero(np.concatenate((np.ones(min(1, some.size), bool), ~goes_on)))
     last = np.append(first[1:], some.size)[: first.size] - 1
-    return Residency(
-        tensor=tensor[first], begin=step[first], end=step[last] + 1, size_bytes=size[first]
-    )
+    return some[first], some[last]
 
 
 def _stores(cells: Cells, stored: Ints) -> Stores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +19,11 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
 
-CELLS = 600
-"""Cells of a window: HiGHS decides most of so many within a second."""
+CELLS = (100, 600)
+"""Cells of windows, one size after the other: HiGHS decides most of so many within a second.
+
+Where commands have a set-up, the small ones gain most, and soonest.
+"""
 _QUIET = 2
 """Sweeps without a gain, of either kind, that end the search."""
 WINDOW_S = 1.0
@@ -34,9 +37,29 @@ def improve(
     line: Timeline,
     plan: ResidencyPlan,
     *,
-    cells: int = CELLS,
+    whole: bool = False,
+    sizes: Sequence[int] = CELLS,
+) -> ResidencyPlan:
+    """Return a plan that no window of some sizes betters, or the best in time.
+
+    Tensors may stay ``whole``.
+    """
+    for cells in sizes:
+        plan = _improve(problem, request, line, plan, cells, whole=whole)
+    return plan
+
+
+def _improve(
+    problem: Problem,
+    request: Request,
+    line: Timeline,
+    plan: ResidencyPlan,
+    cells: int,
+    *,
+    whole: bool,
 ) -> ResidencyPlan:
     """Return a plan that no window of about so many ``cells`` betters, or the best in time."""
+    families = Families(pages=True, setups=True, tensors=whole)
     every = plain_cells(line)
     amounts = amounts_of(every, plan, line.steps)
     value = residency_plan_value(problem, plan, request.objective)
@@ -47,7 +70,9 @@ def improve(
             if request.remaining_s() <= 0:
                 break
             window = Window(begin=begin, end=end, tensors=tensors, around=amounts)
-            found = _decide(problem, request.phase(WINDOW_S), line, every, window)
+            found = _decide(
+                problem, request.phase(WINDOW_S), line, every, window, families=families
+            )
             if found is None:
                 continue
             new = plan_of(line.chosen, every, found)
@@ -99,17 +124,23 @@ def _widest(line: Timeline, cells: Cells, begin: int, most: int, used: bool) -> 
 
 
 def _decide(
-    problem: Problem, request: Request, line: Timeline, cells: Cells, window: Window
+    problem: Problem,
+    request: Request,
+    line: Timeline,
+    cells: Cells,
+    window: Window,
+    *,
+    families: Families,
 ) -> Amounts | None:
     """Return the bytes of all cells with those of a window anew; None if nothing was found."""
-    families = Families(pages=True, setups=True)
     model = PlainModel(
         problem, line, request.objective, families=families, window=window, cells=cells
     )
     if not model.program.cost.size:
         return None
     start = start_of(model, window.around)
-    answer = solve_within(model.program, request, options=_OPTIONS, start=start)
+    alone = replace(request, threads=1)
+    answer = solve_within(model.program, alone, options=_OPTIONS, start=start)
     if answer.primal is None or not answer.feasible:
         return None
     found = read_amounts(model, answer.primal)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, UseSteps, blocks_of, lengthen
+from formulations.contiguous.blocks import Block, blocks_of, lengthen
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.schedule import _gain
-from formulations.contiguous.stack import ContiguousCase, cells_of, settle
+from formulations.contiguous.stack import ContiguousCase, settle
 from formulations.contiguous.window import StepWindow, whole
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
@@ -27,8 +27,7 @@ def readers(names: Sequence[str], **machine: int) -> ContiguousCase:
     letters = sorted(set("".join(names)) - {"-"})
     operations = [Op(reads=" ".join(name.replace("-", "")), cycles=1) for name in names]
     problem = tiny(dict.fromkeys(letters, (8, "in")), operations, spm=40, **machine)
-    line = timeline_in_order(problem)
-    return ContiguousCase(problem, line, UseSteps(line), MAKESPAN)
+    return ContiguousCase(problem, timeline_in_order(problem), MAKESPAN)
 
 
 def test_what_is_taken_for_hundreds_of_steps_is_taken_in_each_of_them() -> None:
@@ -73,22 +72,20 @@ def test_each_cell_knows_the_block_that_holds_it() -> None:
     case = readers(["a", "-", "ab", "-", "a"])
     blocks = [block(0, 0, [2, 2]), block(0, 3, [2, 2]), block(1, 2, [2])]
     spans = np.array([(0, 2), (3, 5), (2, 3)])
-    context, owner = cells_of(case, blocks, spans, whole(case.line))
-    cells = context.cells
-    rows = zip(cells.tensor.tolist(), cells.step.tolist(), owner.tolist(), strict=True)
+    part = case.part(blocks, spans, whole(case.line))
+    columns = (part.cells.tensor, part.cells.step, part.owner)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     assert sorted(rows) == [(0, 0, 0), (0, 1, 0), (0, 2, -1), (0, 3, 1), (0, 4, 1), (1, 2, 2)]
 
 
-def test_cells_of_a_window_count_steps_from_its_edge() -> None:
+def test_cells_of_a_window_are_those_of_its_steps_and_edges() -> None:
     case = readers(["a", "a", "-", "a", "a", "a"])
     window = StepWindow(begin=3, end=5, steps=6)
     blocks = [block(0, 2, [2, 2, 2, 2])]
-    context, owner = cells_of(case, blocks, np.array([(2, 6)]), window)
-    assert context.cells.step.tolist() == [0, 1, 2, 3]
-    assert owner.tolist() == [0, 0, 0, 0]
-    # What the edge holds comes as if written there, and is inherited from then on.
-    assert context.cells.previous.tolist() == [-1, 0, 1, 2]
-    assert context.cells.written.tolist() == [True, False, False, False]
+    part = case.part(blocks, np.array([(2, 6)]), window)
+    assert part.cells.step.tolist() == [2, 3, 4, 5]
+    assert part.owner.tolist() == [0, 0, 0, 0]
+    assert part.cells.previous.tolist() == [-1, 0, 1, 2]
 
 
 def let_down(bases: Sequence[int], fixed: Sequence[bool]) -> list[float] | None:

@@ -85,7 +85,7 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
     assert joint.class_gap is None
     said, origin = joint.notes[:2]
     assert said.startswith(f"at least {of_class} cycles for the replay of whole tensors")
-    assert origin.startswith(("nothing better found than ", "found by CP-SAT in windows"))
+    assert origin.startswith("nothing better found than ")
     assert not move_whole(golden(name), need(joint.schedule))
 
 
@@ -177,8 +177,8 @@ def test_more_uses_than_are_searched() -> None:
     (policy, joint) = compare(problem, ["stream", "joint"], replace(ASKED, time_limit_s=1))
     assert need(joint.value) <= need(policy.value)
     note, origin = joint.notes
-    assert note.startswith("more than 300 uses of tensors: CP-SAT was asked about windows")
-    assert origin.startswith(("nothing better found than ", "found by CP-SAT in windows"))
+    assert note.startswith("more than 300 uses of tensors: orders were searched")
+    assert origin.startswith("nothing better found than ")
 
 
 def test_the_time_limit_counts_the_start_of_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:

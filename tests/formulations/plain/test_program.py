@@ -100,7 +100,7 @@ def test_windows_better_a_plan_or_leave_it(problem: Problem, name: str) -> None:
     if relaxed is None or relaxed.residency_plan is None:
         return
     first = relaxed.residency_plan
-    better = windows.improve(problem, request, line, first, cells=8)
+    better = windows.improve(problem, request, line, first, sizes=(8,))
     value = residency_plan_value(problem, better, objective)
     assert totals_of(problem, better).value(objective) == value
     assert value <= residency_plan_value(problem, first, objective)

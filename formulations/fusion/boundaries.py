@@ -176,26 +176,26 @@ class Boundaries:
         some[found[0], found[1]] = True
         again = program.columns(some & self.early, np.inf)
         # (G8) A tile finds bytes that an earlier one loaded, or that were there at the begin.
-        rows = self._rows("found in tiles", some)
+        rows = self._rows(some)
         builder.add(rows[found[0], found[1]], found[2], 1.0)
         builder.add(rows[:, self.of_fusion_tile], self.here, -1.0)
         builder.add(rows, again, -1.0)
-        self.ahead = self._move("loads ahead", self.late, again, program.into)
+        self.ahead = self._move(self.late, again, program.into)
         there = enters | (self.here >= 0).any(axis=1)
         there[whole[0]] = True
         into = program.columns(there & bool(self.held[0]), self._most_carried(0))
         # (G8) All that was there at the begin was there at once: it counts against one capacity.
-        rows = self._rows("resident at begin", there)
+        rows = self._rows(there, "resident at begin")
         builder.add(rows[whole[0]], whole[2], 1.0)
         builder.add(rows[:, None], self.here, 1.0)
         builder.add(rows, self.through, 1.0)
         builder.add(rows, into, -1.0)
         # R1 just before the first step.
-        self._cap("capacity at begin", into, self.held[0])
+        self._cap(into, self.held[0])
         some = enters & self._single & bool(self.held[0])
         self.owed = program.columns(some, self._most_carried(0))
         # Dirty bytes are among the resident ones.
-        rows = self._rows("dirty at begin", self.owed >= 0)
+        rows = self._rows(self.owed >= 0)
         builder.add(rows, self.owed, 1.0)
         builder.add(rows, into, -1.0)
         self._hand(0, into, self.owed)
@@ -213,37 +213,37 @@ class Boundaries:
         dirty = program.columns(some & ends, np.inf)
         # (G8) R7: what a tile leaves dirty is stored by a later one, or still there when the group
         # ends.
-        rows = self._rows("dirty after tiles", some)
+        rows = self._rows(some)
         builder.add(rows[newer[0], newer[1]], newer[2], 1.0)
         for column in (behind, kept, dirty):
             builder.add(rows, column, -1.0)
         staying: Bools = np.any(self.stays >= 0, axis=1)
         # (G8) What stays to the end was resident in the tile's last step.
-        rows = self._rows("resident after tiles", np.broadcast_to(staying[:, None], shape))
+        rows = self._rows(np.broadcast_to(staying[:, None], shape))
         builder.add(rows[:, self.of_fusion_tile], self.stays, 1.0)
         builder.add(rows[last[0], last[1]], last[2], -1.0)
         # Dirty bytes that stay are among the bytes that stay.
-        rows = self._rows("dirty to the end", some & ends)
+        rows = self._rows(some & ends)
         builder.add(rows, kept, 1.0)
         builder.add(rows, dirty, 1.0)
         builder.add(rows[:, self.of_fusion_tile], self.stays, -1.0)
-        self.behind = self._move("stores behind", self.early, behind, program.out)
+        self.behind = self._move(self.early, behind, program.out)
         owes = owes & (self.owed >= 0)
         stored, old = program.columns(owes, np.inf), program.columns(owes & leaves & ends, np.inf)
         # R5, R7: dirty bytes that enter and are not written here are stored, or leave dirty.
-        rows = self._rows("write back of old", owes)
+        rows = self._rows(owes, "write back of old")
         builder.add(rows, self.owed, 1.0)
         builder.add(rows, stored, -1.0)
         builder.add(rows, old, -1.0)
         # They leave dirty only where they are resident at the end.
-        rows, rest = self._rows("old dirty resident", old >= 0), _join(self._whole_rest)
+        rows, rest = self._rows(old >= 0), _join(self._whole_rest)
         builder.add(rows, old, 1.0)
         builder.add(rows[rest[0]], rest[2], -1.0)
         builder.add(rows[:, None], self.stays, -1.0)
         builder.add(rows, self.through, -1.0)
         both = np.concatenate((kept, stored[:, None]), axis=1)
         # No room is taken: these bytes are counted as staying until the end.
-        self._move("stores of the rest", np.ones_like(self.early), both, program.out)
+        self._move(np.ones_like(self.early), both, program.out)
         self._out(leaves, dirty, old)
 
     def _out(self, leaves: Bools, dirty: Ints, old: Ints) -> None:
@@ -257,26 +257,26 @@ class Boundaries:
         newer = program.columns(some & ends, self._most_carried(1))
         later = program.columns(leaves, self._leaving())
         # The neighbor after it reads the same number, so that payments at a boundary cancel.
-        rows = self._rows("dirty at end", some)
+        rows = self._rows(some, "dirty at end")
         builder.add(rows[:, None], dirty, 1.0)
         builder.add(rows, old, 1.0)
         builder.add(rows[left[0]], left[2], 1.0)
         builder.add(rows, newer, -1.0)
         # Dirty bytes are among the resident ones.
-        rows = self._rows("dirty within resident", newer >= 0)
+        rows = self._rows(newer >= 0)
         builder.add(rows, newer, 1.0)
         builder.add(rows, out, -1.0)
         # R2: what leaves stayed from a tile, passed through, or was loaded for later.
-        rows = self._rows("resident at end", leaves)
+        rows = self._rows(leaves, "resident at end")
         builder.add(rows, out, 1.0)
         builder.add(rows[:, None], self.stays, -1.0)
         builder.add(rows[rest[0]], rest[2], -1.0)
         builder.add(rows, self.through, -1.0)
         builder.add(rows, later, -1.0)
         # R1 just after the last step.
-        self._cap("capacity at end", out, self.held[1])
+        self._cap(out, self.held[1])
         every = np.ones_like(self.early)
-        self.later = self._move("loads for later", every, later[:, None], program.into)
+        self.later = self._move(every, later[:, None], program.into)
         self._hand(1, np.where(leaves, out, -1), np.where(leaves & self._single, newer, -1))
 
     @property
@@ -292,24 +292,24 @@ class Boundaries:
         """Return (g,) bytes of each group that are needed after the fused group."""
         return np.array([self.crossing[1].get(group, 0.0) for group in self.groups])
 
-    def _rows(self, kind: str, where: Bools) -> Ints:
-        return self.program.rows(kind, where, UPPER, [[group] for group in self.groups])
+    def _rows(self, where: Bools, kind: str = "") -> Ints:
+        return self.program.rows(where, UPPER, kind, self.groups)
 
-    def _cap(self, kind: str, columns: Ints, held: float) -> None:
+    def _cap(self, columns: Ints, held: float) -> None:
         """All that is carried across an end fits the scratchpad."""
         if (columns >= 0).any():
-            row = self.program.rows(kind, 1, (-np.inf, held))
+            row = self.program.rows(1, (-np.inf, held))
             self.program.builder.add(row, columns, 1.0)
             self._caps.append(row)
 
-    def _move(self, kind: str, where: Bools, amounts: Ints, moved: Amounts) -> Ints:
+    def _move(self, where: Bools, amounts: Ints, moved: Amounts) -> Ints:
         """Move amounts in steps of some classes; return bytes moved (c, m)."""
         program = self.program
         shape = len(program.counts), program.steps
         if not (amounts >= 0).any():
             return np.full(shape, -1)
         columns = program.columns(np.broadcast_to(where[:, None], shape), np.inf)
-        row = program.rows(kind, 1, UPPER)
+        row = program.rows(1, UPPER)
         program.builder.add(row, amounts.ravel(), 1.0)
         program.builder.add(row, columns.ravel(), -1.0)
         moved.add(np.arange(program.width), columns.ravel(), 1.0)
@@ -337,7 +337,7 @@ class Boundaries:
             )
         ]
         if any((columns >= 0).any() for columns, _ in parts) or (self.later >= 0).any():
-            rows = program.rows("", len(counts), UPPER)
+            rows = program.rows(len(counts), UPPER)
             total = program.columns(len(counts), np.inf)
             builder.add(rows, total, -1.0)
             for columns, times in parts:
@@ -360,7 +360,7 @@ class Boundaries:
         if not some.any():
             return
         total = program.columns(some, np.inf)
-        rows = program.rows("", some, UPPER)
+        rows = program.rows(some, UPPER)
         builder.add(rows, total, -1.0)
         builder.add(rows[:, 1:], total[:, :-1], 1.0)
         for columns in several:
@@ -411,7 +411,7 @@ class Inner(Boundaries):
             columns = np.concatenate([np.empty(0, np.int64), *several])
             if (columns >= 0).any():
                 # (G8') R1 before, and after, each of the tiles, summed over them.
-                row = program.rows(kind, 1, (-np.inf, program.micro_batches * program.held))
+                row = program.rows(1, (-np.inf, program.micro_batches * program.held), kind)
                 program.builder.add(row, columns, 1.0)
 
     @cached_property

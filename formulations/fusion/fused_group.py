@@ -14,7 +14,6 @@ higher cost:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -30,17 +29,6 @@ from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Bools, Ints
 
-_OF_TENSORS = (
-    "growth",
-    "no loss",
-    "write back",
-    "arrival",
-    "last tile",
-    "first read",
-    "last store",
-    "partial sums",
-)
-"""Rows that are of a tensor."""
 _PROGRAM_S, _ENTRY_S, _SOLVE_S, _LIKE_S = 3e-3, 1.5e-6, 6e-4, 7e-4
 """Seconds that it takes to build a program, and those for each entry; to solve one, and iterations
 beside; and to take the values of a fused group for one like it."""
@@ -70,18 +58,9 @@ class FusedGroupValue:
     work_s: float = field(default=0.0, compare=False)
 
 
-def rename(found: FusedGroupValue, names: Mapping[int, int]) -> FusedGroupValue:
-    """Return the values of a fused group for one that has other tensors in the same places."""
-
-    def with_scale(row: Row) -> Row:
-        if row[0] not in _OF_TENSORS:
-            return row
-        kind, tensor, *rest = row
-        assert isinstance(tensor, int)
-        return kind, names[tensor], *rest
-
-    duals = {with_scale(row): dual for row, dual in found.duals.items()}
-    return replace(found, duals=duals, work_s=_LIKE_S)
+def of_alike(found: FusedGroupValue) -> FusedGroupValue:
+    """Return the values of a fused group for one like it, which take next to no time."""
+    return replace(found, work_s=_LIKE_S)
 
 
 def work_s(program: Program, *answers: SolverResult, built: bool = True) -> float:
@@ -299,7 +278,7 @@ class FusedGroupProgram(FusedGroupRows):
         builder = self.builder
         steps = self.at(number)
         share = self.counts[number] / self.micro_batches
-        size, owners = uses.size * share, uses.owners
+        size = uses.size * share
         followed = np.array([self.group(t) != REST for t in uses.tensors], bool)
         spans = Spans(uses, followed)
         now = self.columns(spans.there, size, np.where(uses.fixed, size, 0.0))
@@ -310,7 +289,7 @@ class FusedGroupProgram(FusedGroupRows):
         self.load(number, load, uses.fixed)
         # (G3) R2: within a tile, bytes on chip grow by loads alone; a blind write, which replaces
         # the contents, has no such row.
-        grows = self.rows("growth", spans.grown, (-np.inf, 0.0), owners, number)
+        grows = self.rows(spans.grown, (-np.inf, 0.0))
         builder.add(grows, now, 1.0)
         builder.add(np.where(spans.grown, grows, -1), before, -1.0)
         builder.add(grows, load, -1.0)
@@ -318,12 +297,12 @@ class FusedGroupProgram(FusedGroupRows):
         self.store(number, store, uses.fixed & uses.writes)
         newer_before = np.concatenate((np.full_like(now[:, :1], -1), newer[:, :-1]), axis=1)
         # (G4) R7: bytes newer than DRAM stay resident until they are stored; none is lost.
-        holds = self.rows("no loss", spans.held, (0.0, np.inf), owners, number)
+        holds = self.rows(spans.held, (0.0, np.inf))
         builder.add(holds, now, 1.0)
         builder.add(holds, newer_before, -1.0)
         # (G4) R5: a store is all that makes dirty bytes clean; a write makes all resident bytes
         # dirty.
-        stores = self.rows("write back", spans.stored, (0.0, 0.0), owners, number)
+        stores = self.rows(spans.stored, (0.0, 0.0))
         builder.add(stores, newer, 1.0)
         builder.add(stores, store, 1.0)
         builder.add(stores, np.where(uses.writes, now, newer_before), -1.0)
@@ -349,7 +328,7 @@ class FusedGroupProgram(FusedGroupRows):
         time, serial = self.columns(self.width, np.inf, computing), np.zeros(self.width, bool)
         # (G1) R6: elsewhere the lower bound of the time column states the same, without a row.
         serial[Amounts.all(self.serial_in, self.serial_out)[0]] = True
-        rows = self._by_step("serial time", (computing, np.inf), serial)
+        rows = self._by_step("", (computing, np.inf), serial)
         builder.add(rows, time, 1.0)
         self._add(rows, -1.0, self.serial_in, self.serial_out)
         moved = self.constant_in, self.constant_out
@@ -374,7 +353,7 @@ class FusedGroupProgram(FusedGroupRows):
         shape = len(self.counts), self.steps
         some = np.ones(shape, bool) if where is None else where.reshape(shape)
         lower, upper = (np.broadcast_to(side, self.width).reshape(shape) for side in sides)
-        return self.rows(kind, some, (lower, upper)).ravel()
+        return self.rows(some, (lower, upper), kind).ravel()
 
     def _of_fusion(self, figures: tuple[Floats, Floats]) -> Floats:
         """Add up figures of first and later fusion tiles, by class and step (c * m,)."""

@@ -14,7 +14,7 @@ from math import frexp
 
 import numpy as np
 
-from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, rename
+from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, of_alike
 from formulations.fusion.lengths import Beyond, blocks
 from formulations.fusion.rows import in_integers
 from formulations.fusion.runs import Runs
@@ -82,7 +82,7 @@ class FusedGroupArcs:
         self.work.seconds += VALUE_S * self.value.size
         self.solved: dict[FusedGroup, FusedGroupValue] = {}
         self._ahead: dict[object, float] = {}
-        self._known: dict[object, tuple[FusedGroupValue, FusedGroupValue | None, list[int]]] = {}
+        self._known: dict[object, tuple[FusedGroupValue, FusedGroupValue | None]] = {}
 
     def cheapest(
         self,
@@ -221,7 +221,7 @@ class FusedGroupArcs:
 
     def _like(self, fused_group: FusedGroup) -> object:
         """Return the key that fused groups of the same program share."""
-        return fused_group if fused_group.stripes > 1 else self.listed.alike(fused_group)[0]
+        return fused_group if fused_group.stripes > 1 else self.listed.alike(fused_group)
 
     def _take(
         self,
@@ -342,14 +342,14 @@ class FusedGroupArcs:
         if fused_group.stripes > 1:
             # Its stripes depend on where it begins, so that it is seldom like another.
             return self._solve_value(*self.listed.of_stripes(fused_group), twice=twice)
-        alike, tensors = self.listed.alike(fused_group)
+        alike = self.listed.alike(fused_group)
         known = self._known.get(alike)
         if known is None or (twice and known[1] is None):
             found, empty = self._solve_value(self.listed, fused_group, twice=twice)
-            self._known[alike] = found, empty, tensors
+            self._known[alike] = found, empty
             return found, empty
-        found, empty, others = known
-        return rename(found, dict(zip(others, tensors, strict=True))), empty
+        found, empty = known
+        return of_alike(found), empty
 
     def _solve_value(
         self, listed: Listed, fused_group: FusedGroup, *, twice: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from math import floor
 
@@ -16,27 +16,8 @@ from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Bools, Ints
 
-OF_TIME = ("serial time", "inward time", "outward time", "channel time")
-"""Rows that say how long a step takes."""
-
-_OF_SPANS = ("growth", "no loss", "write back")
-"""Rows whose duals remain the same over many steps: 1.5 million of the traffic of MobileNetV2 are
-50,000 of such spans."""
-
-
-def _spans(
-    rows: NDArray[np.int32], row_duals: Floats
-) -> Iterator[tuple[int, int | tuple[int, int], float]]:
-    """Yield lines of rows, the steps in which a dual value is the same, and the dual value."""
-    dual = np.zeros((rows.shape[0], rows.shape[1] + 2))
-    dual[:, 1:-1] = np.where(rows >= 0, row_duals[rows], 0.0)
-    changes = dual[:, 1:] != dual[:, :-1]
-    for line in np.flatnonzero(changes.any(axis=1)).tolist():
-        at = np.flatnonzero(changes[line])
-        for begin, end, worth in zip(at[:-1], at[1:], dual[line, at[:-1] + 1], strict=True):
-            if worth:
-                one = end == begin + 1
-                yield line, int(begin) if one else (int(begin), int(end)), float(worth)
+OF_TIME = ("inward time", "outward time", "channel time")
+"""Rows that say how long the transfers of a step take."""
 
 
 def in_integers(duals: Mapping[Row, float], bits: int, listed: Listed) -> dict[Row, int]:
@@ -63,7 +44,7 @@ def in_integers(duals: Mapping[Row, float], bits: int, listed: Listed) -> dict[R
 
 
 class NamedRows:
-    """The names that the verifier has for rows, and so for their dual values.
+    """The names that the verifier has for rows whose dual values prove a bound.
 
     Attributes
     ----------
@@ -73,28 +54,21 @@ class NamedRows:
 
     def __init__(self) -> None:
         self.times: dict[str, float] = {}
-        self._names: list[tuple[NDArray[np.int32], str, list[list[int]], int | None]] = []
+        self._names: list[tuple[NDArray[np.int32], str, list[int]]] = []
 
-    def add(self, rows: Ints, kind: str, owners: list[list[int]], number: int | None) -> None:
-        """Name rows; as :meth:`FusedGroupRows.rows`."""
-        self._names.append((rows.astype(np.int32), kind, owners, number))
+    def add(self, rows: Ints, kind: str, groups: list[int]) -> None:
+        """Name rows: by groups of tensors, or else by their places; a single row by its kind."""
+        self._names.append((rows.astype(np.int32), kind, groups))
 
     def duals(self, row_duals: Floats) -> dict[Row, float]:
         """Return the dual values of rows by name."""
         found: dict[Row, float] = {}
-        for rows, kind, owners, number in self._names:
+        for rows, kind, groups in self._names:
             times = self.times.get(kind, 1.0)
-            where = () if number is None else (number,)
-            if kind in _OF_SPANS:
-                for line, steps, dual in _spans(rows, row_duals):
-                    found |= {(kind, owner, *where, steps): dual for owner in owners[line]}
-                continue
             for place in np.argwhere((rows >= 0) & (row_duals[rows] != 0)).tolist():
-                dual = float(row_duals[rows[tuple(place)]]) / times
-                if not owners:
-                    found[kind, *where, *(place if rows.ndim > 1 else [])] = dual
-                for owner in owners[place[0]] if owners else ():
-                    found[kind, owner, *where, *place[1:]] = dual
+                single = rows.ndim == 1 and not groups
+                name = [groups[place[0]]] if groups else [] if single else place
+                found[kind, *name] = float(row_duals[rows[tuple(place)]]) / times
         return found
 
 
@@ -158,24 +132,19 @@ class FusedGroupRows:
 
     def rows(
         self,
-        kind: str,
         where: Bools | int,
         sides: tuple[Floats | float, Floats | float],
-        owners: list[list[int]] | None = None,
-        number: int | None = None,
+        kind: str = "",
+        groups: list[int] | None = None,
     ) -> Ints:
-        """Add rows of bytes, by the names that the verifier has for them.
+        """Add rows of bytes; those whose dual values prove a bound have a ``kind``.
 
-        A name is the kind, the owner of the row (tensors or groups, by the first axis), the number
-        of the class, and the places along the other axes; of a single row the kind alone. Rows
-        without a kind are the program's own.
+        The paths of single bytes, which the verifier finds itself, obey the others.
         """
         lower, upper = sides
         rows = self.builder.rows(where, lower / self.unit, upper / self.unit)
-        # Rows without a kind only define sums of columns; the verifier, which has no columns,
-        # leaves them out.
         if kind:
-            self.named.add(rows, kind, owners or [], number)
+            self.named.add(rows, kind, groups or [])
         # The sides tell the legal sign of a dual value, whatever the solver's tolerance makes of
         # it.
         some = rows[rows >= 0]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, rename
+from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, of_alike
 from formulations.fusion.lengths import Lengths
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
@@ -44,7 +44,7 @@ class Runs:
         self.listed, self.lengths = listed, Lengths(listed.count, len(listed.micro_batches))
         self.block = block_length(self.lengths.longest)
         self.solved: dict[FusedGroup, FusedGroupValue] = {}
-        self._known: dict[object, tuple[FusedGroupValue, list[int]]] = {}
+        self._known: dict[object, FusedGroupValue] = {}
 
     def inside(
         self, fused_groups: Iterable[FusedGroup], *, whole: bool = False
@@ -72,15 +72,14 @@ class Runs:
                 self.work.seconds += found.work_s
 
     def _solve(self, run: FusedGroup) -> FusedGroupValue:
-        alike, tensors = self.listed.alike(run)
+        alike = self.listed.alike(run)
         known = self._known.get(alike)
         if known is None:
             program = FusedGroupProgram(self.listed, run, self.listed.capacity, inner=True)
             found = program.solve()
-            self._known[alike] = found, tensors
+            self._known[alike] = found
             return found
-        found, others = known
-        return rename(found, dict(zip(others, tensors, strict=True)))
+        return of_alike(known)
 
     def tile(
         self,

@@ -60,7 +60,7 @@ class SharedTensors:
         before = np.concatenate((found[:, None], resident[:, :-1]), axis=1)
         # A blind write of a sum by the first tile may leave up to its size without a load.
         anew = np.where(uses.writes & ~uses.reads, uses.size, 0.0)
-        grows = program.rows("growth", load >= 0, (-np.inf, anew), uses.owners, 0)
+        grows = program.rows(load >= 0, (-np.inf, anew))
         for column, sign in ((resident, 1.0), (before, -1.0), (load, -1.0)):
             program.builder.add(grows, column, sign)
         self._stream(0, resident)
@@ -90,7 +90,7 @@ class SharedTensors:
             (t,) whether that is known.
         """
         program, uses, builder = self.program, self.uses, self.program.builder
-        owners, count = uses.owners, program.counts[number]
+        count = program.counts[number]
         last = number == len(program.counts) - 1
         first = number == 0
         if count == 1:
@@ -99,14 +99,14 @@ class SharedTensors:
             some = uses.ends if last else np.ones_like(uses.ends)
             left = program.columns(some, self.size)
             # The last tile of the class leaves at most its residents of its last step.
-            rests = program.rows("last tile", some, (-np.inf, 0.0), owners, number)
+            rests = program.rows(some, (-np.inf, 0.0))
             builder.add(rests, left, 1.0)
             builder.add(rests, resident[:, -1], -1.0)
         free = np.where(uses.writes & ~uses.reads, uses.size, 0.0) if first else 0.0
         free = np.broadcast_to(free, load.shape)
         # (G5) R2 around the tiles: the step before the first one is the last one of the tile
         # before.
-        grows = program.rows("growth", np.ones(load.shape, bool), (-np.inf, free), owners, number)
+        grows = program.rows(np.ones(load.shape, bool), (-np.inf, free))
         builder.add(grows, load, -1.0)
         builder.add(grows[:, 0], rest, -1.0)
         builder.add(grows[:, 1:], resident[:, 1:], 1.0)
@@ -120,7 +120,7 @@ class SharedTensors:
             builder.add(grows[:, 0], resident[:, 0], 1.0)
             builder.add(grows[:, 0], resident[:, -1], -1.0)
         # What is never there is streamed by each fusion tile.
-        comes = program.rows("arrival", uses.used & there[:, None], (-np.inf, 0.0), owners, number)
+        comes = program.rows(uses.used & there[:, None], (-np.inf, 0.0))
         builder.add(comes, resident, 1.0)
         builder.add(comes, rest[:, None], -float(count))
         tensor, step = np.nonzero(comes >= 0)
@@ -153,7 +153,7 @@ class SharedTensors:
         # before it.
         least = size * (ends.astype(float) - there)
         least = least - uses.used.sum(axis=1) * program.micro_batches * size
-        row = program.rows("partial sums", self.summed, (least, np.inf), uses.owners)
+        row = program.rows(self.summed, (least, np.inf))
         for resident, load, store in parts:
             for column, sign in ((store, 1.0), (load, -1.0), (resident, -1.0)):
                 some = uses.used if column is resident else np.ones_like(uses.used)
@@ -170,9 +170,9 @@ class SharedTensors:
         program, uses, summed = self.program, self.uses, self.summed
         rows = np.arange(len(uses.tensors))
         first, last = np.ones(rows.size), uses.fetches[rows, uses.last]
-        for kind, some, step, fetches, number, amounts in (
-            ("first read", summed & ~uses.begins, uses.first, first, 0, program.into),
-            ("last store", summed & ~uses.ends, uses.last, last, -1, program.out),
+        for some, step, fetches, number, amounts in (
+            (summed & ~uses.begins, uses.first, first, 0, program.into),
+            (summed & ~uses.ends, uses.last, last, -1, program.out),
         ):
             # (G7) One tile alone has its own streams set in _stream; of several, one in the class
             # moves less.
@@ -180,7 +180,7 @@ class SharedTensors:
             if count == 1:
                 continue
             less = program.columns(some, fetches * self.size)
-            row = program.rows(kind, some, (-np.inf, fetches * count * self.size), uses.owners)
+            row = program.rows(some, (-np.inf, fetches * count * self.size))
             program.builder.add(row, less, 1.0)
             program.builder.add(row, resident[rows, step], fetches)
             amounts.add(step + (number % len(program.counts)) * program.steps, less, -1.0)

@@ -306,8 +306,8 @@ class Listed:
                 found.add(at + 1)
         return sorted(found - {0, self.count})
 
-    def alike(self, fused_group: FusedGroup) -> tuple[object, list[int]]:
-        """Return the tensors that the program of a fused group tracks, in the order of their use.
+    def alike(self, fused_group: FusedGroup) -> object:
+        """Return the same for fused groups whose programs are the same.
 
         Fused groups of equal layers have the same program, but for the names of tensors; not the
         first and the last, before and after which nothing is on chip.
@@ -333,7 +333,7 @@ class Listed:
             steps.append((kind, *(places.setdefault(use.tensor, len(places)) for use in uses)))
         # At the ends of the list h = 0, which makes another program of equal operations.
         ends = fused_group.begin == 0, fused_group.end == self.count
-        return (fused_group.micro_batches, *ends, *steps), list(places)
+        return (fused_group.micro_batches, *ends, *steps)
 
     def cycles(self, micro_batches: int) -> Floats:
         """Return (n,) cycles of computing of all tiles; infinite where impossible or too large."""

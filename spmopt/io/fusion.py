@@ -23,7 +23,7 @@ from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, join
 from spmopt.io.columns import columns, columns_of, document_of, rows
-from spmopt.io.renames import ROWS
+from spmopt.io.renames import OLD_ROWS, ROWS
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
 _NEVER_WRITTEN = -1
@@ -48,9 +48,9 @@ _FusedGroups = document_of(
 _Duals = document_of(
     "Duals",
     **{"row": str, "fused_group": list[int], "indices": list[list[int]], "dual": list[str]},
+    # Of older files, of rows that no longer prove anything.
     steps=(list[int], field(default_factory=list, metadata={"group": "steps"})),
 )
-"""With ``steps`` the last index is the first of so many."""
 _Carried = document_of(
     "Handed", boundary=list[int], tensor=list[int | None], held=list[str], newer=list[str]
 )
@@ -205,31 +205,21 @@ def _encode_carried(carried: Mapping[tuple[int, int], tuple[int, int]]) -> Json:
 
 def _encode_duals(priced: Mapping[FusedGroup, Mapping[Row, int]]) -> Json:
     """Return fused groups, and the duals of the rows of one name and so many indices in columns."""
-    alike: dict[tuple[object, int, bool], list[tuple[int, Row, int]]] = {}
+    alike: dict[tuple[object, int], list[tuple[int, Row, int]]] = {}
     for fused_group, duals in enumerate(priced.values()):
         for row, dual in duals.items():
-            # Rows of one layout share columns; a name may stand with and without steps.
-            key = row[0], len(row), isinstance(row[-1], tuple)
-            alike.setdefault(key, []).append((fused_group, row, dual))
+            # Rows of one layout share columns.
+            alike.setdefault((row[0], len(row)), []).append((fused_group, row, dual))
     columns_of_duals = [
         {
             "row": name,
             "fused_group": [fused_group for fused_group, _, _ in found],
-            "indices": [[_index(row[place]) for _, row, _ in found] for place in range(1, size)],
+            "indices": [[row[place] for _, row, _ in found] for place in range(1, size)],
             "dual": [str(dual) for _, _, dual in found],
-            **({"steps": [_steps(row[-1]) for _, row, _ in found]} if spans else {}),
         }
-        for (name, size, spans), found in alike.items()
+        for (name, size), found in alike.items()
     ]
     return {"fused_groups": _encode_fused_groups(list(priced)), "duals": columns_of_duals}
-
-
-def _index(part: str | int | tuple[int, int]) -> str | int:
-    return part[0] if isinstance(part, tuple) else part
-
-
-def _steps(part: str | int | tuple[int, int]) -> int:
-    return part[1] - part[0] if isinstance(part, tuple) else 1
 
 
 def _decode_certificate(document: Any, where: str) -> FusionCertificate:
@@ -283,18 +273,15 @@ def _whole(text: str, where: str) -> int:
 
 def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     """Add the dual values of rows of one name to those of their fused groups."""
+    # Certificates of older files have rows of older names, and of single tensors. The bound needs
+    # no dual values of the latter: it finds the cheapest way of each byte itself.
+    kind = ROWS.get(part.row, part.row)
+    if kind in OLD_ROWS:
+        return
     # Checked here, as `zip(strict=True)` below would raise an error of ours.
     if {len(each) for each in (part.fused_group, *part.indices)} - {len(part.dual)}:
         raise InputError(f"{where}: columns differ in length")
-    indices: list[Sequence[int | tuple[int, int]]] = list(part.indices)
-    if part.steps:
-        if not indices or len(part.steps) != len(indices[-1]) or min(part.steps) < 1:
-            raise InputError(f"{where}.steps: must be as many positive numbers as indices")
-        spans = zip(part.indices[-1], part.steps, strict=True)
-        indices[-1] = [(first, first + steps) for first, steps in spans]
-    # Certificates of older files have rows of older names.
-    kind = ROWS.get(part.row, part.row)
-    names: Iterable[Row] = zip(*([kind] * len(part.dual), *indices), strict=True)
+    names: Iterable[Row] = zip(*([kind] * len(part.dual), *part.indices), strict=True)
     for fused_group, row, text in zip(part.fused_group, names, part.dual, strict=True):
         if not 0 <= fused_group < len(duals):
             raise InputError(f"{where}.fused group: no such fused group ({fused_group})")

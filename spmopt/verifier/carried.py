@@ -30,11 +30,15 @@ class Carried:
     ) -> None:
         self.duals, count = duals, len(tileable.operations)
         # Partial sums have several contents within a group, so that no dual value names one.
-        written = {t for operation in tileable.operations for t in operation.writes}
+        # By tensor, the first operation that writes it: before it nothing is newer than DRAM.
+        self._written = written = dict[int, int]()
+        for at, operation in enumerate(tileable.operations):
+            for t in operation.writes:
+                written.setdefault(t, at)
         summed = {t for operation in tileable.operations for t in operation.partial_sums}
         priced = {group for _, group in duals}
         for boundary, group in duals:
-            if not 0 < boundary < count or not (group == READ or group in written - summed):
+            if not 0 < boundary < count or not (group == READ or group in written.keys() - summed):
                 raise InputError(
                     f"certificate: boundary {boundary} has no dual value of tensor {group}"
                 )
@@ -57,6 +61,10 @@ class Carried:
             {t: tileable.tensors[t].size_bytes for t in each if self.group[t] != REST and t in used}
             for each in reversed(found)
         ]
+
+    def newer(self, boundary: int, group: int) -> bool:
+        """Return whether bytes of a group may be newer than DRAM at a boundary."""
+        return group == REST or self._written.get(group, boundary) < boundary
 
     def of(self, boundary: int, group: int) -> tuple[int, int]:
         """Return the dual values of a byte of a group, and of one that is newer than DRAM."""

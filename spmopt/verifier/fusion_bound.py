@@ -430,6 +430,6 @@ class FusionPlanPath:
             # Stripes are uneven: only their sum is known.
             fine=agreed and self.certificate.fine and fused_group.stripes == 1,
             inner=inner,
-            beside=beside,
+            unfollowed=beside,
         )
         return self._units(Fraction(value) / Fraction(2) ** bits)

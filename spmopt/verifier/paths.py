@@ -13,6 +13,7 @@ or come from it within one step, the least cost is not changed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from operator import mul
 
 import numpy as np
@@ -29,6 +30,17 @@ _BLOCK = 1 << 13
 """Accesses whose tables fit the processor's cache."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Accesses:
+    """Columns of a :class:`Timeline` that costs of single accesses depend on, each (a,)."""
+
+    step: Ints
+    kind: Ints
+    fetches: Ints
+    required_resident: Bools
+    live_after: Bools
+
+
 def all_paths(
     line: Timeline,
     duals: CheckedDuals,
@@ -43,7 +55,8 @@ def all_paths(
     """
     # Stable: accesses of a tensor keep the order of their steps.
     order = np.argsort(line.tensor, kind="stable")
-    gap = _stretches(line, duals)
+    # Steps between two accesses, without both.
+    gap = stretches(duals, np.where(line.previous < 0, 0, line.step[line.previous] + 1), line.step)
     moves = None if setups is None else MoveSetups.of(line, duals, setups)
     if moves is not None:
         gap += np.stack(
@@ -59,8 +72,8 @@ def all_paths(
         tensor = line.tensor[rows]
         starts = np.flatnonzero(np.diff(tensor, prepend=-1))
         counts = np.diff(starts, append=rows.size)
-        costs = access_costs(line, rows, duals, resident[rows], _arriving(gap[:, rows]), moves)
-        costs = _join(costs, np.arange(rows.size) - np.repeat(starts, counts))
+        costs = access_costs(line, rows, duals, resident[rows], arriving(gap[:, rows]), moves)
+        costs = join(costs, np.arange(rows.size) - np.repeat(starts, counts))
         owner = tensor[starts]
         least = costs[np.where(line.in_dram[owner], N, U), :, np.arange(owner.size)]
         least[:, D] += final[line.step[line.last_access[owner]] + 1]
@@ -84,7 +97,7 @@ def resident_duals(
 
 
 def access_costs(  # noqa: PLR0917
-    line: Timeline,
+    line: Timeline | Accesses,
     rows: Ints,
     duals: CheckedDuals,
     resident: Ints,
@@ -159,23 +172,21 @@ def final_store(duals: CheckedDuals) -> Ints:
     return np.append(least, INFINITE)
 
 
-def _stretches(line: Timeline, duals: CheckedDuals) -> Ints:
-    """Return (4, a) costs of the steps from each access's previous one, or the start, to it.
+def stretches(duals: CheckedDuals, first: Ints, end: Ints) -> Ints:
+    """Return (4, k) costs of a byte in the steps [first, end), which do not use its tensor.
 
     Of a byte that remains; that is loaded from N; that is stored and remains; stored and then
     dropped.
     """
     paid = duals.held
-    # Steps between two accesses, without both.
-    first = np.where(line.previous < 0, 0, line.step[line.previous] + 1)
     load, resident, drop = least_in_ranges(
-        np.stack((duals.load - paid[:-1], duals.store, duals.store + paid[1:])), first, line.step
+        np.stack((duals.load - paid[:-1], duals.store, duals.store + paid[1:])), first, end
     )
-    held = paid[line.step] - paid[first]
-    return np.stack((held, load + paid[line.step], held + resident, drop - paid[first]))
+    held = paid[end] - paid[first]
+    return np.stack((held, load + paid[end], held + resident, drop - paid[first]))
 
 
-def _arriving(gap: Ints) -> tuple[Ints, ...]:
+def arriving(gap: Ints) -> tuple[Ints, ...]:
     """Return costs in N, R, D, U after stretches, each (4, k): by state before them."""
     held, load, store, drop = gap
     none, free = np.full_like(held, INFINITE), np.zeros_like(held)
@@ -194,19 +205,27 @@ def _blocks(tensor: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _join(costs: Ints, place: Ints) -> Ints:
+def join(costs: Ints, place: Ints) -> Ints:
     """Join tables (4, 4, k) to one of each tensor; ``place`` counts those of each from 0."""
     while place.any():
         odd = np.flatnonzero(place & 1)
-        left, right = costs[:, :, odd - 1], costs[:, :, odd]
-        # A min-plus product over the state between the two parts.
-        joined = left[:, N, None] + right[None, N]
-        for state in (R, D, U):
-            np.minimum(joined, left[:, state, None] + right[None, state], out=joined)
-        costs[:, :, odd - 1] = np.minimum(joined, INFINITE)
+        costs[:, :, odd - 1] = follow(costs[:, :, odd - 1], costs[:, :, odd])
         even = np.flatnonzero(place & 1 == 0)
         costs, place = costs[:, :, even], place[even] >> 1
     return costs
+
+
+def follow(left: Ints, right: Ints) -> Ints:
+    """Return the table of two parts, one after the other: a min-plus product of tables (4, 4, k).
+
+    ``left`` may have any number of rows; either may have one column for all of the other's.
+    """
+    # Over the state between the two parts.
+    joined = left[:, N, None] + right[None, N]
+    for state in (R, D, U):
+        np.minimum(joined, left[:, state, None] + right[None, state], out=joined)
+    found: Ints = np.minimum(joined, INFINITE, out=joined)
+    return found
 
 
 def never_resident(problem: Problem) -> set[tuple[int, int]]:

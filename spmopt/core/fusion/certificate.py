@@ -9,9 +9,8 @@ from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.objective import Objective
 
-Row = tuple[str | int | tuple[int, int], ...]
-"""Name of a row of the program of a group; or of rows that have the same dual, whose names end
-with steps from the first of two to before the second."""
+Row = tuple[str | int, ...]
+"""Name of a row of the program of a group."""
 
 ALL_OF = 1_500
 """Operations of a list of which all fused groups have values of their own."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,15 +30,14 @@ from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
-from spmopt.verifier.fused_group_ends import Ends
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
-from spmopt.verifier.pricing import Pricing
 from tests.checked import need
 from tests.formulations.fusion.test_carried import BITS, Duals, priced, random_duals
 from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.graph.feature_maps import feature_maps
 from tests.thorough import share
 
+PATH = import_module("spmopt.verifier.fusion_bound")
 STRIPES = (1, 2, 3, 4)
 MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
 
@@ -263,10 +264,11 @@ def test_bytes_that_are_not_followed_are_carried_across_in_full(
         for group in crossed
     }
     costs, rows = priced(figures, fused_group, duals, fine=False)
-    add = Ends.add_beside
+    given = PATH.fused_group_bound
 
-    def wrong(self: Ends, pricing: Pricing, beside: dict[int, int]) -> None:
-        add(self, pricing, {t: size + more for t, size in beside.items()} if more else {})
+    def wrong(*arguments: Any, unfollowed: dict[int, int], **options: Any) -> int:
+        changed = {t: size + more for t, size in unfollowed.items()} if more else {}
+        return int(given(*arguments, unfollowed=changed, **options))
 
     certificate = FusionCertificate(
         fusion_space=figures.fusion_space, objective=traffic, bits=BITS, duals={}, carried=duals
@@ -274,7 +276,7 @@ def test_bytes_that_are_not_followed_are_carried_across_in_full(
     path = FusionPlanPath(found, certificate)
     right = path._value(fused_group, rows, agreed=True) / 2**path.bits
     assert right == pytest.approx(costs, rel=1e-9)
-    monkeypatch.setattr(Ends, "add_beside", wrong)
+    monkeypatch.setattr(PATH, "fused_group_bound", wrong)
     assert path._value(fused_group, rows, agreed=True) / 2**path.bits != pytest.approx(
         right, rel=1e-6
     )

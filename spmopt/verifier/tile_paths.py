@@ -1,0 +1,250 @@
+"""Cheapest paths of the bytes of a fused group along the steps of its fusion tiles.
+
+Fusion tiles come in *parts* of equal ones: the first, those between, the last. States, arcs and
+tables of costs from state to state are those of :mod:`spmopt.verifier.paths`. Each part has a table
+for each tensor of a fusion tile that uses it, and one of a fusion tile that does not. Tables of
+many fusion tiles are powers of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from operator import mul
+
+import numpy as np
+
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access
+from spmopt.verifier.dual_check import INFINITE, CheckedDuals
+from spmopt.verifier.fused_group_uses import Liveness
+from spmopt.verifier.paths import (
+    Accesses,
+    D,
+    N,
+    R,
+    U,
+    access_costs,
+    arriving,
+    follow,
+    join,
+    stretches,
+)
+
+
+class TilePaths:
+    """The uses of tensors in the fusion tiles of a group.
+
+    Attributes
+    ----------
+    tiles
+        How many fusion tiles each part has.
+    tensors : (t,)
+    fetches : (steps,)
+        The most of any use in each step.
+    """
+
+    def __init__(self, liveness: Liveness, fused_group: FusedGroup) -> None:
+        tileable, self.count = liveness.tileable, fused_group.micro_batches
+        # Of one tile it is the first and the last; of two none is between.
+        self.tiles = [1] * min(self.count, 2)
+        self.tiles[1:1] = [self.count - 2] * (self.count > 2)
+        # Stripes are uneven: what share of its tensor a fusion tile has is not known.
+        self._even = self.count <= tileable.batch
+        span = range(fused_group.begin, fused_group.end)
+        self.steps = len(span)
+        every = [
+            (use, step) for step, at in enumerate(span) for use in liveness.uses(at, self.count)
+        ]
+        every.sort(key=lambda each: each[0].tensor)  # stable: those of a tensor by step
+        tensor, whole, begun, reads, writes, live, fetches, firm, step = np.array(
+            [(*use, step) for use, step in every], np.int64
+        ).T
+        first = np.flatnonzero(np.diff(tensor, prepend=-1))
+        last = np.append(first[1:], tensor.size) - 1
+        self.tensors: list[int] = tensor[first].tolist()
+        self._sizes = [tileable.tensors[t].size_bytes for t in self.tensors]
+        self._whole, self._writes = whole[first] > 0, np.logical_or.reduceat(writes > 0, first)
+        self.fetches = np.ones(self.steps, np.int64)
+        np.maximum.at(self.fetches, step, fetches)
+        parts = len(self.tiles)
+        read, needed = (np.tile(each > 0, (parts, 1)) for each in (reads, live))
+        read[0] = begun > 0
+        # A fusion tile leaves what the next one reads.
+        needed[:-1, last[self._whole]] = (reads[first] > 0)[self._whole]
+        self._begins, self._live = read[:, first], needed[:, last]
+        place = np.arange(tensor.size) - np.repeat(first, last - first + 1)
+        at = step + np.arange(parts)[:, None] * self.steps
+        written = np.where(read, int(Access.UPDATE), int(Access.WRITE))
+        self._uses = Accesses(
+            step=at.ravel(),
+            kind=np.where(writes > 0, written, int(Access.READ)).ravel(),
+            fetches=np.tile(fetches, parts),
+            required_resident=np.tile(firm > 0, parts),
+            live_after=needed.ravel(),
+        )
+        self._place = np.tile(place, parts)
+        self._since = np.where(place > 0, np.roll(at, 1, axis=1) + 1, at - step).ravel()
+        self._until = at[:, last].ravel() + 1
+
+    def cost(
+        self,
+        duals: CheckedDuals,
+        ends: tuple[Ints, Ints],
+        groups: list[int],
+        untouched: list[int],
+        unfollowed: Mapping[int, int],
+    ) -> int:
+        """Return the cost of all bytes in a fused group.
+
+        Parameters
+        ----------
+        duals
+            Of the steps of one fusion tile of each part, one after another.
+        ends : (4, 2 g)
+            Costs of bytes of a group of tensors by state at the begin and end: of those whose
+            contents are needed, then of the others.
+        groups : (t,)
+            The group of each tensor.
+        untouched : (g,)
+            Bytes of others that cross an end.
+        unfollowed
+            Bytes of tensors that are not followed.
+        """
+        begin, end = self._keys(groups, len(untouched))
+        first, final = ends[0][None], ends[1][:, None]
+        own, idle = self._own(duals), self._idle(duals)
+        before, after, through = self._around(idle, first, final)
+        total: int = sum(map(mul, untouched, through.tolist()))
+        (cut,), (whole,) = np.nonzero(~self._whole), np.nonzero(self._whole)
+        for part, (ahead, behind) in enumerate(zip(before, after, strict=True)):
+            along = follow(ahead[:, :, begin[0, cut]], own[:, :, part][:, :, cut, None])
+            costs = _sums(follow(along, behind[:, :, end[-1, cut]])[0, 0])
+            sizes = [self._sizes[tensor] for tensor in cut.tolist()]
+            # Every share of an even tensor is the same.
+            shares = self.count if self._even else 1
+            total += sum(size * cost // shares for size, cost in zip(sizes, costs, strict=True))
+        if whole.size:
+            around = _power(own[:, :, 0, whole], self.tiles[0])
+            for part, tiles in enumerate(self.tiles[1:], 1):
+                around = follow(around, _power(own[:, :, part, whole], tiles))
+            around = follow(
+                follow(first[:, :, begin[0, whole]], around), final[:, :, end[-1, whole]]
+            )
+            total += sum(
+                self._sizes[tensor] * cost
+                for tensor, cost in zip(whole.tolist(), around[0, 0].tolist(), strict=True)
+            )
+        for tensor, size in unfollowed.items():
+            if tensor in self.tensors:
+                at = self.tensors.index(tensor)
+                row, column = before[0][:, :, begin[0, at]], after[0][:, :, end[-1, at]]
+                total += size * int(follow(follow(row, self._touch(at)), column)[0, 0, 0])
+        return total
+
+    def cost_inside(self, duals: CheckedDuals, ends: tuple[Ints, Ints]) -> int:
+        """Return the cost of all bytes in a run, of which each fusion tile begins and ends anew."""
+        begin, end = self._keys([0] * len(self.tensors), 1)
+        along = follow(ends[0][None][:, :, begin], self._own(duals))
+        costs = follow(along, ends[1][:, None][:, :, end])[0, 0]
+        each = _sums(np.repeat(costs, self.tiles, axis=0).T)
+        return sum(
+            size * cost // (1 if whole else self.count)
+            for size, cost, whole in zip(self._sizes, each, self._whole.tolist(), strict=True)
+        )
+
+    def _keys(self, groups: list[int], count: int) -> tuple[Ints, Ints]:
+        """Return (parts, t) columns of costs at both ends of a fusion tile."""
+        place = np.array(groups, np.int64)
+        return place + count * ~self._begins, place + count * ~self._live
+
+    def _own(self, duals: CheckedDuals) -> Ints:
+        """Return (4, 4, parts, t) costs of a byte in a fusion tile of its own."""
+        uses, every = self._uses, np.arange(self._place.size)
+        old = arriving(stretches(duals, self._since, uses.step))
+        costs = join(access_costs(uses, every, duals, duals.hold[uses.step], old), self._place)
+        parts = len(self.tiles)
+        ends = np.repeat(np.arange(1, parts + 1) * self.steps, len(self.tensors))
+        found = follow(costs, _table(duals, self._until, ends))
+        return found.reshape(4, 4, parts, len(self.tensors))
+
+    def _idle(self, duals: CheckedDuals) -> list[Ints]:
+        """Return, of each part, (4, 4, tiles + 1) costs of a byte in so many tiles of others."""
+        begins = np.arange(len(self.tiles)) * self.steps
+        if self._even:
+            tables = _table(duals, begins, begins + self.steps)
+            return [_powers(tables[:, :, part], tiles) for part, tiles in enumerate(self.tiles)]
+        # Where stripes are uneven, bytes held in others' steps count as no room.
+        nothing = np.zeros_like(duals.hold)
+        free = replace(duals, hold=nothing, held=np.zeros_like(duals.held))
+        return [_table(free, begins[:1], begins[:1] + self.steps)]
+
+    def _around(
+        self, idle: list[Ints], first: Ints, final: Ints
+    ) -> tuple[list[Ints], list[Ints], Ints]:
+        """Return costs before and after the fusion tiles of each part, and those through all."""
+        before, after = list[Ints](), list[Ints]()
+        if not self._even:
+            first, behind = follow(first, idle[0]), follow(idle[0], final)
+            return [first[..., None]], [behind[..., None]], follow(first, final)[0, 0]
+        for powers in idle:
+            before.append(follow(first[..., None], powers[:, :, None, :-1]))
+            first = follow(first, powers[:, :, -1:])
+        through: Ints = follow(first, final)[0, 0]
+        for powers in reversed(idle):
+            after.append(follow(powers[:, :, None, -2::-1], final[..., None]))
+            final = follow(powers[:, :, -1:], final)
+        return before, after[::-1], through
+
+    def _touch(self, at: int) -> Ints:
+        """Return (4, 4, 1) costs of a byte that is not followed, where its operations use it.
+
+        One that is cut is on chip then. One that is whole may be, whatever was before.
+        """
+        found = np.full((4, 4, 1), INFINITE, np.int64)
+        if not self._live[-1, at]:
+            found[[N, U] if self._whole[at] else U, U] = 0
+            found[[R, D], U] = 0
+        elif self._whole[at]:
+            found[:, R] = 0
+        elif self._writes[at]:
+            found[[R, D, U], D] = 0
+        else:
+            found[R, R] = found[D, D] = 0
+        return found
+
+
+def _table(duals: CheckedDuals, first: Ints, end: Ints) -> Ints:
+    """Return (4, 4, k) costs of steps that do not use a tensor."""
+    found: Ints = np.stack(arriving(stretches(duals, first, end)), axis=1)
+    return np.minimum(found, INFINITE, out=found)
+
+
+def _powers(table: Ints, most: int) -> Ints:
+    """Return (4, 4, most + 1) costs of none to so many parts that each cost ``table`` (4, 4)."""
+    found = np.where(np.eye(4, dtype=bool), 0, INFINITE)[:, :, None]
+    step = table[:, :, None]
+    while found.shape[2] <= most:
+        found = np.concatenate((found, follow(found, step)), axis=2)
+        step = follow(step, step)
+    return found[:, :, : most + 1]
+
+
+def _power(tables: Ints, times: int) -> Ints:
+    """Return the costs of so many parts, one after another, that each cost ``tables``."""
+    found = None
+    while True:
+        if times & 1:
+            found = tables if found is None else follow(found, tables)
+        times >>= 1
+        if not times:
+            assert found is not None
+            return found
+        tables = follow(tables, tables)
+
+
+def _sums(costs: Ints) -> list[int]:
+    """Return the sums of rows, which may be beyond 64 bits."""
+    high, low = (costs >> 32).sum(axis=1).tolist(), (costs & (1 << 32) - 1).sum(axis=1).tolist()
+    return [(above << 32) + below for above, below in zip(high, low, strict=True)]

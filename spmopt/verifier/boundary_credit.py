@@ -1,19 +1,18 @@
-"""Upper bounds on the earnings of groups at boundaries, beside plain costs, in exact integers.
+"""Transfers of groups without a proof of their own, at dual values of boundaries, in integers.
 
 At dual values of bytes carried across boundaries (:mod:`spmopt.verifier.carried`) a fused group
 pays for bytes found on chip and earns for bytes left there. That of a fused group without a proof
-of its own is known by its two ends alone. Of each byte that is needed at one of them, these are all
-cases: it is found, or not; it is left, or not; newer than DRAM, or not. Costs that are plain to see
-count each byte that the fused group must read of before, and each that it writes and somebody needs
-later; bytes found are not loaded, and newer bytes left are not stored.
+of its own is known by its two ends alone. Two sums over bytes hold:
 
-Two sums over bytes hold: of the least that each may cost by its way, as if all of them fit; and of
-the most that a full scratchpad is worth at either end.
+* of each byte the cheapest path, where to load it and to store it costs the same in all steps and
+  room costs nothing: as if all of them fit;
+* of each byte its loads and stores if nothing is found or left, less the most that a full
+  scratchpad is worth at either end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.table import Ints
 from spmopt.verifier.carried import READ, REST, Carried
+from spmopt.verifier.dual_check import INFINITE
 
 _MOST = 4
 """The most that a byte may cost at a boundary, in costs of moving one: more is never worth it."""
@@ -50,9 +50,8 @@ class BoundaryCredit:
         self.capacity = tileable.machine.spm_pages * tileable.machine.page_bytes
         most = max(digits)
         self._given, self._shift = most - digits[0], most - digits[1]
-        self._never = _MOST * dearest << self._shift
         for (boundary, group), both in carried.duals.items():
-            if max(map(abs, both)) << self._given > self._never:
+            if max(map(abs, both)) << self._given > _MOST * dearest << self._shift:
                 raise InputError(
                     f"certificate: boundary {boundary} has too high a dual value of {group}"
                 )
@@ -63,18 +62,18 @@ class BoundaryCredit:
                 self._accesses[t].append((at, t in operation.reads, t in operation.writes))
         for t, tensor in enumerate(tileable.tensors):
             self._accesses[t].append((self.count, tensor.keep, False))
+        self._used = [t for t, each in enumerate(self._accesses) if len(each) > 1 and self.sizes[t]]
 
-    def least(self, into: int, out: int) -> Ints:
-        """Return (n + 1, n + 1) the least that fused groups pay at their ends beside other costs.
+    def paths(self, into: int, out: int) -> Ints:
+        """Return (n + 1, n + 1) the sum of the cheapest paths, by begins and ends of groups.
 
-        Other costs are ``into`` of each byte that is needed from before, and ``out`` of each that
-        is written and needed later, in units of the results.
+        A byte costs ``into`` where it is loaded, and ``out`` where it is stored, in units of the
+        results.
         """
-        self._into, self._out = into << self._shift, out << self._shift
-        found, left = self._full()
-        full: Ints = -found[:, None] - left[None, :]
-        full = np.maximum(full, self._by_bytes())
-        return full
+        total = np.zeros((self.count + 1, self.count + 1), np.int64)
+        for t in self._used:
+            self._add_paths(total, t, (into << self._shift, out << self._shift))
+        return total
 
     def _dual(self, boundary: int, group: int) -> tuple[int, int]:
         held, newer = self.carried.of(boundary, group)
@@ -84,15 +83,62 @@ class BoundaryCredit:
         """Return costs of so many bytes in units of the results, rounded down."""
         return np.array([value * size >> self._shift for value in values], np.int64)
 
-    def _full(self) -> tuple[Ints, Ints]:
-        """Return (n + 1,) the worth of a full scratchpad at boundaries.
+    def _add_paths(self, total: Ints, t: int, costs: tuple[int, int]) -> None:
+        """Add the paths of a tensor's bytes, access by access for all begins at once.
 
-        When found and when left.
+        States are those of :mod:`spmopt.verifier.paths`; one of no further use is in N.
         """
+        size, group, count = self.sizes[t], self.carried.group[t], self.count
+        load, store = self._units(costs, size).tolist()
+        duals = [self._dual(boundary, group) for boundary in range(count)]
+        clean, dirty, left, newer = (
+            self._units(each, size)
+            for each in (
+                [y for y, _ in duals],
+                [y - z for y, z in duals],
+                [-y for y, _ in duals],
+                [z - y for y, z in duals],
+            )
+        )
+        # Before the first operation nothing is on chip, nor after the last.
+        clean[0] = INFINITE
+        # Before the first write nothing is newer than DRAM.
+        dirty[[not self.carried.newer(boundary, t) for boundary in range(count)]] = INFINITE
+        left, newer = np.append(left, 0), np.append(newer, store)
+        n, r, d = np.full((3, count + 1), INFINITE, np.int64)
+        before = -1
+        for at, reads, writes in self._accesses[t]:
+            begins, here = slice(before + 1, min(at + 1, count)), slice(0, at + 1)
+            n[begins] = 0
+            if reads:
+                r[begins], d[begins] = np.minimum(clean[begins], load), dirty[begins]
+                np.minimum(r, d + store, out=r)
+                # A byte in R may leave the chip.
+                np.minimum(n, r, out=n)
+            ends = slice(before + 1, at + 1)
+            # All ends are alike where none has dual values, but for the last.
+            some = slice(before + 1, before + 2) if group == REST and at < count else ends
+            found = np.minimum(r[here, None] + left[some], d[here, None] + newer[some])
+            if not reads:
+                found = np.minimum(r, d)[here, None]
+            total[here, ends] += np.minimum(n[here, None], found)
+            if reads:
+                # It is read from the chip, or streamed: then it costs a load as well.
+                n[here] = r[here]
+            if writes:
+                # A blind write replaces bytes wherever they are.
+                old = np.minimum(r, d) if reads else np.minimum(np.minimum(n, r), d)
+                d[here] = old[here]
+                n[here] = r[here] = d[here] + store
+            before = at
+
+    def full(self, into: int, out: int) -> Ints:
+        """Return (n + 1, n + 1) the most that full scratchpads are worth at both ends."""
+        into, out = into << self._shift, out << self._shift
         needed: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
-        for t, accesses in enumerate(self._accesses):
+        for t in self._used:
             before, group = -1, self.carried.group[t]
-            for at, reads, _ in accesses if len(accesses) > 1 else ():
+            for at, reads, _ in self._accesses[t]:
                 for boundary in range(before + 1, at + 1) if reads else ():
                     needed[boundary][group] = needed[boundary].get(group, 0) + self.sizes[t]
                 before = at
@@ -101,11 +147,11 @@ class BoundaryCredit:
             entering, leaving = list[tuple[int, int]](), list[tuple[int, int]]()
             for group, size in needed[boundary].items():
                 held, newer = self._dual(boundary, group)
-                entering.append((self._into - held + max(newer, 0), size))
-                stored = 0 if group == READ else max(self._out - newer, 0)
-                leaving.append((held + stored, size))
+                entering.append((into - held + max(newer, 0), size))
+                leaving.append((held + (0 if group == READ else max(out - newer, 0)), size))
             found[boundary], left[boundary] = self._worth(entering), self._worth(leaving)
-        return found, left
+        worth: Ints = found[:, None] + left[None, :]
+        return worth
 
     def _worth(self, items: list[tuple[int, int]]) -> int:
         """Return the most that bytes that fit are worth, in units of the results, rounded up."""
@@ -115,102 +161,3 @@ class BoundaryCredit:
                 total += worth * min(size, free)
                 free -= min(size, free)
         return -(-total >> self._shift)
-
-    def _by_bytes(self) -> Ints:
-        """Return (n + 1, n + 1) the sum of the least that each byte costs by its way."""
-        total = np.zeros((self.count + 1, self.count + 1), np.int64)
-        for t, accesses in enumerate(self._accesses):
-            if len(accesses) == 1 or not self.sizes[t]:
-                continue
-            ways = self._ways(t)
-            before = -1
-            for number, (at, reads, _) in enumerate(accesses):
-                if reads:
-                    self._require(total, accesses, number, (before + 1, at), ways)
-                    self._write(total, accesses, number, (before + 1, at), ways)
-                before = at
-        return total
-
-    def _ways(self, t: int) -> dict[str, Ints]:
-        """Return (n + 1,) the costs of a tensor's bytes at a boundary by their state there.
-
-        Nothing is on chip before the first operation and after the last.
-        """
-        size, group, last = self.sizes[t], self.carried.group[t], self.count
-        duals = [
-            self._dual(boundary, group) if group != REST else (0, 0) for boundary in range(last)
-        ]
-        held, newer = [y for y, _ in duals], [z for _, z in duals]
-        held[0], newer[0] = self._never * 2, 0
-        clean, dirty = held, [y - z for y, z in zip(held, newer, strict=True)]
-        earned = [-y for y in held] + [0]
-        owed = [z - y for y, z in zip(held, newer, strict=True)] + [self._out]
-        earned[0] = owed[0] = 0
-        least = [min(0, y) for y in earned]
-        return {
-            "clean": self._units([*clean, 0], size),
-            "dirty": self._units([*dirty, 0], size),
-            # What was found, or read anyway, may be left.
-            "left": self._units(least, size),
-            # So may the loads for that.
-            "loaded": self._units([min(0, self._into + y) for y in earned], size),
-            # What was found newer than DRAM is stored, or left so.
-            "owed": self._units(
-                [min(self._out + low, z) for low, z in zip(least, owed, strict=True)], size
-            ),
-            # What is written is stored, and may be left, or is left newer.
-            "written": self._units(
-                [min(low, z - self._out) for low, z in zip(least, owed, strict=True)], size
-            ),
-            "read": self._units([self._into] * (last + 1), size) + 1,
-        }
-
-    def _require(
-        self,
-        total: Ints,
-        accesses: Sequence[tuple[int, bool, bool]],
-        number: int,
-        begins: tuple[int, int],
-        ways: dict[str, Ints],
-    ) -> None:
-        """Add the cost of a tensor to groups that begin where it is read next by one access."""
-        first, at = begins[0], min(begins[1], self.count)
-        rows = slice(first, at + 1)
-        clean, dirty = ways["clean"][rows, None], ways["dirty"][rows, None]
-
-        def ways_of(columns: slice, read: Ints | int, none: Ints) -> Ints:
-            left, owed = ways["left"][None, columns], ways["owed"][None, columns]
-            found = np.minimum(clean - read + left, dirty - read + owed)
-            least: Ints = np.minimum(found, none[None, columns])
-            return least
-
-        # Fused groups that end before it: only those with begin < end are any.
-        total[rows, first : at + 1] += ways_of(slice(first, at + 1), 0, ways["loaded"])
-        if at == self.count:
-            return
-        read = ways["read"][rows, None]
-        # Then fused groups in which it is only read, as long as it is needed after.
-        unwritten = at
-        for here, (now, _, writes) in enumerate(accesses[number:-1], number):
-            if writes:
-                break
-            following, reads, _ = accesses[here + 1]
-            unwritten = following if reads else now
-        end = min(unwritten, self.count)
-        total[rows, at + 1 : end + 1] += ways_of(slice(at + 1, end + 1), read, ways["left"])
-        # In all others the bytes found are used up.
-        used = np.minimum(np.minimum(clean, dirty) - read, 0)
-        total[rows, end + 1 :] += used
-
-    def _write(
-        self,
-        total: Ints,
-        accesses: Sequence[tuple[int, bool, bool]],
-        number: int,
-        ends: tuple[int, int],
-        ways: dict[str, Ints],
-    ) -> None:
-        """Add the cost of a tensor to fused groups that write it and end where it is read next."""
-        wrote = max((now for now, _, writes in accesses[:number] if writes), default=-1)
-        columns = slice(ends[0], min(ends[1], self.count) + 1)
-        total[: wrote + 1, columns] += ways["written"][None, columns]

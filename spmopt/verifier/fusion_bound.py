@@ -341,9 +341,11 @@ class FusionPlanPath:
         credit = BoundaryCredit(
             self.tileable, self.carried, digits, self._units(self._byte(1, 1)) + 1
         )
-        alone = credit.least(0, 0)[:-1].T
-        crossing: Ints = duals[0] * into + duals[1] * out + credit.least(*duals)[:-1].T
-        return alone, np.maximum(crossing, plain + alone)
+        alone, least = (
+            np.maximum(credit.paths(*costs)[:-1].T, moved - credit.full(*costs)[:-1].T)
+            for costs, moved in (((0, 0), 0), (duals, duals[0] * into + duals[1] * out))
+        )
+        return alone, np.maximum(least, plain + alone)
 
     def _crossing(self) -> tuple[Ints, Ints]:
         """Return bytes that fused groups load or find, and store or leave, as :meth:`tables`."""

@@ -34,6 +34,7 @@ from spmopt.verifier.carried import Carried
 from spmopt.verifier.dual_check import MOST_BITS
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
+from spmopt.verifier.fusion_reach import barriers, farthest_ends
 
 _NONE = np.iinfo(np.int64).max // 4
 _Change = tuple[tuple[int, int], int]
@@ -72,7 +73,7 @@ class FusionPlanPath:
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.fusion_space = certificate.fusion_space
         self.micro_batches = self.fusion_space.counts(tileable.batch)
-        self.barrier = self._barriers()
+        self.barrier = barriers(self.tileable.operations)
         self.longest = longest_valued(self.count, len(self.micro_batches))
         self.first = [max(end - self.longest, 0) for end in range(self.count + 1)]
         plain = [
@@ -278,51 +279,8 @@ class FusionPlanPath:
 
     def _ends(self, micro_batches: int) -> list[int]:
         """Return the farthest end of a fused group by its begin; none beyond it has no obstacle."""
-        operations, found = self.tileable.operations, list[int]()
-        fits = [self.tileable.fits(at, micro_batches) for at in range(self.count)]
-        end = products = 0
-        for begin in range(self.count):
-            last = self.reach[micro_batches][begin] if micro_batches in self.reach else self.count
-            if end < begin:
-                end, products = begin, 0
-            while end < last and fits[end]:
-                more = products + operations[end].is_product
-                if micro_batches > 1 and (
-                    self.barrier[end] >= begin or not self.fusion_space.takes(more)
-                ):
-                    break
-                end, products = end + 1, more
-            found.append(min(end, last))
-            products -= operations[begin].is_product if end > begin else 0
-        return found
-
-    def _barriers(self) -> list[int]:
-        """Return, of each operation, the last before whose tiles it cannot follow; -1 if none.
-
-        The other reads, or writes anew, partial sums of one; or a tensor that one cuts is whole to
-        each fusion tile of the other.
-        """
-        partial_sums, read = dict[int, int](), dict[int, int]()
-        cut, whole = dict[int, int](), dict[int, int]()
-        found = list[int]()
-        for at, operation in enumerate(self.tileable.operations):
-            barrier = -1
-            for t in operation.uses(0):
-                mine, other = (cut, whole) if t in operation.cut else (whole, cut)
-                barrier, mine[t] = max(barrier, other.get(t, -1)), at
-                if t in operation.partial_sums:
-                    barrier = max(barrier, read.get(t, -1))
-                    anew = t not in operation.reads
-                    barrier = max(barrier, partial_sums.get(t, -1) if anew else -1)
-                elif t in operation.reads:
-                    barrier = max(barrier, partial_sums.get(t, -1))
-            found.append(barrier)
-            for t in operation.uses(0):
-                if t in operation.partial_sums:
-                    partial_sums[t] = at
-                elif t in operation.reads:
-                    read[t] = at
-        return found
+        reach = self.reach.get(micro_batches, [self.count] * self.count)
+        return farthest_ends(self.tileable, self.fusion_space, micro_batches, reach, self.barrier)
 
     def _at_ends(self) -> tuple[Ints, Ints]:
         """Return the cost of bytes carried across, and its sum with that of bytes that must move.

@@ -110,19 +110,19 @@ class _Walk:
         self.size = int(line.size_bytes[self.owner])
         pages = np.arange(-(-self.size // page_bytes) + 1, dtype=np.int64)
         self.values: Ints = np.minimum(pages * page_bytes, self.size)
-        paid = self._most_paid(duals, setups)
+        paid = self._largest_payment(duals, setups)
         self.shift = max(0, paid.bit_length() - _BITS)
-        self.page: Ints = self._scaled([page_bytes * h for h in duals.hold.tolist()])
+        self.page: Ints = self._scale([page_bytes * h for h in duals.hold.tolist()])
         self.load, self.store = (
-            self._scaled(duals.load.tolist()),
-            self._scaled(duals.store.tolist()),
+            self._scale(duals.load.tolist()),
+            self._scale(duals.store.tolist()),
         )
-        self.firm_load = self._scaled(duals.firm_load.tolist())
-        self.firm_store = self._scaled(duals.firm_store.tolist())
-        self.load_setup, self.store_setup = self._scaled(setups.load), self._scaled(setups.store)
-        self.firm_setup = self._scaled(setups.firm)
+        self.firm_load = self._scale(duals.firm_load.tolist())
+        self.firm_store = self._scale(duals.firm_store.tolist())
+        self.load_setup, self.store_setup = self._scale(setups.load), self._scale(setups.store)
+        self.firm_setup = self._scale(setups.firm)
 
-    def _most_paid(self, duals: CheckedDuals, setups: SetupPrices) -> int:
+    def _largest_payment(self, duals: CheckedDuals, setups: SetupPrices) -> int:
         """Return a sum that no path of the tensor exceeds."""
         line, rows = self.line, self.rows
         fetches = np.ones(line.steps, np.int64)
@@ -133,7 +133,7 @@ class _Walk:
         bytes_paid = sum(duals.hold.tolist()) + sum(2 * p * (i + o) for i, o, p in moves)
         return (self.size + self.page_bytes) * bytes_paid + 4 * sum(setups.firm)
 
-    def _scaled(self, prices: Sequence[int]) -> Ints:
+    def _scale(self, prices: Sequence[int]) -> Ints:
         return np.array([price >> self.shift for price in prices], np.int64)
 
     def least(self) -> int:
@@ -147,23 +147,23 @@ class _Walk:
             use = int(line.step[row])
             # Dead contents need no space: the next use overwrites them.
             for between in range(step, use) if needed else ():
-                table = self._unused(table, between)
-            table = self._used(table, row)
+                table = self._pass(table, between)
+            table = self._use(table, row)
             needed, step = bool(line.live_after[row]), use + 1
         if needed and table.shape[1] > 1:
             for between in range(step, line.steps):
-                table = self._unused(table, between)
+                table = self._pass(table, between)
             # A kept tensor is in DRAM in the end (R7).
             table = table[:, :1]
         return int(table.min()) << self.shift
 
-    def _unused(self, table: Ints, step: int) -> Ints:
+    def _pass(self, table: Ints, step: int) -> Ints:
         """Follow a step that does not use the tensor."""
-        table = self._loaded(table, self.load[step], self.load_setup[step])
-        table = self._held(table, step)
-        return self._stored(table, self.store[step], self.store_setup[step])
+        table = self._load(table, self.load[step], self.load_setup[step])
+        table = self._hold(table, step)
+        return self._store(table, self.store[step], self.store_setup[step])
 
-    def _used(self, table: Ints, row: int) -> Ints:
+    def _use(self, table: Ints, row: int) -> Ints:
         """Follow an access."""
         line, step = self.line, int(self.line.step[row])
         firm, live = bool(line.required_resident[row]), bool(line.live_after[row])
@@ -171,15 +171,15 @@ class _Walk:
         if read:
             price = self.firm_load if firm else self.load
             setup = self.firm_setup if firm else self.load_setup
-            table = self._loaded(table, price[step], setup[step])
+            table = self._load(table, price[step], setup[step])
         else:
             # A blind write sets what is resident freely; old dirty bytes are of no use.
             table = np.full((self.values.size, 1), table.min(), np.int64)
         if firm:
             table[:-1] = INFINITE
         else:
-            table = self._streamed(table, row)
-        table = self._held(table, step)
+            table = self._stream(table, row)
+        table = self._hold(table, step)
         if written and live:
             # All resident bytes are dirty.
             least = table.min(axis=1)
@@ -192,10 +192,10 @@ class _Walk:
         firm_store = firm and written
         price = self.firm_store if firm_store else self.store
         setup = self.firm_setup if firm_store else self.store_setup
-        return self._stored(table, price[step], setup[step])
+        return self._store(table, price[step], setup[step])
 
-    def _loaded(self, table: Ints, price: int, setup: int) -> Ints:
-        """Let bytes be dropped or loaded; dirty ones stay (R5)."""
+    def _load(self, table: Ints, price: int, setup: int) -> Ints:
+        """Let bytes be dropped or loaded; dirty ones remain (R5)."""
         dropped = np.minimum.accumulate(table[::-1], axis=0)[::-1]
         paid = (price * self.values)[:, None]
         loaded = np.minimum.accumulate(table - paid, axis=0)[:-1] + paid[1:] + setup
@@ -205,11 +205,11 @@ class _Walk:
             result[np.triu_indices(self.values.size, 1)] = INFINITE
         return result
 
-    def _held(self, table: Ints, step: int) -> Ints:
+    def _hold(self, table: Ints, step: int) -> Ints:
         held = self.page[step] * np.arange(self.values.size)
         return np.minimum(table + held[:, None], INFINITE)
 
-    def _streamed(self, table: Ints, row: int) -> Ints:
+    def _stream(self, table: Ints, row: int) -> Ints:
         """Let the bytes that are not resident be streamed (R3, R4)."""
         line, step, fetches = self.line, int(self.line.step[row]), int(self.line.fetches[row])
         live = bool(line.live_after[row])
@@ -225,7 +225,7 @@ class _Walk:
         streamed[:-1] += setup
         return np.minimum(table + streamed[:, None], INFINITE)
 
-    def _stored(self, table: Ints, price: int, setup: int) -> Ints:
+    def _store(self, table: Ints, price: int, setup: int) -> Ints:
         """Let dirty bytes be stored."""
         if table.shape[1] == 1:
             return table

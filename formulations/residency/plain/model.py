@@ -67,7 +67,7 @@ class Amounts:
 class Window:
     """Steps [begin, end) in which some tensors are decided; all other bytes are given.
 
-    Loads and stores of the step ``end``, whose bytes stay as they are, may change too.
+    Loads and stores of the step ``end``, whose bytes are fixed, may change too.
 
     Attributes
     ----------
@@ -158,9 +158,9 @@ class PlainModel:
         laws = [self.growth, self.cleaning, self.no_lost_write, self.capacity]
         laws += [self.one_mapping] if len(self.choices) else []
         laws += [self.whole_pages] if self.families.pages else []
-        laws += [self.channel, self.serial] if self.timed else []
+        laws += [self.channel, self.serial] if self.has_time else []
         laws += [self.commands] if self.counts_commands else []
-        return laws + ([self.whole_cycles] if self.timed and self.families.exact else [])
+        return laws + ([self.whole_cycles] if self.has_time and self.families.exact else [])
 
     def value_of(self, objective: float) -> float:
         """Return a value of the program in units of the objective."""
@@ -169,14 +169,14 @@ class PlainModel:
     # Facts of cells and parts.
 
     @property
-    def timed(self) -> bool:
+    def has_time(self) -> bool:
         """Whether time costs anything."""
         return self.objective.cycle > 0
 
     @property
     def counts_commands(self) -> bool:
         """Whether the set-up of a command takes time."""
-        needed = self.timed and self.machine.dma_setup_cycles > 0
+        needed = self.has_time and self.machine.dma_setup_cycles > 0
         return self.families.setups and self.families.pages and needed
 
     @property
@@ -242,7 +242,7 @@ class PlainModel:
         whole = self.families.exact
         self.store = build.columns(stores, cost=out, upper=size, integer=whole)
         self.time = build.columns(
-            self.steps if self.timed else 0, cost=float(self.byte_time / self.value)
+            self.steps if self.has_time else 0, cost=float(self.byte_time / self.value)
         )
         paged = np.full(len(cells), self.families.pages)
         parts = paged & (self.most_pages > 1) & (not self.families.tensors)
@@ -295,11 +295,11 @@ class PlainModel:
             (self.part_store >= 0) & counted, upper=1.0, integer=True
         )
         self.stream_command = build.columns(split & streams & counted, upper=1.0)
-        timed = np.array(self.families.exact and self.timed)
-        self.load_cycles = build.columns((self.part_load >= 0) & timed, integer=True)
-        self.store_cycles = build.columns((self.part_store >= 0) & timed, integer=True)
-        self.in_cycles = build.columns((parts.fetches_in > 0) & timed, integer=True)
-        self.out_cycles = build.columns((parts.fetches_out > 0) & timed, integer=True)
+        has_time = np.array(self.families.exact and self.has_time)
+        self.load_cycles = build.columns((self.part_load >= 0) & has_time, integer=True)
+        self.store_cycles = build.columns((self.part_store >= 0) & has_time, integer=True)
+        self.in_cycles = build.columns((parts.fetches_in > 0) & has_time, integer=True)
+        self.out_cycles = build.columns((parts.fetches_out > 0) & has_time, integer=True)
 
     @cached_property
     def _first_choice(self) -> Ints:

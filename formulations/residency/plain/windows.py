@@ -42,7 +42,7 @@ def improve(
 ) -> ResidencyPlan:
     """Return a plan that no window of some sizes betters, or the best in time.
 
-    Tensors may stay ``whole``.
+    ``whole``: each tensor is resident in full, or not at all.
     """
     for cells in sizes:
         plan = _improve(problem, request, line, plan, cells, whole=whole)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.residency.plain.cells import Cells, changed
+from formulations.residency.plain.cells import Cells, find_changes
 from spmopt.core.operands import FIGURES, ranges
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
@@ -82,7 +82,7 @@ def cells_of(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) -> C
     before = access < 0
     used = ~before & (line.step[latest] == step)
     following = np.where(before, line.first_access[owner], line.next[latest])
-    written = ~before & changed(line)[latest]
+    written = ~before & find_changes(line)[latest]
     live = np.where(before, line.live_before[owner], line.live_after[latest])
     # Contents that are dead, or final and as they are in DRAM, are not worth a page.
     some = np.flatnonzero(used | (live & (written | (following >= 0))))

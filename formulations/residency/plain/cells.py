@@ -61,7 +61,7 @@ class Cells:
 
 def plain_cells(line: Timeline) -> Cells:
     """Cells of ``line``, about one for each tensor and step between its first and last use."""
-    touched = changed(line)
+    touched = find_changes(line)
     after = np.flatnonzero(line.live_after & (touched | (line.next >= 0)))
     before = np.flatnonzero((line.first_access >= 0) & line.live_before)
     begin = np.concatenate([line.step[after] + 1, np.zeros_like(before)])
@@ -99,7 +99,7 @@ def plain_cells(line: Timeline) -> Cells:
     )
 
 
-def changed(line: Timeline) -> Bools:
+def find_changes(line: Timeline) -> Bools:
     """(a,) Whether an operation has written the tensor, up to and including the access."""
     order = np.argsort(line.tensor, kind="stable")
     writes = np.cumsum(line.kind[order] != Access.READ)

@@ -191,7 +191,7 @@ class PlainModel:
         return inside
 
     @cached_property
-    def given(self) -> Bools:
+    def is_fixed(self) -> Bools:
         """(k,) Cells around a window, and of tensors that it does not decide."""
         if self.window is None:
             return np.zeros(len(self.cells), bool)
@@ -257,7 +257,7 @@ class PlainModel:
         dirty = np.zeros_like(size), np.where(self.cells.last, 0.0, size)
         if self.window is None:
             return resident, dirty
-        around, given = self.window.around, self.given
+        around, given = self.window.around, self.is_fixed
         held, left = (each[self.index] / self.unit for each in (around.resident, around.dirty))
         return (
             (np.where(given, held, resident[0]), np.where(given, held, resident[1])),

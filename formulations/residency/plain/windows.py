@@ -144,7 +144,7 @@ def _decide(
     if answer.primal is None or not answer.feasible:
         return None
     found = read_amounts(model, answer.primal)
-    decided = ~model.given
+    decided = ~model.is_fixed
     resident, dirty = window.around.resident.copy(), window.around.dirty.copy()
     resident[model.index[decided]] = found.resident[decided]
     dirty[model.index[decided]] = found.dirty[decided]

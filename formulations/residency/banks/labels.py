@@ -17,6 +17,7 @@ from formulations.residency.plain.solution import amounts_of, plan_of, read_amou
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, SolverStatus
 from spmopt.assemble.cost import residency_plan_cost
+from spmopt.core.operands import ranges
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import BankRows, ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
@@ -77,7 +78,11 @@ def _given(
         [BankCoefficients(problem, line, request.objective, relaxed=False)],
         families=Families(pages=True),
         chosen=chosen,
-        stripes=_stripes(problem, every, amounts),
+        stripes=_stripes(
+            problem,
+            np.tile(every.tensor, 2),
+            problem.machine.pages(np.concatenate((amounts.resident, amounts.dirty))),
+        ),
         given=Amounts(resident=amounts.resident[first], dirty=amounts.dirty[first]),
     )
 
@@ -95,19 +100,10 @@ def optimum(problem: Problem, request: Request, line: Timeline) -> ResidencyPlan
     """Search for the best plan and banks of a small problem; None of others."""
     every = plain_cells(line)
     machine, objective = problem.machine, request.objective
-    size = line.size_bytes
-    pages = machine.pages(size)
+    pages = machine.pages(line.size_bytes)
     if int(pages[every.tensor].sum()) * len(machine.banks) > MOST_PAGES:
         return None
-    tensor = np.repeat(np.arange(size.size), pages)
-    page = np.arange(tensor.size) - (np.cumsum(pages) - pages)[tensor]
-    left = size[tensor] - page * machine.page_bytes
-    stripes = Stripes(
-        tensor=tensor,
-        page=page,
-        pages=np.ones_like(page),
-        page_bytes=np.minimum(left, machine.page_bytes),
-    )
+    single = (np.repeat(np.arange(pages.size), pages), ranges(np.zeros_like(pages), pages))
     counts = np.array([len(operation.mappings) for operation in problem.operations], np.int64)
     facts = [BankCoefficients(problem, line, objective, relaxed=False)]
     for number in range(int(counts.max(initial=1))):
@@ -120,7 +116,7 @@ def optimum(problem: Problem, request: Request, line: Timeline) -> ResidencyPlan
         facts,
         families=Families(pages=True, setups=True, mappings=True, exact=len(every) <= EXACT_CELLS),
         chosen=ChosenCells.of(every, np.ones(len(every), bool)),
-        stripes=stripes,
+        stripes=_stripes(problem, *single),
     )
     # With presolve HiGHS 1.15 proves optima that are none: 2 of 470 random problems.
     presolve = "off" if model.families.exact else "on"
@@ -165,20 +161,17 @@ def _deciding(cells: Cells, amounts: Amounts) -> ChosenCells:
     return ChosenCells.of(cells, chosen)
 
 
-def _stripes(problem: Problem, cells: Cells, amounts: Amounts) -> Stripes:
-    """Cut tensors where a plan ever has so many pages resident or dirty; and a last, part page."""
-    page = problem.machine.page_bytes
-    size = np.array([tensor.size_bytes for tensor in problem.tensors], np.int64)
-    pages, tensors = -(-size // page), np.arange(size.size)
+def _stripes(problem: Problem, tensor: Ints, page: Ints) -> Stripes:
+    """Cut tensors before some pages of theirs, and before a last one that is not full."""
+    size, page_bytes = problem.size_bytes, problem.machine.page_bytes
+    pages, own = problem.machine.pages(size), np.arange(size.size)
     most = int(pages.max(initial=0)) + 1
-    levels = [tensors * most, tensors * most + size // page, tensors * most + pages]
-    levels += [cells.tensor * most - (-each // page) for each in (amounts.resident, amounts.dirty)]
-    edges = np.unique(np.concatenate(levels))
+    whole = own * most + np.stack((np.zeros_like(pages), size // page_bytes, pages))
+    edges = np.unique(np.concatenate((tensor * most + page, whole.ravel())))
     inside = np.flatnonzero(np.diff(edges // most) == 0)
     tensor, first = np.divmod(edges[inside], most)
-    count = edges[inside + 1] - edges[inside]
-    each = np.minimum(page, size[tensor] - first * page)
-    return Stripes(tensor=tensor, page=first, pages=count, page_bytes=each)
+    each = np.minimum(page_bytes, size[tensor] - first * page_bytes)
+    return Stripes(tensor=tensor, page=first, pages=np.diff(edges)[inside], page_bytes=each)
 
 
 def read_labels(model: BankModel, primal: Floats, no_scratch: Bools | None = None) -> BankRows:

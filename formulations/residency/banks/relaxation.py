@@ -21,11 +21,14 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
 ALL_CELLS = 6_000
-"""With so few cells all of them are in the program."""
+"""With so few cells all of them are in the last program."""
 MOST_CELLS = 30_000
 """Programs of more cells take minutes."""
 _NEAREST, _WIDER = 4, 2
 """Steps around each access whose cells are in the first program, and how many times more next."""
+
+_PLANS = 3
+"""Of the last programs, each of which gives one."""
 
 
 class Relaxed(NamedTuple):
@@ -45,25 +48,25 @@ def relax(
     ``line`` is that of the mappings that a plan runs; of several mappings there is no plan.
     """
     every, best = plain_cells(facts.line), None
-    distance = _distances(every)
-    near = _NEAREST if len(every) > ALL_CELLS else facts.line.steps
+    distance, near = _distances(every), _NEAREST
     while near > 1 and np.count_nonzero(distance <= near) > MOST_CELLS:
         near //= 2
     while request.remaining_s() > 0:
         chosen = distance <= near
-        if int(chosen.sum()) > MOST_CELLS:
+        if np.count_nonzero(chosen) > MOST_CELLS:
             break
-        request.report(f"program of {int(chosen.sum()):,} cells", None)
+        request.report(f"program of {np.count_nonzero(chosen):,} cells", None)
         found = _solve(problem, request, facts, line, ChosenCells.of(every, chosen))
         if found is None:
             break
         gained = np.inf if best is None else best.value - found.value
-        # Solutions of one value lose more or less by rounding: the one before is a plan too.
-        plans = found.residency_plans + (() if best is None else best.residency_plans[:1])
-        best = found._replace(residency_plans=plans)
-        if chosen.all() or gained <= request.tolerance / 3 * abs(best.value):
+        # Of equal solutions those in which fewer bytes move far from uses lose less by rounding.
+        plans = (*found.residency_plans, *(() if best is None else best.residency_plans))
+        best = found._replace(residency_plans=plans[:_PLANS])
+        settled = gained <= request.tolerance / 3 * abs(best.value)
+        if chosen.all() or (settled and len(every) > ALL_CELLS):
             break
-        near *= _WIDER
+        near = facts.line.steps if settled else near * _WIDER
     return best
 
 

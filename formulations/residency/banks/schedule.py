@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +17,7 @@ from formulations.residency.banks.relaxation import Relaxed, relax
 from formulations.residency.banks.retention import Retention
 from formulations.residency.banks.value import residency_plan_value
 from formulations.residency.page import round_values
-from spmopt.assemble import assemble
+from spmopt.assemble.addresses import place
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.machine import Bank
 from spmopt.core.mappings import SEVERAL_MAPPINGS
@@ -26,7 +26,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import BankRows, ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import fitting_timeline, relax_timeline
+from spmopt.core.timeline import fitting_timeline, relax_timeline, timeline
 
 _FOR_PAGES = 0.3
 _FOR_PROGRAM = 0.5
@@ -54,10 +54,9 @@ def schedule(problem: Problem, request: Request) -> Result:
     """
     if not problem.machine.banks:
         raise InputError(_NO_BANKS)
-    line, retention = fitting_timeline(problem), Retention(problem.machine)
+    retention = Retention(problem.machine)
     facts, relaxed = _relax(problem, request.share(_FOR_PROGRAM))
-    pages = problem.machine.spm_pages
-    uniform = _uniform(problem, request.share(_FOR_PAGES), pages)
+    uniform = _uniform(problem, request.share(_FOR_PAGES), problem.machine.spm_pages)
     plans = [*(relaxed.residency_plans if relaxed else ()), uniform.residency_plan]
     if retention.binds and retention.lasting_pages:
         # Legal whatever lies where.
@@ -65,16 +64,16 @@ def schedule(problem: Problem, request: Request) -> Result:
             lasting = _uniform(problem, request.share(_FOR_PAGES), retention.lasting_pages)
             plans.append(lasting.residency_plan)
     plans += [request.start, *request.others][:2]
-    best = _Best(problem, request, lasting=not retention.binds)
+    best, value = None, np.inf
     known = [plan for plan in plans if plan is not None]
-    for number, plan in enumerate(known):
-        request.report(f"banks of residency plan {number + 1} of {len(known)}", None)
-        best.offer(plan, _FOR_LABELS / len(known))
-    if not retention.binds and request.remaining_s() > 0:
-        best.keep(optimum(problem, request, line))
+    for plan in _labeled(problem, request, known, lasting=not retention.binds):
+        now = residency_plan_value(problem, plan, request.objective)
+        if now < value:
+            best, value = plan, now
+            request.report_incumbent(value=value)
     duals = relaxed.duals if relaxed else _without_banks(facts, uniform.certificate)
     return Result(
-        residency_plan=best.residency_plan,
+        residency_plan=best,
         certificate=certificate(problem, request.objective, facts, duals),
         notes=(SEVERAL_MAPPINGS,) if problem.several_mappings else (),
         cut_short=request.remaining_s() <= 0,
@@ -134,31 +133,26 @@ def _uniform(problem: Problem, request: Request, pages: int) -> Result:
     )
 
 
-class _Best:
-    """The cheapest plan so far, its banks given; ``lasting``: banks forget nothing."""
+def _labeled(
+    problem: Problem, request: Request, plans: Sequence[ResidencyPlan], *, lasting: bool
+) -> Iterator[ResidencyPlan]:
+    """Yield plans with their banks, and the best one of a small problem.
 
-    def __init__(self, problem: Problem, request: Request, *, lasting: bool) -> None:
-        self._problem, self._request, self._lasting = problem, request, lasting
-        self._value: Fraction | float = np.inf
-        self.residency_plan: ResidencyPlan | None = None
-
-    def offer(self, plan: ResidencyPlan, share: float) -> None:
-        """Give the pages of a plan their banks, in a share of the time limit."""
+    ``lasting``: banks forget nothing.
+    """
+    for number, plan in enumerate(plans):
+        request.report(f"banks of residency plan {number + 1} of {len(plans)}", None)
         found = None
-        if self._request.remaining_s() > 0:
-            found = label(self._problem, self._request.share(share), plan)
-            self.keep(found)
-        if found is None and self._lasting:  # else it may not be legal
-            self.keep(replace(plan, banks=first_fit(self._problem, plan)))
-
-    def keep(self, plan: ResidencyPlan | None) -> None:
-        """Keep a plan with banks if it is the cheapest."""
-        if plan is None:
-            return
-        value = residency_plan_value(self._problem, plan, self._request.objective)
-        if value < self._value:
-            self.residency_plan, self._value = plan, value
-            self._request.report_incumbent(value=value)
+        if request.remaining_s() > 0:
+            found = label(problem, request.share(_FOR_LABELS / len(plans)), plan)
+        if found is None and lasting:  # else it may not be legal
+            found = replace(plan, banks=first_fit(problem, plan))
+        if found is not None:
+            yield found
+    if lasting and request.remaining_s() > 0:
+        found = optimum(problem, request, fitting_timeline(problem))
+        if found is not None:
+            yield found
 
 
 def first_fit(problem: Problem, plan: ResidencyPlan) -> BankRows:
@@ -167,8 +161,9 @@ def first_fit(problem: Problem, plan: ResidencyPlan) -> BankRows:
     Pages stay where they begin, so that pages free as they come are free until they leave.
     """
     edges = [0, *accumulate(problem.machine.bank_pages)]
+    placed = place(problem.machine, timeline(problem, plan.steps), plan.residency)
     rows = []
-    for tensor, page, pages, address, begin, end in assemble(problem, plan).placements.rows():
+    for tensor, page, pages, address, begin, end in placed.rows():
         for bank, (low, high) in enumerate(pairwise(edges)):
             first, last = max(address, low), min(address + pages, high)
             if first < last:

@@ -59,8 +59,7 @@ def label(problem: Problem, request: Request, plan: ResidencyPlan) -> ResidencyP
             return found
         # Durations only grow, so that the loop ends.
         longer = np.maximum(cycles, step_cycles(problem, found))
-        again = retention.bar(model, longer.astype(np.float64))
-        if all((one == other).all() for one, other in zip(barred, again, strict=True)):
+        if (longer == cycles).all():
             return found
         cycles = longer
 
@@ -103,10 +102,12 @@ def optimum(problem: Problem, request: Request, line: Timeline) -> ResidencyPlan
     pages = machine.pages(line.size_bytes)
     if int(pages[every.tensor].sum()) * len(machine.banks) > MOST_PAGES:
         return None
+    # Page by page: the solution says where each of them lies.
     single = (np.repeat(np.arange(pages.size), pages), ranges(np.zeros_like(pages), pages))
     counts = np.array([len(operation.mappings) for operation in problem.operations], np.int64)
     facts = [BankCoefficients(problem, line, objective, relaxed=False)]
     for number in range(int(counts.max(initial=1))):
+        # Operations with fewer mappings take their last one, which nobody asks for.
         own = timeline(problem, Steps.listed(np.minimum(number, counts - 1)))
         facts.append(BankCoefficients(problem, own, objective, relaxed=False))
     model = BankModel(
@@ -154,7 +155,9 @@ def _solve(program: Program, request: Request) -> Floats | None:
 def _deciding(cells: Cells, amounts: Amounts) -> ChosenCells:
     """Return the cells of accesses, those after them, and those where a plan changes bytes."""
     used = cells.access >= 0
+    # The first cell of a run of steps has none before it to wait like.
     chosen = used | (cells.previous < 0)
+    # Pages that wait for long move out of the way after their use, and back at the next.
     chosen[1:] |= used[:-1]
     for column in (amounts.resident, amounts.dirty):
         chosen[1:] |= np.diff(column) != 0
@@ -165,6 +168,7 @@ def _stripes(problem: Problem, tensor: Ints, page: Ints) -> Stripes:
     """Cut tensors before some pages of theirs, and before a last one that is not full."""
     size, page_bytes = problem.size_bytes, problem.machine.page_bytes
     pages, own = problem.machine.pages(size), np.arange(size.size)
+    # Keys of (tensor, page) that sort as they do.
     most = int(pages.max(initial=0)) + 1
     whole = own * most + np.stack((np.zeros_like(pages), size // page_bytes, pages))
     edges = np.unique(np.concatenate((tensor * most + page, whole.ravel())))
@@ -207,6 +211,7 @@ def _rearrange(
     loose: list[tuple[int, int]] = []
     missing = wanted.tolist()
     for page, pages, bank, since in runs:
+        # As many as the bank still wants remain; which of them is the same to the objective.
         stay = min(pages, missing[bank])
         missing[bank] -= stay
         if stay:
@@ -237,7 +242,8 @@ def _scratch_rows(
     needed[choices.step[taken]] = machine.pages(choices.scratch_bytes[taken])
     piece, step = model.piece_steps
     free = np.tile(np.array(machine.bank_pages)[:, None], (1, needed.size))
-    np.subtract.at(free, (slice(None), step), pages[:, piece])
+    for bank, own in enumerate(pages[:, piece]):
+        free[bank] -= np.bincount(step, own, needed.size).astype(np.int64)
     if barred is not None:
         free[barred] = 0
     first = np.cumsum(free, axis=0) - free

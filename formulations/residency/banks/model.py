@@ -121,8 +121,8 @@ class BankModel(PlainModel):
     pages_in : (b, t)
         Whole pages of each bank, with ``families.pages``.
     capacity_rows : (b, n)
-    port_rows
-        By bank, (n,); only banks whose port a step may wait for have these.
+    port_rows : (b, n)
+        -1 of banks whose port no step waits for.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class BankModel(PlainModel):
         """
         self.facts, self.by_mapping, self.chosen_cells = facts[0], facts, chosen
         self.stripes, self.amounts = stripes, given
-        self.port_rows: dict[int, Ints] = {}
+        # A window in which no tensor is decided fixes the bytes of all.
         window = None
         if given is not None:
             nothing = np.zeros(line.size_bytes.size, bool)
@@ -174,6 +174,7 @@ class BankModel(PlainModel):
         newer = (self.dirty >= 0)[own.cell] & own.held
         # A page of a plan is loaded as it comes; one to be decided on may come in any step.
         loads &= ~had if self.amounts is not None else True
+        # Of pages an overwritten one keeps its address too (R8); of bytes the dead are gone.
         moves = own.held & (had if self.families.pages else own.previous >= 0)
         stays_dirty = (own.previous >= 0) & moves & (self.dirty >= 0)[own.cell[own.previous]]
         self.resident_in, self.load_in = split(own.held), split(loads)
@@ -215,6 +216,7 @@ class BankModel(PlainModel):
         before = np.where(follows[cell], start[cell - 1] + number, -1)
         inherits = cells.previous[cell] >= 0
         low, pages, page_bytes = stripes.page[stripe], stripes.pages[stripe], stripes.page_bytes
+        # Stripes are cut at all amounts of a plan: one is resident as a whole or not at all.
         held, dirty = np.ones(cell.size, bool), np.zeros(cell.size, np.int64)
         if self.amounts is not None:
             held = self.amounts.resident[cell] > low * page
@@ -234,13 +236,13 @@ class BankModel(PlainModel):
     # Rows.
 
     def _laws(self) -> list[Callable[[], None]]:
+        # Growth, cleaning, no lost write and capacity are stated by bank below: the plain rows
+        # of all banks together follow from them.
         laws = [self.somewhere, *super()._laws(), self.bank_moves]
         laws += [self.parts_somewhere] if len(self.choices) else []
-        laws += [self.pages_in_banks] if self.families.pages else []
-        if self.amounts is not None:
-            laws.append(self.as_planned)
-        elif self.families.pages:
-            laws.append(self.pages_in_order)
+        if self.families.pages:
+            given = self.pages_in_order if self.amounts is None else self.as_planned
+            laws += [self.pages_in_banks, given]
         return laws + ([self.ports] if self.timed else [])
 
     def somewhere(self) -> None:
@@ -273,6 +275,7 @@ class BankModel(PlainModel):
         add(row, self.dirty_in, 1.0)
         add(row, self.store_in, 1.0)
         add(row, np.where(written, self.resident_in, _of(self.dirty_in, own.previous)), -1.0)
+        # What is written lies where it is resident: earlier moves of it count in ``r``.
         row = np.where(written, -1, row)
         add(row, self.came_dirty, -1.0)
         add(row, self.went_dirty, 1.0)
@@ -293,6 +296,7 @@ class BankModel(PlainModel):
             row = self._build.rows(came[0] >= 0, lower=0.0, upper=0.0)
             add(row, came, 1.0)
             add(row, went, -1.0)
+        # Else a dirty byte would change places with a clean one at no cost.
         for some, every in ((self.came_dirty, self.came), (self.went_dirty, self.went)):
             row = self._build.rows(some >= 0, upper=0.0)
             add(row, some, 1.0)
@@ -303,6 +307,7 @@ class BankModel(PlainModel):
         build, facts, choices = self._build, self.facts, self.choices
         room = np.tile(facts.capacity_bytes[:, None] / self.unit, (1, self.steps))
         self.capacity_rows = build.rows(np.ones(room.shape, bool), upper=room)
+        self.port_rows = np.full(room.shape, -1)
         # A cell holds its bytes in the steps up to the next one too.
         piece, step = self.piece_steps
         column = self.pages_in if self.families.pages else self.resident_in
@@ -310,7 +315,7 @@ class BankModel(PlainModel):
         build.add(self.capacity_rows[:, step], column[:, piece], scale)
         build.add(self.capacity_rows, self.scratch_in, 1.0)
         needed = facts.scratch_bytes / self.unit
-        needed[choices.step] = 0.0
+        needed[choices.step] = 0.0  # that of the mapping chosen
         row = build.rows(self.steps, lower=needed, upper=needed)
         build.add(row, self.scratch_in, 1.0)
         pages = self.machine.pages(choices.scratch_bytes)
@@ -375,6 +380,7 @@ class BankModel(PlainModel):
         row = build.rows(low.size, lower=0.0)
         build.add(row, self.pages_in[:, low], 1.0)
         build.add(row, self.pages_in[:, low + 1], -1.0)
+        # A page has dirty bytes only where all of the page before is dirty.
         low = low[(self.dirty >= 0)[own.cell[low]]]
         full = build.columns(low.size, upper=1.0, integer=True)
         row, above = build.rows(low.size, lower=0.0), build.rows(low.size, upper=0.0)
@@ -398,13 +404,13 @@ class BankModel(PlainModel):
         first, last = self._serial
         serial = [loads.only(first), stores.only(last)]
         rate = facts.cycle_bytes / self.unit
+        # B_b is rounded up to cycles before it is compared with computing.
         if self.families.exact:
             build.add(self._lasts(serial), self.port_cycles, -rate)
         for bank in np.flatnonzero(facts.banks_with_port).tolist():
             read, write = facts.read_ratio[bank], facts.write_ratio[bank]
-            least = np.zeros(self.steps)
-            if bank == STREAM_BANK:
-                least = read * self._always[0] + write * self._always[1]
+            always = read * self._always[0] + write * self._always[1]
+            least = always * (bank == STREAM_BANK)
             if self.families.exact:
                 row = build.rows(self.steps, lower=least / self.unit)
                 build.add(row, self.port_cycles, rate)
@@ -425,6 +431,7 @@ class BankModel(PlainModel):
             read, write = facts.read_byte[touch.bank], facts.write_byte[touch.bank]
             each = np.broadcast_to(touch.read * read + touch.write * write, touch.column.shape)
             there = touch.column >= 0
+            # A column may be touched more than once: loads of moved bytes, say.
             np.add.at(cost, touch.column[there], each[there] / float(self.value))
         always = [
             float(each[STREAM_BANK]) * part.sum()
@@ -464,6 +471,7 @@ class BankModel(PlainModel):
     def _per_byte(self) -> tuple[Floats, Floats, Ints, Ints]:
         """(q,) Reads and writes by the operation per byte of a part; by streams out and in."""
         access = self.cells.access[self.parts.cell]
+        # A part without a choice (-1) takes the last entry, and so the line's own figures.
         number = np.append(self.choices.mapping, -1)[self.parts.choice] + 1
         read, write = (
             np.where(access >= 0, self._by_mapping(name)[number, access], 0.0)

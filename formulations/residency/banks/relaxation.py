@@ -49,6 +49,7 @@ def relax(
     """
     every, best = plain_cells(facts.line), None
     distance, near = _distances(every), _NEAREST
+    # One step at least: what was used leaves in the step after.
     while near > 1 and np.count_nonzero(distance <= near) > MOST_CELLS:
         near //= 2
     while request.remaining_s() > 0:
@@ -59,6 +60,7 @@ def relax(
         found = _solve(problem, request, facts, line, ChosenCells.of(every, chosen))
         if found is None:
             break
+        # Each program has the cells of the one before: its value is not larger.
         gained = np.inf if best is None else best.value - found.value
         # Of equal solutions those in which fewer bytes move far from uses lose less by rounding.
         plans = (*found.residency_plans, *(() if best is None else best.residency_plans))
@@ -93,14 +95,10 @@ def _solve(
     answer = solve_within(model.program, request)
     if answer.status is not SolverStatus.OPTIMAL or answer.row_dual is None:
         return None
-    dual = answer.row_dual * float(model.value)
-    port = np.zeros(model.capacity_rows.shape)
-    for bank, rows in model.port_rows.items():
-        port[bank] = dual[rows]
+    dual = np.append(answer.row_dual * float(model.value), 0.0)  # of rows that are not there
     channels = [dual[rows] for rows in model.channel_rows] or [np.zeros(facts.line.steps)]
-    duals = BankMultipliers.legal(
-        facts, hold=-dual[model.capacity_rows], load=channels[0], store=channels[-1], port=port
-    )
+    hold, port = -dual[model.capacity_rows], dual[model.port_rows]
+    duals = BankMultipliers.legal(facts, hold=hold, load=channels[0], store=channels[-1], port=port)
     plan = None
     if answer.primal is not None and not problem.several_mappings:
         primal = np.append(answer.primal, 0.0)  # of columns that are not there
@@ -116,6 +114,7 @@ def _solve(
 def _distances(cells: Cells) -> Ints:
     """Return (k,) steps between each cell and the next use of its contents, before or after."""
     place = np.arange(len(cells))
+    # Runs of cells end where the next one inherits nothing.
     used, starts = cells.access >= 0, cells.previous < 0
     since = place - np.maximum.accumulate(np.where(used | starts, place, 0))
     far = np.where(used | np.append(starts[1:], True)[: place.size], place, len(cells))

@@ -51,6 +51,7 @@ def needed_cycles(model: BankModel, step_cycles: Floats) -> Floats:
     ends = np.concatenate(([0.0], np.cumsum(step_cycles)))
     order = np.lexsort((own.cell, own.stripe))
     order = order[own.held[order]]
+    # A stretch begins where contents come or are written anew, and ends before the next.
     cell, stripe = own.cell[order], own.stripe[order]
     begin, until = cells.step[cell], model.chosen_cells.until[cell]
     written = cells.written[cell]

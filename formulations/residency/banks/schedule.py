@@ -84,15 +84,10 @@ def bound(problem: Problem, request: Request) -> Result:
     """Return the bound alone, as the scheduler ``lp-bound`` has it of a uniform scratchpad."""
     facts, relaxed = _relax(problem, request)
     if relaxed is None:
-        uniform = _uniform(problem, request, problem.machine.spm_pages)
-        duals = _without_banks(facts, uniform.certificate)
-    else:
-        duals = relaxed.duals
-    return Result(
-        residency_plan=None,
-        certificate=certificate(problem, request.objective, facts, duals),
-        cut_short=request.remaining_s() <= 0,
-    )
+        # Too large: the duals of one bank of all pages, which the scheduler has.
+        return replace(schedule(problem, request), residency_plan=None)
+    proof = certificate(problem, request.objective, facts, relaxed.duals)
+    return Result(residency_plan=None, certificate=proof, cut_short=request.remaining_s() <= 0)
 
 
 def _relax(problem: Problem, request: Request) -> tuple[BankCoefficients, Relaxed | None]:
@@ -161,6 +156,7 @@ def first_fit(problem: Problem, plan: ResidencyPlan) -> BankRows:
     Pages stay where they begin, so that pages free as they come are free until they leave.
     """
     edges = [0, *accumulate(problem.machine.bank_pages)]
+    # Addresses that run over the end of a bank are cut there.
     placed = place(problem.machine, timeline(problem, plan.steps), plan.residency)
     rows = []
     for tensor, page, pages, address, begin, end in placed.rows():

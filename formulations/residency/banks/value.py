@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
@@ -55,12 +56,11 @@ def _spend(
 
 def _busiest(problem: Problem, read: list[Fraction], write: list[Fraction]) -> int:
     """Return the cycles, rounded up, for which a bank's port is busy in a step, at most."""
-    machine, busiest = problem.machine, Fraction(0)
-    for bank, out, into in zip(machine.banks, read, write, strict=True):
-        seconds = out / bank.read_bytes_per_s if bank.read_bytes_per_s else Fraction(0)
-        seconds += into / bank.write_bytes_per_s if bank.write_bytes_per_s else Fraction(0)
-        busiest = max(busiest, seconds)
-    return -int(-busiest * machine.clock_hz // 1)
+    busiest = Fraction(0)
+    for bank, out, into in zip(problem.machine.banks, read, write, strict=True):
+        rates = ((out, bank.read_bytes_per_s), (into, bank.write_bytes_per_s))
+        busiest = max(busiest, sum((size / rate for size, rate in rates if rate), Fraction(0)))
+    return ceil(busiest * problem.machine.clock_hz)
 
 
 def _touch(
@@ -84,6 +84,7 @@ def _touch(
             if since <= step < until and size > 0:
                 side[bank] += size * times
 
+    # A move reads where its bytes lay the step before.
     for step, tensor, low, high in moves_between(machine, line, banks).rows():
         add(read[step], (step - 1, tensor, low, high))
         add(write[step], (step, tensor, low, high))
@@ -101,6 +102,7 @@ def _touch(
     held = resident_bytes(residency_plan.residency, line.step, line.tensor).tolist()
     columns = (line.step.tolist(), line.tensor.tolist(), held, shares.read, shares.write)
     for step, tensor, resident, own_read, own_write in zip(*columns, strict=True):
+        # Of an operand that is not resident bytes pass by the stream bank.
         away = int(line.size_bytes[tensor]) - resident
         for side, share in ((read[step], own_read), (write[step], own_write)):
             side[STREAM_BANK] += away * share

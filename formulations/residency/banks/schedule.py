@@ -64,7 +64,8 @@ def schedule(problem: Problem, request: Request) -> Result:
             lasting = _uniform(problem, request.share(_FOR_PAGES), retention.lasting_pages)
             plans.append(lasting.residency_plan)
     plans += [request.start, *request.others][:2]
-    best, value = None, np.inf
+    best: ResidencyPlan | None = None
+    value: Fraction | float = np.inf
     known = [plan for plan in plans if plan is not None]
     for plan in _labeled(problem, request, known, lasting=not retention.binds):
         now = residency_plan_value(problem, plan, request.objective)

@@ -12,7 +12,6 @@ from formulations.residency.banks.retention import Retention
 from formulations.residency.banks.value import step_cycles
 from formulations.residency.plain.cells import Cells, plain_cells
 from formulations.residency.plain.model import Amounts, Families
-from formulations.residency.plain.search import EXACT_CELLS
 from formulations.residency.plain.solution import amounts_of, plan_of, read_amounts, steps_of
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, SolverStatus
@@ -32,6 +31,8 @@ _Run = tuple[int, int, int, int]
 _Row = tuple[int, int, int, int, int, int]
 MOST_PAGES = 1_500
 """Pages of all cells, times banks, of a problem whose optimum is searched for."""
+EXACT_CELLS = 200
+"""Cells of a problem whose commands are counted in whole cycles."""
 _OPTIONS: dict[str, Option] = {"mip_allow_restart": False}
 
 

@@ -56,11 +56,9 @@ def label(problem: Problem, request: Request, plan: ResidencyPlan) -> ResidencyP
         if primal is None:
             return None
         found = replace(plan, banks=read_labels(model, primal, barred[1]))
-        if not retention.binds:
-            return found
         # Durations only grow, so that the loop ends.
         longer = np.maximum(cycles, step_cycles(problem, found))
-        if (longer == cycles).all():
+        if not retention.binds or (longer == cycles).all():
             return found
         cycles = longer
 

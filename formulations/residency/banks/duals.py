@@ -35,23 +35,6 @@ class BankMultipliers:
     store: Floats
     port: Floats
 
-    def within(self, begin: int, end: int) -> BankMultipliers:
-        """Return those of the steps [begin, end)."""
-        return BankMultipliers(
-            hold=self.hold[:, begin:end],
-            load=self.load[begin:end],
-            store=self.store[begin:end],
-            port=self.port[:, begin:end],
-        )
-
-    def change(self, begin: int, other: BankMultipliers) -> BankMultipliers:
-        """Return them with others from the step ``begin`` on, as many as these are of."""
-        found = [own.copy() for own in (self.hold, self.load, self.store, self.port)]
-        steps = slice(begin, begin + other.load.size)
-        for own, new in zip(found, (other.hold, other.load, other.store, other.port), strict=True):
-            own[..., steps] = new
-        return BankMultipliers(hold=found[0], load=found[1], store=found[2], port=found[3])
-
     @staticmethod
     def legal(
         facts: BankCoefficients, *, hold: Floats, load: Floats, store: Floats, port: Floats

@@ -1,22 +1,17 @@
-"""Dual values and figures of a problem with banks, as floating-point arrays.
-
-States of a byte, in this order: N (DRAM only), R (also in bank 0, 1, ..), D (dirty in bank 0, ..).
-"""
+"""Dual values and figures of a problem with banks, as floating-point arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from typing import SupportsFloat
 
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.assemble.commands import stream_fetches
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.shares import STREAM_BANK, Shares
+from spmopt.core.shares import Shares
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
 
@@ -39,12 +34,8 @@ class BankCoefficients:
     capacity_bytes : (b,)
     scratch_bytes : (n,)
         In whole pages.
-    computing_bytes : (n,)
-        Bytes that DRAM moves while the step computes.
     own_read, own_write : (a,)
         Bytes that an operation reads and writes per byte of its operand.
-    stream_in, stream_out : (a,)
-        How often a byte crosses each way that is not resident (R3, R4).
     loose_read, loose_write : (n,)
         Bytes of no operand, of the stream bank.
     constant
@@ -62,7 +53,6 @@ class BankCoefficients:
         shares = Shares.relax(problem, line) if relaxed else Shares.of(line)
         self.line = line
         self.duplex = machine.duplex
-        self.page_bytes = machine.page_bytes
         self.cycle_bytes = float(machine.bytes_per_cycle)
         self.byte_time = float(objective.cycle) / self.cycle_bytes
         self.in_byte = float(objective.dram_in_byte)
@@ -76,29 +66,13 @@ class BankCoefficients:
         self.write_ratio = _floats(dram / (bank.write_bytes_per_s or np.inf) for bank in banks)
         self.capacity_bytes = _floats(machine.bank_pages) * machine.page_bytes
         self.scratch_bytes = _floats(machine.pages(line.scratch_bytes) * machine.page_bytes)
-        self.computing_bytes = line.compute_cycles.astype(np.float64) * self.cycle_bytes
         self.own_read, self.own_write = _floats(shares.read), _floats(shares.write)
-        self.stream_in, self.stream_out = stream_fetches(line)
         self.loose_read, self.loose_write = _floats(shares.loose_read), _floats(shares.loose_write)
         self.constant = (
             float(unavoidable(objective, line))
-            + float(self.read_byte[STREAM_BANK]) * sum(shares.loose_read)
-            + float(self.write_byte[STREAM_BANK]) * sum(shares.loose_write)
             + float(self.read_byte.min()) * sum(shares.any_read)
             + float(self.write_byte.min()) * sum(shares.any_write)
         )
-
-    def within(self, line: Timeline, begin: int, end: int) -> BankCoefficients:
-        """Return the figures of the steps [begin, end), of which ``line`` is; no constant."""
-        found = copy(self)
-        found.line, found.constant = line, 0.0
-        steps = slice(begin, end)
-        accesses = slice(int(self.line.first[begin]), int(self.line.first[end]))
-        for name in ("scratch_bytes", "computing_bytes", "loose_read", "loose_write"):
-            setattr(found, name, getattr(self, name)[steps])
-        for name in ("own_read", "own_write", "stream_in", "stream_out"):
-            setattr(found, name, getattr(self, name)[accesses])
-        return found
 
     @property
     def bank_count(self) -> int:

@@ -11,8 +11,10 @@ from formulations.residency.plain.cells import Cells
 from formulations.residency.plain.model import Amounts, PlainModel, Use
 from formulations.solver.program import Floats
 from spmopt.assemble.index import resident_bytes
+from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
 
 _NEARLY = 1e-4
 """Bytes that a solver's tolerance may lack of a whole number."""
@@ -166,15 +168,30 @@ def _least_time(model: PlainModel, primal: Floats) -> Floats:
 
 
 def round_plan(model: PlainModel, primal: Floats, duals: Floats) -> ResidencyPlan | None:
-    """Return a plan in whole pages near a solution in bytes; None where no rounding fits.
+    """Return a plan in whole pages near a solution in bytes; as :func:`round_bytes`."""
+    columns = (model.resident, model.dirty)
+    resident, dirty = (_by_cell(each, primal) * model.unit for each in columns)
+    return round_bytes(model.machine, model.line, model.cells, (resident, dirty), duals)
+
+
+def round_bytes(
+    machine: Machine,
+    line: Timeline,
+    cells: Cells,
+    amounts: tuple[Floats, Floats],
+    duals: Floats,
+) -> ResidencyPlan | None:
+    """Return a plan in whole pages near some bytes of cells; None where no rounding fits.
 
     Parameters
     ----------
+    amounts
+        Bytes resident in the step of each cell (k,), and dirty after it.
     duals : (n,)
         Objective units of a byte that moves in each step: where pages are free, those of them
         that save most are kept on chip too.
     """
-    cells, line, machine = model.cells, model.line, model.machine
+    resident, dirty = amounts
     # A row for the step after each run of cells, in which nothing is resident.
     after = np.flatnonzero(
         np.append(np.diff(cells.tensor * (line.steps + 2) + cells.step) != 1, True)
@@ -185,14 +202,14 @@ def round_plan(model: PlainModel, primal: Floats, duals: Floats) -> ResidencyPla
     order = np.lexsort((step, tensor))
     intervals = RankedIntervals(line)
     # A profile has the dirty bytes before a step, a cell those after it.
-    dirty = np.where(cells.previous >= 0, _by_cell(model.dirty, primal)[cells.previous], 0.0)
+    before = np.where(cells.previous >= 0, dirty[cells.previous], 0.0)
     profile = Profiles(
         intervals,
         tensor=tensor[order],
         step=step[order],
         access=np.concatenate((intervals.position[cells.access], none))[order],
-        resident=np.concatenate((primal[model.resident], nothing))[order] * model.unit,
-        dirty=np.concatenate((dirty, nothing))[order] * model.unit,
+        resident=np.concatenate((resident, nothing))[order],
+        dirty=np.concatenate((before, nothing))[order],
     )
     room = machine.spm_pages - machine.pages(line.scratch_bytes)
     return to_residency_plan(

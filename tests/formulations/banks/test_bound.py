@@ -9,13 +9,14 @@ import pytest
 
 from formulations.residency.banks.duals import BankMultipliers, certificate
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.banks.relaxation import Relaxation
+from formulations.residency.banks.relaxation import relax
 from spmopt.core.machine import Bank
-from spmopt.core.objective import MAKESPAN
+from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import fitting_timeline
+from spmopt.core.timeline import fitting_timeline, relax_timeline
 from spmopt.verifier import bound
-from tests.banked import with_these
+from tests.banked import banked, with_these
+from tests.checked import need
 from tests.formulations.banks.cases import campaign_case
 from tests.formulations.banks.references import references
 from tests.thorough import share, some
@@ -49,15 +50,28 @@ def test_no_duals_prove_more_than_the_optimum() -> None:
             continue
         problem, objective = campaign_case(seed)
         request = Request(objective=objective, threads=1)
-        relaxation = Relaxation(problem, request, fitting_timeline(problem))
-        relaxation.run(request)
+        facts = BankCoefficients(problem, relax_timeline(problem), objective, relaxed=True)
+        relaxed = need(relax(problem, request, facts, fitting_timeline(problem)))
         generator = np.random.default_rng(seed)
         for much in (0.0, 0.01, 0.1, 1.0):
-            duals = spoiled(relaxation.facts, relaxation.duals, generator, much)
-            proved = bound(problem, certificate(problem, objective, relaxation.facts, duals))
+            duals = spoiled(facts, relaxed.duals, generator, much)
+            proved = bound(problem, certificate(problem, objective, facts, duals))
             assert proved <= known.optimum, (seed, much)
             positive += proved > 0
     assert positive >= share(600, 8)
+
+
+@pytest.mark.parametrize("seed", some(range(15), 2))
+def test_duals_prove_the_value_of_the_relaxation(seed: int) -> None:
+    """By strong duality, of one mapping; with several the verifier knows more than the rows."""
+    ports, name = seed % 2 == 0, ("time", "energy", "traffic")[seed % 3]
+    problem = banked(seed, banks=2 + seed % 2, ports=ports, duplex=True, max_operations=7)
+    objective = objective_named(name, problem.machine)
+    facts = BankCoefficients(problem, relax_timeline(problem), objective, relaxed=True)
+    request = Request(objective=objective, threads=1)
+    relaxed = need(relax(problem, request, facts, fitting_timeline(problem)))
+    proved = float(bound(problem, certificate(problem, objective, facts, relaxed.duals)))
+    assert proved == pytest.approx(relaxed.value, rel=1e-6, abs=1e-20)
 
 
 @pytest.mark.parametrize("times", [2, 100, 10_000])
@@ -71,9 +85,10 @@ def test_a_page_of_the_fast_bank_has_the_price_of_a_slow_port(times: int) -> Non
         for operation in problem.operations
     )
     slow = replace(problem, machine=with_these(machine, banks), operations=operations)
-    relaxation = Relaxation(slow, Request(objective=MAKESPAN, threads=1), fitting_timeline(slow))
-    relaxation.run(Request(objective=MAKESPAN, threads=1))
-    proof = certificate(slow, MAKESPAN, relaxation.facts, relaxation.duals)
+    facts = BankCoefficients(slow, relax_timeline(slow), MAKESPAN, relaxed=True)
+    request = Request(objective=MAKESPAN, threads=1)
+    duals = need(relax(slow, request, facts, fitting_timeline(slow))).duals
+    proof = certificate(slow, MAKESPAN, facts, duals)
     # A page can be in the fast bank, so that the other 4 bytes take that long, twice.
     best = 2 * 4 * times
     assert best * (1 - 1e-4) <= float(bound(slow, proof)) <= best

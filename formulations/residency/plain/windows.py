@@ -25,6 +25,7 @@ _QUIET = 2
 """Sweeps without a gain, of either kind, that end the search."""
 WINDOW_S = 1.0
 """Counted seconds of a window."""
+FAMILIES = Families(pages=True, setups=True)
 _OPTIONS: dict[str, highs.Option] = {"mip_allow_restart": False, "mip_rel_gap": 1e-4}
 
 
@@ -35,6 +36,7 @@ def improve(
     plan: ResidencyPlan,
     *,
     cells: int = CELLS,
+    families: Families = FAMILIES,
 ) -> ResidencyPlan:
     """Return a plan that no window of about so many ``cells`` betters, or the best in time."""
     every = plain_cells(line)
@@ -47,7 +49,9 @@ def improve(
             if request.remaining_s() <= 0:
                 break
             window = Window(begin=begin, end=end, tensors=tensors, around=amounts)
-            found = _decide(problem, request.phase(WINDOW_S), line, every, window)
+            found = _decide(
+                problem, request.phase(WINDOW_S), line, every, window=window, families=families
+            )
             if found is None:
                 continue
             new = plan_of(line.chosen, every, found)
@@ -99,10 +103,15 @@ def _widest(line: Timeline, cells: Cells, begin: int, most: int, used: bool) -> 
 
 
 def _decide(
-    problem: Problem, request: Request, line: Timeline, cells: Cells, window: Window
+    problem: Problem,
+    request: Request,
+    line: Timeline,
+    cells: Cells,
+    *,
+    window: Window,
+    families: Families,
 ) -> Amounts | None:
     """Return the bytes of all cells with those of a window anew; None if nothing was found."""
-    families = Families(pages=True, setups=True)
     model = PlainModel(
         problem, line, request.objective, families=families, window=window, cells=cells
     )

@@ -118,7 +118,7 @@ class ProgramBuilder:
         cost: ArrayLike = 0.0,
         lower: ArrayLike = 0.0,
         upper: ArrayLike = np.inf,
-        integer: bool = False,
+        integer: ArrayLike = False,
     ) -> Ints:
         """Add a column for each true element of ``where``, or so many.
 
@@ -126,7 +126,7 @@ class ProgramBuilder:
         ----------
         where
             Of any shape, as the result; a number for an array of so many.
-        cost, lower, upper
+        cost, lower, upper, integer
             One for all, or an array like ``where``.
 
         Returns

@@ -258,7 +258,7 @@ def export(
         )
     callbacks.progress("building the program", None)
     # By name: it loads PuLP.
-    program = import_module("formulations.pulp_model.schedule").export(problem, aim, format)
+    program = import_module("formulations.pulp_backend.schedule").export(problem, aim, format)
     spoken = option_name(aim.name)
     size = f"{program.columns} columns, {program.rows} rows"
     record = {

@@ -47,7 +47,7 @@ def test_every_constraint_of_the_code_is_there() -> None:
 
 
 def test_files_and_functions_exist() -> None:
-    for path in re.findall(r"`((?:residency|pulp_model|solver)/[\w/*.]*)`", README):
+    for path in re.findall(r"`((?:residency|pulp_backend|solver)/[\w/*.]*)`", README):
         assert list(FOLDER.glob(path)), path
     for path in re.findall(r"`((?:spmopt|results|tests)/[\w/.]*)`", README):
         assert (FOLDER.parent / path).exists(), path

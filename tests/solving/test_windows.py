@@ -13,7 +13,7 @@ import pytest
 import spmopt
 from formulations.residency import page
 from formulations.residency.plain import windows as plain
-from formulations.residency.whole import schedule as whole_tensors
+from formulations.residency.tensors import schedule as whole_tensors
 from spmopt import load, lower, machine
 from spmopt.assemble import assemble
 from spmopt.core.mappings import SEVERAL_MAPPINGS

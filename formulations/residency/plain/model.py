@@ -19,9 +19,11 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from formulations.residency.plain.cells import Cells, plain_cells
+from formulations.residency.plain.cells import Cells, Gaps, gaps_of, plain_cells
 from formulations.residency.plain.parts import Choices, Parts, choices_of, parts_of
+from formulations.reuse_intervals import steps_of
 from formulations.solver.program import Floats, Program, ProgramBuilder
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
@@ -38,7 +40,8 @@ class Families:
     pages
         Residency in whole pages.
     tensors
-        Residency of all of a tensor or nothing of it.
+        In a step that uses a tensor all of it is resident, or nothing; between two uses it is
+        kept in full, or leaves and comes back in full, in parts or at once; with ``pages`` only.
     setups
         Commands, each of which takes the machine's set-up time; with ``pages`` only.
     exact
@@ -46,6 +49,9 @@ class Families:
         problem. It takes six integers a cell more, which pays in tiny problems.
     mappings
         The mapping of each operation, where it has several; else that of the timeline.
+    loose
+        With ``tensors``: parts between uses may be fractions of a page, and a command of part of
+        a tensor has that part of its set-up. Few integers are left, to begin a search with.
     """
 
     pages: bool = False
@@ -53,6 +59,7 @@ class Families:
     setups: bool = False
     exact: bool = False
     mappings: bool = False
+    loose: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,6 +112,10 @@ class PlainModel:
         Columns by mapping; ``part_chosen`` (q,) by part.
     time : (n,)
         Columns by step; of size 0 where time costs nothing.
+    kept : (g,)
+        Columns by gap of all cells.
+    law_rows
+        Rows of each family by its name.
     time_rows, capacity_rows, channel_rows
         Row of each step (n,); the channel has two with ``duplex``, and none where time is free.
     """
@@ -126,7 +137,7 @@ class PlainModel:
             families,
         )
         self.window = window
-        every = plain_cells(line) if cells is None else cells
+        self.every = every = plain_cells(line) if cells is None else cells
         self.begin, self.end = (
             (0, line.steps) if window is None else (window.begin, min(window.end + 1, line.steps))
         )
@@ -143,8 +154,11 @@ class PlainModel:
         self._add_columns()
         self.time_rows: list[Ints] = []
         self.channel_rows: list[Ints] = []
+        self.law_rows: dict[str, range] = {}
         for add_rows in self._laws():
+            begin = self._build.row_count
             add_rows()
+            self.law_rows[add_rows.__name__] = range(begin, self._build.row_count)
         self.program: Program = self._build.program(by_rows=True, offset=self._offset())
 
     def _chooses(self, choices: Choices) -> Bools:
@@ -158,6 +172,7 @@ class PlainModel:
         laws = [self.growth, self.cleaning, self.no_lost_write, self.capacity]
         laws += [self.one_mapping] if len(self.choices) else []
         laws += [self.whole_pages] if self.families.pages else []
+        laws += [self.kept_or_dropped] if self.keeps else []
         laws += [self.channel, self.serial] if self.has_time else []
         laws += [self.commands] if self.counts_commands else []
         return laws + ([self.whole_cycles] if self.has_time and self.families.exact else [])
@@ -172,6 +187,11 @@ class PlainModel:
     def has_time(self) -> bool:
         """Whether time costs anything."""
         return self.objective.cycle > 0
+
+    @property
+    def keeps(self) -> bool:
+        """Whether gaps are decided: where time is free a span is one, all of it or nothing."""
+        return self.families.pages and self.families.tensors and self.has_time
 
     @property
     def counts_commands(self) -> bool:
@@ -245,10 +265,42 @@ class PlainModel:
             self.steps if self.has_time else 0, cost=float(self.byte_time / self.value)
         )
         paged = np.full(len(cells), self.families.pages)
-        parts = paged & (self.most_pages > 1) & (not self.families.tensors)
-        self.full = build.columns(paged, lower=self.required, upper=1.0, integer=True)
-        self.pages = build.columns(parts, upper=self.most_pages - 1.0, integer=True)
+        parts = paged & (self.most_pages > 1)
+        in_pages = (cells.access >= 0) | (not self.families.loose)
+        if self.families.tensors:
+            parts &= self.keeps & (cells.access < 0)
+        self.full = build.columns(paged, lower=self.required, upper=1.0, integer=in_pages)
+        self.pages = build.columns(parts, upper=self.most_pages - 1.0, integer=in_pages)
         self._add_parts()
+        self._add_kept()
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """Of all cells of the timeline."""
+        return gaps_of(self.every)
+
+    @cached_property
+    def place(self) -> Ints:
+        """Where every cell of the timeline is among these, or -1."""
+        place = np.full(len(self.every) + 1, -1, np.int64)
+        place[self.index] = np.arange(self.index.size)
+        return place
+
+    def _add_kept(self) -> None:
+        """Add whether each gap keeps its tensor."""
+        gaps = self.gaps
+        open_ = np.zeros(gaps.first.size, bool)
+        open_[gaps.inside[self.index[~self.is_fixed & (gaps.inside[self.index] >= 0)]]] = self.keeps
+        least, most = np.zeros(open_.size), np.ones(open_.size)
+        if self.window is not None:
+            outside = self.place[:-1] < 0
+            around, size = self.window.around, self.line.size_bytes[self.every.tensor]
+            partial = outside & (around.resident < size)
+            most[gaps.inside[partial & (gaps.inside >= 0)]] = 0.0
+            most[partial[gaps.first] | partial[gaps.last]] = 0.0
+            before = gaps.last - 1
+            least = np.where(outside[before] & (around.dirty[before] > 0), most, 0.0)
+        self.kept = self._build.columns(open_, lower=least, upper=most, integer=True)
 
     def _limits(self, size: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Return the least and most resident, and dirty, bytes of cells; given ones are both."""
@@ -290,10 +342,10 @@ class PlainModel:
         self.part_full = np.where(split, -1, self.full[cell])
         counted = np.array(self.counts_commands)
         streams = (parts.fetches_in > 0) | (parts.fetches_out > 0)
-        self.load_command = build.columns((self.part_load >= 0) & counted, upper=1.0, integer=True)
-        self.store_command = build.columns(
-            (self.part_store >= 0) & counted, upper=1.0, integer=True
-        )
+        counts = not self.families.loose
+        loads, stores = self.part_load >= 0, self.part_store >= 0
+        self.load_command = build.columns(loads & counted, upper=1.0, integer=counts)
+        self.store_command = build.columns(stores & counted, upper=1.0, integer=counts)
         self.stream_command = build.columns(split & streams & counted, upper=1.0)
         has_time = np.array(self.families.exact and self.has_time)
         self.load_cycles = build.columns((self.part_load >= 0) & has_time, integer=True)
@@ -365,15 +417,23 @@ class PlainModel:
         scratch[choices.step - self.begin] = 0
         room = self.machine.spm_pages - _ceil(scratch, page)
         self.capacity_rows = self._build.rows(self.steps, upper=page * room / self.unit)
-        row, scale = self.by_step(self.capacity_rows), page / self.unit
+        scale = page / self.unit
         if self.families.pages:
-            self._build.add(row, self.pages, scale)
-            self._build.add(row, self.full, scale * self.most_pages)
+            for column, pages in (self.pages, 1), (self.full, self.most_pages):
+                self._fill(column, scale * pages)
         else:
-            self._build.add(row, self.resident, 1.0)
+            self._fill(self.resident, 1.0)
         if len(choices):
             row = self.capacity_rows[choices.step - self.begin]
             self._build.add(row, self.chosen, scale * _ceil(choices.scratch_bytes, page))
+
+    def _fill(self, column: Ints, pages: ArrayLike) -> None:
+        """Take room in all steps of each cell."""
+        cell, step = steps_of(self.cells.step, self.cells.end)
+        inside = self.inside[cell]
+        cell, step = cell[inside], step[inside]
+        room = np.broadcast_to(pages, column.shape)[cell]
+        self._build.add(self.capacity_rows[step - self.begin], column[cell], room)
 
     def one_mapping(self) -> None:
         """A step runs one mapping; the parts of a cell add up, and are of that mapping alone."""
@@ -410,6 +470,47 @@ class PlainModel:
         row = self._build.rows(self.pages >= 0, upper=self.most_pages - 1.0)
         add(row, self.pages, 1.0)
         add(row, self.full, self.most_pages - 1.0)
+
+    def kept_or_dropped(self) -> None:
+        """A tensor is kept through a gap, or all of it is loaded and none of it left dirty.
+
+        (W1) Kept, it is resident at both uses, and (W2) in all steps between. (W3) Else the loads
+        are all of it: bytes that are loaded and were never away leave no more room than if they
+        had been. (W4) None is dirty before the next use.
+        """
+        build, gaps, kept, place = self._build, self.gaps, self.kept, self.place
+        size = self.line.size_bytes[self.every.tensor[gaps.last]] / self.unit
+        here = _at(kept, gaps.inside[self.index])
+        row = build.rows(here >= 0, upper=0.0)
+        build.add(row, here, self.size / self.unit)
+        build.add(row, self.resident, -1.0)
+        for use in place[gaps.first], place[gaps.last]:
+            row = build.rows((kept >= 0) & (use >= 0), upper=0.0)
+            build.add(row, kept, 1.0)
+            build.add(row, _at(self.full, use), -1.0)
+        loaded, used = self._outside(gaps)
+        row = build.rows(kept >= 0, lower=used * size - loaded)
+        for number in gaps.inside, gaps.ended:
+            build.add(_at(row, number[self.index]), self.load, 1.0)
+        build.add(row, kept, size)
+        build.add(row, _at(self.full, place[gaps.last]), -size)
+        dirty = _at(self.dirty, place[gaps.last - 1])
+        row = build.rows((kept >= 0) & (dirty >= 0), upper=0.0)
+        build.add(row, dirty, 1.0)
+        build.add(row, kept, -size)
+
+    def _outside(self, gaps: Gaps) -> tuple[Floats, Bools]:
+        """Return what gaps load outside of a window, and whether they end there, resident."""
+        count, every = gaps.first.size, self.every
+        if self.window is None:
+            return np.zeros(count), np.zeros(count, bool)
+        outside, resident = self.place[:-1] < 0, self.window.around.resident
+        before = np.where(every.previous >= 0, resident[every.previous], 0)
+        number = np.where(gaps.inside >= 0, gaps.inside, gaps.ended)
+        some = outside & (number >= 0)
+        loads = np.maximum(resident - before, 0)
+        loaded: Floats = np.bincount(number[some], loads[some], count) / self.unit
+        return loaded, outside[gaps.last] & (resident[gaps.last] > 0)
 
     def channel(self) -> None:
         """A step lasts as long as its transfers (R6); with ``duplex`` as those of each direction.

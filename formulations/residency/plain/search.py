@@ -10,9 +10,11 @@ from math import ceil, inf, isfinite
 import numpy as np
 
 from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
+from formulations.residency.plain.cells import Spans, count_cells, plain_cells
 from formulations.residency.plain.model import Families, PlainModel
 from formulations.residency.plain.solution import (
     amounts_of,
+    coarsen,
     plan_of,
     read_amounts,
     round_plan,
@@ -21,12 +23,13 @@ from formulations.residency.plain.solution import (
 )
 from formulations.solver import highs
 from formulations.solver.highs import solve_within
-from formulations.solver.program import SolverStatus
+from formulations.solver.program import Program, SolverStatus
 from spmopt.assemble.cost import residency_plan_value, unavoidable
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
 
 CLASS = "any number of whole pages of each tensor"
@@ -44,6 +47,7 @@ _ABSOLUTE_GAP = 1e-6
 """The default of HiGHS."""
 _NEARLY = 1e-3
 """Of a whole number, that a bound in floating point may be above it."""
+_NEAR = 1e-6
 _LEAST_GAP = 1e-4
 """Of an integer program: 0 spends the limit on the last digit."""
 
@@ -69,20 +73,13 @@ class PageOptimum:
 
 def is_small(line: Timeline) -> bool:
     """Return whether a timeline has few enough cells for an integer program."""
-    return _cells(line) <= MOST_CELLS
+    return count_cells(line) <= MOST_CELLS
 
 
 def families_of(line: Timeline, *, counted: bool = True) -> tuple[Families, ...]:
     """Return the programs that solve a small timeline, one after another."""
     exact = replace(FAMILIES, exact=True)
-    return (FAMILIES, exact) if counted and _cells(line) <= COUNTED_CELLS else (FAMILIES,)
-
-
-def _cells(line: Timeline) -> int:
-    # About: a tensor has one in each step from its first use to its last.
-    there = line.first_access >= 0
-    spans = line.step[line.last_access[there]] - line.step[line.first_access[there]] + 1
-    return int(spans.sum())
+    return (FAMILIES, exact) if counted and count_cells(line) <= COUNTED_CELLS else (FAMILIES,)
 
 
 def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
@@ -121,30 +118,41 @@ def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
 
 
 def page_optimum(
-    problem: Problem, request: Request, line: Timeline, families: Families | None = None
+    problem: Problem,
+    request: Request,
+    line: Timeline,
+    families: Families | None = None,
+    spans: Spans | Ints = Spans.STEPS,
 ) -> PageOptimum | None:
     """Search for the best plan in whole pages from ``request.start``, in the timeline's mappings.
 
     None where there is no start and the solver finds nothing in time.
     """
     families = families_of(line)[0] if families is None else families
-    model = PlainModel(problem, line, request.objective, families=families)
+    cells = plain_cells(line, spans)
+    model = PlainModel(problem, line, request.objective, families=families, cells=cells)
     first = None
     if request.start is not None:
-        first = start_of(model, amounts_of(model.cells, request.start, line.steps))
+        fine = plain_cells(line)
+        amounts = coarsen(fine, amounts_of(fine, request.start, line.steps), cells)
+        first = start_of(model, amounts)
 
     def tell(_: float, bound: float) -> None:
         request.report_incumbent(bound=_value(request, model, bound), of_class=True)
 
-    gap = request.tolerance if families.exact else max(_LEAST_GAP, request.tolerance)
+    # Where time is free all that it leaves out is rounded: bytes are whole.
+    free = request.objective.cycle == 0
+    gap = request.tolerance if free or families.exact else max(_LEAST_GAP, request.tolerance)
     options = {**_OPTIONS, "mip_rel_gap": gap}
     if families.exact:
         # No value lies between two multiples of the grain.
         grain = float(request.objective.grain / model.value) / model.unit
         options["mip_abs_gap"] = max(_ABSOLUTE_GAP, (1 - _NEARLY) * grain)
     # One thread: with more the solver finds other plans.
-    alone = replace(request, threads=1)
-    answer = solve_within(model.program, alone, options=options, start=first, progress=tell)
+    alone, program = replace(request, threads=1), model.program
+    if families.loose:
+        program, first = _near_relaxation(program, alone), None
+    answer = solve_within(program, alone, options=options, start=first, progress=tell)
     if answer.primal is None or not answer.feasible:
         return None
     plan = plan_of(steps_of(model, answer.primal), model.cells, read_amounts(model, answer.primal))
@@ -177,6 +185,20 @@ def _round_up(bound: float, grain: Fraction) -> float:
     if not isfinite(grains) or grains > 1 / _NEARLY**2:
         return bound
     return float(grain * ceil(grains - _NEARLY))
+
+
+def _near_relaxation(program: Program, request: Request) -> Program:
+    """Fix the integers that are whole in the linear relaxation: what is left is soon solved."""
+    answer = solve_within(replace(program, integer=None), request)
+    if answer.primal is None or program.integer is None:
+        return program
+    whole = np.rint(answer.primal)
+    fixed = program.integer & (np.abs(answer.primal - whole) < _NEAR)
+    return replace(
+        program,
+        lower=np.where(fixed, whole, program.lower),
+        upper=np.where(fixed, whole, program.upper),
+    )
 
 
 def _value(request: Request, model: PlainModel, objective: float) -> float:

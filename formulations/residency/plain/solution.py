@@ -25,11 +25,49 @@ _ROUNDED = 1e-9
 def read_amounts(model: PlainModel, primal: Floats) -> Amounts:
     """Return the bytes of a solution in whole pages."""
     cells = model.cells
-    pages = np.rint(_by_cell(model.pages, primal)).astype(np.int64)
-    full = _by_cell(model.full, primal) > 0.5
+    full = _by_cell(model.full, primal) > 1 - _NEARLY
+    some = _by_cell(model.resident, primal) * model.unit / model.machine.page_bytes
+    pages = np.floor(some + _NEARLY).astype(np.int64)
     resident = np.where(full, model.size, pages * model.machine.page_bytes)
     dirty = np.floor(_by_cell(model.dirty, primal) * model.unit + _NEARLY).astype(np.int64)
-    return Amounts(resident=resident, dirty=np.where(cells.dirty, np.minimum(dirty, resident), 0))
+    dirty = np.where(cells.dirty, np.minimum(dirty, resident), 0)
+    if model.keeps:
+        resident = np.minimum(resident, _come_or_wait(model, primal, dirty))
+    return Amounts(resident=resident, dirty=_stored_in_time(cells, resident, dirty))
+
+
+def _stored_in_time(cells: Cells, resident: Ints, dirty: Ints) -> Ints:
+    """(k,) Dirty bytes, less those that would be in no place in the next cell."""
+    dirty, follows = dirty.copy(), np.flatnonzero(cells.previous >= 0)
+    before = cells.previous[follows]
+    dirty[before] = np.minimum(dirty[before], resident[follows])
+    return np.where(cells.dirty, dirty, 0)
+
+
+def _come_or_wait(model: PlainModel, primal: Floats, dirty: Ints) -> Ints:
+    """(k,) The most of each cell: in a gap that keeps nothing, what came back, or is not stored.
+
+    The program charges as if all else had left; it may say so or not.
+    """
+    cells, page = model.cells, model.machine.page_bytes
+    gap = model.gaps.inside[model.index]
+    total = np.cumsum(_by_cell(model.load, primal)) * model.unit
+    start = np.flatnonzero(np.diff(gap, prepend=-2) != 0)
+    begun = start[np.searchsorted(start, np.arange(gap.size), "right") - 1]
+    came = total - np.where(begun > 0, total[begun - 1], 0.0)
+    waits = np.where(cells.previous >= 0, dirty[cells.previous], 0)
+    most = -(-np.maximum(np.ceil(came - _NEARLY), waits).astype(np.int64) // page) * page
+    dropped = (gap >= 0) & (_at(model.kept, gap, primal) < 0.5)
+    result: Ints = np.where(dropped, np.minimum(most, model.size), model.size)
+    return result
+
+
+def _at(column: Ints, place: Ints, primal: Floats) -> Floats:
+    """Return the values of columns at places; 1 where there is none."""
+    there = (place >= 0) & (np.append(column, -1)[place] >= 0)
+    values = np.ones(place.size)
+    values[there] = primal[column[place[there]]]
+    return values
 
 
 def plan_of(steps: Steps, cells: Cells, amounts: Amounts) -> ResidencyPlan:
@@ -57,6 +95,25 @@ def amounts_of(cells: Cells, plan: ResidencyPlan, steps: int) -> Amounts:
     written = np.where(cells.written[start], resident[start], 0)
     dirty = written - (total - total[start] + stored[start])
     return Amounts(resident=resident, dirty=np.where(cells.dirty, dirty, 0))
+
+
+def coarsen(fine: Cells, amounts: Amounts, coarse: Cells) -> Amounts:
+    """Return a start of fewer cells: a span has the least that any of its steps has on chip.
+
+    Bytes are stored before the first step in which they may not remain.
+    """
+    if len(fine) == len(coarse):
+        return amounts
+    # Spans are cells in a row, in the same order.
+    first = np.flatnonzero(np.isin(_key(fine), _key(coarse)))
+    resident = np.minimum.reduceat(amounts.resident, first)
+    last = np.append(first[1:], len(fine)) - 1
+    dirty = _stored_in_time(coarse, resident, amounts.dirty[last])
+    return Amounts(resident=resident, dirty=dirty)
+
+
+def _key(cells: Cells) -> Ints:
+    return cells.tensor * (int(cells.end.max(initial=0)) + 1) + cells.step
 
 
 def steps_of(model: PlainModel, primal: Floats) -> Steps:
@@ -91,6 +148,7 @@ def start_of(model: PlainModel, every: Amounts) -> Floats:
     put(model.store, stored / model.unit)
     put(model.dirty, amounts.dirty / model.unit)
     put(model.full, full)
+    put(model.kept, _are_kept(model, every.resident))
     put(model.pages, np.where(full, 0, resident // model.machine.page_bytes))
     for column, whole in (
         (model.part_resident, resident),
@@ -107,6 +165,15 @@ def start_of(model: PlainModel, every: Amounts) -> Floats:
     if model.time.size:
         primal[model.time] = _least_time(model, primal)
     return primal
+
+
+def _are_kept(model: PlainModel, resident: Ints) -> Bools:
+    """(g,) Whether each gap keeps its tensor, of the bytes of all cells."""
+    gaps, every = model.gaps, model.every
+    partial = resident < model.line.size_bytes[every.tensor]
+    kept = ~(partial[gaps.first] | partial[gaps.last])
+    kept[gaps.inside[partial & (gaps.inside >= 0)]] = False
+    return kept
 
 
 def _before(cells: Cells, amounts: Amounts) -> Ints:
@@ -127,7 +194,7 @@ def _residency(cells: Cells, resident: Ints) -> Residency:
     return Residency(
         tensor=cells.tensor[first],
         begin=cells.step[first],
-        end=cells.step[last] + 1,
+        end=cells.end[last],
         size_bytes=resident[first],
     )
 
@@ -136,7 +203,8 @@ def runs_of(cells: Cells, where: Bools, key: Ints) -> tuple[Ints, Ints]:
     """Return the first and the last cell of each run of steps with the same ``key`` (k,)."""
     some = np.flatnonzero(where)
     tensor, step = cells.tensor[some], cells.step[some]
-    goes_on = (np.diff(tensor) == 0) & (np.diff(step) == 1) & (np.diff(key[some]) == 0)
+    goes_on = (np.diff(tensor) == 0) & (step[1:] == cells.end[some][:-1])
+    goes_on &= np.diff(key[some]) == 0
     first = np.flatnonzero(np.concatenate((np.ones(min(1, some.size), bool), ~goes_on)))
     last = np.append(first[1:], some.size)[: first.size] - 1
     return some[first], some[last]

@@ -28,6 +28,7 @@ _QUIET = 2
 """Sweeps without a gain, of either kind, that end the search."""
 WINDOW_S = 1.0
 """Counted seconds of a window."""
+FAMILIES = Families(pages=True, setups=True)
 _OPTIONS: dict[str, highs.Option] = {"mip_allow_restart": False, "mip_rel_gap": 1e-4}
 
 
@@ -37,6 +38,7 @@ def improve(
     line: Timeline,
     plan: ResidencyPlan,
     *,
+    families: Families = FAMILIES,
     whole: bool = False,
     sizes: Sequence[int] = CELLS,
 ) -> ResidencyPlan:
@@ -44,8 +46,9 @@ def improve(
 
     ``whole``: each tensor is resident in full, or not at all.
     """
+    families = replace(families, tensors=families.tensors or whole)
     for cells in sizes:
-        plan = _improve(problem, request, line, plan, cells, whole=whole)
+        plan = _improve(problem, request, line, plan, cells=cells, families=families)
     return plan
 
 
@@ -54,12 +57,11 @@ def _improve(
     request: Request,
     line: Timeline,
     plan: ResidencyPlan,
-    cells: int,
     *,
-    whole: bool,
+    cells: int,
+    families: Families,
 ) -> ResidencyPlan:
     """Return a plan that no window of about so many ``cells`` betters, or the best in time."""
-    families = Families(pages=True, setups=True, tensors=whole)
     every = plain_cells(line)
     amounts = amounts_of(every, plan, line.steps)
     value = residency_plan_value(problem, plan, request.objective)
@@ -71,7 +73,7 @@ def _improve(
                 break
             window = Window(begin=begin, end=end, tensors=tensors, around=amounts)
             found = _decide(
-                problem, request.phase(WINDOW_S), line, every, window, families=families
+                problem, request.phase(WINDOW_S), line, every, window=window, families=families
             )
             if found is None:
                 continue
@@ -128,8 +130,8 @@ def _decide(
     request: Request,
     line: Timeline,
     cells: Cells,
-    window: Window,
     *,
+    window: Window,
     families: Families,
 ) -> Amounts | None:
     """Return the bytes of all cells with those of a window anew; None if nothing was found."""

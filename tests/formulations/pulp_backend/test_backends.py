@@ -13,9 +13,10 @@ import numpy as np
 import pulp
 import pytest
 
-from formulations.pulp_model import solver as solving
-from formulations.pulp_model.model import WholeTensorCase
-from formulations.pulp_model.schedule import schedule
+from formulations.pulp_backend import solvers as solving
+from formulations.pulp_backend.schedule import named_program, schedule
+from formulations.pulp_backend.translate import Names
+from formulations.solver.program import Program
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.schedule import Residency
@@ -24,8 +25,7 @@ from spmopt.policies.belady import belady
 from spmopt.solving import solve
 from tests.checked import need
 from tests.cli.run import Run
-from tests.formulations.pulp_model.models import second
-from tests.formulations.whole.cases import verified_value
+from tests.formulations.tensors.cases import solved, verified_value
 from tests.instances import golden
 from tests.tiny import Op, tiny
 
@@ -79,16 +79,15 @@ def test_what_is_missing_is_said_with_what_is_there(monkeypatch: pytest.MonkeyPa
 
 @BOTH
 def test_solves_verifies_and_proves(solver: str) -> None:
-    problem = golden.problem("attention")
+    problem = golden.problem("mlp")
     for objective in (TRAFFIC, MAKESPAN):
         request = Request(objective=objective, tolerance=0.0, threads=1)
         result = solve(problem, f"residency:granularity=tensor@pulp:{solver}", request)
         assert result.scheduler == f"residency:granularity=tensor@pulp:{solver}"
         assert result.verified
-        optimum = second(problem, objective).value
+        optimum = need(solved(problem, objective).class_bound).value
         assert need(result.class_bound).value == pytest.approx(optimum, rel=1e-6)
         assert optimum <= float(need(result.value)) * (1 + 1e-9)
-        assert (objective is TRAFFIC) == (need(result.value) == round(optimum))
         assert "PuLP" in need(result.class_bound).proved_by
 
 
@@ -129,15 +128,12 @@ def test_no_files_and_no_programs_stay(tmp_path: Path, monkeypatch: pytest.Monke
         assert not list(here.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("limit", "objective"), [("_MOST_TIMED", MAKESPAN), ("_MOST_STEPS", TRAFFIC)]
-)
+@pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC], ids=lambda one: one.name)
 def test_too_large_a_model_is_not_built(
-    monkeypatch: pytest.MonkeyPatch, limit: str, objective: Objective
+    monkeypatch: pytest.MonkeyPatch, objective: Objective
 ) -> None:
-    monkeypatch.setattr(f"formulations.pulp_model.schedule.{limit}", 10)
+    monkeypatch.setattr("formulations.pulp_backend.schedule._MOST_CELLS", 10)
     problem = golden.problem("mlp")
-    assert WholeTensorCase(problem, objective).interval_steps() > 10
     start = belady(problem, Request()).residency_plan
     outcome = schedule(problem, Request(objective=objective, start=start), solver="highs")
     assert outcome.residency_plan is start
@@ -149,7 +145,7 @@ def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
     # stay.
     operations = [Op(reads="x", cycles=8), Op(cycles=2, scratch=4), Op(reads="x", cycles=2)]
     problem = tiny({"x": (8, "in")}, operations, spm=8)
-    start = second(problem, TRAFFIC).residency_plan
+    start = need(solved(problem, TRAFFIC).residency_plan)
     assert verified_value(problem, TRAFFIC, start) == 16
     stays = replace(
         start,
@@ -210,6 +206,12 @@ def test_a_result_is_written_and_verified(run: Run, tmp_path: Path) -> None:
     assert run(f"verify {path}").code == 0
 
 
+def _program() -> tuple[Program, Names]:
+    """Of the perceptron's traffic."""
+    _, named = named_program(golden.problem("mlp"), TRAFFIC)
+    return named.program, named.names
+
+
 def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def infeasible(program: Any) -> None:
         program.assignStatus(pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible)
@@ -217,8 +219,8 @@ def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_pat
     wrong = SimpleNamespace(actualSolve=infeasible)
     monkeypatch.setattr(solving, "solver", lambda name, limits, **more: wrong)
     limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=tmp_path)
-    found = solving.solve(golden.problem("mlp"), TRAFFIC, "CPLEX_CMD", limits)
-    assert found.residency_plan is None
+    found = solving.solve(*_program(), "CPLEX_CMD", limits)
+    assert found.primal is None
     assert found.bound == -float("inf")
     assert "calls the program infeasible, which it is not" in found.notes[0]
 
@@ -242,17 +244,17 @@ def test_a_solver_that_dies_is_run_again_and_said_to_have(
     monkeypatch.setattr(solving, "solver", solver)
     folder = tmp_path / "files"
     limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=folder)
-    found = solving.solve(golden.problem("mlp"), TRAFFIC, "PULP_CBC_CMD", limits)
+    found = solving.solve(*_program(), "PULP_CBC_CMD", limits)
     assert len(begun) == 2
     (note,) = found.notes
     assert not folder.exists()
     if deaths == 1:
         assert note == "PULP_CBC_CMD died, and was run again"
-        assert found.residency_plan is not None
+        assert found.primal is not None
         assert found.bound == pytest.approx(2396)
     else:
         assert "PULP_CBC_CMD failed, or died" in note
-        assert (found.residency_plan, found.bound) == (None, -float("inf"))
+        assert (found.primal, found.bound) == (None, -float("inf"))
 
 
 def test_what_a_solver_prints_goes_to_a_file_while_it_runs(

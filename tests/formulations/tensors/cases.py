@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from formulations.residency.whole import schedule
+from formulations.residency.tensors import schedule
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.objective import Objective, energy_objective
 from spmopt.core.problem import Problem

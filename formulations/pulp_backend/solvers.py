@@ -16,25 +16,20 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
-from math import isfinite
 from pathlib import Path
 from shutil import rmtree
 from threading import Event, Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any
 
+import numpy as np
 import pulp
 from highspy import Highs, cb
 
-from formulations.pulp_model.model import WholeModel, WholeTensorCase
-from formulations.pulp_model.plans import residency_plan_of
-from formulations.pulp_model.timed import TimedPulpModel
-from formulations.pulp_model.traffic import TrafficPulpModel
+from formulations.pulp_backend.translate import Names, translate
 from formulations.solver.apart_worker import at_end
+from formulations.solver.program import Floats, Program
 from spmopt.core.errors import InputError, SpmoptError, unknown
-from spmopt.core.objective import Objective
-from spmopt.core.problem import Problem
-from spmopt.core.schedule import ResidencyPlan
 
 STOP = "stop"
 """A file of this name in the folder asks for the best so far."""
@@ -130,107 +125,95 @@ def bound(name: str, program: Any, value: float | None, limits: Limits) -> float
     return max(known)
 
 
-def build(problem: Problem, objective: Objective) -> tuple[WholeModel, Any]:
-    """Return the model for an objective, simpler where time has no dual, and its PuLP problem."""
-    case = WholeTensorCase(problem, objective)
-    model = TrafficPulpModel(case) if objective.cycle == 0 else TimedPulpModel(case)
-    return model, model.program()
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PulpSolution:
+    """Values (n,) of the columns, or None; a bound or minus infinity; notes."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class WholeSolution:
-    """A residency plan, and a bound in the objective's units or minus infinity; notes."""
-
-    residency_plan: ResidencyPlan | None
+    primal: Floats | None
     bound: float
     solver: str
     notes: tuple[str, ...] = ()
 
 
-def solve(problem: Problem, objective: Objective, name: str, limits: Limits) -> WholeSolution:
-    """Build the model, and solve it with PuLP's solver ``name``; notes say where that failed.
+def solve(program: Program, names: Names, name: str, limits: Limits) -> PulpSolution:
+    """Translate a program, and solve it with PuLP's solver ``name``; notes say where that failed.
 
-    Its folder is made, and removed, here.
+    Its folder is made, and removed, here. The program must have a solution.
     """
     limits.folder.mkdir(mode=0o700, exist_ok=True)
     remove = partial(rmtree, limits.folder, ignore_errors=True)
     at_end.append(remove)
     try:
-        return _solve(problem, objective, name, limits)
+        return _solve(program, names, name, limits)
     finally:
         remove()
         at_end.remove(remove)
 
 
-def _solve(problem: Problem, objective: Objective, name: str, limits: Limits) -> WholeSolution:
+def _solve(program: Program, names: Names, name: str, limits: Limits) -> PulpSolution:
     began = monotonic()
-    model, program = build(problem, objective)
+    problem, columns = translate(program, names)
     author = f"{name} by PuLP {pulp.__version__}"
+    nothing = PulpSolution(primal=None, bound=-float("inf"), solver=author)
     left = replace(limits, seconds=limits.seconds - (monotonic() - began))
     if left.seconds <= 0:  # which for some solvers is no limit
-        return WholeSolution(residency_plan=None, bound=-float("inf"), solver=author)
-    done, notes = _try(program, name, left)
+        return nothing
+    done, notes = _try(problem, name, left)
     if done is None:
-        return WholeSolution(residency_plan=None, bound=-float("inf"), solver=author, notes=notes)
-    if program.sol_status == pulp.LpSolutionInfeasible and not done:
-        # Every operation fits and the rest can stream: there is a solution.
+        return replace(nothing, notes=notes)
+    primal = _values(program, columns) if done else None
+    if problem.sol_status == pulp.LpSolutionInfeasible and primal is None:
         wrong = f"{author} calls the program infeasible, which it is not"
-        return WholeSolution(
-            residency_plan=None, bound=-float("inf"), solver=author, notes=(*notes, wrong)
-        )
-    optimal = done and program.sol_status == pulp.LpSolutionOptimal
-    value = pulp.value(program.objective) if optimal else None
-    return WholeSolution(
-        residency_plan=residency_plan_of(model) if done else None,
-        bound=bound(name, program, value, left) * float(model.case.unit),
-        solver=author,
-        notes=notes,
-    )
+        return replace(nothing, notes=(*notes, wrong))
+    optimal = primal is not None and problem.sol_status == pulp.LpSolutionOptimal
+    value = pulp.value(problem.objective) if optimal else None
+    least = bound(name, problem, value, left)
+    return PulpSolution(primal=primal, bound=least, solver=author, notes=notes)
 
 
-def _try(program: Any, name: str, limits: Limits) -> tuple[bool | None, tuple[str, ...]]:
+def _try(problem: Any, name: str, limits: Limits) -> tuple[bool | None, tuple[str, ...]]:
     """Run the solver, and again where it dies; None where it has found nothing before it did."""
     due, notes = monotonic() + limits.seconds, tuple[str, ...]()
     while True:
         try:
-            return _run(program, name, replace(limits, seconds=due - monotonic())), notes
+            return _run(problem, name, replace(limits, seconds=due - monotonic())), notes
         except SpmoptError as error:
             if notes or due <= monotonic() or (limits.folder / STOP).exists():
                 return None, (str(error),)
             notes = (_AGAIN.format(name),)
 
 
-def _run(program: Any, name: str, limits: Limits) -> bool:
-    """Whether the solver left a solution; whatever it calls it, it is checked."""
+def _run(problem: Any, name: str, limits: Limits) -> bool:
+    """Whether the solver left values; whatever it calls them, they are checked."""
     with _is_stopped(limits.folder / STOP) as more, _inside(limits.folder):
         Highs.resetGlobalScheduler(True)  # else it keeps to the threads of the call before
         try:
-            program.solve(solver(name, limits, **more(name)))
+            problem.solve(solver(name, limits, **more(name)))
         except pulp.PulpSolverError as error:
             said = " ".join(str(error).split())
             raise SpmoptError(f"backend pulp: {name} failed, or died: {said}") from None
         except IndexError:  # PuLP reads values of HiGHS that has none yet
             return False
-    return _is_solution(program)
+    return True
 
 
-def _is_solution(program: Any) -> bool:
-    """Whether the values of the variables meet the rows, as nearly as files with 8 digits can."""
-    for one in program.variables():
-        value = one.varValue
-        if value is None or not isfinite(value):
-            return False
-        if one.cat == pulp.LpInteger and abs(value - round(value)) > _MARGIN:
-            return False
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-        return all(_holds(row) for row in program.constraints.values())
-
-
-def _holds(row: Any) -> bool:
-    terms = [factor * one.varValue for one, factor in row.items()]
-    over = sum(terms) + row.constant
-    margin = _MARGIN * (1 + sum(map(abs, terms)))
-    return bool(abs(over) <= margin if row.sense == 0 else over * row.sense >= -margin)
+def _values(program: Program, columns: list[Any]) -> Floats | None:
+    """Return values that meet the rows, as nearly as files with 8 digits can; else None."""
+    primal = np.array([np.nan if one.varValue is None else one.varValue for one in columns])
+    if not np.isfinite(primal).all():
+        return None
+    whole = np.zeros(primal.size, bool) if program.integer is None else program.integer
+    near = np.rint(primal)
+    if (np.abs(primal - near)[whole] > _MARGIN).any():
+        return None
+    matrix, count = program.matrix, program.row_lower.size
+    row = np.repeat(np.arange(count), np.diff(matrix.start))
+    terms = matrix.value * primal[matrix.index]
+    total = np.bincount(row, terms, count)
+    margin = _MARGIN * (1 + np.bincount(row, np.abs(terms), count))
+    within = (total >= program.row_lower - margin) & (total <= program.row_upper + margin)
+    within_bounds = (primal >= program.lower - _MARGIN) & (primal <= program.upper + _MARGIN)
+    return np.where(whole, near, primal) if within.all() and within_bounds.all() else None
 
 
 @contextmanager

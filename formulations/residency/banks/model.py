@@ -243,7 +243,7 @@ class BankModel(PlainModel):
         if self.families.pages:
             given = self.pages_in_order if self.amounts is None else self.as_planned
             laws += [self.pages_in_banks, given]
-        return laws + ([self.ports] if self.timed else [])
+        return laws + ([self.ports] if self.has_time else [])
 
     def somewhere(self) -> None:
         """(B1) The bytes of a cell are those of its pieces in all banks."""

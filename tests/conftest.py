@@ -4,6 +4,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.cli.run import Run, runner
+from tests.solving.fakes import bounds_only, install
 from tests.thorough import THOROUGH
 
 # A busy machine takes its time: limits on it are tests of their own. The short suite draws the same
@@ -23,3 +25,15 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in this process."""
+    return runner(capsys)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove the cost of computation in place of solving the relaxation."""
+    install(monkeypatch, lp_bound=bounds_only)

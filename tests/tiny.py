@@ -23,6 +23,12 @@ class Op:
     scratch: int = 0
 
 
+def plain_machine(spm_bytes: int, **fields: Any) -> Machine:
+    """Return a machine with pages of 4 bytes, and one of all else that ``fields`` do not give."""
+    rates = {"dram_bytes_per_s": 1, "clock_hz": 1, "operations_per_s": 1, "page_bytes": 4}
+    return Machine(name="tiny", spm_bytes=spm_bytes, **{**rates, **fields})
+
+
 def tiny(
     tensors: Mapping[str, tuple[int, str]],
     operations: Sequence[Op | Sequence[Op]],
@@ -30,22 +36,15 @@ def tiny(
     spm: int,
     **machine: Any,
 ) -> Problem:
-    """Return a problem whose pages have 4 bytes, with one byte and one second a cycle.
+    """Return a problem on a :func:`plain_machine` with other ``machine`` fields.
 
     ``tensors`` gives each name a size and ``in`` and ``keep`` where they hold. Several
-    :class:`Op` in place of one are its mappings. ``machine`` overrides fields.
+    :class:`Op` in place of one are its mappings.
     """
     number = {name: index for index, name in enumerate(tensors)}
-    fields = {
-        "dram_bytes_per_s": 1,
-        "clock_hz": 1,
-        "operations_per_s": 1,
-        "page_bytes": 4,
-        **machine,
-    }
     return Problem(
         name="tiny",
-        machine=Machine(name="tiny", spm_bytes=spm, **fields),
+        machine=plain_machine(spm, **machine),
         tensors=tuple(
             Tensor(name=name, size_bytes=size, in_dram="in" in what, keep="keep" in what)
             for name, (size, what) in tensors.items()

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from spmopt.analysis import Analysis
 from spmopt.assemble import assemble
-from spmopt.core.machine import Machine
 from spmopt.core.operation import STREAMED, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor, TensorKind
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies.belady import belady
 from spmopt.policies.static import stream
+from tests.tiny import plain_machine
 
 KIND = TensorKind
 Row = tuple[str, str, str, str, int, int]
@@ -44,14 +44,7 @@ def training_step(spm: int = 64) -> Problem:
     index = {name: k for k, name in enumerate(TENSORS)}
     return Problem(
         name="step",
-        machine=Machine(
-            name="m",
-            spm_bytes=spm,
-            dram_bytes_per_s=1,
-            clock_hz=1,
-            operations_per_s=4,
-            page_bytes=4,
-        ),
+        machine=plain_machine(spm, operations_per_s=4),
         tensors=tuple(
             Tensor(
                 name=name,

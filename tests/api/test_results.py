@@ -12,7 +12,7 @@ from spmopt.io.files import read_problem, read_result, write_result
 from spmopt.reporting.comparison import compare_view
 from spmopt.reporting.tables import MOST_ROWS, Grid, as_html
 from tests.api.html import Page
-from tests.cli.run import Run, runner
+from tests.cli.run import Run
 
 PROBLEMS = Path(__file__).parents[2] / "instances"
 HOSTILE = '<script>alert("1")</script> & \N{SNOWMAN} ' + "x" * 200
@@ -26,11 +26,6 @@ def case() -> Problem:
 @pytest.fixture(scope="module")
 def compared(case: Problem) -> spmopt.ComparisonTable:
     return spmopt.compare(case, ["lru", "residency", "lp-bound"])
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 def test_a_comparison_is_that_of_the_command_line(

@@ -3,90 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from spmopt.core.machine import Machine
-from spmopt.core.operation import Operand, Operation, OpMapping
-from spmopt.core.problem import Problem, Tensor
+from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Commands, Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.timeline import Timeline, timeline
-
-
-def data(size_bytes: int, *, keep: bool = False) -> Tensor:
-    """A tensor that DRAM holds at the start; :func:`problem` names it."""
-    return Tensor(name="", size_bytes=size_bytes, in_dram=True, keep=keep)
-
-
-def made(size_bytes: int, *, keep: bool = False) -> Tensor:
-    """A tensor that some operation writes."""
-    return Tensor(name="", size_bytes=size_bytes, keep=keep)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Op:
-    """An operation by tensor names; ``fetches`` and ``required_resident`` name operands."""
-
-    reads: Sequence[str] = ()
-    writes: Sequence[str] = ()
-    cycles: int = 0
-    scratch: int = 0
-    fetches: Mapping[str, int] = field(default_factory=dict)
-    required_resident: Sequence[str] = ()
+from tests.tiny import Op, tiny
 
 
 def make_problem(
-    tensors: Mapping[str, Tensor],
+    tensors: Mapping[str, tuple[int, str]],
     operations: Sequence[Op],
     *,
     spm: int = 100,
     page: int = 1,
-    setup: int = 0,
-    duplex: bool = False,
+    **machine: Any,
 ) -> Problem:
     """A problem on a machine that moves a byte a cycle."""
-    names = list(tensors)
-    return Problem(
-        name="small",
-        machine=Machine(
-            name="unit",
-            spm_bytes=spm,
-            dram_bytes_per_s=1,
-            clock_hz=1,
-            operations_per_s=1,
-            dma_setup_cycles=setup,
-            page_bytes=page,
-            duplex=duplex,
-        ),
-        tensors=tuple(
-            Tensor(name=name, size_bytes=t.size_bytes, in_dram=t.in_dram, keep=t.keep)
-            for name, t in tensors.items()
-        ),
-        operations=tuple(_operation(names, index, op) for index, op in enumerate(operations)),
-    )
-
-
-def _operation(names: list[str], index: int, op: Op) -> Operation:
-    operands = [*op.reads, *(name for name in op.writes if name not in op.reads)]
-    return Operation(
-        name=f"op{index}",
-        reads=tuple(names.index(name) for name in op.reads),
-        writes=tuple(names.index(name) for name in op.writes),
-        mappings=(
-            OpMapping(
-                compute_cycles=op.cycles,
-                scratch_bytes=op.scratch,
-                operands=tuple(
-                    Operand(
-                        fetches=op.fetches.get(name, 1),
-                        required_resident=name in op.required_resident,
-                    )
-                    for name in operands
-                ),
-            ),
-        ),
-    )
+    return tiny(tensors, operations, spm=spm, page_bytes=page, **machine)
 
 
 def residency_plan(

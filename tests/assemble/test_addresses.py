@@ -12,7 +12,8 @@ from spmopt.assemble.addresses import Allocator, FreeExtents, allocate_in_time
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Placements, ResidencyPlan, Stores
 from spmopt.core.timeline import timeline
-from tests.assemble.small import Op, data, make_problem, residency_plan
+from tests.assemble.small import make_problem, residency_plan
+from tests.tiny import Op
 
 SPM_PAGES = 12
 PAGE = 4
@@ -39,15 +40,15 @@ def owners(placements: Placements, step: int) -> dict[int, tuple[int, int]]:
 def fitting_residency_plans(draw: st.DrawFn) -> tuple[Problem, ResidencyPlan]:
     """Random prefixes of eight tensors over twelve steps, with scratch, within the SPM."""
     sizes = draw(st.lists(st.integers(1, 6 * PAGE), min_size=8, max_size=8))
-    tensors = {f"t{k}": data(size) for k, size in enumerate(sizes)}
+    tensors = {f"t{k}": (size, "in") for k, size in enumerate(sizes)}
     rows: list[tuple[str, int, int, int]] = []
     free = [SPM_PAGES] * 12
-    for name, tensor in tensors.items():
+    for name, (most, _) in tensors.items():
         step = 0
         while step < 12:
             step += draw(st.integers(0, 3))
             end = min(12, step + draw(st.integers(1, 5)))
-            size = draw(st.integers(1, tensor.size_bytes))
+            size = draw(st.integers(1, most))
             pages = -(-size // PAGE)
             if step < end and min(free[step:end]) >= pages:
                 free[step:end] = [have - pages for have in free[step:end]]
@@ -83,7 +84,7 @@ def test_every_resident_page_has_one_place_and_keeps_it(
 
 
 def test_prefix_grows_at_its_end_and_shrinking_cuts_a_run() -> None:
-    problem = make_problem({"x": data(10)}, [Op()] * 4, spm=10)
+    problem = make_problem({"x": (10, "in")}, [Op()] * 4, spm=10)
     chosen = residency_plan(problem, [("x", 0, 1, 4), ("x", 1, 2, 9), ("x", 2, 4, 6)])
     assert table(assemble(problem, chosen).placements) == [
         (0, 0, 4, 0, 0, 4),
@@ -93,14 +94,14 @@ def test_prefix_grows_at_its_end_and_shrinking_cuts_a_run() -> None:
 
 
 def test_pages_freed_by_shrinking_serve_the_same_step() -> None:
-    problem = make_problem({"x": data(6), "y": data(6)}, [Op()] * 2, spm=6)
+    problem = make_problem({"x": (6, "in"), "y": (6, "in")}, [Op()] * 2, spm=6)
     chosen = residency_plan(problem, [("x", 0, 1, 6), ("x", 1, 2, 2), ("y", 1, 2, 4)])
     assert (1, 0, 4, 2, 1, 2) in table(assemble(problem, chosen).placements)
 
 
 def test_scratch_lasts_one_step() -> None:
     problem = make_problem(
-        {"x": data(2), "y": data(4), "z": data(2)},
+        {"x": (2, "in"), "y": (4, "in"), "z": (2, "in")},
         [Op(), Op(scratch=2), Op(scratch=1)],
         spm=11,
     )
@@ -136,7 +137,7 @@ def test_a_tensor_goes_on_behind_its_last_page() -> None:
 
 def test_what_leaves_together_lies_together() -> None:
     # In step 1 a and c are gone: b and d lie side by side, and e finds one range.
-    problem = make_problem({name: data(3) for name in "abcd"} | {"e": data(6)}, [Op()] * 2, spm=12)
+    problem = make_problem(dict.fromkeys("abcd", (3, "in")) | {"e": (6, "in")}, [Op()] * 2, spm=12)
     rows = [("a", 0, 1, 3), ("b", 0, 2, 3), ("c", 0, 1, 3), ("d", 0, 2, 3), ("e", 1, 2, 6)]
     placed = table(assemble(problem, residency_plan(problem, rows)).placements)
     assert [row[0] for row in placed] == [0, 1, 2, 3, 4]
@@ -180,14 +181,14 @@ def test_what_is_left_of_an_extent_stays_free() -> None:
 
 
 def test_overfull_plan_gets_addresses_beyond_the_scratchpad() -> None:
-    problem = make_problem({"x": data(6), "y": data(6)}, [Op()], spm=8)
+    problem = make_problem({"x": (6, "in"), "y": (6, "in")}, [Op()], spm=8)
     chosen = residency_plan(problem, [("x", 0, 1, 6), ("y", 0, 1, 6)])
     rows = table(assemble(problem, chosen).placements)
     assert rows == [(0, 0, 6, 0, 0, 1), (1, 0, 2, 6, 0, 1), (1, 2, 4, 8, 0, 1)]
 
 
 def test_a_tensor_that_stays_has_one_row_however_its_residency_is_cut() -> None:
-    problem = make_problem({"x": data(6)}, [Op()] * 3, spm=8)
+    problem = make_problem({"x": (6, "in")}, [Op()] * 3, spm=8)
     chosen = residency_plan(problem, [("x", 0, 1, 6), ("x", 1, 2, 6), ("x", 2, 3, 6)])
     placements = assemble(problem, chosen).placements
     assert np.array_equal(placements.end - placements.begin, [3])
@@ -214,8 +215,8 @@ def test_places_in_time_are_places(
 @pytest.mark.parametrize(("pages", "waits"), [(4, False), (3, True)])
 def test_an_operation_overwrites_what_no_store_empties(pages: int, waits: bool) -> None:
     """x leaves and is stored; y is written then, z loaded: z takes the pages of x, y others."""
-    sizes = {name: data(2 * PAGE) for name in ("x", "y", "z")}
-    operations = [Op(writes=["x"]), Op(reads=["z"], writes=["y"]), Op(reads=["y", "z"])]
+    sizes = dict.fromkeys(("x", "y", "z"), (2 * PAGE, "in"))
+    operations = [Op(writes="x"), Op(reads="z", writes="y"), Op(reads="y z")]
     problem = make_problem(sizes, operations, spm=pages * PAGE, page=PAGE)
     rows = [("x", 0, 1, 8), ("y", 1, 3, 8), ("z", 1, 3, (pages - 2) * PAGE)]
     chosen = residency_plan(problem, rows)

@@ -6,12 +6,13 @@ import pytest
 
 from spmopt.assemble import assemble, derive_commands
 from spmopt.core.errors import ScheduleError
-from tests.assemble.small import Op, arrays, data, listed, made, make_problem, residency_plan
+from tests.assemble.small import arrays, listed, make_problem, residency_plan
+from tests.tiny import Op
 
 
 def test_growth_loads_what_is_new_and_reader_streams_the_rest() -> None:
     problem = make_problem(
-        {"x": data(10), "y": data(3)}, [Op(reads=["y"]), Op(reads=["x"], writes=[])]
+        {"x": (10, "in"), "y": (3, "in")}, [Op(reads="y"), Op(reads="x", writes="")]
     )
     chosen = residency_plan(problem, [("x", 0, 1, 4), ("x", 1, 2, 7)])
     assert listed(problem, derive_commands(arrays(problem, chosen), chosen)) == [
@@ -23,7 +24,7 @@ def test_growth_loads_what_is_new_and_reader_streams_the_rest() -> None:
 
 
 def test_shrinking_and_equal_rows_move_nothing_and_a_gap_loads_again() -> None:
-    problem = make_problem({"x": data(10)}, [Op(reads=["x"])] + [Op()] * 4)
+    problem = make_problem({"x": (10, "in")}, [Op(reads="x")] + [Op()] * 4)
     chosen = residency_plan(
         problem, [("x", 0, 1, 10), ("x", 1, 2, 6), ("x", 2, 3, 6), ("x", 4, 5, 2)]
     )
@@ -35,8 +36,8 @@ def test_shrinking_and_equal_rows_move_nothing_and_a_gap_loads_again() -> None:
 
 def test_blind_write_sets_residency_freely_and_update_loads_what_grows() -> None:
     problem = make_problem(
-        {"x": data(10, keep=True), "y": data(8, keep=True)},
-        [Op(writes=["x"]), Op(reads=["y"], writes=["y"])],
+        {"x": (10, "in keep"), "y": (8, "in keep")},
+        [Op(writes="x"), Op(reads="y", writes="y")],
     )
     chosen = residency_plan(problem, [("x", 0, 1, 6), ("y", 1, 2, 5)], [(0, "x", 6), (1, "y", 5)])
     assert listed(problem, derive_commands(arrays(problem, chosen), chosen)) == [
@@ -52,8 +53,8 @@ def test_blind_write_sets_residency_freely_and_update_loads_what_grows() -> None
 def test_passes_of_readers_results_and_updates() -> None:
     three = {"x": 3, "y": 3, "z": 3}
     problem = make_problem(
-        {"x": data(4), "y": made(5, keep=True), "z": data(6, keep=True)},
-        [Op(reads=["x", "z"], writes=["y", "z"], fetches=three)],
+        {"x": (4, "in"), "y": (5, "keep"), "z": (6, "in keep")},
+        [Op(reads="x z", writes="y z", fetches=three)],
     )
     chosen = residency_plan(problem)
     assert listed(problem, derive_commands(arrays(problem, chosen), chosen)) == [
@@ -68,7 +69,7 @@ def test_passes_of_readers_results_and_updates() -> None:
 def test_dead_results_are_not_streamed_out() -> None:
     twice = {"y": 2, "z": 2}
     problem = make_problem(
-        {"y": made(5), "z": data(6)}, [Op(reads=["z"], writes=["y", "z"], fetches=twice)]
+        {"y": (5, ""), "z": (6, "in")}, [Op(reads="z", writes="y z", fetches=twice)]
     )
     chosen = residency_plan(problem)
     assert listed(problem, derive_commands(arrays(problem, chosen), chosen)) == [
@@ -77,7 +78,7 @@ def test_dead_results_are_not_streamed_out() -> None:
 
 
 def test_result_overwritten_before_it_is_read_is_dead() -> None:
-    problem = make_problem({"y": made(5, keep=True)}, [Op(writes=["y"]), Op(writes=["y"])])
+    problem = make_problem({"y": (5, "keep")}, [Op(writes="y"), Op(writes="y")])
     chosen = residency_plan(problem)
     assert listed(problem, derive_commands(arrays(problem, chosen), chosen)) == [
         (1, "stream_out", "y", 0, 5, 1)
@@ -85,7 +86,7 @@ def test_result_overwritten_before_it_is_read_is_dead() -> None:
 
 
 def test_stores_extend_the_valid_suffix_downwards_from_the_streamed_part() -> None:
-    problem = make_problem({"y": made(10, keep=True)}, [Op(writes=["y"])] + [Op()] * 3)
+    problem = make_problem({"y": (10, "keep")}, [Op(writes="y")] + [Op()] * 3)
     chosen = residency_plan(problem, [("y", 0, 4, 8)], [(0, "y", 2), (1, "y", 1), (3, "y", 5)])
     assert listed(problem, derive_commands(arrays(problem, chosen), chosen)) == [
         (0, "stream_out", "y", 8, 10, 1),
@@ -97,8 +98,8 @@ def test_stores_extend_the_valid_suffix_downwards_from_the_streamed_part() -> No
 
 def test_write_starts_a_new_version_with_nothing_stored() -> None:
     problem = make_problem(
-        {"x": data(4), "y": data(6, keep=True)},
-        [Op(reads=["y"], writes=["y"]), Op(reads=["x"]), Op(reads=["y"], writes=["y"])],
+        {"x": (4, "in"), "y": (6, "in keep")},
+        [Op(reads="y", writes="y"), Op(reads="x"), Op(reads="y", writes="y")],
     )
     chosen = residency_plan(problem, [("y", 0, 3, 6)], [(1, "y", 6), (2, "y", 6)])
     stores = [
@@ -110,22 +111,22 @@ def test_write_starts_a_new_version_with_nothing_stored() -> None:
 def test_queue_order_within_a_step() -> None:
     problem = make_problem(
         {
-            "old": made(1, keep=True),
-            "weight": data(2),
-            "own": data(3),
-            "next": data(4),
-            "streamed": data(5),
-            "result": made(6, keep=True),
-            "sums": made(7, keep=True),
+            "old": (1, "keep"),
+            "weight": (2, "in"),
+            "own": (3, "in"),
+            "next": (4, "in"),
+            "streamed": (5, "in"),
+            "result": (6, "keep"),
+            "sums": (7, "keep"),
         },
         [
-            Op(writes=["old"]),
+            Op(writes="old"),
             Op(
-                reads=["weight", "own", "streamed"],
-                writes=["result", "sums"],
-                required_resident=["weight", "sums"],
+                reads="weight own streamed",
+                writes="result sums",
+                required_resident="weight sums",
             ),
-            Op(reads=["next"]),
+            Op(reads="next"),
         ],
     )
     chosen = residency_plan(
@@ -153,7 +154,7 @@ def test_queue_order_within_a_step() -> None:
 
 
 def test_store_of_more_than_dram_lacks_cannot_be_expressed() -> None:
-    problem = make_problem({"y": made(5, keep=True)}, [Op(writes=["y"]), Op()])
+    problem = make_problem({"y": (5, "keep")}, [Op(writes="y"), Op()])
     chosen = residency_plan(problem, [("y", 0, 2, 5)], [(0, "y", 3), (1, "y", 3)])
     with pytest.raises(ScheduleError, match=r"more bytes than DRAM lacks.*row 1"):
         assemble(problem, chosen)

@@ -22,9 +22,10 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.verifier import require_legal
-from tests.assemble.small import Op, arrays, data, made, make_problem, residency_plan
+from tests.assemble.small import arrays, make_problem, residency_plan
 from tests.formulations.priced import OBJECTIVES
 from tests.thorough import some
+from tests.tiny import Op
 from tests.verifier.random_plans import random_case
 
 MACHINE = Machine(
@@ -62,18 +63,18 @@ def test_transfer_cycles_are_exact_beyond_64_bits() -> None:
 def test_step_time(cycles: int, duplex: bool, expected: int) -> None:
     problem = make_problem(
         {
-            "weight": data(2),
-            "own": data(3),
-            "streamed": data(4),
-            "out": made(5, keep=True),
-            "stored": made(1, keep=True),
-            "sums": made(6, keep=True),
+            "weight": (2, "in"),
+            "own": (3, "in"),
+            "streamed": (4, "in"),
+            "out": (5, "keep"),
+            "stored": (1, "keep"),
+            "sums": (6, "keep"),
         },
         [
             Op(
-                reads=["weight", "own", "streamed"],
-                writes=["out", "stored", "sums"],
-                required_resident=["weight", "sums"],
+                reads="weight own streamed",
+                writes="out stored sums",
+                required_resident="weight sums",
                 cycles=cycles,
             )
         ],
@@ -91,7 +92,7 @@ def test_step_time(cycles: int, duplex: bool, expected: int) -> None:
 
 def test_every_command_pays_the_setup_and_passes_share_one() -> None:
     problem = make_problem(
-        {"x": data(4), "y": data(5)}, [Op(reads=["x", "y"], fetches={"x": 3})], setup=10
+        {"x": (4, "in"), "y": (5, "in")}, [Op(reads="x y", fetches={"x": 3})], dma_setup_cycles=10
     )
     chosen = residency_plan(problem)
     steps = arrays(problem, chosen)

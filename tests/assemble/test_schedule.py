@@ -10,9 +10,10 @@ import pytest
 from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
 from spmopt.core.schedule import Residency, Steps, Stores
-from tests.assemble.small import Op, data, make_problem, residency_plan
+from tests.assemble.small import make_problem, residency_plan
+from tests.tiny import Op
 
-PROBLEM = make_problem({"x": data(5), "y": data(5)}, [Op(), Op(), Op()])
+PROBLEM = make_problem({"x": (5, "in"), "y": (5, "in")}, [Op(), Op(), Op()])
 Row = tuple[int, int, int, int]
 
 

@@ -2,21 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run import Run, runner
-from tests.solving.fakes import bounds_only, install
+from tests.cli.run import Run
 
 LSTM = Path(__file__).parents[2] / "instances" / "lstm.json"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds at once."""
-    install(monkeypatch, lp_bound=bounds_only)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
 MLP = "instances/mlp.json"
-UNABLE = ("lp-bound",)
 
 
 def test_the_replay_is_compared_with_its_bound(run: Run) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.reporting.page.reading import Document
-from tests.search.study import MLP
+from tests.search.study import MLP, replace_sqlite
 from tests.solving.fakes import bounds_only, install
 
 SPACE = """
@@ -30,6 +30,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SPACE)
     install(monkeypatch, lp_bound=bounds_only)
+    replace_sqlite(monkeypatch)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full d
 
 @pytest.mark.parametrize("away", [pytest.param("2>/dev/full", marks=FULL), "2>&-"])
 def test_no_message_is_worth_the_result(tmp_path: Path, away: str) -> None:
-    assert shell(f"spmopt solve nothing {away}").returncode == 2
+    assert shell(f"spmopt technologies --capacity x {away}").returncode == 2
     talk = tmp_path / "talk.py"
     talk.write_text(
         "import sys\n"

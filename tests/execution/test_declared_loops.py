@@ -30,7 +30,6 @@ from tests.execution.slopes import ran
 from tests.thorough import some
 
 MACHINE = spmopt.machine(spm="256KiB")
-Axis = tuple[int, int]
 
 
 @pytest.mark.parametrize("name", names())
@@ -49,9 +48,11 @@ def listings(
     graph: Graph, chosen: Random, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[TileableGraph]:
     """Yield graphs whose pieces are of each class of axes in turn, and rows of a random one."""
-    for batch in some(chosen.sample(classes(graph), len(classes(graph))), 2):
+    mapped = lowered(graph).graph
+    classes = sorted({each for axes in LinkedAxes(mapped).classes for each in axes})
+    for batch in some(chosen.sample(classes, len(classes)), 2):
         monkeypatch.setattr(LinkedAxes, "batch", batch)
-        axes = LinkedAxes(lowered(graph).graph)
+        axes = LinkedAxes(mapped)
         if not any(axes.cut(node, batch) for node in axes.graph.nodes):
             continue
         rows = {axis for axes in RowAxes(axes).classes for axis in axes}
@@ -62,11 +63,6 @@ def listings(
 def lowered(graph: Graph) -> Mapper:
     """Lower a graph."""
     return Mapper(graph, MACHINE, LOWERINGS[0])
-
-
-def classes(graph: Graph) -> list[Axis]:
-    """Return what stands for each class of axes that are cut together."""
-    return sorted({each for axes in LinkedAxes(lowered(graph).graph).classes for each in axes})
 
 
 def random_fusion_plan(found: TileableGraph, chosen: Random) -> FusionPlan | None:

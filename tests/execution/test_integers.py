@@ -10,13 +10,13 @@ import pytest
 from onnx import helper
 
 import spmopt
-from spmopt.core.graph import Node, Value
-from spmopt.execution.kernels import Call, kernel_of
+from spmopt.core.graph import Value
 from spmopt.execution.kernels.call import Array
 from spmopt.execution.kernels.onnx_reference import reference
 from spmopt.execution.values import array_of, bytes_of, convert
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators.spec import Attributes
+from tests.execution.called import computed
 from tests.frontends.models import model, saved
 from tests.solving.fakes import bounds_only, install
 
@@ -33,15 +33,10 @@ def scale(*shape: int) -> Array:
     return CHOSEN.uniform(0.2, 0.9, shape).astype(np.float32)
 
 
-def computed(
-    operator: str, inputs: list[Array], dtype: Any, shape: tuple[int, ...], **of: Any
-) -> Array:
-    kernel = kernel_of(Node(name="", operator=operator, inputs=(), outputs=()))
-    assert kernel is not None
-    call = Call(
-        operator=operator, attributes=of, inputs=inputs, shapes=(shape,), dtypes=(np.dtype(dtype),)
-    )
-    return np.asarray(kernel(call)[0])
+def integer(operator: str, inputs: list[Array], shape: tuple[int, ...], **of: Any) -> Array:
+    """The result in 8 bits of an operator of ONNX Runtime."""
+    (found,) = computed(f"com.microsoft.{operator}", inputs, [(shape, "int8")], of)
+    return found
 
 
 # Operands in the order of ONNX, and how many of them are no scales, at which places.
@@ -80,7 +75,7 @@ def test_quantized_operators_are_those_of_onnx(operator: str) -> None:
     (expected,) = reference(operator, attributes, inputs)
     behind = [each for place, each in enumerate(inputs) if place not in own]
     ours = [inputs[place] for place in own] + behind
-    found = computed(operator, ours, expected.dtype, expected.shape, **attributes)
+    (found,) = computed(operator, ours, [(expected.shape, expected.dtype)], attributes)
     assert found.dtype == expected.dtype
     distance = np.abs(found.astype(float) - expected.astype(float))
     # Its own arithmetic is of 32 bits, so that it may round a half the other way.
@@ -92,18 +87,17 @@ def test_operators_of_onnx_runtime_by_hand() -> None:
     a, b = np.array([10, -20, 30], np.int8), np.array([1, 2, 3], np.int8)
     half, zero = np.array(0.5, np.float32), np.array(2, np.int8)
     scales: list[Array] = [half, zero, half, zero, half, zero]
-    of = ("int8", (3,))
     # (10 - 2) / 2 + (1 - 2) / 2 = 3.5 is 7 halves, and 2: 9
-    assert computed("com.microsoft.QLinearAdd", [a, b, *scales], *of).tolist() == [9, -20, 31]
+    assert integer("QLinearAdd", [a, b, *scales], (3,)).tolist() == [9, -20, 31]
     # 4 times -0.5 = -2 is -4 halves, and 2: -2
-    assert computed("com.microsoft.QLinearMul", [a, b, *scales], *of).tolist() == [-2, 2, 16]
-    leaky = computed("com.microsoft.QLinearLeakyRelu", [a, *scales[:4]], *of, alpha=0.5)
+    assert integer("QLinearMul", [a, b, *scales], (3,)).tolist() == [-2, 2, 16]
+    leaky = integer("QLinearLeakyRelu", [a, *scales[:4]], (3,), alpha=0.5)
     assert leaky.tolist() == [10, -9, 30]
     image = np.arange(16, dtype=np.int8).reshape(1, 1, 4, 4)
     pooled = {"kernel_shape": (2, 2), "strides": (2, 2)}
-    means = computed("com.microsoft.QLinearAveragePool", [image], "int8", (1, 1, 2, 2), **pooled)
+    means = integer("QLinearAveragePool", [image], (1, 1, 2, 2), **pooled)
     assert means.ravel().tolist() == [2, 4, 10, 12]  # 2.5, 4.5, 10.5 and 12.5, rounded to even
-    one = computed("com.microsoft.QLinearGlobalAveragePool", [image], "int8", (1, 1, 1, 1))
+    one = integer("QLinearGlobalAveragePool", [image], (1, 1, 1, 1))
     assert one.ravel().tolist() == [8]
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from spmopt.core.graph import Node
-from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import Array
+from tests.execution.called import computed
 
 CHOSEN = np.random.default_rng(0)
 
@@ -27,21 +26,8 @@ def z(value: int) -> Array:
     return np.array(value, np.uint8)
 
 
-def computed(operator: str, inputs: list[Array], like: list[Array], **of: Any) -> list[Array]:
-    kernel = kernel_of(Node(name="", operator=operator, inputs=(), outputs=()))
-    assert kernel is not None
-    call = Call(
-        operator=operator,
-        attributes={k: tuple(v) if isinstance(v, list) else v for k, v in of.items()},
-        inputs=inputs,
-        shapes=tuple(each.shape for each in like),
-        dtypes=tuple(each.dtype for each in like),
-    )
-    return [np.asarray(each) for each in kernel(call)]
-
-
 BOTH = [u8(3, 4), s(0.3), z(5), u8(3, 4), s(0.2), z(9), s(0.4), z(7)]
-POOL = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}
+POOL = {"kernel_shape": (3, 2), "strides": (2, 1), "pads": (1, 0, 1, 1)}
 QUANTIZED: dict[str, tuple[list[Array], tuple[int, ...], dict[str, Any]]] = {
     "QLinearAdd": (BOTH, (0, 3), {}),
     "QLinearMul": (BOTH, (0, 3), {}),
@@ -86,7 +72,8 @@ def test_quantized_operators_are_those_of_onnx_runtime(operator: str) -> None:
     session = runtime.InferenceSession(model.SerializeToString())
     (expected,) = session.run(None, {first: inputs[own[0]]})
     ours = [inputs[k] for k in own] + [x for k, x in enumerate(inputs) if k not in own]
-    (found,) = computed(f"com.microsoft.{operator}", ours, [expected], **attributes)
+    like = [(expected.shape, expected.dtype)]
+    (found,) = computed(f"com.microsoft.{operator}", ours, like, attributes)
     distance = np.abs(found.astype(float) - expected.astype(float))
     # Halves may be rounded the other way.
     assert distance.max() <= (1e-3 if made else 1)
@@ -104,7 +91,7 @@ def test_a_step_of_an_lstm_is_that_of_torch() -> None:
         return np.concatenate([np.split(gates.detach().numpy(), 4, axis=1)[k] for k in order], 1)
 
     of_x, of_h = x @ cell.weight_ih.T + cell.bias_ih, h @ cell.weight_hh.T + cell.bias_hh
-    like = [c.numpy(), c.numpy()]
-    found = computed("LSTMUpdate", [turned(of_x), turned(of_h), c.numpy()], like)
+    like = [(c.numpy().shape, c.numpy().dtype)] * 2
+    found = computed("LSTMUpdate", [turned(of_x), turned(of_h), c.numpy()], like, {})
     assert np.allclose(found[0], new_c.detach().numpy())
     assert np.allclose(found[1], new_h.detach().numpy())

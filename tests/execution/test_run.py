@@ -14,7 +14,7 @@ from spmopt.execution.memory import Bytes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators import SPECS
 from spmopt.io.files import read_problem
-from tests.cli.run import Run, runner
+from tests.cli.run import Run
 from tests.graph.networks import convolution, residual
 from tests.solving.fakes import bounds_only, install
 
@@ -23,11 +23,6 @@ POLICIES = (
     *("stream", "lru", "belady", "belady-size:granularity=page", "frequency", "static", "msa"),
     *("tsai", "next-layer", "autotm", "double-buffer"),
 )
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.fixture(scope="module")

@@ -13,30 +13,11 @@ from spmopt.analysis.obstacles import Obstacle
 from spmopt.io.files import write_problem
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
+from tests.explain.conftest import NETWORK
 from tests.reporting.terminal import Terminal
-from tests.solving.fakes import bounds_only, install
 from tests.tiny import Op, tiny
 
-NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
-_MADE: list[bytes] = []
-"""The result file, made once."""
 KINDS = [f"{obstacle.words}_cycles" for obstacle in Obstacle]
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lp_bound=bounds_only)
-
-
-@pytest.fixture
-def stored(run: Run, tmp_path: Path) -> Path:
-    """A result file, with the dual values of the relaxation."""
-    path = tmp_path / "r.json"
-    if not _MADE:
-        assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
-        _MADE.append(path.read_bytes())
-    path.write_bytes(_MADE[0])
-    return path
 
 
 def test_text(run: Run, stored: Path) -> None:
@@ -206,7 +187,6 @@ def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:
         ("--top 0", "--top 0: must be at least 1"),
         ("--step 1000", "--step 1000: there are steps 0 to "),
         ("--step -1", "--step -1: there are steps 0 to "),
-        ("-s residency", "--scheduler: "),
         ("--csv /dev/null/rows.csv", "a folder is needed"),
     ],
 )

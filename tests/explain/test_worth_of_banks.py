@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ def priced(problem: Problem, objective: Objective) -> Certificate:
     return certificate
 
 
+@cache
+def priced_cases() -> list[tuple[Problem, Objective, ShadowPrices]]:
+    """Cases with what their best dual values say."""
+    return [(case, goal, ShadowPrices.of(case, priced(case, goal))) for case, goal in CASES]
+
+
 def with_bank(problem: Problem, index: int, pages: int) -> Problem:
     """More pages of a bank."""
     machine = problem.machine
@@ -48,13 +55,11 @@ def with_bank(problem: Problem, index: int, pages: int) -> Problem:
 
 def test_the_line_is_what_the_duals_prove_of_more_pages() -> None:
     different = 0
-    for problem, objective in CASES:
-        certificate = priced(problem, objective)
-        worth = ShadowPrices.of(problem, certificate)
+    for problem, _, worth in priced_cases():
         assert len(worth.banks) == len(problem.machine.banks)
         for index, bank in enumerate(worth.banks):
             for pages in (1, 3):
-                more = bound(with_bank(problem, index, pages), certificate)
+                more = bound(with_bank(problem, index, pages), worth.certificate)
                 size = pages * problem.machine.page_bytes
                 assert more == worth.bound - size * bank.per_byte
             assert bank.per_byte >= worth.spm.per_byte
@@ -63,8 +68,7 @@ def test_the_line_is_what_the_duals_prove_of_more_pages() -> None:
 
 
 def test_no_better_bound_is_below_what_pages_save_at_most() -> None:
-    for problem, objective in CASES:
-        worth = ShadowPrices.of(problem, priced(problem, objective))
+    for problem, objective, worth in priced_cases():
         slack = float(worth.bound) * 1e-5 + 1e-9
         for index, bank in enumerate(worth.banks):
             larger = with_bank(problem, index, 1)
@@ -74,9 +78,8 @@ def test_no_better_bound_is_below_what_pages_save_at_most() -> None:
 
 def test_no_better_bound_is_below_what_bandwidth_saves_at_most() -> None:
     compared = 0
-    for problem, objective in CASES:
+    for problem, objective, worth in priced_cases():
         machine, rate = problem.machine, problem.machine.dram_bytes_per_s
-        worth = ShadowPrices.of(problem, priced(problem, objective))
         more = little_bandwidth(machine)
         faster = replace(problem, machine=replace(machine, dram_bytes_per_s=rate + more))
         least = float(worth.bound - more * worth.per_byte_per_s)

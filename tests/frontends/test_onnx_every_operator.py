@@ -26,7 +26,6 @@ from .figures import output_shapes
 
 IMPORTER = frozenset(("Constant", "Shape", "Size"))
 """What the importer works out by itself."""
-CONTROL = frozenset(("If", "Loop", "Scan", "SequenceMap"))
 REASONS = (
     # Not dense tensors, or empty ones.
     "element type STRING",

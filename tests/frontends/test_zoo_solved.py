@@ -67,9 +67,8 @@ def test_prefill_and_decoding(sizes: dict[str, int]) -> None:
 
 def check(graph: Graph) -> None:
     """Schedule a graph; the verifier and the bound are part of solving, and either would raise."""
-    result = solve(
-        lower(graph, replace(MACHINE, spm_bytes=2_000_000)), "lru", Request(objective=TRAFFIC)
-    )
+    request = Request(objective=TRAFFIC, tolerance=0.1)  # a loose bound, which costs little
+    result = solve(lower(graph, replace(MACHINE, spm_bytes=2_000_000)), "lru", request)
     assert result.verified
     assert result.gap is not None
     assert result.gap >= 0

@@ -14,7 +14,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("compare-lstm", "compare instances/lstm.json --json"),
+    Command("compare-lstm", "compare instances/lstm.json --json", quick=False),
     Command("compare-lstm-table", "compare instances/lstm.json", quick=False),
     Command(
         "compare-convolution",
@@ -83,6 +83,7 @@ COMMANDS = (
         "tiles",
         "tiles --gemm 256x128x192 --machine small-npu --spm 100KB --replacement "
         "double-buffer,belady,residency --json",
+        quick=False,
     ),
     Command(
         "tiles-partition",

@@ -18,14 +18,10 @@ from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
 from spmopt.solving import solve
 from tests.graph.networks import mlp
+from tests.tiny import plain_machine
 
-MACHINE = Machine(
-    name="m",
-    spm_bytes=64 * 64,
-    dram_bytes_per_s=10,
-    clock_hz=10,
-    operations_per_s=100,
-    page_bytes=64,
+MACHINE = plain_machine(
+    64 * 64, dram_bytes_per_s=10, clock_hz=10, operations_per_s=100, page_bytes=64
 )
 
 

@@ -13,19 +13,13 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
+from tests.tiny import plain_machine
 
 TWICE = Operand(fetches=2)
 
 
 def machine(spm_bytes: int, page_bytes: int = 64) -> Machine:
-    return Machine(
-        name="m",
-        spm_bytes=spm_bytes,
-        dram_bytes_per_s=1,
-        clock_hz=1,
-        operations_per_s=1,
-        page_bytes=page_bytes,
-    )
+    return plain_machine(spm_bytes, page_bytes=page_bytes)
 
 
 def mapping(graph: Graph, operation: str, spm_bytes: int) -> tuple[OpMapping, dict[str, Operand]]:

@@ -5,17 +5,11 @@ import pytest
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.graph.cycles import compute_cycles, systolic_cycles
 from spmopt.graph.operators.spec import Gemm
+from tests.tiny import plain_machine
 
 
 def machine(clock_hz: int, operations_per_s: int, array: SystolicArray | None = None) -> Machine:
-    return Machine(
-        name="m",
-        spm_bytes=4096,
-        dram_bytes_per_s=1,
-        clock_hz=clock_hz,
-        operations_per_s=operations_per_s,
-        array=array,
-    )
+    return plain_machine(4096, clock_hz=clock_hz, operations_per_s=operations_per_s, array=array)
 
 
 @pytest.mark.parametrize(

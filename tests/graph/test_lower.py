@@ -6,21 +6,16 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand
 from spmopt.core.problem import Problem, TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
+from tests.tiny import plain_machine
 
-MACHINE = Machine(
-    name="m",
-    spm_bytes=64 * 64,
-    dram_bytes_per_s=10,
-    clock_hz=10,
-    operations_per_s=100,
-    page_bytes=64,
+MACHINE = plain_machine(
+    64 * 64, dram_bytes_per_s=10, clock_hz=10, operations_per_s=100, page_bytes=64
 )
 
 
@@ -143,15 +138,7 @@ def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
         "w.gradient": REQUIRED_RESIDENT,
     }
     # W takes 5 pages; of 8 half are 4, so two panels of 144 bytes and X twice.
-    small = Machine(
-        name="s",
-        spm_bytes=8 * 64,
-        dram_bytes_per_s=1,
-        clock_hz=1,
-        operations_per_s=1,
-        page_bytes=64,
-    )
-    narrow = lower(graph, small, mapper="panel")
+    narrow = lower(graph, plain_machine(8 * 64, page_bytes=64), mapper="panel")
     assert used(narrow, "y") == {"x": Operand(fetches=2), "w": STREAMED, "y": STREAMED}
     mapping = narrow.operations[0].mappings[0]
     assert mapping.scratch_bytes == 144
@@ -263,14 +250,7 @@ def test_batched_product_takes_a_slice_in_scratch() -> None:
 
 def test_networks_lower_on_every_scratchpad() -> None:
     for pages in (1, 2, 3, 7, 50):
-        machine = Machine(
-            name="p",
-            spm_bytes=64 * pages,
-            dram_bytes_per_s=1,
-            clock_hz=1,
-            operations_per_s=1,
-            page_bytes=64,
-        )
+        machine = plain_machine(64 * pages, page_bytes=64)
         for forward in (mlp(), convolution(), residual(), attention(), lstm()):
             for op in lower(training_graph(forward), machine).operations:
                 (mapping,) = op.mappings

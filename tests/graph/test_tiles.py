@@ -14,20 +14,14 @@ from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiles import SHARE, _sizes, budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling
+from tests.tiny import plain_machine
 
 PAGE = 16
 ELEMENT = 4
 
 
 def machine(pages: int) -> Machine:
-    return Machine(
-        name="m",
-        spm_bytes=pages * PAGE,
-        dram_bytes_per_s=1,
-        clock_hz=1,
-        operations_per_s=1,
-        page_bytes=PAGE,
-    )
+    return plain_machine(pages * PAGE, page_bytes=PAGE)
 
 
 def sizes(gemm: Gemm) -> list[int]:

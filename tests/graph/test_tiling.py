@@ -10,20 +10,14 @@ from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling, tile
+from tests.tiny import plain_machine
 
 PAGE = 64
 PLAIN = Gemm(m=1, k=1, n=1)
 
 
 def machine(pages: int, spare_bytes: int = 0) -> Machine:
-    return Machine(
-        name="m",
-        spm_bytes=pages * PAGE + spare_bytes,
-        dram_bytes_per_s=1,
-        clock_hz=1,
-        operations_per_s=1,
-        page_bytes=PAGE,
-    )
+    return plain_machine(pages * PAGE + spare_bytes, page_bytes=PAGE)
 
 
 def tiled(

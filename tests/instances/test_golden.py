@@ -18,7 +18,7 @@ from tests.thorough import THOROUGH
 INDEX = golden.read_index()
 KNOWN = [(name, o, k) for name, entry in INDEX.items() for o, k in entry.objectives.items()]
 PROVED = [case for case in KNOWN if case[2].proved_by]
-LARGE = ("gnmt-small", "resnet50-small")
+LARGE = ("gnmt-small", "resnet50-small", "transformer-small")
 DAILY = [
     (name, objective, known)
     for name, objective, known in KNOWN

@@ -10,13 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run import Run, runner
+from tests.cli.run import Run
 from tests.sweeps.test_command import LINE, SWEEP, untimed
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,10 @@ from spmopt.policies.frequency import (
 )
 from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import bytes_saved, choose, keep_all, nothing_kept
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
 from tests.policies.owed import totals
 from tests.strategies import random_problem
+from tests.tiny import Op
 
 
 def traffic(problem: Problem, residency_plan: ResidencyPlan) -> int:
@@ -42,12 +43,12 @@ def static_residency_plan(problem: Problem) -> ResidencyPlan:
 
 def test_what_being_resident_saves() -> None:
     problem = make_problem(
-        {"w": data(3), "once": data(5), "y": made(2), "z": made(2, keep=True), "u": data(4)},
+        {"w": (3, "in"), "once": (5, "in"), "y": (2, ""), "z": (2, "keep"), "u": (4, "in")},
         [
-            Op(reads=["w", "once"], writes=["y"], fetches={"w": 2}),
-            Op(reads=["w", "y"], writes=["z"], required_resident=["w"], fetches={"z": 3}),
-            Op(reads=["y", "u"], writes=["u"]),
-            Op(reads=["u"]),
+            Op(reads="w once", writes="y", fetches={"w": 2}),
+            Op(reads="w y", writes="z", required_resident="w", fetches={"z": 3}),
+            Op(reads="y u", writes="u"),
+            Op(reads="u"),
         ],
     )
     # w: 2 fetches and a load, against one load. y: out once, in twice. z: 3 out and 2 in, against
@@ -58,8 +59,8 @@ def test_what_being_resident_saves() -> None:
 
 def test_static_keeps_the_most_saved_bytes_for_a_byte() -> None:
     problem = make_problem(
-        {"a": data(4), "b": data(6), "c": data(2)},
-        [Op(reads=[name]) for name in "abcabcab" + "a"],
+        {"a": (4, "in"), "b": (6, "in"), "c": (2, "in")},
+        [Op(reads=name) for name in "abcabcab" + "a"],
         spm=8,
     )
     # Saved per byte: 3 for a, 2 for b, 1 for c; b does not fit beside a.
@@ -71,13 +72,13 @@ def test_static_keeps_the_most_saved_bytes_for_a_byte() -> None:
 
 def test_static_rooms_are_not_shared_though_the_uses_are_far_apart() -> None:
     problem = make_problem(
-        {"a": data(4), "b": data(4)}, [Op(reads=[name]) for name in "aaabb"], spm=7
+        {"a": (4, "in"), "b": (4, "in")}, [Op(reads=name) for name in "aaabb"], spm=7
     )
     assert static_choice(problem) == ["a"]
 
 
 def test_what_is_required_resident_twice_running_seems_to_save_more_than_it_does() -> None:
-    problem = make_problem({"w": data(3)}, [Op(reads=["w"], required_resident=["w"])] * 2)
+    problem = make_problem({"w": (3, "in")}, [Op(reads="w", required_resident="w")] * 2)
     steps = timeline_in_order(problem)
     assert bytes_saved(steps).tolist() == [3]
     # It stays between its two steps although it was not chosen.
@@ -86,11 +87,11 @@ def test_what_is_required_resident_twice_running_seems_to_save_more_than_it_does
 
 def test_static_leaves_room_for_scratch_and_other_required_resident_operands() -> None:
     problem = make_problem(
-        {"a": data(4), "w": data(5), "v": data(2)},
+        {"a": (4, "in"), "w": (5, "in"), "v": (2, "in")},
         [
-            Op(reads=["a", "w"], required_resident=["w"]),
-            Op(reads=["a", "v"], scratch=1),
-            Op(reads=["v"]),
+            Op(reads="a w", required_resident="w"),
+            Op(reads="a v", scratch=1),
+            Op(reads="v"),
         ],
         spm=9,
     )
@@ -104,16 +105,14 @@ def test_static_leaves_room_for_scratch_and_other_required_resident_operands() -
 
 
 def test_a_chosen_required_resident_operand_needs_no_second_room() -> None:
-    read = Op(reads=["w", "a"], required_resident=["w"])
-    problem = make_problem({"w": data(5), "a": data(3)}, [read, Op(), read], spm=8)
+    read = Op(reads="w a", required_resident="w")
+    problem = make_problem({"w": (5, "in"), "a": (3, "in")}, [read, Op(), read], spm=8)
     assert static_choice(problem) == ["w", "a"]
     assert traffic(problem, static_residency_plan(problem)) == 5 + 3
 
 
 def test_static_stores_last_contents_after_the_last_use() -> None:
-    problem = make_problem(
-        {"y": made(3, keep=True)}, [Op(writes=["y"]), Op(), Op(reads=["y"]), Op()], spm=4
-    )
+    problem = make_problem({"y": (3, "keep")}, [Op(writes="y"), Op(), Op(reads="y"), Op()], spm=4)
     residency_plan = static_residency_plan(problem)
     assert stores_of(problem, residency_plan.stores) == [(2, "y", 3)]
     assert rows_of(problem, residency_plan.residency) == [("y", 0, 3, 3)]
@@ -132,14 +131,14 @@ def test_static_saves_what_it_says_it_does() -> None:
 
 def test_accesses_are_counted_whether_resident_or_not() -> None:
     problem = make_problem(
-        {"a": data(9), "b": data(1)}, [Op(reads=["a", "b"]), Op(reads=["a"])], spm=4
+        {"a": (9, "in"), "b": (1, "in")}, [Op(reads="a b"), Op(reads="a")], spm=4
     )
     assert accesses_so_far(timeline_in_order(problem)).tolist() == [1, 1, 2]
 
 
 def test_rarity_orders_by_count_then_by_recency() -> None:
     problem = make_problem(
-        {name: data(1) for name in "abc"}, [Op(reads=[name]) for name in "abacb"], spm=4
+        dict.fromkeys("abc", (1, "in")), [Op(reads=name) for name in "abacb"], spm=4
     )
     ranking = rarity(timeline_in_order(problem))
     # First to go: a (1, step 0), b (1, step 1), c (1, step 3), a (2, step 2), b (2, step 4).
@@ -150,7 +149,7 @@ def test_rarity_orders_by_count_then_by_recency() -> None:
 
 def test_frequency_evicts_the_least_often_used_even_if_it_was_used_last() -> None:
     problem = make_problem(
-        {name: data(4) for name in "abc"}, [Op(reads=[name]) for name in "aabcba"], spm=8
+        dict.fromkeys("abc", (4, "in")), [Op(reads=name) for name in "aabcba"], spm=8
     )
     steps = timeline_in_order(problem)
     # c displaces b (once) and not a (twice), though a is older; b then displaces nothing: c is
@@ -179,8 +178,8 @@ def test_accesses_fade() -> None:
 def test_what_was_used_often_long_ago_goes_first_where_accesses_fade() -> None:
     late = 4 * HALF_LIFE
     trace = "aaa" + "." * late + "bcab"
-    operations = [Op() if name == "." else Op(reads=[name]) for name in trace]
-    problem = make_problem({name: data(4) for name in "abc"}, operations, spm=8)
+    operations = [Op() if name == "." else Op(reads=name) for name in trace]
+    problem = make_problem(dict.fromkeys("abc", (4, "in")), operations, spm=8)
     steps = timeline_in_order(problem)
     # c takes the room of b, used once, or of a, whose three accesses are worth 3 / 16 by then.
     last = len(trace) - 1
@@ -193,7 +192,7 @@ def test_what_was_used_often_long_ago_goes_first_where_accesses_fade() -> None:
 
 def test_what_is_used_more_often_in_all_is_not_displaced() -> None:
     problem = make_problem(
-        {name: data(4) for name in "abc"}, [Op(reads=[name]) for name in "abcabab" + "c"], spm=8
+        dict.fromkeys("abc", (4, "in")), [Op(reads=name) for name in "abcabab" + "c"], spm=8
     )
     steps = timeline_in_order(problem)
     assert accesses_in_all(steps).tolist() == [3, 3, 2, 3, 3, 3, 3, 2]
@@ -206,7 +205,7 @@ def test_what_is_used_more_often_in_all_is_not_displaced() -> None:
         ("c", 7, 8, 4),
     ]
     rare = make_problem(
-        {name: data(4) for name in "abc"}, [Op(reads=[name]) for name in "cabababc"], spm=8
+        dict.fromkeys("abc", (4, "in")), [Op(reads=name) for name in "cabababc"], spm=8
     )
     steps = timeline_in_order(rare)
     # c goes as soon as what is used more often needs its room.

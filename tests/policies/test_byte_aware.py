@@ -12,10 +12,11 @@ from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.belady import belady, distance
 from spmopt.policies.belady_size import belady_size, keep_by_bytes
 from spmopt.policies.ranked import keep_by_rank
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
 from tests.brute_force import optimum
 from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import some
+from tests.tiny import Op
 
 
 def by_bytes(problem: Problem, reserve: int = 0, *, partial: bool = False) -> ResidencyPlan:
@@ -34,8 +35,8 @@ def traffic(problem: Problem, residency_plan: ResidencyPlan) -> int:
 
 def test_a_small_victim_stays_when_a_large_one_makes_it_needless() -> None:
     problem = make_problem(
-        {"s": data(1), "m": data(5), "n": data(4)},
-        [Op(reads=[name]) for name in "smnnms"],
+        {"s": (1, "in"), "m": (5, "in"), "n": (4, "in")},
+        [Op(reads=name) for name in "smnnms"],
         spm=6,
     )
     # The farthest, s, is one byte and not enough; m alone is.
@@ -52,7 +53,7 @@ def test_a_small_victim_stays_when_a_large_one_makes_it_needless() -> None:
 
 def test_a_small_operand_does_not_displace_a_large_one() -> None:
     problem = make_problem(
-        {"l": data(8), "s": data(1)}, [Op(reads=[name]) for name in "lssl"], spm=8
+        {"l": (8, "in"), "s": (1, "in")}, [Op(reads=name) for name in "lssl"], spm=8
     )
     # Belady takes s in, one step before l, and loads 8 again to save 1.
     assert traffic(problem, by_distance(problem)) == 8 + 1 + 8
@@ -62,13 +63,13 @@ def test_a_small_operand_does_not_displace_a_large_one() -> None:
 
 def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
     due = make_problem(
-        {"x": data(4), "y": made(4, keep=True), "w": data(4)},
+        {"x": (4, "in"), "y": (4, "keep"), "w": (4, "in")},
         [
-            Op(writes=["y"]),
-            Op(reads=["x"]),
-            Op(reads=["w"], required_resident=["w"]),
-            Op(reads=["x"]),
-            Op(reads=["y"]),
+            Op(writes="y"),
+            Op(reads="x"),
+            Op(reads="w", required_resident="w"),
+            Op(reads="x"),
+            Op(reads="y"),
         ],
         spm=8,
     )
@@ -76,14 +77,14 @@ def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
     assert stores_of(due, by_bytes(due).stores) == [(1, "y", 4)]
     assert traffic(due, by_bytes(due)) == 4 + 4 + 4 + 4
     closer = make_problem(
-        {"x": data(4), "y": made(4), "w": data(4)},
+        {"x": (4, "in"), "y": (4, ""), "w": (4, "in")},
         [
-            Op(writes=["y"]),
-            Op(reads=["x"]),
-            Op(reads=["w"], required_resident=["w"]),
+            Op(writes="y"),
+            Op(reads="x"),
+            Op(reads="w", required_resident="w"),
             Op(),
-            Op(reads=["x"]),
-            Op(reads=["y"]),
+            Op(reads="x"),
+            Op(reads="y"),
         ],
         spm=8,
     )
@@ -97,8 +98,8 @@ def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
 
 def test_contents_that_are_only_to_be_stored_go_first() -> None:
     problem = make_problem(
-        {"y": made(4, keep=True), "x": data(4), "z": data(4)},
-        [Op(writes=["y"]), *(Op(reads=[name]) for name in "xzzx")],
+        {"y": (4, "keep"), "x": (4, "in"), "z": (4, "in")},
+        [Op(writes="y"), *(Op(reads=name) for name in "xzzx")],
         spm=8,
     )
     residency_plan = by_bytes(problem)
@@ -108,8 +109,8 @@ def test_contents_that_are_only_to_be_stored_go_first() -> None:
 
 def test_an_operand_of_several_passes_is_taken_in_whatever_it_costs() -> None:
     problem = make_problem(
-        {"a": data(6), "b": data(6)},
-        [Op(reads=["a"]), Op(reads=["b"], fetches={"b": 2}), Op(reads=["a"])],
+        {"a": (6, "in"), "b": (6, "in")},
+        [Op(reads="a"), Op(reads="b", fetches={"b": 2}), Op(reads="a")],
         spm=8,
     )
     for partial in (False, True):
@@ -117,7 +118,7 @@ def test_an_operand_of_several_passes_is_taken_in_whatever_it_costs() -> None:
 
 
 def test_the_reserve_stays_free() -> None:
-    problem = make_problem({"x": data(4), "y": data(4)}, [Op(reads=["x", "y"])] * 2, spm=10)
+    problem = make_problem({"x": (4, "in"), "y": (4, "in")}, [Op(reads="x y")] * 2, spm=10)
     assert rows_of(problem, by_bytes(problem, 3).residency) == [("x", 0, 2, 4)]
     assert rows_of(problem, by_bytes(problem, 3, partial=True).residency) == [
         ("x", 0, 2, 4),
@@ -132,8 +133,8 @@ def random_trace(random: Random) -> Problem:
     trace = [random.choice(names) for _ in range(random.randint(6, 12))]
     most = max(2, 2 * sum(sizes.values()) // 3)
     return make_problem(
-        {name: data(size) for name, size in sizes.items()},
-        [Op(reads=[name]) for name in trace],
+        {name: (size, "in") for name, size in sizes.items()},
+        [Op(reads=name) for name in trace],
         spm=random.randint(min(sizes.values()), most),
     )
 

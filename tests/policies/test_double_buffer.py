@@ -18,37 +18,39 @@ from spmopt.policies.double_buffer.batches import batch
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
 from tests.policies.owed import residency_plan_of, totals
 from tests.tiles.cases import grid, machine
+from tests.tiny import Op
 
 REUSES = ("shared", "none", "sums")
 each_reuse = pytest.mark.parametrize("reuse", REUSES)
 
 
-def all_required_resident(reads: list[str], writes: list[str], cycles: int) -> Op:
-    return Op(reads=reads, writes=writes, cycles=cycles, required_resident=list({*reads, *writes}))
+def all_required_resident(reads: str, writes: str, cycles: int) -> Op:
+    both = f"{reads} {writes}"
+    return Op(reads=reads, writes=writes, cycles=cycles, required_resident=both)
 
 
 def by_hand() -> Problem:
     """Three batches of at most 10 bytes: b, y, a; then b, c, d; then a, y, z."""
     return make_problem(
         {
-            "a": data(4),
-            "b": data(3),
-            "c": data(5),
-            "d": data(2),
-            "y": made(3, keep=True),
-            "z": made(3, keep=True),
+            "a": (4, "in"),
+            "b": (3, "in"),
+            "c": (5, "in"),
+            "d": (2, "in"),
+            "y": (3, "keep"),
+            "z": (3, "keep"),
         },
         [
-            all_required_resident(["b"], ["y"], 10),
-            all_required_resident(["a"], [], 10),
-            all_required_resident(["a"], [], 10),
-            all_required_resident(["b", "c"], [], 8),
-            all_required_resident(["c", "d"], [], 8),
-            all_required_resident(["a", "y"], ["y"], 10),
-            all_required_resident(["a"], ["z"], 10),
+            all_required_resident("b", "y", 10),
+            all_required_resident("a", "", 10),
+            all_required_resident("a", "", 10),
+            all_required_resident("b c", "", 8),
+            all_required_resident("c d", "", 8),
+            all_required_resident("a y", "y", 10),
+            all_required_resident("a", "z", 10),
         ],
         spm=20,
     )
@@ -102,15 +104,15 @@ def test_none_by_hand() -> None:
 
 
 def test_what_is_used_beyond_the_next_batch_leaves_but_over_one_operation() -> None:
-    tensors = {"a": data(5), "b": data(5), "c": data(5)}
-    one = make_problem(tensors, [all_required_resident([name], [], 9) for name in "aba"], spm=10)
+    tensors = {"a": (5, "in"), "b": (5, "in"), "c": (5, "in")}
+    one = make_problem(tensors, [all_required_resident(name, "", 9) for name in "aba"], spm=10)
     assert rows_of(one, residency_plan_of(double_buffer(one, Request())).residency)[0] == (
         "a",
         0,
         3,
         5,
     )
-    two = make_problem(tensors, [all_required_resident([name], [], 9) for name in "abca"], spm=10)
+    two = make_problem(tensors, [all_required_resident(name, "", 9) for name in "abca"], spm=10)
     assert rows_of(two, residency_plan_of(double_buffer(two, Request())).residency)[:2] == [
         ("a", 0, 1, 5),
         ("a", 2, 4, 5),
@@ -119,11 +121,9 @@ def test_what_is_used_beyond_the_next_batch_leaves_but_over_one_operation() -> N
 
 def one_each(inputs: list[int], results: list[int], spm: int) -> Problem:
     """Operations of 9 cycles, each with an input and a result of its own."""
-    tensors = {f"x{step}": data(size) for step, size in enumerate(inputs)}
-    tensors |= {f"y{step}": made(size, keep=True) for step, size in enumerate(results)}
-    operations = [
-        all_required_resident([f"x{step}"], [f"y{step}"], 9) for step in range(len(inputs))
-    ]
+    tensors = {f"x{step}": (size, "in") for step, size in enumerate(inputs)}
+    tensors |= {f"y{step}": (size, "keep") for step, size in enumerate(results)}
+    operations = [all_required_resident(f"x{step}", f"y{step}", 9) for step in range(len(inputs))]
     return make_problem(tensors, operations, spm=spm)
 
 
@@ -154,11 +154,11 @@ def test_results_in_the_way_are_stored_after_their_operation() -> None:
 
 def test_an_operation_larger_than_a_half_is_alone() -> None:
     problem = make_problem(
-        {"a": data(3), "w": data(6), "x": data(9), "y": made(3, keep=True)},
+        {"a": (3, "in"), "w": (6, "in"), "x": (9, "in"), "y": (3, "keep")},
         [
-            all_required_resident(["a"], ["y"], 4),
-            Op(reads=["w", "x", "a"], required_resident=["w"], cycles=4),
-            all_required_resident(["a"], [], 4),
+            all_required_resident("a", "y", 4),
+            Op(reads="w x a", required_resident="w", cycles=4),
+            all_required_resident("a", "", 4),
         ],
         spm=12,
     )

@@ -13,7 +13,8 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.intervals import Intervals
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.tiny import Op
 
 Row = tuple[str, int, int, int]
 
@@ -38,7 +39,7 @@ def durations(problem: Problem, residency_plan: ResidencyPlan) -> list[int]:
 
 def test_a_prefetch_overlaps_about_one_and_a_half_times_its_copy() -> None:
     problem = make_problem(
-        {"w": data(4)}, [Op(cycles=10), Op(cycles=5), Op(reads=["w"], cycles=5)], spm=8
+        {"w": (4, "in")}, [Op(cycles=10), Op(cycles=5), Op(reads="w", cycles=5)], spm=8
     )
     # Wanted: 6 cycles of overlap. From step 1 there are 5, from step 0 there are 15.
     assert rows(problem) == [("w", 1, 3, 4)]
@@ -46,18 +47,18 @@ def test_a_prefetch_overlaps_about_one_and_a_half_times_its_copy() -> None:
 
 
 def test_a_copy_that_overlaps_too_little_is_not_made() -> None:
-    operations = [Op(cycles=3), Op(reads=["w"], cycles=4)]
+    operations = [Op(cycles=3), Op(reads="w", cycles=4)]
     # At least 0.8 of 4 cycles; there are 3, and 4 for the other machine.
-    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == []
-    operations = [Op(cycles=4), Op(reads=["w"], cycles=4)]
-    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == [("w", 0, 2, 4)]
+    assert rows(make_problem({"w": (4, "in")}, operations, spm=8)) == []
+    operations = [Op(cycles=4), Op(reads="w", cycles=4)]
+    assert rows(make_problem({"w": (4, "in")}, operations, spm=8)) == [("w", 0, 2, 4)]
 
 
 def test_what_the_use_saves_makes_up_for_overlap() -> None:
     # On chip the use takes 1 cycle instead of 4: 0.2 cycles of overlap are enough. There is
     # time for the copy in one cycle of step 1 and three of step 0.
     problem = make_problem(
-        {"w": data(4)}, [Op(cycles=3), Op(cycles=1), Op(reads=["w"], cycles=1)], spm=8
+        {"w": (4, "in")}, [Op(cycles=3), Op(cycles=1), Op(reads="w", cycles=1)], spm=8
     )
     assert rows(problem) == [("w", 0, 1, 3), ("w", 1, 3, 4)]
     assert durations(problem, assigned(problem)) == [3, 1, 1]
@@ -65,8 +66,8 @@ def test_what_the_use_saves_makes_up_for_overlap() -> None:
 
 def test_copies_share_the_channel() -> None:
     problem = make_problem(
-        {"w": data(4), "v": data(4)},
-        [Op(cycles=10), Op(cycles=5), Op(reads=["w", "v"], cycles=5)],
+        {"w": (4, "in"), "v": (4, "in")},
+        [Op(cycles=10), Op(cycles=5), Op(reads="w v", cycles=5)],
         spm=8,
     )
     # w is first and leaves 1 of 5 cycles of step 1; v starts a step earlier.
@@ -78,22 +79,22 @@ def test_a_prefetch_waits_for_room() -> None:
         Op(cycles=10),
         Op(cycles=2, scratch=6),
         Op(cycles=4),
-        Op(reads=["w"], cycles=5),
+        Op(reads="w", cycles=5),
     ]
     # From step 1 on there are just 6 cycles; with 2 free pages there it must be step 2.
-    assert rows(make_problem({"w": data(4)}, operations, spm=10)) == [
+    assert rows(make_problem({"w": (4, "in")}, operations, spm=10)) == [
         ("w", 1, 2, 2),
         ("w", 2, 4, 4),
     ]
-    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == [("w", 2, 4, 4)]
+    assert rows(make_problem({"w": (4, "in")}, operations, spm=8)) == [("w", 2, 4, 4)]
     del operations[2]
-    assert rows(make_problem({"w": data(4)}, operations, spm=8)) == []
+    assert rows(make_problem({"w": (4, "in")}, operations, spm=8)) == []
 
 
 def test_a_value_defined_on_chip_stays_until_its_last_use() -> None:
     problem = make_problem(
-        {"y": made(4)},
-        [Op(writes=["y"], cycles=1), Op(cycles=5), Op(reads=["y"]), Op(cycles=1), Op(reads=["y"])],
+        {"y": (4, "")},
+        [Op(writes="y", cycles=1), Op(cycles=5), Op(reads="y"), Op(cycles=1), Op(reads="y")],
         spm=4,
     )
     residency_plan = assigned(problem)
@@ -103,8 +104,8 @@ def test_a_value_defined_on_chip_stays_until_its_last_use() -> None:
 
 def test_no_value_waits_longer_than_ten_copies_of_the_scratchpad() -> None:
     def waiting(cycles: int) -> list[Row]:
-        operations = [Op(writes=["y"]), Op(cycles=cycles), Op(reads=["y"])]
-        return rows(make_problem({"y": made(4)}, operations, spm=4))
+        operations = [Op(writes="y"), Op(cycles=cycles), Op(reads="y")]
+        return rows(make_problem({"y": (4, "")}, operations, spm=4))
 
     assert waiting(40) == [("y", 0, 3, 4)]
     assert waiting(41) == []
@@ -112,14 +113,14 @@ def test_no_value_waits_longer_than_ten_copies_of_the_scratchpad() -> None:
 
 def test_an_evicted_value_is_copied_after_its_last_use() -> None:
     problem = make_problem(
-        {"y": made(4)},
+        {"y": (4, "")},
         [
-            Op(writes=["y"], cycles=4),
-            Op(reads=["y"], cycles=4),
+            Op(writes="y", cycles=4),
+            Op(reads="y", cycles=4),
             Op(cycles=3),
             Op(cycles=8),
             Op(cycles=10, scratch=6),
-            Op(reads=["y"], cycles=2),
+            Op(reads="y", cycles=2),
         ],
         spm=6,
     )
@@ -133,8 +134,8 @@ def test_an_evicted_value_is_copied_after_its_last_use() -> None:
 @pytest.mark.parametrize("copies", ["elapsed", "idle"])
 def test_without_time_after_its_last_use_it_is_copied_where_it_is_written(copies: str) -> None:
     problem = make_problem(
-        {"y": made(4)},
-        [Op(writes=["y"]), Op(reads=["y"]), Op(scratch=6), Op(reads=["y"])],
+        {"y": (4, "")},
+        [Op(writes="y"), Op(reads="y"), Op(scratch=6), Op(reads="y")],
         spm=6,
     )
     residency_plan = assigned(problem, copies)
@@ -145,12 +146,12 @@ def test_without_time_after_its_last_use_it_is_copied_where_it_is_written(copies
 
 def test_a_required_resident_result_is_not_copied_while_it_is_written() -> None:
     problem = make_problem(
-        {"y": made(4)},
+        {"y": (4, "")},
         [
-            Op(writes=["y"], cycles=4, required_resident=["y"]),
-            Op(reads=["y"], cycles=4),
+            Op(writes="y", cycles=4, required_resident="y"),
+            Op(reads="y", cycles=4),
             Op(scratch=6),
-            Op(reads=["y"]),
+            Op(reads="y"),
         ],
         spm=6,
     )
@@ -159,8 +160,8 @@ def test_a_required_resident_result_is_not_copied_while_it_is_written() -> None:
 
 def test_an_updated_value_is_loaded_before_and_stored_after() -> None:
     problem = make_problem(
-        {"u": data(4, keep=True)},
-        [Op(cycles=10), Op(reads=["u"], writes=["u"], cycles=10), Op(cycles=10)],
+        {"u": (4, "in keep")},
+        [Op(cycles=10), Op(reads="u", writes="u", cycles=10), Op(cycles=10)],
         spm=8,
     )
     residency_plan = assigned(problem)
@@ -170,14 +171,16 @@ def test_an_updated_value_is_loaded_before_and_stored_after() -> None:
 
 
 def test_a_required_resident_operand_may_stay_from_its_use_on() -> None:
-    step = Op(reads=["w"], cycles=5, required_resident=["w"])
-    assert rows(make_problem({"w": data(4)}, [step, Op(cycles=1), step], spm=4)) == [("w", 0, 3, 4)]
+    step = Op(reads="w", cycles=5, required_resident="w")
+    assert rows(make_problem({"w": (4, "in")}, [step, Op(cycles=1), step], spm=4)) == [
+        ("w", 0, 3, 4)
+    ]
 
 
 def test_idle_copies_keep_out_of_the_way_of_streams() -> None:
     problem = make_problem(
-        {"x": data(8), "w": data(4)},
-        [Op(reads=["x"], cycles=5), Op(reads=["w"], cycles=1)],
+        {"x": (8, "in"), "w": (4, "in")},
+        [Op(reads="x", cycles=5), Op(reads="w", cycles=1)],
         spm=8,
     )
     published, idle = assigned(problem), assigned(problem, "idle")
@@ -187,7 +190,7 @@ def test_idle_copies_keep_out_of_the_way_of_streams() -> None:
 
 
 def test_late_operands_are_loaded_where_they_are_used_again() -> None:
-    problem = make_problem({"w": data(4)}, [Op(reads=["w"]), Op(reads=["w"])], spm=4)
+    problem = make_problem({"w": (4, "in")}, [Op(reads="w"), Op(reads="w")], spm=4)
     assert rows(problem) == []
     assert rows(problem, late="load") == [("w", 0, 2, 4)]
     assert durations(problem, assigned(problem, late="load")) == [4, 0]
@@ -195,8 +198,8 @@ def test_late_operands_are_loaded_where_they_are_used_again() -> None:
 
 def test_the_value_that_operations_wait_for_gets_the_room() -> None:
     problem = make_problem(
-        {"b": made(4), "a": made(4)},
-        [Op(writes=["b", "a"], cycles=20), Op(reads=["b"], cycles=20), Op(reads=["a"])],
+        {"b": (4, ""), "a": (4, "")},
+        [Op(writes="b a", cycles=20), Op(reads="b", cycles=20), Op(reads="a")],
         spm=4,
     )
     assert rows(problem) == [("a", 0, 3, 4)]
@@ -218,7 +221,7 @@ def test_the_nearest_window_that_is_free_is_taken() -> None:
 
 
 def test_several_modes_are_said() -> None:
-    problem = make_problem({"w": data(4)}, [Op(reads=["w"])])
+    problem = make_problem({"w": (4, "in")}, [Op(reads="w")])
     operation = problem.operations[0]
     other = OpMapping(compute_cycles=1, operands=operation.mappings[0].operands)
     both = Problem(
@@ -239,7 +242,7 @@ def test_several_modes_are_said() -> None:
 
 
 def test_operations_without_operands_need_nothing() -> None:
-    problem = make_problem({"unused": data(4)}, [Op(cycles=3)])
+    problem = make_problem({"unused": (4, "in")}, [Op(cycles=3)])
     residency_plan = assigned(problem)
     assert (len(residency_plan.residency), len(residency_plan.stores)) == (0, 0)
 
@@ -247,12 +250,12 @@ def test_operations_without_operands_need_nothing() -> None:
 def test_the_largest_sizes_are_placed_like_small_ones() -> None:
     def residency_plan(unit: int) -> tuple[list[Row], list[tuple[int, str, int]]]:
         problem = make_problem(
-            {"a": data(unit), "y": made(unit), "z": made(unit - 3, keep=True)},
+            {"a": (unit, "in"), "y": (unit, ""), "z": (unit - 3, "keep")},
             [
                 Op(cycles=unit),
-                Op(reads=["a"], writes=["y"], cycles=unit),
-                Op(reads=["a", "y"], writes=["z"], cycles=unit),
-                Op(reads=["z"], cycles=3),
+                Op(reads="a", writes="y", cycles=unit),
+                Op(reads="a y", writes="z", cycles=unit),
+                Op(reads="z", cycles=3),
                 Op(cycles=unit),
             ],
             spm=3 * unit,

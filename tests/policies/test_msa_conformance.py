@@ -41,7 +41,7 @@ def test_it_moves_no_more_than_streaming_everything(copies: str, late: str) -> N
 
 def test_elapsed_time_is_that_of_streaming_everything() -> None:
     checked = 0
-    for problem in random_problems(60):
+    for problem in random_problems(share(60)):
         steps = fitting_timeline(problem)
         commands = derive_commands(steps, nothing_kept(steps))
         expected = step_cycles(problem.machine, steps, commands)
@@ -52,4 +52,4 @@ def test_elapsed_time_is_that_of_streaming_everything() -> None:
         assert elapsed[alone].tolist() == expected[alone].tolist()
         assert (elapsed >= expected).all()
         checked += int(alone.sum())
-    assert checked > 300
+    assert checked > share(300)

@@ -16,8 +16,9 @@ from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies.belady import belady
 from spmopt.policies.lru import lru
 from spmopt.policies.static import stream
-from tests.assemble.small import Op, data, make_problem, rows_of
+from tests.assemble.small import make_problem, rows_of
 from tests.policies.owed import residency_plan_of, totals
+from tests.tiny import Op
 
 each_policy = pytest.mark.parametrize("policy", [stream, lru, belady])
 
@@ -25,8 +26,8 @@ each_policy = pytest.mark.parametrize("policy", [stream, lru, belady])
 @each_policy
 def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler) -> None:
     problem = make_problem(
-        {"x": data(3), "w": data(9), "v": data(2)},
-        [Op(reads=["x"]), Op(reads=["w", "v", "x"], required_resident=["w", "v"], scratch=5)],
+        {"x": (3, "in"), "w": (9, "in"), "v": (2, "in")},
+        [Op(reads="x"), Op(reads="w v x", required_resident="w v", scratch=5)],
         spm=19,
         page=4,
     )
@@ -44,14 +45,14 @@ def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler)
 @each_policy
 def test_what_fits_exactly_runs(policy: Scheduler) -> None:
     problem = make_problem(
-        {"w": data(9)}, [Op(reads=["w"], required_resident=["w"], scratch=4)], spm=16, page=4
+        {"w": (9, "in")}, [Op(reads="w", required_resident="w", scratch=4)], spm=16, page=4
     )
     assert policy(problem, Request()).residency_plan is not None
 
 
 @each_policy
 def test_the_first_mode_that_fits_is_taken(policy: Scheduler) -> None:
-    problem = make_problem({"w": data(9)}, [Op(reads=["w"], scratch=4)], spm=8)
+    problem = make_problem({"w": (9, "in")}, [Op(reads="w", scratch=4)], spm=8)
     fits = problem.operations[0].mappings[0]
     large = OpMapping(compute_cycles=1, operands=(REQUIRED_RESIDENT,))
     operation = replace(problem.operations[0], mappings=(large, fits, fits))
@@ -64,8 +65,8 @@ def test_the_first_mode_that_fits_is_taken(policy: Scheduler) -> None:
 
 def tight() -> Problem:
     """Two weights in turn: keeping one leaves no room to load the other ahead."""
-    read = {name: Op(reads=[name], cycles=8, required_resident=[name]) for name in "abc"}
-    return make_problem({name: data(4) for name in "abc"}, [read[n] for n in "abcabcabc"], spm=8)
+    read = {name: Op(reads=name, cycles=8, required_resident=name) for name in "abc"}
+    return make_problem(dict.fromkeys("abc", (4, "in")), [read[n] for n in "abcabcabc"], spm=8)
 
 
 def figures(problem: Problem, request: Request) -> tuple[Totals, tuple[str, ...]]:
@@ -99,7 +100,7 @@ def test_progress_is_reported() -> None:
 
 
 def test_streamed_operands_leave_no_residency() -> None:
-    problem = make_problem({"x": data(5)}, [Op(reads=["x"], cycles=9)] * 2)
+    problem = make_problem({"x": (5, "in")}, [Op(reads="x", cycles=9)] * 2)
     found = stream(problem, Request())
     assert found.residency_plan is not None
     assert rows_of(problem, found.residency_plan.residency) == []

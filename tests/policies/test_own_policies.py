@@ -21,6 +21,7 @@ from spmopt.schedulers.registry import SchedulerEntry, find, kind_of
 from spmopt.solving import compare, solve
 from tests.policies.owed import random_problems, residency_plan_of, totals
 from tests.solving.fakes import bounds_only, install
+from tests.thorough import share
 
 Stays = list[tuple[int, int, int]]
 
@@ -66,14 +67,14 @@ def test_every_kind_of_decision_is_taken(
     policy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, lp_bound=bounds_only)
-    for problem in random_problems(25):
+    for problem in random_problems(share(25, 4)):
         assert solve(problem, policy, Request()).verified
 
 
 def test_what_must_be_stored_is_worked_out() -> None:
     """A plan of a policy without its stores gets stores that are legal and move no more bytes."""
     for granularity in ("tensor", "page"):
-        for problem in random_problems(60):
+        for problem in random_problems(share(60, 4)):
             request = Request(objective=TRAFFIC, stop=lambda: True)
             known = residency_plan_of(belady(problem, request, granularity=granularity))
             arrays = fitting_timeline(problem)
@@ -82,7 +83,7 @@ def test_what_must_be_stored_is_worked_out() -> None:
 
 
 def test_required_resident_operands_come_by_themselves() -> None:
-    for problem in random_problems(20):
+    for problem in random_problems(share(20, 2)):
         arrays = fitting_timeline(problem)
         found = totals(problem, complete(arrays, Residency.empty()))
         streamed = totals(problem, residency_plan_of(stream(problem, Request(objective=TRAFFIC))))

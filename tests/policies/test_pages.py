@@ -21,11 +21,12 @@ from spmopt.policies.frequency import frequency, rarity
 from spmopt.policies.hide import hide_transfers, spread_transfers
 from spmopt.policies.lru import lru, recency
 from spmopt.policies.ranked import keep_by_rank
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
 from tests.assemble.small import residency_plan as by_hand
 from tests.brute_force import optimum
 from tests.policies.owed import random_problems, residency_plan_of, totals
 from tests.thorough import share
+from tests.tiny import Op
 
 Keep = Callable[[Problem, Timeline], ResidencyPlan]
 
@@ -48,7 +49,7 @@ def arrays(problem: Problem) -> Timeline:
 
 def test_a_victim_is_trimmed_by_what_is_needed() -> None:
     problem = make_problem(
-        {"a": data(6), "b": data(4)}, [Op(reads=[name]) for name in "abba"], spm=8
+        {"a": (6, "in"), "b": (4, "in")}, [Op(reads=name) for name in "abba"], spm=8
     )
     steps = timeline_in_order(problem)
     residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
@@ -63,7 +64,7 @@ def test_a_victim_is_trimmed_by_what_is_needed() -> None:
 
 
 def test_an_operand_is_taken_in_as_far_as_it_may() -> None:
-    problem = make_problem({"a": data(6), "b": data(4)}, [Op(reads=[n]) for n in "abab"], spm=8)
+    problem = make_problem({"a": (6, "in"), "b": (4, "in")}, [Op(reads=n) for n in "abab"], spm=8)
     steps = timeline_in_order(problem)
     residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
     # a comes sooner than b, so that only two free pages are for b until a is done.
@@ -77,12 +78,12 @@ def test_an_operand_is_taken_in_as_far_as_it_may() -> None:
 
 def test_what_is_trimmed_is_written_back_once_and_the_rest_when_it_goes() -> None:
     problem = make_problem(
-        {"y": made(8), "a": data(3), "b": data(7)},
+        {"y": (8, ""), "a": (3, "in"), "b": (7, "in")},
         [
-            Op(writes=["y"]),
-            Op(reads=["a"], required_resident=["a"]),
-            Op(reads=["b"], required_resident=["b"]),
-            Op(reads=["y"]),
+            Op(writes="y"),
+            Op(reads="a", required_resident="a"),
+            Op(reads="b", required_resident="b"),
+            Op(reads="y"),
         ],
         spm=8,
     )
@@ -99,8 +100,8 @@ def test_what_is_trimmed_is_written_back_once_and_the_rest_when_it_goes() -> Non
 
 def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
     problem = make_problem(
-        {"a": data(9), "w": data(4)},
-        [Op(reads=["a"]), Op(reads=["w"], required_resident=["w"]), Op(reads=["a"])],
+        {"a": (9, "in"), "w": (4, "in")},
+        [Op(reads="a"), Op(reads="w", required_resident="w"), Op(reads="a")],
         spm=12,
         page=4,
     )
@@ -116,12 +117,12 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
 
 def test_growth_and_write_back_move_into_idle_time() -> None:
     problem = make_problem(
-        {"y": made(6), "w": data(4)},
+        {"y": (6, ""), "w": (4, "in")},
         [
-            Op(writes=["y"], cycles=3),
-            Op(reads=["w"], cycles=20, required_resident=["w"]),
+            Op(writes="y", cycles=3),
+            Op(reads="w", cycles=20, required_resident="w"),
             Op(cycles=3),
-            Op(reads=["y"], cycles=2),
+            Op(reads="y", cycles=2),
         ],
         spm=6,
     )
@@ -172,8 +173,8 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
 def test_by_pages_belady_is_optimal_for_tensors_of_any_size(
     sizes: list[int], trace: str, spm: int
 ) -> None:
-    tensors = {name: data(size) for name, size in zip("abcd", sizes, strict=True)}
-    problem = make_problem(tensors, [Op(reads=[name]) for name in trace], spm=spm)
+    tensors = {name: (size, "in") for name, size in zip("abcd", sizes, strict=True)}
+    problem = make_problem(tensors, [Op(reads=name) for name in trace], spm=spm)
     best = optimum(problem, TRAFFIC, residency="page")
     assert best is not None
     for policy in (belady, belady_size):

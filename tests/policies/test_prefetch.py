@@ -8,16 +8,8 @@ from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.policies.hide import hide_transfers, spread_transfers
-from tests.assemble.small import (
-    Op,
-    arrays,
-    data,
-    made,
-    make_problem,
-    residency_plan,
-    rows_of,
-    stores_of,
-)
+from tests.assemble.small import arrays, make_problem, residency_plan, rows_of, stores_of
+from tests.tiny import Op
 
 Rows = Sequence[tuple[str, int, int, int]]
 
@@ -34,8 +26,8 @@ def hidden(problem: Problem, chosen: ResidencyPlan) -> ResidencyPlan:
 def weights_after(cycles: Sequence[int], weight: int, page: int = 1, setup: int = 0) -> Problem:
     """Operations that only compute, then one that needs ``w`` required-resident."""
     idle = [Op(cycles=c) for c in cycles]
-    last = Op(reads=["w"], cycles=1, required_resident=["w"])
-    return make_problem({"w": data(weight)}, [*idle, last], page=page, setup=setup)
+    last = Op(reads="w", cycles=1, required_resident="w")
+    return make_problem({"w": (weight, "in")}, [*idle, last], page=page, dma_setup_cycles=setup)
 
 
 def test_a_load_hides_under_the_compute_before() -> None:
@@ -70,11 +62,11 @@ def test_every_piece_pays_the_setup() -> None:
 
 def test_room_limits_what_is_loaded_ahead() -> None:
     problem = make_problem(
-        {"a": data(7), "w": data(6)},
+        {"a": (7, "in"), "w": (6, "in")},
         [
             Op(cycles=20),
-            Op(reads=["a"], cycles=9, required_resident=["a"]),
-            Op(reads=["w"], cycles=1, required_resident=["w"]),
+            Op(reads="a", cycles=9, required_resident="a"),
+            Op(reads="w", cycles=1, required_resident="w"),
         ],
         spm=10,
     )
@@ -89,12 +81,12 @@ def test_room_limits_what_is_loaded_ahead() -> None:
 
 def test_a_load_does_not_start_before_its_bytes_are_in_dram() -> None:
     problem = make_problem(
-        {"y": made(6)},
+        {"y": (6, "")},
         [
             Op(cycles=20),
-            Op(writes=["y"], cycles=20),
+            Op(writes="y", cycles=20),
             Op(cycles=2),
-            Op(reads=["y"], required_resident=["y"]),
+            Op(reads="y", required_resident="y"),
         ],
     )
     after = hidden(problem, residency_plan(problem, [("y", 3, 4, 6)]))
@@ -103,11 +95,11 @@ def test_a_load_does_not_start_before_its_bytes_are_in_dram() -> None:
 
 def test_idle_residency_gives_way_to_a_load() -> None:
     problem = make_problem(
-        {"a": data(8), "w": data(8)},
+        {"a": (8, "in"), "w": (8, "in")},
         [
-            Op(reads=["a"], cycles=20),
+            Op(reads="a", cycles=20),
             Op(cycles=10),
-            Op(reads=["w"], cycles=1, required_resident=["w"]),
+            Op(reads="w", cycles=1, required_resident="w"),
         ],
         spm=8,
     )
@@ -116,7 +108,7 @@ def test_idle_residency_gives_way_to_a_load() -> None:
 
 
 def test_an_ordinary_load_moves_only_what_its_own_step_cannot_hide() -> None:
-    problem = make_problem({"x": data(9)}, [Op(cycles=10), Op(reads=["x"], cycles=6)])
+    problem = make_problem({"x": (9, "in")}, [Op(cycles=10), Op(reads="x", cycles=6)])
     after = hidden(problem, residency_plan(problem, [("x", 1, 2, 9)]))
     assert rows_of(problem, after.residency) == [("x", 0, 1, 3), ("x", 1, 2, 9)]
     assert makespan(problem, after) == 10 + 6
@@ -124,8 +116,8 @@ def test_an_ordinary_load_moves_only_what_its_own_step_cannot_hide() -> None:
 
 def test_streams_leave_less_idle_time() -> None:
     problem = make_problem(
-        {"x": data(7), "w": data(6)},
-        [Op(reads=["x"], cycles=10), Op(reads=["w"], required_resident=["w"])],
+        {"x": (7, "in"), "w": (6, "in")},
+        [Op(reads="x", cycles=10), Op(reads="w", required_resident="w")],
     )
     after = hidden(problem, residency_plan(problem, [("w", 1, 2, 6)]))
     assert rows_of(problem, after.residency) == [("w", 0, 1, 3), ("w", 1, 2, 6)]
@@ -133,8 +125,8 @@ def test_streams_leave_less_idle_time() -> None:
 
 def test_duplex_streams_out_do_not_delay_loads() -> None:
     problem = make_problem(
-        {"y": made(9, keep=True), "w": data(6)},
-        [Op(writes=["y"], cycles=10), Op(reads=["w"], required_resident=["w"])],
+        {"y": (9, "keep"), "w": (6, "in")},
+        [Op(writes="y", cycles=10), Op(reads="w", required_resident="w")],
         duplex=True,
     )
     after = hidden(problem, residency_plan(problem, [("w", 1, 2, 6)]))
@@ -143,8 +135,8 @@ def test_duplex_streams_out_do_not_delay_loads() -> None:
 
 def test_a_required_resident_result_is_stored_later_and_shrinks() -> None:
     problem = make_problem(
-        {"y": made(7, keep=True)},
-        [Op(writes=["y"], cycles=1, required_resident=["y"]), Op(cycles=3), Op(cycles=2), Op()],
+        {"y": (7, "keep")},
+        [Op(writes="y", cycles=1, required_resident="y"), Op(cycles=3), Op(cycles=2), Op()],
     )
     before = residency_plan(problem, [("y", 0, 4, 7)], [(3, "y", 7)])
     after = hidden(problem, before)
@@ -155,8 +147,8 @@ def test_a_required_resident_result_is_stored_later_and_shrinks() -> None:
 
 def test_a_dirty_tensor_is_stored_while_it_is_still_read() -> None:
     problem = make_problem(
-        {"y": made(6, keep=True)},
-        [Op(writes=["y"], cycles=1), Op(cycles=4), Op(reads=["y"], cycles=4), Op(cycles=9)],
+        {"y": (6, "keep")},
+        [Op(writes="y", cycles=1), Op(cycles=4), Op(reads="y", cycles=4), Op(cycles=9)],
     )
     after = hidden(problem, residency_plan(problem, [("y", 0, 3, 6)], [(2, "y", 6)]))
     assert stores_of(problem, after.stores) == [(0, "y", 1), (1, "y", 4), (2, "y", 1)]
@@ -165,8 +157,8 @@ def test_a_dirty_tensor_is_stored_while_it_is_still_read() -> None:
 
 def test_a_store_does_not_outlast_the_eviction() -> None:
     problem = make_problem(
-        {"y": made(6, keep=True)},
-        [Op(writes=["y"], required_resident=["y"]), Op(cycles=4), Op(cycles=9)],
+        {"y": (6, "keep")},
+        [Op(writes="y", required_resident="y"), Op(cycles=4), Op(cycles=9)],
     )
     before = residency_plan(problem, [("y", 0, 2, 6)], [(1, "y", 6)])
     steps = arrays(problem, before)
@@ -179,12 +171,12 @@ def test_a_store_does_not_outlast_the_eviction() -> None:
 def test_the_most_urgent_transfer_goes_first() -> None:
     # y can be loaded from step 2 on only, so w leaves that time to y and uses step 0.
     problem = make_problem(
-        {"w": data(4), "y": made(3)},
+        {"w": (4, "in"), "y": (3, "")},
         [
             Op(cycles=4),
-            Op(writes=["y"], cycles=3),
+            Op(writes="y", cycles=3),
             Op(cycles=3),
-            Op(reads=["w", "y"], required_resident=["w", "y"]),
+            Op(reads="w y", required_resident="w y"),
         ],
     )
     after = hidden(problem, residency_plan(problem, [("w", 3, 4, 4), ("y", 3, 4, 3)]))

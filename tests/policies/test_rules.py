@@ -9,7 +9,8 @@ from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency
 from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import nothing_kept
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.tiny import Op
 
 
 def by_lru(problem: Problem, reserve: int = 0) -> ResidencyPlan:
@@ -24,17 +25,17 @@ def by_belady(problem: Problem, reserve: int = 0) -> ResidencyPlan:
 
 def trace(letters: str, spm: int, size: int = 4) -> Problem:
     """One operation a letter, which reads that tensor."""
-    tensors = {name: data(size) for name in sorted(set(letters))}
-    return make_problem(tensors, [Op(reads=[name]) for name in letters], spm=spm)
+    tensors = dict.fromkeys(sorted(set(letters)), (size, "in"))
+    return make_problem(tensors, [Op(reads=name) for name in letters], spm=spm)
 
 
 def test_stream_holds_required_resident_operands_for_their_step_only() -> None:
     problem = make_problem(
-        {"w": data(4), "x": data(6), "y": made(5, keep=True), "dead": made(3)},
+        {"w": (4, "in"), "x": (6, "in"), "y": (5, "keep"), "dead": (3, "")},
         [
-            Op(reads=["w", "x"], writes=["y", "dead"], required_resident=["w", "y", "dead"]),
-            Op(reads=["x", "y"]),
-            Op(reads=["w"], required_resident=["w"]),
+            Op(reads="w x", writes="y dead", required_resident="w y dead"),
+            Op(reads="x y"),
+            Op(reads="w", required_resident="w"),
         ],
     )
     residency_plan = nothing_kept(timeline_in_order(problem))
@@ -76,13 +77,13 @@ def test_belady_evicts_the_farthest_next_use() -> None:
 
 def test_a_dirty_victim_is_stored_before_it_goes_and_a_dead_one_is_not() -> None:
     problem = make_problem(
-        {"y": made(4), "dead": made(2), "a": data(6), "b": data(8)},
+        {"y": (4, ""), "dead": (2, ""), "a": (6, "in"), "b": (8, "in")},
         [
-            Op(writes=["y", "dead"]),
-            Op(reads=["dead"]),
-            Op(reads=["a"]),
-            Op(reads=["b"]),
-            Op(reads=["a", "y"]),
+            Op(writes="y dead"),
+            Op(reads="dead"),
+            Op(reads="a"),
+            Op(reads="b"),
+            Op(reads="a y"),
         ],
         spm=10,
     )
@@ -100,8 +101,8 @@ def test_a_dirty_victim_is_stored_before_it_goes_and_a_dead_one_is_not() -> None
 
 def test_a_clean_victim_is_not_stored_again() -> None:
     problem = make_problem(
-        {"x": data(4, keep=True), "a": data(8)},
-        [Op(reads=["x"], writes=["x"])] + [Op(reads=[name]) for name in "axax"],
+        {"x": (4, "in keep"), "a": (8, "in")},
+        [Op(reads="x", writes="x")] + [Op(reads=name) for name in "axax"],
         spm=8,
     )
     residency_plan = by_lru(problem)
@@ -109,22 +110,22 @@ def test_a_clean_victim_is_not_stored_again() -> None:
 
 
 def test_a_final_result_is_stored_while_it_is_still_there() -> None:
-    problem = make_problem({"y": made(4, keep=True)}, [Op(writes=["y"]), Op(), Op()], spm=8)
+    problem = make_problem({"y": (4, "keep")}, [Op(writes="y"), Op(), Op()], spm=8)
     for residency_plan in (by_lru(problem), by_belady(problem)):
         assert rows_of(problem, residency_plan.residency) == [("y", 0, 3, 4)]
         assert stores_of(problem, residency_plan.stores) == [(2, "y", 4)]
 
 
 def test_a_result_overwritten_before_it_is_read_is_not_kept() -> None:
-    problem = make_problem({"y": made(4, keep=True)}, [Op(writes=["y"]), Op(writes=["y"])], spm=8)
+    problem = make_problem({"y": (4, "keep")}, [Op(writes="y"), Op(writes="y")], spm=8)
     for residency_plan in (by_lru(problem), by_belady(problem)):
         assert rows_of(problem, residency_plan.residency) == [("y", 1, 2, 4)]
 
 
 def test_required_resident_operands_displace_even_operands_of_the_same_step() -> None:
     problem = make_problem(
-        {"x": made(6), "w": data(7), "v": data(3)},
-        [Op(writes=["x"]), Op(reads=["x", "w", "v"], required_resident=["w"]), Op(reads=["x"])],
+        {"x": (6, ""), "w": (7, "in"), "v": (3, "in")},
+        [Op(writes="x"), Op(reads="x w v", required_resident="w"), Op(reads="x")],
         spm=10,
     )
     for residency_plan in (by_lru(problem), by_belady(problem)):
@@ -139,30 +140,28 @@ def test_required_resident_operands_displace_even_operands_of_the_same_step() ->
 
 
 def test_scratch_takes_room_like_a_required_resident_operand() -> None:
-    problem = make_problem(
-        {"x": data(6)}, [Op(reads=["x"]), Op(scratch=5), Op(reads=["x"])], spm=10
-    )
+    problem = make_problem({"x": (6, "in")}, [Op(reads="x"), Op(scratch=5), Op(reads="x")], spm=10)
     assert rows_of(problem, by_belady(problem).residency) == [("x", 0, 1, 6), ("x", 2, 3, 6)]
 
 
 def test_an_operand_larger_than_the_scratchpad_is_streamed() -> None:
-    problem = make_problem({"x": data(11), "y": data(3)}, [Op(reads=["x", "y"])] * 2, spm=10)
+    problem = make_problem({"x": (11, "in"), "y": (3, "in")}, [Op(reads="x y")] * 2, spm=10)
     for residency_plan in (by_lru(problem), by_belady(problem)):
         assert rows_of(problem, residency_plan.residency) == [("y", 0, 2, 3)]
 
 
 def test_pages_are_rounded_up_and_the_scratchpad_down() -> None:
-    problem = make_problem({"x": data(5), "y": data(5)}, [Op(reads=["x", "y"])] * 2, spm=15, page=4)
+    problem = make_problem({"x": (5, "in"), "y": (5, "in")}, [Op(reads="x y")] * 2, spm=15, page=4)
     assert rows_of(problem, by_belady(problem).residency) == [("x", 0, 2, 5)]
 
 
 def test_belady_takes_in_an_operand_of_several_passes_though_others_come_sooner() -> None:
-    tensors = {"a": data(6), "b": data(6)}
-    once = make_problem(tensors, [Op(reads=[n]) for n in "abab"], spm=8)
+    tensors = {"a": (6, "in"), "b": (6, "in")}
+    once = make_problem(tensors, [Op(reads=n) for n in "abab"], spm=8)
     assert rows_of(once, by_belady(once).residency) == [("a", 0, 3, 6), ("b", 3, 4, 6)]
     twice = make_problem(
         tensors,
-        [Op(reads=["a"]), Op(reads=["b"], fetches={"b": 2}), Op(reads=["a"]), Op(reads=["b"])],
+        [Op(reads="a"), Op(reads="b", fetches={"b": 2}), Op(reads="a"), Op(reads="b")],
         spm=8,
     )
     assert rows_of(twice, by_belady(twice).residency) == [
@@ -173,8 +172,8 @@ def test_belady_takes_in_an_operand_of_several_passes_though_others_come_sooner(
 
 def test_the_reserve_stays_free_but_for_required_resident_operands() -> None:
     problem = make_problem(
-        {"x": data(4), "w": data(9), "y": data(4)},
-        [Op(reads=["x"]), Op(reads=["x", "y"]), Op(reads=["x", "w"], required_resident=["w"])],
+        {"x": (4, "in"), "w": (9, "in"), "y": (4, "in")},
+        [Op(reads="x"), Op(reads="x y"), Op(reads="x w", required_resident="w")],
         spm=10,
     )
     assert rows_of(problem, by_belady(problem, reserve=3).residency) == [

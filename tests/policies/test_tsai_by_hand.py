@@ -12,8 +12,9 @@ from spmopt.core.schedule import Command, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies.tsai import tsai
-from tests.assemble.small import Op, data, made, make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of, stores_of
 from tests.policies.owed import residency_plan_of, totals
+from tests.tiny import Op
 
 Moves = list[tuple[int, str, int]]
 
@@ -50,10 +51,10 @@ def makespan(problem: Problem, residency_plan: ResidencyPlan) -> int:
 
 def five_layers() -> Problem:
     """Figure 4.1: the weights of layer 5 take longer to load than layer 4 computes."""
-    weights = {"w1": data(2), "w2": data(2), "w3": data(3), "w4": data(4), "w5": data(8)}
+    weights = {"w1": (2, "in"), "w2": (2, "in"), "w3": (3, "in"), "w4": (4, "in"), "w5": (8, "in")}
     cycles = (4, 4, 10, 2, 3)
     return make_problem(
-        weights, [Op(reads=[w], cycles=c) for w, c in zip(weights, cycles, strict=True)]
+        weights, [Op(reads=w, cycles=c) for w, c in zip(weights, cycles, strict=True)]
     )
 
 
@@ -83,10 +84,10 @@ def four_layers() -> Problem:
     A victim leaves in the step before its room is needed, so the third layer stalls where in the
     figure it is the one that needs the room.
     """
-    tensors = {name: made(6) for name in ("x1", "x2", "x3", "x4")}
+    tensors = dict.fromkeys(("x1", "x2", "x3", "x4"), (6, ""))
     cycles = (2, 8, 2, 2)
-    forward = [Op(writes=[x], cycles=c) for x, c in zip(tensors, cycles, strict=True)]
-    backward = [Op(reads=[x], cycles=c) for x, c in zip(tensors, cycles, strict=True)]
+    forward = [Op(writes=x, cycles=c) for x, c in zip(tensors, cycles, strict=True)]
+    backward = [Op(reads=x, cycles=c) for x, c in zip(tensors, cycles, strict=True)]
     problem = make_problem(tensors, [*forward, *backward[::-1]], spm=18)
     chain = [replace(op, predecessors=(k - 1,)) for k, op in enumerate(problem.operations) if k]
     return replace(problem, operations=(problem.operations[0], *chain))
@@ -128,8 +129,8 @@ def test_each_part_helps_on_the_figures(problem: Problem) -> None:
 def test_a_prefetch_is_put_off_until_it_can_stay() -> None:
     # w is on the list of step 1, where a still takes the room; step 2 has time for five bytes.
     problem = make_problem(
-        {"a": data(8), "w": data(6)},
-        [Op(reads=["a"], cycles=6), Op(reads=["a"], cycles=2), Op(cycles=5), Op(reads=["w"])],
+        {"a": (8, "in"), "w": (6, "in")},
+        [Op(reads="a", cycles=6), Op(reads="a", cycles=2), Op(cycles=5), Op(reads="w")],
         spm=12,
     )
     residency_plan = scheduled(problem)
@@ -140,8 +141,8 @@ def test_a_prefetch_is_put_off_until_it_can_stay() -> None:
 def test_a_prefetch_takes_room_for_the_whole_tensor() -> None:
     # In step 0 there would be room for six bytes of w, but not for eight until step 2.
     problem = make_problem(
-        {"a": data(6), "w": data(8)},
-        [Op(reads=["a"], cycles=20), Op(cycles=1), Op(reads=["a"]), Op(reads=["w"])],
+        {"a": (6, "in"), "w": (8, "in")},
+        [Op(reads="a", cycles=20), Op(cycles=1), Op(reads="a"), Op(reads="w")],
         spm=12,
     )
     assert loads_of(problem, scheduled(problem)) == [(0, "a", 6), (3, "w", 8)]
@@ -149,8 +150,8 @@ def test_a_prefetch_takes_room_for_the_whole_tensor() -> None:
 
 def test_a_store_that_finds_no_room_is_not_put_off() -> None:
     problem = make_problem(
-        {"y": made(6, keep=True), "a": data(10)},
-        [Op(writes=["y"], cycles=1), Op(reads=["a"], cycles=9), Op(cycles=20)],
+        {"y": (6, "keep"), "a": (10, "in")},
+        [Op(writes="y", cycles=1), Op(reads="a", cycles=9), Op(cycles=20)],
         spm=12,
     )
     residency_plan = scheduled(problem)
@@ -168,8 +169,8 @@ def test_a_store_that_finds_no_room_is_not_put_off() -> None:
 def test_first_come_is_first_served() -> None:
     # The store of y is asked for at the end of step 0, w in step 1: y goes first.
     problem = make_problem(
-        {"y": made(5, keep=True), "w": data(5)},
-        [Op(writes=["y"]), Op(cycles=6), Op(reads=["w"])],
+        {"y": (5, "keep"), "w": (5, "in")},
+        [Op(writes="y"), Op(cycles=6), Op(reads="w")],
     )
     residency_plan = scheduled(problem)
     assert stores_of(problem, residency_plan.stores) == [(1, "y", 5)]
@@ -179,8 +180,8 @@ def test_first_come_is_first_served() -> None:
 def test_what_a_step_uses_is_brought_in_whatever_its_next_use() -> None:
     # x is used again sooner than w, and still makes room for it.
     problem = make_problem(
-        {"x": data(6), "w": data(6)},
-        [Op(reads=["x"]), Op(reads=["w"]), Op(reads=["x"]), Op(reads=["w"])],
+        {"x": (6, "in"), "w": (6, "in")},
+        [Op(reads="x"), Op(reads="w"), Op(reads="x"), Op(reads="w")],
         spm=8,
     )
     assert loads_of(problem, scheduled(problem)) == [
@@ -193,12 +194,12 @@ def test_what_a_step_uses_is_brought_in_whatever_its_next_use() -> None:
 
 def test_depth_first_keeps_a_branch_on_chip() -> None:
     problem = make_problem(
-        {"a": made(8), "b": made(8), "c": made(4, keep=True), "d": made(4, keep=True)},
+        {"a": (8, ""), "b": (8, ""), "c": (4, "keep"), "d": (4, "keep")},
         [
-            Op(writes=["a"]),
-            Op(writes=["b"]),
-            Op(reads=["a"], writes=["c"]),
-            Op(reads=["b"], writes=["d"]),
+            Op(writes="a"),
+            Op(writes="b"),
+            Op(reads="a", writes="c"),
+            Op(reads="b", writes="d"),
         ],
         spm=12,
     )
@@ -211,7 +212,7 @@ def test_depth_first_keeps_a_branch_on_chip() -> None:
 def test_every_command_pays_the_setup() -> None:
     # Two commands of three cycles and their bytes: two bytes in step 0, four in step 1.
     problem = make_problem(
-        {"w": data(6)}, [Op(cycles=5), Op(cycles=7), Op(reads=["w"], cycles=1)], setup=3
+        {"w": (6, "in")}, [Op(cycles=5), Op(cycles=7), Op(reads="w", cycles=1)], dma_setup_cycles=3
     )
     residency_plan = scheduled(problem)
     # Loading takes nine cycles: step 1 alone is too short, so the load is asked for in step 0.
@@ -221,8 +222,8 @@ def test_every_command_pays_the_setup() -> None:
 
 def both_ways(duplex: bool) -> Problem:
     return make_problem(
-        {"y": made(6, keep=True), "w": data(6)},
-        [Op(writes=["y"], cycles=1), Op(cycles=6), Op(reads=["w"], cycles=1)],
+        {"y": (6, "keep"), "w": (6, "in")},
+        [Op(writes="y", cycles=1), Op(cycles=6), Op(reads="w", cycles=1)],
         duplex=duplex,
     )
 
@@ -243,8 +244,8 @@ def test_required_resident_operands_take_time_of_their_own() -> None:
     # The load on demand of a required-resident operand comes before the computation, which then has
     # all its time for what waits.
     problem = make_problem(
-        {"v": data(4), "w": data(6)},
-        [Op(reads=["v"], required_resident=["v"], cycles=6), Op(reads=["w"], cycles=1)],
+        {"v": (4, "in"), "w": (6, "in")},
+        [Op(reads="v", required_resident="v", cycles=6), Op(reads="w", cycles=1)],
     )
     residency_plan = scheduled(problem)
     assert loads_of(problem, residency_plan) == [(0, "v", 4), (0, "w", 6)]
@@ -252,7 +253,7 @@ def test_required_resident_operands_take_time_of_their_own() -> None:
 
 
 def test_what_is_too_large_is_streamed() -> None:
-    problem = make_problem({"w": data(20), "v": data(4)}, [Op(reads=["w", "v"], cycles=3)], spm=10)
+    problem = make_problem({"w": (20, "in"), "v": (4, "in")}, [Op(reads="w v", cycles=3)], spm=10)
     residency_plan = scheduled(problem)
     assert rows_of(problem, residency_plan.residency) == [("v", 0, 1, 4)]
     assert makespan(problem, residency_plan) == 24

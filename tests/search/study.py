@@ -8,10 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import TrialState
 
 from spmopt.io.files import read_problem
+from spmopt.search import storage as storages
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space, space_of
 from spmopt.search.storage import open_storage
@@ -47,6 +50,21 @@ def small_setup(space: Space | None = None, **options: Any) -> Setup:
 def journal(folder: Path, name: str) -> str:
     """A storage that opens in a fraction of a database's time, where either will do."""
     return f"journal:{folder / name}.log"
+
+
+def replace_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a SQLite file that is named without ``sqlite:///`` be a journal.
+
+    A database costs a second of CPU time; what a command prints does not depend on it.
+    """
+    database = storages._database
+
+    def open_file(url: str, beat_s: int, grace_s: int) -> BaseStorage:
+        if "://" in url:
+            return database(url, beat_s, grace_s)
+        return storages._journal(Path(url))
+
+    monkeypatch.setattr(storages, "_database", open_file)
 
 
 def search(url: str, setup: Setup, *, name: str = "s", **effort: Any) -> Study:

@@ -24,7 +24,7 @@ from spmopt.sweeps.cases import Network
 from tests.banked import banked, with_these
 from tests.formulations.banks.brute_force import optimum
 from tests.formulations.banks.test_optimum import TINY
-from tests.search.study import search
+from tests.search.study import journal, search
 from tests.search.test_cuts import SLACK, fluid_cycles
 from tests.thorough import share, some
 
@@ -159,7 +159,7 @@ def test_the_front_of_energy_and_area(tmp_path: Path) -> None:
         schedule_for="energy",
         tolerance=1e-2,
     )
-    url = str(tmp_path / "t.db")
+    url = journal(tmp_path, "t")
     every = search(url, setup, name="all", sampler="brute-force", trials=3, prune=False)
     assert tally(trial_records(every))["solved"] == 3
     found = {trial.params["bank"]: trial.values for trial in front(every)}

@@ -19,17 +19,13 @@ from spmopt.search.storage import PROCESS, in_memory, open_storage, using
 from spmopt.search.study import SETUP, begin, counts, distributions, remember
 from tests.full_disk import full_disk
 from tests.search.study import journal, search, small_setup
-from tests.solving.fakes import bounds_only, install
 from tests.thorough import some
 
 GONE = f"{machine()}:999999999"
 ALL = 9
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No bound is computed with much effort."""
-    install(monkeypatch, lp_bound=bounds_only)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 def begun(study: Study, storage: Any, sampler: str = "random") -> Beginner:

@@ -11,19 +11,10 @@ from optuna.study import StudyDirection
 
 from spmopt.cli import Code
 from spmopt.io.files import read_result
-from tests.cli.run import Run, runner
+from tests.cli.run import Run
 from tests.search.study import MLP, SPACE
-from tests.solving.fakes import bounds_only, install
 
 LESS, MORE = StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.toml").write_text(SPACE)
-    install(monkeypatch, lp_bound=bounds_only)
-    return runner(capsys)
 
 
 TUNE = (
@@ -32,13 +23,13 @@ TUNE = (
 
 
 def test_search_and_show(run: Run, tmp_path: Path) -> None:
-    found = run(TUNE)
+    storage = "--storage sqlite:///tune.db"
+    found = run(f"{TUNE} {storage}")
     assert found.code == 0
     assert re.match(r"study s: .*mlp\.json; 9 trials: \d solved", found.out)
     assert found.err == ""
     assert (tmp_path / "tune.db").is_file()
-    shown = run("tune show --json")
-    record = shown.record
+    record = run(f"tune show {storage} --json").record
     assert record["counts"]["solved"] + record["counts"]["excluded"] == 9
     front = record["front"]
     times = [trial["values"]["time_s"] for trial in front]
@@ -48,8 +39,8 @@ def test_search_and_show(run: Run, tmp_path: Path) -> None:
     (network,) = front[0]["networks"].values()
     assert network["verified"] is True
     assert network["gap"] >= 0
-    assert run("tune show").out == found.out
-    again = run(f"{TUNE} --json")
+    assert run(f"tune show {storage}").out == found.out
+    again = run(f"{TUNE} {storage} --json")
     assert again.record == record
 
 
@@ -162,8 +153,8 @@ def test_show_refuses_what_it_cannot(run: Run) -> None:
 @pytest.mark.parametrize("directions", [[LESS], [MORE, MORE]])
 def test_a_study_of_another_program_is_refused(run: Run, directions: list[StudyDirection]) -> None:
     optuna.create_study(study_name="f", storage="sqlite:///f.db", directions=directions)
-    for line in (f"{TUNE} --study f --storage f.db", "tune show --study f --storage f.db"):
-        found = run(line)
+    for line in (TUNE, "tune show"):
+        found = run(f"{line} --study f --storage sqlite:///f.db")
         assert found.code == Code.BAD_INPUT
         assert found.err.startswith("error: study f: was not made by this program")
         assert found.err.count("\n") == 1

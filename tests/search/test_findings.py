@@ -12,8 +12,8 @@ from optuna.trial import TrialState, create_trial
 from spmopt.search.setup import Setup
 from spmopt.search.study import distributions
 from spmopt.search.trials import front, merge
-from tests.cli.run import Run, runner
-from tests.search.study import SPACE, small_setup
+from tests.cli.run import Run
+from tests.search.study import small_setup
 from tests.search.test_command import TUNE
 
 WIDE = IntDistribution(0, 10**9)
@@ -54,12 +54,7 @@ def test_members_within_the_tolerance_are_merged(
     assert merge(front(study_of(setup, rows)), 1e-3) == expected
 
 
-def test_merged_members_are_shown(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run: Run = runner(capsys)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.toml").write_text(SPACE)
+def test_merged_members_are_shown(run: Run, tmp_path: Path) -> None:
     fine = run(f"{TUNE} --no-prune --tolerance 0 --json").record["front"]
     shown = run(f"{TUNE} --no-prune --tolerance 0.5 --study t --storage t.db")
     front = run("tune show --storage t.db --json").record["front"]

@@ -13,10 +13,9 @@ import pytest
 
 from spmopt.cli import Code
 from spmopt.core.processes import machine, own_name
-from spmopt.search.storage import PROCESS
-from tests.cli.run import Run, runner
+from spmopt.search.storage import PROCESS, open_storage
+from tests.cli.run import Run
 from tests.search.study import MLP, SPACE
-from tests.solving.fakes import bounds_only, install
 
 CAPPED = """
 [space]
@@ -29,18 +28,16 @@ TUNE = f"{PARALLEL} --workers 0"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
+def run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "200")
-    (tmp_path / "s.toml").write_text(SPACE)
     (tmp_path / "c.toml").write_text(CAPPED)
-    install(monkeypatch, lp_bound=bounds_only)
-    return runner(capsys)
+    return run
 
 
 def test_every_trial_is_in_the_record(run: Run) -> None:
-    run(PARALLEL)
-    record = run("tune show --json").record
+    storage = "--storage journal:t.log"  # its workers open it, too
+    run(f"{PARALLEL} {storage}")
+    record = run(f"tune show --json {storage}").record
     trials = record["trials"]
     assert [trial["trial"] for trial in trials] == list(range(9))
     states = [trial["state"] for trial in trials]
@@ -56,7 +53,7 @@ def test_every_trial_is_in_the_record(run: Run) -> None:
     by_number = {trial["trial"]: trial for trial in trials}
     for member in record["front"]:
         assert by_number[member["trial"]].items() <= member.items()
-    one = run("tune show --top 1 --json").record
+    one = run(f"tune show --top 1 --json {storage}").record
     assert one["top"] == 1
     assert len(one["front"]) == 1
     run(f"{TUNE.replace('time,cost', 'time')} --study one --trials 2")
@@ -128,7 +125,7 @@ def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
 
 def test_a_lost_trial_is_told_from_one_that_runs(run: Run) -> None:
     run(f"{TUNE} --trials 1")
-    study = optuna.load_study(study_name="s", storage="sqlite:///tune.db")
+    study = optuna.load_study(study_name="s", storage=open_storage("tune.db"))
     here = machine()
     gone = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"],

@@ -42,7 +42,6 @@ from tests.search.study import (
     states,
     values,
 )
-from tests.solving.fakes import bounds_only, install
 from tests.thorough import some
 
 Figures = Callable[[Candidate], Mapping[str, float]]
@@ -79,12 +78,6 @@ def exact_front(setup: Setup, figures_on: Figures) -> set[tuple[float, ...]]:
     }
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prove the cost of computation in place of solving the relaxation."""
-    install(monkeypatch, lp_bound=bounds_only)
-
-
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("limit", [None, "time_s <= 2e-6"])
 def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) -> None:
@@ -110,7 +103,7 @@ def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) 
 
 def test_proofs_by_duals_of_solved_machines(tmp_path: Path) -> None:
     for scheduler in ("residency", "bound"):
-        setup = small_setup(scheduler=scheduler, tolerance=1e-4)
+        setup = small_setup(scheduler=scheduler, tolerance=2e-3)
         figures = figures_of(setup)
         wanted = exact_front(setup, figures)
         study = search(
@@ -293,7 +286,7 @@ def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.Mo
     ]
     for name, scheduler, bounded in asked:
         setup = small_setup(scheduler=scheduler, schedule_for=name)
-        study = search(journal(tmp_path, f"{name}-{scheduler}"), setup, trials=4)
+        study = search(journal(tmp_path, f"{name}-{scheduler}"), setup, trials=2)
         records = [trial.user_attrs["networks"] for trial in front(study)]
         assert records
         for networks in records:

@@ -13,7 +13,7 @@ from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.io.files import write_problem
 from spmopt.sweeps import run as run_module
 from spmopt.sweeps.rows import row_of
-from tests.cli.run import Run, runner
+from tests.cli.run import Run
 from tests.solving.fakes import bounds_only, install
 from tests.thorough import nightly
 from tests.tiny import Op, tiny
@@ -22,11 +22,6 @@ NETWORK = "bert-tiny --param layers=1 --param sequence=32"
 SWEEP = f"sweep {NETWORK} --training --batch 2 --spm 400kB:800kB:100kB -s belady,lp-bound"
 LINE = f"{SWEEP} --jobs 1"
 Texts = list[list[str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 def untimed(path: Path) -> Texts:

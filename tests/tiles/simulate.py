@@ -1,13 +1,13 @@
-"""Run the tile products of a schedule with numbers, in a scratchpad and a DRAM of bytes.
+"""Run the tile products of a schedule with numbers, by the executor of commands.
 
-Independent of the verifier: bytes move only as the commands say, an operation sees only what the
-residency table and the streams of its step give it, and every byte of the scratchpad that no
-tensor lies on is overwritten before each step.
+Independent of the verifier: bytes move only as the commands say, and an operation sees only what
+the scratchpad and the streams of its step give it; all else is poison.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from spmopt.core.operation import Operation
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import Command, Schedule
-from spmopt.core.table import Ints
+from spmopt.core.schedule import Schedule
+from spmopt.execution.commands import machine_program
+from spmopt.execution.executor import execute
+from spmopt.execution.memory import Bytes
 from spmopt.tiles.layer import TileGrid
 from tests.tiles.maps import element, sizes, touched
 
 Matrix = NDArray[np.int32]
-Bytes = NDArray[np.uint8]
-JUNK = 0xA5
 _TILE = re.compile(r"(\w+)(?:@\d+)?\[(\d+),(\d+)\]")
 _PRODUCT = re.compile(r"(dX|dW|Y)\((\d+),(\d+),(\d+)\)")
 _AXES = {"dY": "MN", "X": "MK", "W": "KN", "dX": "MK", "dW": "KN", "Y": "MN"}
@@ -42,44 +42,48 @@ def simulate(
     grid: TileGrid, problem: Problem, schedule: Schedule, given: dict[str, Matrix]
 ) -> Computed:
     """Compute from ``given`` (dY, X, W) as ``schedule`` says."""
-    run = _Run(grid, problem, schedule, given)
-    ran = [run.step(step) for step in range(len(schedule.steps))]
-    return Computed(dx=run.matrix("dX"), dw=run.matrix("dW"), y=run.matrix("Y"), ran=ran)
+    kernel = _Tiles(grid, problem)
+    contents = [kernel.initial(tensor, given) for tensor in range(len(problem.tensors))]
+    done = execute(machine_program(problem, schedule), contents, kernel)
+    dx, dw, y = (kernel.matrix(name, done.contents) for name in ("dX", "dW", "Y"))
+    return Computed(dx=dx, dw=dw, y=y, ran=kernel.ran)
 
 
-class _Run:
-    def __init__(
-        self, grid: TileGrid, problem: Problem, schedule: Schedule, given: dict[str, Matrix]
-    ) -> None:
-        self._grid = grid
-        self._problem = problem
-        self._schedule = schedule
-        self._page = problem.machine.page_bytes
-        self._spm: Bytes = np.full(problem.machine.spm_pages * self._page, JUNK, np.uint8)
-        self._dram: list[Bytes] = [self._initial(t, given) for t in range(len(problem.tensors))]
+class _Tiles:
+    """Kernel of tile products, which notes the names of the operations that ran."""
 
-    def matrix(self, name: str) -> Matrix:
+    def __init__(self, grid: TileGrid, problem: Problem) -> None:
+        self._grid, self._problem = grid, problem
+        self.ran: list[str] = []
+
+    def __call__(self, index: int, operands: Sequence[Bytes]) -> list[Bytes]:
+        operation = self._problem.operations[index]
+        self.ran.append(operation.name)
+        inputs = dict(zip(operation.reads, operands, strict=True))
+        return (self._add if operation.kind == "sum" else self._multiply)(operation, inputs)
+
+    def matrix(self, name: str, dram: Sequence[Bytes]) -> Matrix:
         """A matrix, put together from its tiles in DRAM; of a feature map, whose tiles overlap,
         what they have in common is added up.
         """
         layer = self._grid.layer
         if name == "dX" and layer.window is not None:
-            return self._map()
+            return self._map(dram)
         lengths = {"M": layer.m, "K": layer.k, "N": layer.n}
         whole: Matrix = np.zeros([lengths[axis] for axis in _AXES[name]], np.int32)
         for tensor, record in enumerate(self._problem.tensors):
             if record.name.startswith(f"{name}["):
                 part = self._slices(tensor)
                 shape = whole[part].shape
-                whole[part] = self._dram[tensor].view(np.int32).reshape(shape)
+                whole[part] = dram[tensor].view(np.int32).reshape(shape)
         return whole
 
-    def _map(self) -> Matrix:
+    def _map(self, dram: Sequence[Bytes]) -> Matrix:
         whole: Matrix = np.zeros(sizes(self._grid.layer), np.int32)
         for tensor, record in enumerate(self._problem.tensors):
             if record.name.startswith("dX["):
                 places = self._elements(tensor)
-                numbers = self._dram[tensor].view(np.int32)
+                numbers = dram[tensor].view(np.int32)
                 for place, number in zip(places, numbers.tolist(), strict=False):
                     whole[place] += number
         return whole
@@ -102,39 +106,10 @@ class _Run:
     def _is_map(self, tensor: int) -> bool:
         return self._grid.layer.window is not None and self._tile(tensor)[0] in ("X", "dX")
 
-    def step(self, step: int) -> str:
-        """Run one step; return the name of its operation."""
-        places = self._places(step)
-        self._forget(places)
-        operation = self._problem.operations[int(self._schedule.steps.operation[step])]
-        rows = np.flatnonzero(self._schedule.commands.step == step).tolist()
-        streams, later = [], []
-        for row in rows:
-            kind, tensor, _ = command = self._command(row)
-            if kind == Command.LOAD:
-                self._load(command, places)
-            elif kind == Command.STREAM_IN:
-                streams.append(command)
-            elif kind == Command.STREAM_OUT or tensor in operation.writes:
-                later.append(command)
-            else:
-                self._store(command, places)
-        inputs = self._inputs(operation, step, places, streams)
-        results = (self._add if operation.kind == "sum" else self._multiply)(operation, inputs)
-        for written in operation.writes:
-            kept = slice(0, self._resident(written, step))
-            self._spm[self._addresses(written, kept, places)] = results[written][kept]
-        for kind, tensor, part in later:
-            if kind == Command.STREAM_OUT:
-                self._dram[tensor][part] = results[tensor][part]
-            else:
-                self._store((kind, tensor, part), places)
-        return operation.name
-
-    def _initial(self, tensor: int, given: dict[str, Matrix]) -> Bytes:
-        record = self._problem.tensors[tensor]
-        if not record.in_dram:
-            return np.full(record.size_bytes, JUNK, np.uint8)
+    def initial(self, tensor: int, given: dict[str, Matrix]) -> Bytes | None:
+        """Bytes of a tensor in DRAM at the start."""
+        if not self._problem.tensors[tensor].in_dram:
+            return None
         name, _, _ = self._tile(tensor)
         if self._is_map(tensor):
             numbers = [given[name][place] for place in self._elements(tensor)] or [0]
@@ -155,68 +130,10 @@ class _Run:
         high, wide = (pieces[axis] for axis in _AXES[name])
         return (slice(row * high, (row + 1) * high), slice(column * wide, (column + 1) * wide))
 
-    def _command(self, row: int) -> tuple[int, int, slice]:
-        commands = self._schedule.commands
-        part = slice(int(commands.begin[row]), int(commands.end[row]))
-        return int(commands.kind[row]), int(commands.tensor[row]), part
-
-    def _places(self, step: int) -> dict[tuple[int, int], int]:
-        """SPM page of each (tensor, page) in this step; no two share one."""
-        table = self._schedule.placements
-        now = table.take((table.begin <= step) & (step < table.end))
-        places: dict[tuple[int, int], int] = {}
-        columns = (now.tensor, now.tensor_page, now.pages, now.spm_page)
-        for tensor, first, pages, at in zip(*(c.tolist() for c in columns), strict=True):
-            places.update({(tensor, first + page): at + page for page in range(pages)})
-        assert len(set(places.values())) == len(places)
-        return places
-
-    def _forget(self, places: dict[tuple[int, int], int]) -> None:
-        free = np.ones(self._problem.machine.spm_pages, np.bool_)
-        free[list(places.values())] = False
-        self._spm.reshape(-1, self._page)[free] = JUNK
-
-    def _addresses(self, tensor: int, part: slice, places: dict[tuple[int, int], int]) -> Ints:
-        offsets = np.arange(part.start, part.stop)
-        pages = [places[tensor, page] for page in (offsets // self._page).tolist()]
-        addresses: Ints = np.array(pages, np.int64) * self._page + offsets % self._page
-        return addresses
-
-    def _load(self, command: tuple[int, int, slice], places: dict[tuple[int, int], int]) -> None:
-        _, tensor, part = command
-        self._spm[self._addresses(tensor, part, places)] = self._dram[tensor][part]
-
-    def _store(self, command: tuple[int, int, slice], places: dict[tuple[int, int], int]) -> None:
-        _, tensor, part = command
-        self._dram[tensor][part] = self._spm[self._addresses(tensor, part, places)]
-
-    def _resident(self, tensor: int, step: int) -> int:
-        table = self._schedule.residency
-        here = (table.tensor == tensor) & (table.begin <= step) & (step < table.end)
-        return int(table.size_bytes[here].sum())
-
-    def _inputs(
-        self,
-        operation: Operation,
-        step: int,
-        places: dict[tuple[int, int], int],
-        streams: list[tuple[int, int, slice]],
-    ) -> dict[int, Bytes]:
-        """What the operation sees of each tensor that it reads: junk where nothing is there."""
-        seen: dict[int, Bytes] = {}
-        for tensor in operation.reads:
-            size = self._problem.tensors[tensor].size_bytes
-            seen[tensor] = np.full(size, JUNK, np.uint8)
-            kept = slice(0, self._resident(tensor, step))
-            seen[tensor][kept] = self._spm[self._addresses(tensor, kept, places)]
-        for _, tensor, part in streams:
-            seen[tensor][part] = self._dram[tensor][part]
-        return seen
-
-    def _multiply(self, operation: Operation, inputs: dict[int, Bytes]) -> dict[int, Bytes]:
+    def _multiply(self, operation: Operation, inputs: dict[int, Bytes]) -> list[Bytes]:
         """The tile products that an operation is named by, each added to what it writes."""
         tiles = {self._problem.tensors[t].name: self._numbers(t, inputs[t]) for t in inputs}
-        results = {}
+        results = []
         for name, written in zip(operation.name.split("+"), operation.writes, strict=True):
             found = _PRODUCT.fullmatch(name)
             assert found is not None
@@ -234,15 +151,15 @@ class _Run:
             # What is in a result's tile is a sum of the same shape: no window is unfolded.
             shape = product.shape
             total = product if before is None else product + before.view(np.int32).reshape(shape)
-            results[written] = _bytes(total)
+            results.append(_bytes(total))
         return results
 
-    def _add(self, operation: Operation, inputs: dict[int, Bytes]) -> dict[int, Bytes]:
+    def _add(self, operation: Operation, inputs: dict[int, Bytes]) -> list[Bytes]:
         """The sum of all that an operation reads, all partial sums of one tile."""
         (written,) = operation.writes
         assert {self._tile(tensor) for tensor in inputs} == {self._tile(written)}
         numbers = [seen.view(np.int32) for seen in inputs.values()]
-        return {written: _bytes(np.sum(numbers, axis=0))}
+        return [_bytes(np.sum(numbers, axis=0))]
 
     def _folded(self, tensor: int, product: Matrix) -> Matrix:
         """Add up rows of im2col in the elements of the feature map that they stand for."""

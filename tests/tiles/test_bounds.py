@@ -24,27 +24,12 @@ from spmopt.tiles.window import Window
 from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import share, some
 from tests.tiles.brute_force import least_traffic
-from tests.tiles.cases import ANY_ORDER, grid, machine
+from tests.tiles.cases import ANY_ORDER, PAGE, grid, machine, tiles_machine
 from tests.tiles.maps import CONVOLUTIONS, convolution
-
-PAGE = 64
 
 
 def computing_of(problem: Problem) -> int:
     return sum(operation.mappings[0].compute_cycles for operation in problem.operations)
-
-
-def tiles_machine(spm_tiles: int, *, duplex: bool = False) -> Machine:
-    """Of tiles of 4 x 4 elements, each a page."""
-    return Machine(
-        name="tiles",
-        spm_bytes=spm_tiles * PAGE,
-        page_bytes=PAGE,
-        dram_bytes_per_s=PAGE,
-        clock_hz=1,
-        operations_per_s=1000,
-        duplex=duplex,
-    )
 
 
 def bound_in_tiles(shape: tuple[int, int, int], spm_tiles: int, *, both: bool = True) -> int:

@@ -14,8 +14,8 @@ from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS, parse_order
-from tests.tiles.cases import grid
-from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
+from tests.tiles.cases import PAGE, grid, tiles_machine
+from tests.tiles.test_bounds import bound_in_tiles
 
 README = Path(spmopt.tiles.__file__).with_name("BOUNDS.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\| (\d+)x(\d+)x(\d+), (\d+) \|(.*)\|$", README, re.MULTILINE)

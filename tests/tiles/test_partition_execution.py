@@ -49,8 +49,9 @@ def test_a_piece_on_every_core(axis: str, parts: int) -> None:
 
 def test_more_pieces_than_cores_and_dw_alone() -> None:
     cut = parse_partition("m/4")
-    order = on_cores(CELLS, cut, ORDERS["sequential"], 3, input_gradient=False)
-    case = Case(CELLS, order, 400, False, MAKESPAN, SCHEDULERS)
+    cells = grid((7, 4, 5), (2, 2, 2))
+    order = on_cores(cells, cut, ORDERS["sequential"], 3, input_gradient=False)
+    case = Case(cells, order, 240, False, MAKESPAN, SCHEDULERS)
     for schedule in case.schedules():
         case.check(schedule)
 

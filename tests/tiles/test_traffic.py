@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from spmopt.core.machine import Machine
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.order import ORDERS
-from tests.tiles.cases import grid
-
-PAGE = 64
+from tests.tiles.cases import PAGE, grid, tiles_machine
 
 
 def tiles_moved(name: str, shape: tuple[int, int, int], spm_tiles: int) -> int:
     """Tiles that the best residency of an order moves, proved to be the least."""
     i, k, j = shape
     cells = grid((4 * i, 4 * k, 4 * j), (4, 4, 4))
-    machine = Machine(
-        name="tiles",
-        spm_bytes=spm_tiles * PAGE,
-        page_bytes=PAGE,
-        dram_bytes_per_s=PAGE,
-        clock_hz=1,
-        operations_per_s=1000,
-    )
-    problem = backward(cells, machine, ORDERS[name].through(cells))
+    problem = backward(cells, tiles_machine(spm_tiles), ORDERS[name].through(cells))
     result = solve(problem, "residency", Request(objective=TRAFFIC))
     assert result.status is Status.OPTIMAL
     assert result.value is not None

@@ -9,14 +9,9 @@ import pytest
 import spmopt
 from spmopt.api.emitting import FILES
 from spmopt.io.files import read_problem
-from tests.cli.run import Run, runner
+from tests.cli.run import Run
 
 LSTM = Path(__file__).parents[3] / "instances" / "lstm.json"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.fixture

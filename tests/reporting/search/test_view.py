@@ -12,7 +12,7 @@ from spmopt.reporting.search.view import front_view
 from spmopt.reporting.search.words import STATES
 from spmopt.search.findings import findings_of, rows, study_json
 from spmopt.search.setup import Setup
-from tests.search.study import search, small_setup, small_space
+from tests.search.study import journal, search, small_setup, small_space
 
 
 def told(study: Study, setup: Setup, top: int | None = None) -> tuple[Any, Any, list[Any]]:
@@ -25,7 +25,7 @@ def told(study: Study, setup: Setup, top: int | None = None) -> tuple[Any, Any, 
 
 def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
     setup = small_setup(small_space(constraints=["gbps <= 1.5"]))
-    study = search(f"{tmp_path}/s.db", setup, sampler="brute-force")
+    study = search(journal(tmp_path, "s"), setup, sampler="brute-force")
     view, record, table = told(study, setup)
     assert [axis["label"] for axis in view["axes"]] == [
         "time",
@@ -57,14 +57,14 @@ def test_figures_are_those_of_the_record(tmp_path: Path) -> None:
 
 def test_bounds_are_said_to_be(tmp_path: Path) -> None:
     setup = small_setup(scheduler="bound")
-    view, _, _ = told(search(f"{tmp_path}/s.db", setup, trials=3), setup)
+    view, _, _ = told(search(journal(tmp_path, "s"), setup, trials=3), setup)
     assert view["bounds_only"]
 
 
 @pytest.mark.parametrize("top", [1, 3])
 def test_the_best_take_the_place_of_the_front(tmp_path: Path, top: int) -> None:
     setup = small_setup(objectives=("time_s",))
-    view, record, _ = told(search(f"{tmp_path}/s.db", setup, trials=5, prune=False), setup, top)
+    view, record, _ = told(search(journal(tmp_path, "s"), setup, trials=5, prune=False), setup, top)
     assert view["top"] == top
     assert len(view["members"]) == top
     assert view["members"] == [each["trial"] for each in record["front"]]

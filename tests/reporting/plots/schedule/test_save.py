@@ -19,7 +19,7 @@ from tests.verifier.random_plans import random_schedule
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "p.png"
+    path = tmp_path / "p.PNG"  # in either case
     chosen = (
         [picture("belady"), picture("residency")] if name == "compare" else [picture("residency")]
     )
@@ -29,7 +29,7 @@ def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
     assert height > 250
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_bytes_are_the_same_each_time(suffix: str, tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
     for path in paths:

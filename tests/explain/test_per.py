@@ -13,28 +13,11 @@ from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.solving.fakes import bounds_only, install
+from tests.explain.conftest import NETWORK
+from tests.solving.fakes import install
 from tests.tiny import Op, tiny
 
-NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
-_MADE: list[bytes] = []
-"""The result file, made once."""
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lp_bound=bounds_only)
-
-
-@pytest.fixture
-def stored(run: Run, tmp_path: Path) -> Path:
-    """A result file."""
-    path = tmp_path / "r.json"
-    if not _MADE:
-        assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
-        _MADE.append(path.read_bytes())
-    path.write_bytes(_MADE[0])
-    return path
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 def test_text_has_a_row_for_each_pass_of_a_layer(run: Run) -> None:
@@ -120,7 +103,6 @@ def test_a_result_file_without_a_schedule_is_refused(run: Run, tmp_path: Path) -
         (f"explain {NETWORK} -s lp-bound", "gives a bound, no schedule"),
         (f"explain {NETWORK} -s beladi", "did you mean belady?"),
         (f"explain {NETWORK} --per layers", "did you mean layer?"),
-        (f"explain {NETWORK} --csv /dev/null/rows.csv", "a folder is needed"),
         ("explain none.json", "none.json: cannot be read"),
     ],
 )

@@ -1,8 +1,0 @@
-import pytest
-
-from tests.cli.run import Run, runner
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)

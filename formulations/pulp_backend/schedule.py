@@ -50,7 +50,7 @@ def schedule(problem: Problem, request: Request, *, solver: str) -> Result:
     line = fitting_timeline(problem)
     if count_cells(line, _spans(request.objective)) > _MOST_CELLS:
         return Result(residency_plan=request.start, notes=(TOO_LARGE,))
-    model, named = named_program(problem, request.objective)
+    model, named = name_program(problem, request.objective)
     found = _solve_apart(named, request, name)
     plan, least = request.start, None
     if found.primal is not None:
@@ -93,7 +93,7 @@ def export(problem: Problem, objective: Objective, form: str) -> ExportedProgram
     InfeasibleError
         Required-resident operands and scratch of an operation do not fit the SPM.
     """
-    _, named = named_program(problem, objective)
+    _, named = name_program(problem, objective)
     program, _ = translate(named.program, named.names)
     with TemporaryDirectory(prefix="spmopt-") as folder:
         path = Path(folder) / f"program.{form}"
@@ -111,7 +111,7 @@ def _spans(objective: Objective) -> Spans:
     return Spans.ONE if objective.cycle == 0 else Spans.STEPS
 
 
-def named_program(problem: Problem, objective: Objective) -> tuple[PlainModel, NamedProgram]:
+def name_program(problem: Problem, objective: Objective) -> tuple[PlainModel, NamedProgram]:
     """Return the model, and its program with names and the cost of every schedule."""
     line = fitting_timeline(problem)
     cells = plain_cells(line, _spans(objective))

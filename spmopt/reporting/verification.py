@@ -129,7 +129,7 @@ def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
         lines.append(
             f"{bound} proved by its shadow prices"
             if known.certified
-            else _repeated(bound, known.proved_by, found)
+            else _standing(bound, known.proved_by, found)
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")
@@ -140,7 +140,7 @@ def _remarks(problem: Problem, result: Result, found: Audit) -> list[str]:
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
 
 
-def _repeated(bound: str, solver: str, found: Audit) -> str:
+def _standing(bound: str, solver: str, found: Audit) -> str:
     """Return the standing of a bound that only a solver claims."""
     again = found.repeated
     if again is None:

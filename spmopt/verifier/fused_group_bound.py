@@ -95,7 +95,7 @@ def fused_group_bound(
     ends = Ends(
         Carried(tileable, {}) if carried is None or inner else carried,
         fused_group,
-        _held(tileable, fused_group, inner=inner),
+        _count_holdings(tileable, fused_group, inner=inner),
         {*paths.tensors},
     )
     own = [
@@ -111,7 +111,7 @@ def fused_group_bound(
         most += tiles * (sum(each.hold) + sum(often * (i + o) for i, o, often in moved))
     # Digits are dropped until no path overflows: lower dual values prove a bound as well.
     shift = max(0, most.bit_length() - LARGEST.bit_length() + 1)
-    checked, costs = _checked(parts, shift), ends.costs(shift)
+    checked, costs = _check(parts, shift), ends.costs(shift)
     if inner:
         total = paths.cost_inside(checked, costs)
     else:
@@ -120,11 +120,15 @@ def fused_group_bound(
     total = (total << shift) + ends.constant
     for at, (each, tiles) in enumerate(zip(parts, paths.tiles, strict=True)):
         # The first tile has a mapping of its own; the others are alike.
-        total += tiles * _fixed(tileable, fused_group, objective, bits, each, shift, first=not at)
+        total += tiles * _constant_cost(
+            tileable, fused_group, objective, bits, each, shift, first=not at
+        )
     return total
 
 
-def _held(tileable: TileableGraph, fused_group: FusedGroup, *, inner: bool) -> tuple[int, int]:
+def _count_holdings(
+    tileable: TileableGraph, fused_group: FusedGroup, *, inner: bool
+) -> tuple[int, int]:
     """Return the bytes that may be on chip at both ends."""
     capacity = tileable.machine.spm_pages * tileable.machine.page_bytes
     if inner:  # of all fusion tiles together
@@ -174,7 +178,7 @@ def _step_duals(  # noqa: PLR0917
     return _StepDuals(hold, load, store, firm_load, firm_store, cycle)
 
 
-def _checked(parts: list[_StepDuals], shift: int) -> CheckedDuals:
+def _check(parts: list[_StepDuals], shift: int) -> CheckedDuals:
     """Return the dual values of all parts, one after another, without so many digits."""
     hold, load, store, firm_load, firm_store = (
         np.array([dual >> shift for column in columns for dual in column], np.int64)
@@ -191,7 +195,7 @@ def _checked(parts: list[_StepDuals], shift: int) -> CheckedDuals:
     )
 
 
-def _fixed(  # noqa: PLR0917
+def _constant_cost(  # noqa: PLR0917
     tileable: TileableGraph,
     fused_group: FusedGroup,
     objective: Objective,

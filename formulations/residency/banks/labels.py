@@ -48,7 +48,10 @@ def label(problem: Problem, request: Request, plan: ResidencyPlan) -> ResidencyP
     amounts = amounts_of(every, plan, line.steps)
     # Without bytes that nobody needs, which have no cell.
     plan = plan_of(plan.steps, every, amounts)
-    model, retention = _given(problem, request, line, every, amounts), Retention(problem.machine)
+    model, retention = (
+        _decisions(problem, request, line, every, amounts),
+        Retention(problem.machine),
+    )
     cycles = residency_plan_cost(problem.machine, line, plan).step_time
     while True:
         barred = retention.bar(model, cycles.astype(np.float64))
@@ -63,7 +66,7 @@ def label(problem: Problem, request: Request, plan: ResidencyPlan) -> ResidencyP
         cycles = longer
 
 
-def _given(
+def _decisions(
     problem: Problem, request: Request, line: Timeline, every: Cells, amounts: Amounts
 ) -> BankModel:
     """Return the program of the banks of a plan."""

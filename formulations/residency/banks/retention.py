@@ -42,10 +42,10 @@ class Retention:
         ``step_cycles`` (n,): durations of the steps.
         """
         limits = self.limits[:, None]
-        return needed_cycles(model, step_cycles) > limits, step_cycles > limits
+        return cycles_of_contents(model, step_cycles) > limits, step_cycles > limits
 
 
-def needed_cycles(model: BankModel, step_cycles: Floats) -> Floats:
+def cycles_of_contents(model: BankModel, step_cycles: Floats) -> Floats:
     """Return (t,) for how long the contents of each piece of a residency plan must last."""
     own, cells = model.pieces, model.cells
     ends = np.concatenate(([0.0], np.cumsum(step_cycles)))

@@ -67,7 +67,7 @@ def schedule(problem: Problem, request: Request) -> Result:
     best: ResidencyPlan | None = None
     value: Fraction | float = np.inf
     known = [plan for plan in plans if plan is not None]
-    for plan in _labeled(problem, request, known, lasting=not retention.binds):
+    for plan in _label_plans(problem, request, known, lasting=not retention.binds):
         now = residency_plan_value(problem, plan, request.objective)
         if now < value:
             best, value = plan, now
@@ -129,7 +129,7 @@ def _uniform(problem: Problem, request: Request, pages: int) -> Result:
     )
 
 
-def _labeled(
+def _label_plans(
     problem: Problem, request: Request, plans: Sequence[ResidencyPlan], *, lasting: bool
 ) -> Iterator[ResidencyPlan]:
     """Yield plans with their banks, and the best one of a small problem.

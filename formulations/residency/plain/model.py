@@ -172,7 +172,7 @@ class PlainModel:
         laws = [self.growth, self.cleaning, self.no_lost_write, self.capacity]
         laws += [self.one_mapping] if len(self.choices) else []
         laws += [self.whole_pages] if self.families.pages else []
-        laws += [self.kept_or_dropped] if self.keeps else []
+        laws += [self.keep_or_drop] if self.keeps else []
         laws += [self.channel, self.serial] if self.has_time else []
         laws += [self.commands] if self.counts_commands else []
         return laws + ([self.whole_cycles] if self.has_time and self.families.exact else [])
@@ -236,7 +236,7 @@ class PlainModel:
         return _ceil(self.size, self.machine.page_bytes)
 
     @cached_property
-    def required(self) -> Bools:
+    def is_required(self) -> Bools:
         """(k,) The operation needs all of the tensor on chip, whatever is chosen."""
         required = np.zeros(len(self.cells), bool)
         single = self.parts.single
@@ -253,7 +253,7 @@ class PlainModel:
         resident, dirty = self._limits(size)
         saved = np.zeros(len(cells))
         single = self.parts.single
-        saved[self.parts.cell[single]] = self._streamed[single]
+        saved[self.parts.cell[single]] = self._stream_costs[single]
         self.resident = build.columns(
             np.ones(len(cells), bool), cost=-saved, lower=resident[0], upper=resident[1]
         )
@@ -269,7 +269,7 @@ class PlainModel:
         in_pages = (cells.access >= 0) | (not self.families.loose)
         if self.families.tensors:
             parts &= self.keeps & (cells.access < 0)
-        self.full = build.columns(paged, lower=self.required, upper=1.0, integer=in_pages)
+        self.full = build.columns(paged, lower=self.is_required, upper=1.0, integer=in_pages)
         self.pages = build.columns(parts, upper=self.most_pages - 1.0, integer=in_pages)
         self._add_parts()
         self._add_kept()
@@ -305,7 +305,7 @@ class PlainModel:
     def _limits(self, size: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Return the least and most resident, and dirty, bytes of cells; given ones are both."""
         # Nothing of a tensor to be kept is dirty in the end (R7).
-        resident = np.where(self.required, size, 0.0), size
+        resident = np.where(self.is_required, size, 0.0), size
         dirty = np.zeros_like(size), np.where(self.cells.last, 0.0, size)
         if self.window is None:
             return resident, dirty
@@ -324,7 +324,7 @@ class PlainModel:
         if len(choices):
             costs = costs - costs[self._first_choice]
             streamed = np.bincount(
-                parts.choice[split], (self._streamed * self.size[cell])[split], len(choices)
+                parts.choice[split], (self._stream_costs * self.size[cell])[split], len(choices)
             )
             costs = costs + streamed / self.unit
         self.chosen = build.columns(
@@ -337,7 +337,7 @@ class PlainModel:
             result: Ints = np.where(split, own, whole[cell])
             return result
 
-        self.part_resident = spread(self.resident, -self._streamed)
+        self.part_resident = spread(self.resident, -self._stream_costs)
         self.part_load, self.part_store = spread(self.load), spread(self.store)
         self.part_full = np.where(split, -1, self.full[cell])
         counted = np.array(self.counts_commands)
@@ -369,7 +369,7 @@ class PlainModel:
         return float(objective.dram_in_byte / value), float(objective.dram_out_byte / value)
 
     @cached_property
-    def _streamed(self) -> Floats:
+    def _stream_costs(self) -> Floats:
         """(q,) Costs of traffic per byte that is not resident."""
         into, out = self._byte_costs
         streamed: Floats = into * self.parts.fetches_in + out * self.parts.fetches_out
@@ -378,7 +378,7 @@ class PlainModel:
     def _offset(self) -> float:
         """Return the traffic of a schedule that streams everything, where nothing is chosen."""
         single = self.parts.single
-        streamed = self._streamed[single] * self.size[self.parts.cell[single]]
+        streamed = self._stream_costs[single] * self.size[self.parts.cell[single]]
         return float(streamed.sum()) / self.unit
 
     # Rows: the laws.
@@ -471,7 +471,7 @@ class PlainModel:
         add(row, self.pages, 1.0)
         add(row, self.full, self.most_pages - 1.0)
 
-    def kept_or_dropped(self) -> None:
+    def keep_or_drop(self) -> None:
         """A tensor is kept through a gap, or all of it is loaded and none of it left dirty.
 
         (W1) Kept, it is resident at both uses, and (W2) in all steps between. (W3) Else the loads

@@ -33,10 +33,10 @@ def read_amounts(model: PlainModel, primal: Floats) -> Amounts:
     dirty = np.where(cells.dirty, np.minimum(dirty, resident), 0)
     if model.keeps:
         resident = np.minimum(resident, _come_or_wait(model, primal, dirty))
-    return Amounts(resident=resident, dirty=_stored_in_time(cells, resident, dirty))
+    return Amounts(resident=resident, dirty=_stores_in_time(cells, resident, dirty))
 
 
-def _stored_in_time(cells: Cells, resident: Ints, dirty: Ints) -> Ints:
+def _stores_in_time(cells: Cells, resident: Ints, dirty: Ints) -> Ints:
     """(k,) Dirty bytes, less those that would be in no place in the next cell."""
     dirty, follows = dirty.copy(), np.flatnonzero(cells.previous >= 0)
     before = cells.previous[follows]
@@ -108,7 +108,7 @@ def coarsen(fine: Cells, amounts: Amounts, coarse: Cells) -> Amounts:
     first = np.flatnonzero(np.isin(_key(fine), _key(coarse)))
     resident = np.minimum.reduceat(amounts.resident, first)
     last = np.append(first[1:], len(fine)) - 1
-    dirty = _stored_in_time(coarse, resident, amounts.dirty[last])
+    dirty = _stores_in_time(coarse, resident, amounts.dirty[last])
     return Amounts(resident=resident, dirty=dirty)
 
 

@@ -14,7 +14,7 @@ import pulp
 import pytest
 
 from formulations.pulp_backend import solvers as solving
-from formulations.pulp_backend.schedule import named_program, schedule
+from formulations.pulp_backend.schedule import name_program, schedule
 from formulations.pulp_backend.translate import Names
 from formulations.solver.program import Program
 from spmopt.core.errors import InputError
@@ -208,7 +208,7 @@ def test_a_result_is_written_and_verified(run: Run, tmp_path: Path) -> None:
 
 def _program() -> tuple[Program, Names]:
     """Of the perceptron's traffic."""
-    _, named = named_program(golden.problem("mlp"), TRAFFIC)
+    _, named = name_program(golden.problem("mlp"), TRAFFIC)
     return named.program, named.names
 
 

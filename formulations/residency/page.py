@@ -168,9 +168,10 @@ def _decide_by_flow(problem: Problem, request: Request) -> Rounded | None:
     least = ClassBound(
         value=float(found.value), holds_for=plain.CLASS, proved_by="a flow of least cost, OR-Tools"
     )
-    result = Result(
-        residency_plan=found.residency_plan, certificate=found.certificate, class_bound=least
-    )
+    plan, start = found.residency_plan, request.start
+    if start is not None and residency_plan_value(problem, start, request.objective) <= found.value:
+        plan = start  # its verified schedule need not be verified again
+    result = Result(residency_plan=plan, certificate=found.certificate, class_bound=least)
     return Rounded(result=result, value=found.value, bound=inf)
 
 

@@ -7,11 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import page
-from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.timed import time_start
-from formulations.residency.program.columns import PathColumns
-from formulations.residency.program.master import Master
-from formulations.solver.program import SolverResult
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
@@ -55,37 +51,6 @@ def test_tiles(order: str, sizes: tuple[int, int, int]) -> None:
     )
     # Transfers take longer than computing here: nearly all of it is hidden.
     assert float(value / bound(problem, need(outcome.certificate))) < 1.1
-
-
-@pytest.mark.parametrize(
-    ("sizes", "tolerance", "programs", "vain"),
-    [((16, 8, 16), 1e-6, 1, True), ((16, 8, 16), 1e-3, 0, False), ((8, 8, 8), 1e-6, 2, False)],
-)
-def test_near_it_a_vain_program_is_the_last(
-    monkeypatch: pytest.MonkeyPatch,
-    sizes: tuple[int, int, int],
-    tolerance: float,
-    programs: int,
-    vain: bool,
-) -> None:
-    cut = grid(sizes, (2, 2, 2))
-    problem = backward(cut, machine(40 * 4, 4), ORDERS["sequential"].through(cut))
-    intervals = []
-    solve = ColumnGeneration.solve
-
-    def counted(
-        search: ColumnGeneration, columns: PathColumns, accuracy: float
-    ) -> tuple[Master, SolverResult]:
-        intervals.append(search.gap)
-        return solve(search, columns, accuracy)
-
-    monkeypatch.setattr(ColumnGeneration, "solve", counted)
-    outcome = page.round_values(problem, Request(objective=MAKESPAN, tolerance=tolerance))
-    # The smallest one is 1.5 % from its bound, the others 0.07 %.
-    assert len(intervals[:2]) == programs
-    assert not outcome.cut_short
-    assert len(outcome.notes) == vain
-    assert all("gained nothing" in note for note in outcome.notes)
 
 
 def test_it_keeps_to_time() -> None:

@@ -94,6 +94,7 @@ def cells_of(line: Timeline, window: StepWindow, tensor: Ints, spans: Ints) -> C
     return Cells(
         tensor=owner,
         step=step,
+        end=step + 1,
         access=np.where(used, access[some], -1),
         previous=np.where(inherits, np.arange(owner.size) - 1, -1),
         loads=np.where(used, ~blind, following[some] >= 0),

@@ -67,7 +67,7 @@ def tables(rows: pd.DataFrame) -> Tables:
     lines = [
         _line(kind, what, found[found.kind == kind])
         for kind in KINDS
-        for what, found in (("dual values alone", before), ("branch and bound", rows))
+        for what, found in (("dual values alone", before), ("enumeration", rows))
     ]
     heads = ["instances", "bounds", "count", "proved %", "median gap of the others %"]
     return {"": tabulated([*heads, "median s", "most s"], lines, left=2)}

@@ -94,7 +94,9 @@ class Cut:
             # Set-ups are no bytes, and neither bandwidth nor another machine's set-up scales them.
             free = replace(machine, bypass=(), dma_setup_cycles=0)
             problem, proved = replace(problem, machine=free), None
-        proved = bound(problem, certificate) if proved is None else proved
+        if proved is None or machine.bounds_count_pages:
+            # Other machines may have pages of another size.
+            proved = bound(problem, certificate, pages=False)
         line = relax_timeline(problem)
         cut = Cut(
             fingerprint=fingerprint(problem, line),

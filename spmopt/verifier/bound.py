@@ -63,11 +63,14 @@ from spmopt.verifier.setups import exact_setups, setups_of_steps
 _CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
 
 
-def bound(problem: Problem, certificate: Certificate, holds_for: str = "") -> Fraction:
+def bound(
+    problem: Problem, certificate: Certificate, holds_for: str = "", *, pages: bool = True
+) -> Fraction:
     """Return the lower bound that ``certificate`` proves, exact, in units of its objective.
 
     It is one for all legal schedules in the certificate's order, or for those of the class
     ``holds_for``, which must be the certificate's: that of a class is never taken for one of all.
+    Without ``pages`` it is by single bytes alone, and the same for pages of any size.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def bound(problem: Problem, certificate: Certificate, holds_for: str = "") -> Fr
 
         total: int | Fraction = replay_bound(problem, certificate, line, duals, room)
     else:
-        total = _of_steps(problem, certificate, line, duals, room)
+        total = _of_steps(problem, certificate, line, duals, room, pages=pages)
     # The same in every schedule: figures of the mappings, the least where there are several.
     of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
     fixed = objective.of_mappings(*(sum(column.tolist()) for column in of_mappings))
@@ -109,7 +112,13 @@ def bound(problem: Problem, certificate: Certificate, holds_for: str = "") -> Fr
 
 
 def _of_steps(
-    problem: Problem, certificate: Certificate, line: Timeline, duals: CheckedDuals, room: Ints
+    problem: Problem,
+    certificate: Certificate,
+    line: Timeline,
+    duals: CheckedDuals,
+    room: Ints,
+    *,
+    pages: bool,
 ) -> int | Fraction:
     """Return the sum of paths, computing and room with barriers, in units of ``2**-bits``."""
     holds_for = certificate.holds_for
@@ -131,7 +140,7 @@ def _of_steps(
         absent = never_resident(problem) if holds_for else ()
         setups = setups_of_steps(problem, certificate, duals)
         total = all_paths(line, duals, absent, setups=setups)
-        if not holds_for:
+        if pages and not holds_for:
             exact = exact_setups(problem, certificate, duals)
             # Both hold; by bytes alone tensors may be parted, in pages they move as a whole.
             total = max(total, page_paths(problem.machine, line, duals, exact) or 0)

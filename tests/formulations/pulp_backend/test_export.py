@@ -49,7 +49,9 @@ def test_read_back_it_has_the_same_optimum(
     path = tmp_path / f"program.{form}"
     path.write_text(program.text)
     optimum = need(solved(problem, objective).class_bound).value
-    assert read_back(path) * unit == pytest.approx(optimum, rel=1e-6, abs=1e-18)
+    # The bound of a class is rounded up to a value that schedules may have.
+    grain = float(objective.grain)
+    assert optimum - grain <= read_back(path) * unit <= optimum + 1e-6 * optimum
     assert program.unit.endswith(objective.unit)
 
 

@@ -207,7 +207,7 @@ class TilePaths:
             found[[N, U] if self._whole[at] else U, U] = 0
             found[[R, D], U] = 0
         elif self._whole[at]:
-            # A dirty byte that is only read may stay so; without this arc it would pay to be stored.
+            # A dirty byte that is only read may remain so, and need not be stored.
             found[:, R] = found[D, D] = 0
         elif self._writes[at]:
             found[[R, D, U], D] = 0

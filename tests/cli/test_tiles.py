@@ -117,12 +117,14 @@ def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
 
 
 def test_page_gives_a_gap_of_the_order(run: Run) -> None:
-    record = run(f"tiles {GEMM} --order dw-major --replacement residency,belady --json").record
+    # Any schedule will do, and the optimum of residency takes long.
+    asked = f"tiles {GEMM} --order dw-major --time-limit 2"
+    record = run(f"{asked} --replacement residency,belady --json").record
     page, belady = record["rows"]
     assert page["order_gap"] >= 0
     assert belady["order_gap"] is None
     assert page["makespan_cycles"] <= belady["makespan_cycles"]
-    out = run(f"tiles {GEMM} --order dw-major --replacement residency").out
+    out = run(f"{asked} --replacement residency").out
     assert "gap of order" in out.splitlines()[2]
 
 

@@ -124,11 +124,12 @@ def test_it_is_that_of_solving_every_machine() -> None:
             cost = size / 10**5 + rate / 100
             options.append(MachineOption(machine=machine, cost=cost, lowered=lowered))
     assert len({option.lowered.operations for option in options}) > 2
-    solver = by_page(REQUEST)
-    every = [solver(option.problem, REQUEST.tolerance, None) for option in options]
+    request = replace(REQUEST, tolerance=2e-3)  # the last of the gap takes most of the time
+    solver = by_page(request)
+    every = [solver(option.problem, request.tolerance, None) for option in options]
     times = [Fraction(each.cycles, base.clock_hz) for each in every if each is not None]
     true = nondominated([option.cost for option in options], times)
-    front = find_front(options, solver, request=REQUEST)
+    front = find_front(options, solver, request=request)
     members, possible = statuses(front)
     assert members <= true <= possible
     assert len(possible - members) <= 1

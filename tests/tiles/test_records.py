@@ -90,7 +90,13 @@ def test_columns_are_those_of_records() -> None:
 @pytest.mark.parametrize("replacement", ["double-buffer", "residency"])
 @pytest.mark.parametrize("order", ["best", "optimal"])
 def test_a_record_can_be_read_again(order: str, replacement: str) -> None:
-    asked = case(layer=SMALL, order=order, replacement=replacement, tile=Tile(m=30, k=35, n=40))
+    asked = case(
+        layer=SMALL,
+        order=order,
+        replacement=replacement,
+        tile=Tile(m=30, k=35, n=40),
+        time_limit_s=0.5,  # of each order; any schedule will do
+    )
     row = run(asked)
     before = record(row, 3)
     after = COLUMNS.row(COLUMNS.texts(before))

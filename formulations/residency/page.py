@@ -197,7 +197,7 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
         search.offer_residency_plan(first[0])
         search.offer_duals(first[1])
     search.run(request.tolerance)
-    proof, notes = search, ()
+    proof, notes = search, tuple[str, ...]()
     if problem.several_mappings:
         # Dual values of one mapping prove little for all of them.
         relaxed = ColumnGeneration(problem, request, fluid=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 
 import pandas as pd
 
@@ -55,7 +56,7 @@ def measured(case: Case) -> list[Row]:
     return [{**row, "plain": _plain(problem)}]
 
 
-def _proof_gap(value: object, bound: object, least: float | None) -> float | None:
+def _proof_gap(value: Fraction | None, bound: Fraction | None, least: float | None) -> float | None:
     """Return the gap to the larger of the certificate and the bound for whole pages."""
     if value is None or bound is None:
         return None

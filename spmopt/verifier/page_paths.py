@@ -130,7 +130,7 @@ class _Walk:
         moves = zip(
             duals.firm_load.tolist(), duals.firm_store.tolist(), fetches.tolist(), strict=True
         )
-        bytes_paid = sum(duals.hold.tolist()) + sum(2 * p * (i + o) for i, o, p in moves)
+        bytes_paid: int = sum(duals.hold.tolist()) + sum(2 * p * (i + o) for i, o, p in moves)
         return (self.size + self.page_bytes) * bytes_paid + 4 * sum(setups.firm)
 
     def _scale(self, prices: Sequence[int]) -> Ints:
@@ -207,7 +207,8 @@ class _Walk:
 
     def _hold(self, table: Ints, step: int) -> Ints:
         held = self.page[step] * np.arange(self.values.size)
-        return np.minimum(table + held[:, None], INFINITE)
+        result: Ints = np.minimum(table + held[:, None], INFINITE)
+        return result
 
     def _stream(self, table: Ints, row: int) -> Ints:
         """Let the bytes that are not resident be streamed (R3, R4)."""
@@ -223,7 +224,8 @@ class _Walk:
         )
         streamed = price * (self.size - self.values)
         streamed[:-1] += setup
-        return np.minimum(table + streamed[:, None], INFINITE)
+        result: Ints = np.minimum(table + streamed[:, None], INFINITE)
+        return result
 
     def _store(self, table: Ints, price: int, setup: int) -> Ints:
         """Let dirty bytes be stored."""

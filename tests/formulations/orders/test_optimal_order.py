@@ -17,8 +17,8 @@ from spmopt.tiles.fetches import backward
 from tests.checked import need
 from tests.thorough import some
 from tests.tiles.brute_force import least_traffic
-from tests.tiles.cases import grid
-from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
+from tests.tiles.cases import PAGE, grid, tiles_machine
+from tests.tiles.test_bounds import bound_in_tiles
 
 Shape = tuple[int, int, int]
 

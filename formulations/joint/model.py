@@ -64,8 +64,6 @@ FAMILIES: tuple[Family, ...] = (
     keep_through,
     store_or_join,
 )
-IMPLIED: tuple[Family, ...] = (capacity, shares, contiguity, keep_through, store_or_join)
-"""Families that exclude nothing which the others do not (capacity: where there are addresses)."""
 PAGED: tuple[Family, ...] = tuple(
     crowding if family is reuse else family for family in FAMILIES if family is not addresses
 )

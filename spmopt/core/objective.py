@@ -210,11 +210,6 @@ class ObjectiveEntry:
     summary: str = ""
 
     @property
-    def per_machine(self) -> bool:
-        """Whether the weights depend on the machine."""
-        return not isinstance(self.of, Objective)
-
-    @property
     def replayed(self) -> bool:
         """Whether time is that of the replay."""
         return isinstance(self.of, Objective) and self.of.replayed

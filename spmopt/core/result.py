@@ -29,9 +29,6 @@ between anything (PROBLEM.md, section 2)."""
 WHOLE = "whole-tensor schedules, fixed order"
 """Class of the bounds that solvers of whole tensors claim: in a step that uses a tensor all of it
 is resident, or nothing; between two uses it is kept in full or given up in full."""
-KEPT_WHOLE = "whole tensors, between two uses kept in full or dropped in full"
-"""The same, and a tensor that is resident in two uses in a row is in full between them, or not at
-all in some step: no part of it stays while another leaves."""
 MOVED_WHOLE = (
     "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
 )
@@ -70,19 +67,6 @@ class BankDuals:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charges:
-    """Dual values of a byte of a tensor that is resident in full in a step (PROBLEM.md, section 5).
-
-    Rows of ``step``, ``tensor`` and ``dual``, in the units of a :class:`Certificate`: that is, in
-    a step that uses the tensor, or that it is kept through from one use to the next.
-    """
-
-    step: Ints
-    tensor: Ints
-    dual: Ints
-
-
-@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """Dual values that prove a lower bound (PROBLEM.md, section 5).
 
@@ -92,9 +76,9 @@ class Certificate:
     every legal schedule of the problem in that order, and for no other: ``order[i]`` is the
     operation of step ``i``, None stands for the problem's own order. ``banks``: dual values of each
     bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
-    of schedules, :data:`WHOLE_TENSORS` or :data:`KEPT_WHOLE`; empty for all. ``charges`` prove
-    something for the latter only. Of the replay, which has no steps, ``spm`` are dual values of a
-    byte of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one held when it starts.
+    of schedules, :data:`WHOLE_TENSORS`; empty for all. Of the replay, which has no steps, ``spm``
+    are dual values of a byte of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one
+    held when it starts.
     """
 
     objective: Objective
@@ -105,7 +89,6 @@ class Certificate:
     order: Ints | None = None
     banks: tuple[BankDuals, ...] = field(default=(), metadata={"group": "banks"})
     holds_for: str = field(default="", metadata={"group": "class"})
-    charges: Charges | None = field(default=None, metadata={"group": "charges"})
     spm_at_start: Ints | None = field(default=None, metadata={"group": "replay"})
 
 

@@ -59,8 +59,11 @@ _Problem = document_of(
 )
 """Layout of a problem in a file: one list for each field of its records."""
 _RESULT = tuple(f.name for f in fields(Result) if f.metadata.get("stored", True))
-_ENUMERATED = "all schedules in the listed order"
-"""Class of a bound in files of former versions, which counted as a proof."""
+_FORMER_CLASSES = (
+    "all schedules in the listed order",
+    "whole tensors, between two uses kept in full or dropped in full",
+)
+"""Classes of bounds in files of former versions, whose proofs nothing checks any more."""
 _OF_FUSION = ("fusion_bound", "fusion")
 """Fields of fused results only."""
 
@@ -198,13 +201,15 @@ def decode_result(value: object, where: str = "") -> Solution:
     optional = () if "fusion" in document else _OF_FUSION
     require_fields(document, (*_RESULT, "problem", "versions", "fusion"), where, optional)
     own = {name: document[name] for name in _RESULT if name in document}
+    former = _is_of_former_class(own.get("class_bound"))
+    if former:
+        own["class_bound"] = {k: v for k, v in own["class_bound"].items() if k != "certificate"}
     result = decode({**own, "schedule": None}, Result, where)
     if own["schedule"] is not None:
         schedule = decode_schedule(own["schedule"], join(where, "schedule"))
         result = replace(result, schedule=schedule)
-    known = result.class_bound
-    if known is not None and known.holds_for == _ENUMERATED:
-        # An enumeration of states called it optimal; no bound that can be checked does.
+    if former:
+        # It may have been called optimal for it; no bound that can be checked does.
         result = replace(result, status=Status.FEASIBLE)
     fusion = None
     if "fusion" in document:
@@ -217,6 +222,10 @@ def decode_result(value: object, where: str = "") -> Solution:
         versions=decode(document["versions"], dict[str, str], join(where, "versions")),
         fusion=fusion,
     )
+
+
+def _is_of_former_class(class_bound: Any) -> bool:
+    return isinstance(class_bound, dict) and class_bound.get("holds_for") in _FORMER_CLASSES
 
 
 def write_problem(path: Path, problem: Problem) -> None:

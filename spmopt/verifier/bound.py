@@ -35,8 +35,7 @@ rounding up and the waste of part-filled pages are dropped.
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
 of which each is resident in full or not at all in a step that uses it. Tensors that can be resident
 in no mapping of such a step have no arc through R or D there
-(:func:`spmopt.verifier.paths.never_resident`). For tensors that are also kept or dropped in full
-there is more (:mod:`spmopt.verifier.kept_bound`).
+(:func:`spmopt.verifier.paths.never_resident`).
 
 All dual values are integers in units of ``2**-bits`` of the objective per byte, and whatever is
 divided (weights, ``rho``) is rounded down, which weakens the bound and keeps it valid. Costs of
@@ -52,7 +51,7 @@ from spmopt.core.bypass import without_bypass
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
+from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relax_timeline
 from spmopt.verifier.dual_check import CheckedDuals, step_duals
@@ -60,7 +59,7 @@ from spmopt.verifier.page_paths import page_paths
 from spmopt.verifier.paths import all_paths, never_resident
 from spmopt.verifier.setups import exact_setups, setups_of_steps
 
-_CLASSES = (WHOLE_TENSORS, KEPT_WHOLE)
+_CLASSES = (WHOLE_TENSORS,)
 
 
 def bound(
@@ -124,17 +123,11 @@ def _of_steps(
     holds_for = certificate.holds_for
     if problem.machine.banks and holds_for:
         raise InputError(f"certificate: with banks there is no bound for {holds_for}")
-    if certificate.charges is not None and holds_for != KEPT_WHOLE:
-        raise InputError(f"certificate: charges prove nothing but for {KEPT_WHOLE}")
     total: int | Fraction
     if problem.machine.banks:
         from spmopt.verifier.bank_bound import bank_paths
 
         total = bank_paths(problem, certificate, line, duals)
-    elif holds_for == KEPT_WHOLE:
-        from spmopt.verifier.kept_bound import keep_paths
-
-        total = keep_paths(problem, certificate, line, duals)
     else:
         # All schedules may hold parts, so that only the class excludes these accesses.
         absent = never_resident(problem) if holds_for else ()

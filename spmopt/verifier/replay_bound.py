@@ -64,8 +64,8 @@ def replay_bound(
     InputError
         Dual values at starts that are not legal; a machine that the proof knows nothing of.
     """
-    if problem.machine.banks or certificate.charges is not None or certificate.holds_for:
-        raise InputError("certificate: of the replay it takes no banks, charges or class")
+    if problem.machine.banks or certificate.holds_for:
+        raise InputError("certificate: of the replay it takes no banks and no class")
     at_start = _at_start(certificate, line.steps)
     objective, into, out = certificate.objective, duals.load, duals.store
     scale = 2**certificate.bits

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
 from math import floor
 from typing import Self
 
 from spmopt.core.problem import Problem
-from spmopt.core.result import KEPT_WHOLE, Certificate
+from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relax_timeline
 
-FREE, STAYS, GOES = range(3)
-Costs = dict[tuple[bool, bool, int], int]
-"""Least cost by (resident in the last step, valid in DRAM, what it must do up to the next use)."""
+Costs = dict[tuple[bool, bool], int]
+"""Least cost by (resident in the last step, valid in DRAM)."""
 
 
 def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
@@ -26,13 +24,10 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
     line = relax_timeline(problem)
     objective, scale = certificate.objective, 2**certificate.bits
     machine, page = problem.machine, problem.machine.page_bytes
-    kept = certificate.holds_for == KEPT_WHOLE
-    charges = _charges(certificate)
     total = 0
     for tensor, record in enumerate(problem.tensors):
         total += record.size_bytes * _cheapest(problem, line, certificate, tensor)
     for step in range(line.steps):
-        total -= _most_charged(problem, step, charges) if kept else 0
         rho = _rho(problem, certificate, step)
         room = machine.spm_pages - -(-int(line.scratch_bytes[step]) // page)
         total += rho * int(line.compute_cycles[step]) - int(certificate.spm[step]) * room * page
@@ -59,68 +54,26 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
     """Least cost of one byte over all steps."""
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
-    kept, charges = certificate.holds_for == KEPT_WHOLE, _charges(certificate)
-    costs: Costs = {(False, bool(line.in_dram[tensor]), FREE): 0}
+    costs: Costs = {(False, bool(line.in_dram[tensor])): 0}
     for step in range(line.steps):
         access = rows.get(step, -1)
         after: Costs = {}
-        bars = kept and not _may_be_whole(problem, step, tensor)
-        for (was, valid_before, duty), cost in costs.items():
+        for (was, valid_before), cost in costs.items():
             for resident in (False, True):
-                if resident and ((duty == GOES and access >= 0) or (duty == STAYS and bars)):
-                    continue
-                if duty == STAYS and not resident:
-                    continue
                 for store in (False, True):
                     here = _byte(problem, line, certificate, step, access)
-                    if not kept:
-                        here = _with_setups(problem, certificate, here, step, tensor)
+                    here = _with_setups(problem, certificate, here, step, tensor)
                     found = here.move((was, valid_before), resident, store, live)
                     if found is None:
                         continue
                     valid, paid = found
-                    if resident and kept and (access >= 0 or duty == STAYS):
-                        paid += charges.get((step, tensor), 0)
-                    duties = [duty if resident else FREE]
-                    if access >= 0:
-                        lasts = (
-                            kept and resident and line.live_after[access] and line.next[access] >= 0
-                        )
-                        duties = [STAYS, GOES] if lasts else [FREE]
-                    for new in duties:
-                        key = resident, valid, new
-                        after[key] = min(after.get(key, cost + paid), cost + paid)
+                    key = resident, valid
+                    after[key] = min(after.get(key, cost + paid), cost + paid)
         costs = after
         if access >= 0:
             live = bool(line.live_after[access])
     keep = bool(line.keep[tensor])
-    return min(cost for (_, valid, _), cost in costs.items() if valid or not keep)
-
-
-def _charges(certificate: Certificate) -> dict[tuple[int, int], int]:
-    """By step and tensor."""
-    rows = certificate.charges
-    if rows is None:
-        return {}
-    columns = (rows.step.tolist(), rows.tensor.tolist(), rows.dual.tolist())
-    return {(step, tensor): dual for step, tensor, dual in zip(*columns, strict=True)}
-
-
-def _most_charged(problem: Problem, step: int, charges: dict[tuple[int, int], int]) -> int:
-    """By trying every set of charged tensors, in every mapping."""
-    machine, most = problem.machine, 0
-    charged = [tensor for at, tensor in charges if at == step]
-    for mapping in problem.operations[step].mappings:
-        pairs = zip(problem.operations[step].tensors, mapping.operands, strict=True)
-        fixed = {tensor for tensor, operand in pairs if operand.required_resident}
-        for size in range(len(charged) + 1):
-            for chosen in combinations(charged, size):
-                sizes = [problem.tensors[t].size_bytes for t in {*chosen, *fixed}]
-                pages = sum(-(-x // machine.page_bytes) for x in (*sizes, mapping.scratch_bytes))
-                if pages <= machine.spm_pages:
-                    paid = sum(problem.tensors[t].size_bytes * charges[step, t] for t in chosen)
-                    most = max(most, paid)
-    return most
+    return min(cost for (_, valid), cost in costs.items() if valid or not keep)
 
 
 def _byte(

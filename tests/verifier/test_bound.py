@@ -18,7 +18,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import STREAMED, Operation
 from spmopt.core.problem import Problem, Tensor
-from spmopt.core.result import Certificate, Charges
+from spmopt.core.result import Certificate
 from spmopt.verifier import bound, verify
 from tests.brute_force import optimum
 from tests.checked import need
@@ -191,24 +191,12 @@ def climb(
 def _exchange_step(
     best: Certificate, other: Certificate, generator: np.random.Generator
 ) -> Certificate:
-    """Take memory and charges of a step from the other, and its channels half of the time."""
+    """Take memory of a step from the other, and its channels half of the time."""
     at = int(generator.integers(best.spm.size))
     names = ("spm", "dram_in", "dram_out") if generator.random() < 0.5 else ("spm",)
     step = np.arange(best.spm.size) == at
     columns = {name: np.where(step, getattr(other, name), getattr(best, name)) for name in names}
-    trial = replace(best, **columns)
-    if best.charges is None or other.charges is None:
-        return trial
-    mine, theirs = best.charges, other.charges
-    rows = [
-        np.concatenate((one[mine.step != at], new[theirs.step == at]))
-        for one, new in (
-            (mine.step, theirs.step),
-            (mine.tensor, theirs.tensor),
-            (mine.dual, theirs.dual),
-        )
-    ]
-    return replace(trial, charges=Charges(step=rows[0], tensor=rows[1], dual=rows[2]))
+    return replace(best, **columns)
 
 
 def test_below_the_optimum_also_at_duals_climbed_towards_it() -> None:

@@ -14,7 +14,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
-from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate
+from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.verifier import bound, verify
@@ -133,17 +133,15 @@ def test_a_set_up_beyond_64_bits_is_cut_off(monkeypatch: pytest.MonkeyPatch, set
 
 
 def test_bounds_of_classes_hold_for_their_schedules() -> None:
-    """That of whole tensors has set-ups, that of tensors kept in full has none."""
+    """That of whole tensors has set-ups."""
     for seed in some(range(90)):
         generator = np.random.default_rng(seed)
         problem = drawn(seed, generator)
         plain = replace(problem, machine=replace(problem.machine, dma_setup_cycles=0))
         certificate = random_duals(problem, MAKESPAN, generator, bits=7)
-        for name in (WHOLE_TENSORS, KEPT_WHOLE):
-            of_class = replace(certificate, holds_for=name)
-            proved, without = (bound(each, of_class, name) for each in (problem, plain))
-            assert proved >= without
-            assert name is WHOLE_TENSORS or proved == without
+        of_class = replace(certificate, holds_for=WHOLE_TENSORS)
+        proved, without = (bound(each, of_class, WHOLE_TENSORS) for each in (problem, plain))
+        assert proved >= without
 
 
 @pytest.mark.parametrize("setup", [3, 10**6])

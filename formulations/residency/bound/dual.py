@@ -28,7 +28,7 @@ class DualFunction:
     Attributes
     ----------
     at_step, arc
-        Dual values in each step, and the cost of every arc; ``charges`` are added to some.
+        Dual values in each step, and the cost of every arc.
     """
 
     def __init__(
@@ -36,17 +36,15 @@ class DualFunction:
         intervals: RankedIntervals,
         coefficients: CostCoefficients,
         duals: Multipliers,
-        charges: PathCharges | None = None,
     ) -> None:
         self.intervals, self.coefficients, self.duals = intervals, coefficients, duals
-        self.at_step, self.charges = MoveDuals(coefficients, duals), charges
-        self.kernel = kernel_of(intervals) if charges is None else None
+        self.at_step, self.kernel = MoveDuals(coefficients, duals), kernel_of(intervals)
 
     @cached_property
     def arc(self) -> Arcs:
         """The cost of every arc."""
         if self.kernel is None:
-            return dual_arcs(self.intervals, self.at_step, self.charges)
+            return dual_arcs(self.intervals, self.at_step)
         drop, at = final_drops(self.intervals, self.at_step)
         return Arcs(**self.kernel.arcs(self.at_step), final_drop=drop, final_at=at)
 
@@ -93,17 +91,6 @@ class DualFunction:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PathCharges:
-    """Costs of a byte beside dual values, all (a,); infinite where it may not be.
-
-    ``hold``: for staying resident through the interval. ``here``: in the access's step.
-    """
-
-    hold: Floats
-    here: Floats
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Arcs:
     """Costs per byte of events in each interval and at each access, all (a,).
 
@@ -130,9 +117,7 @@ class Arcs:
     final_at: Ints
 
 
-def dual_arcs(
-    intervals: RankedIntervals, duals: MoveDuals, charges: PathCharges | None = None
-) -> Arcs:
+def dual_arcs(intervals: RankedIntervals, duals: MoveDuals) -> Arcs:
     """Compute the costs of all arcs at dual values."""
     upto, step, inner = duals.cost_before, intervals.step, intervals.inner
     fixed, written = intervals.required_resident, ~intervals.read
@@ -143,8 +128,6 @@ def dual_arcs(
     here = np.where(intervals.early, here + duals.held[step - 1], here)
     # Where no byte may be resident the arc does not exist.
     keep_here = np.where(intervals.absent, INFINITE, here)
-    if charges is not None:
-        hold, keep_here = hold + charges.hold, keep_here + charges.here
     load_at, drop_at = duals.loads.argmin(inner), duals.drops.argmin(inner)
     clean_at = duals.cleans.argmin(inner)
     final_drop, final_at = final_drops(intervals, duals)

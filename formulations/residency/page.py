@@ -21,7 +21,7 @@ from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 
-_WINDOWS_SHARE = 0.5
+_WINDOWS_SHARE = 0.7
 """Of the time that is left: windows of a small problem, before all of it is solved."""
 
 

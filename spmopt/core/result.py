@@ -34,11 +34,6 @@ MOVED_WHOLE = (
 )
 """Class of schedules: a tensor is resident in full or not at all, in every step, in one range of
 addresses each time, and loads and stores move all of it; operations may run in any order."""
-LEFT_OUT = (
-    "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
-    "of residency:granularity=tensor@pulp:highs"
-)
-"""Note of an optimizer on a schedule of its own."""
 
 LARGEST_TOLERANCE = 0.01
 """A schedule further from its bound is never called optimal, whatever tolerance was asked for."""
@@ -52,6 +47,17 @@ class Status(StrEnum):
     INFEASIBLE = "infeasible"
     UNKNOWN = "unknown"
     FAILED = "failed"  # the scheduler raised an error, or its schedule breaks a rule
+
+
+class End(StrEnum):
+    """Reason for the end of a search."""
+
+    NONE = ""  # a policy does not search
+    CLOSED = "the gap is closed"
+    OF_CLASS = "the gap to its class is closed"
+    EXHAUSTED = "nothing is left to try"
+    LIMIT = "the time limit"
+    STOPPED = "Ctrl-C"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +215,8 @@ class Result:
         bound but no schedule: ``unknown``.
     solve_s, cpu_s
         Wall and CPU seconds.
+    end
+        Reason for the end of its search.
     residency_plan, schedule, origin
         Decisions, the schedule that follows, and the scheduler that made both.
     totals, value, verified
@@ -248,6 +256,7 @@ class Result:
     fusion_bound: Fraction | None = field(default=None, metadata={"group": "fusion"})
     beside: tuple[Result, ...] = field(default=(), metadata=_NOT_STORED)
     in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata=_NOT_STORED)
+    end: End = field(default=End.NONE, metadata={"group": "end"})
     residency_plan: ResidencyPlan | None = field(
         default=None, metadata=_NOT_STORED, compare=False, repr=False
     )

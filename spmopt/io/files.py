@@ -197,8 +197,8 @@ def decode_result(value: object, where: str = "") -> Solution:
         Not a result of a known version, or one with a field of the wrong type.
     """
     document = _body(value, where, "result")
-    # Results layer by layer have neither of the two fields.
-    optional = () if "fusion" in document else _OF_FUSION
+    # Results layer by layer have neither of the two fields; policies and older files no end.
+    optional = ("end",) if "fusion" in document else ("end", *_OF_FUSION)
     require_fields(document, (*_RESULT, "problem", "versions", "fusion"), where, optional)
     own = {name: document[name] for name in _RESULT if name in document}
     former = _is_of_former_class(own.get("class_bound"))

@@ -69,9 +69,10 @@ def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Fi
     ``totals`` are the verifier's; None: there is no schedule.
     """
     machine, quality = problem.machine, _quality(problem, result)
+    ended = f"; ended: {result.end}" * bool(result.end)
     seconds = Figure(
         *("seconds", "solve time", result.solve_s, duration(result.solve_s), "s"),
-        f"CPU {duration(result.cpu_s)}",
+        f"CPU {duration(result.cpu_s)}{ended}",
     )
     if totals is None:
         return (*quality, seconds)
@@ -175,6 +176,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         "gap": result.gap,
         "own_order": result.order is None,
         "status": str(result.status),
+        "end": str(result.end),
         "verified": result.verified,
         **fields_by_name(totals, "makespan_cycles", "replay_cycles"),
         **fields_by_name(found, "time_s", "replay_s"),

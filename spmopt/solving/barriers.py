@@ -21,10 +21,6 @@ BY_STEPS = "optimizes time with barriers between steps; compared by the replay"
 """Note on a result of the replay."""
 NOTHING_BETTER = "nothing better found than {}, whose schedule this is"
 """Note on a schedule of those that an optimizer starts from."""
-WINDOWS = "integer programs of windows of steps"
-"""Origin of schedules whose windows were decided anew (:mod:`spmopt.solving.windows`)."""
-BY_WINDOWS = "commands merged by integer programs of windows of steps"
-"""Note on a schedule of that origin."""
 
 
 def by_steps(entry: SchedulerEntry, objective: Objective) -> bool:

@@ -12,10 +12,10 @@ from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
 from spmopt.core.problem import Problem
-from spmopt.core.result import Certificate, Result, Status
+from spmopt.core.result import Certificate, End, Result, Status
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
-from spmopt.schedulers.registry import BOUNDER, SchedulerEntry, find
+from spmopt.schedulers.registry import BOUNDER, Kind, SchedulerEntry, find
 from spmopt.solving.params import SolveParams
 from spmopt.solving.records import Bound
 from spmopt.verifier import bound, require_legal
@@ -52,13 +52,6 @@ class CheckedCalls:
     def many(self) -> bool:
         """Whether there are more operations than all policies are run on."""
         return len(self.problem.operations) > self.params.all_policies_operations
-
-    @property
-    def commands_cost(self) -> bool:
-        """Whether time is the objective, step by step, and commands have a set-up time."""
-        aim = self.request.objective
-        timed = aim.weighted == {"cycle"} and not aim.replayed
-        return timed and self.problem.machine.dma_setup_cycles > 0
 
     def call(
         self,
@@ -112,6 +105,7 @@ class CheckedCalls:
             fused=answer.fused,
             fusion_certificate=answer.fusion_certificate,
             cut_short=answer.cut_short,
+            end=self._end_of(entry, request, answer),
         )
         plan, schedule = answer.residency_plan, answer.schedule
         if plan is None and schedule is None:
@@ -126,6 +120,14 @@ class CheckedCalls:
             return found.with_schedule_of(self.check(entry.name, self.problem, schedule, None))
         on = self.problem if found.fused is None else found.fused
         return found.with_schedule_of(self.check(entry.name, on, None, plan))
+
+    def _end_of(self, entry: SchedulerEntry, request: Request, answer: Result) -> End:
+        """Return why a scheduler that has just answered ended; only searches end for a reason."""
+        if entry.kind is Kind.POLICY:
+            return End.NONE
+        if not answer.cut_short and request.remaining_s() > 0:
+            return End.EXHAUSTED
+        return End.STOPPED if request.stop() else End.LIMIT
 
     def _certify(self, answer: Result) -> Result:
         """Replace the value of a class bound by the exact bound of its dual values."""

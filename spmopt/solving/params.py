@@ -26,8 +26,6 @@ class SolveParams:
         Part of the time limit for the layer-by-layer schedule from which fusion starts.
     list_gap
         Gap at which that schedule is good enough.
-    commands_fraction
-        Part of the time limit to merge DMA commands of a fused schedule.
     replay_page_fraction
         Part of the time limit for the page-level start of a scheduler of the replay.
     replay_start_fraction
@@ -42,7 +40,6 @@ class SolveParams:
     finish_s: float = 7e-5
     list_fraction: float = 0.2
     list_gap: float = 1e-3
-    commands_fraction: float = 0.3
     replay_page_fraction: float = 0.25
     replay_start_fraction: float = 0.1
     orders_fraction: float = 0.25

@@ -12,6 +12,7 @@ from spmopt.core.errors import ContradictionError, ScheduleError, SpmoptError
 from spmopt.core.result import (
     Certificate,
     ClassBound,
+    End,
     Result,
     Status,
     is_optimal,
@@ -121,5 +122,9 @@ def judge(
     gap = result.gap if result.fused is None else result.fusion_gap
     if is_optimal(gap, request.tolerance):
         # Without the notes of the bound: an early end does not matter to an optimal schedule.
-        return replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
+        result = replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
+        return replace(result, end=End.CLOSED if result.end else End.NONE)
+    # Layer by layer the search has no more to do; fusion goes on to other plans.
+    if result.end and result.fused is None and result.is_best_of_class:
+        result = replace(result, end=End.OF_CLASS)
     return replace(result, status=Status.FEASIBLE)

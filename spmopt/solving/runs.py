@@ -22,7 +22,7 @@ from spmopt.solving.barriers import (
     with_barriers,
 )
 from spmopt.solving.case import Case
-from spmopt.solving.checked_calls import RESIDENCY, TENSORS
+from spmopt.solving.checked_calls import RESIDENCY
 from spmopt.solving.params import DEFAULTS
 from spmopt.solving.records import (
     certificates,
@@ -86,20 +86,9 @@ def run(case: Case, entry: SchedulerEntry) -> Result:
     if entry.fusion_plans:
         return choose_fusion(case, entry)
     found = optimize(case, entry)
-    if entry.name == TENSORS:
-        found = merge_commands(case, found, found.solve_s)
     if entry.name == RESIDENCY:
         case.listed = found
     return found
-
-
-def merge_commands(case: Case, found: Result, spent_s: float) -> Result:
-    """Decide windows of steps anew, where commands have a set-up time."""
-    if not case.commands_cost:
-        return found
-    from spmopt.solving.windows import with_merged_commands
-
-    return with_merged_commands(case, found, spent_s)
 
 
 def optimize(case: Case, entry: SchedulerEntry) -> Result:
@@ -243,14 +232,10 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     case.tell(Incumbent())
     if listed.verified:
         case.tell_schedule(listed)
-    # Reserved: merging commands needs the final fusion plan and so comes last.
-    kept_s = params.commands_fraction * case.request.time_limit_s if case.commands_cost else 0
     starts = [listed] if listed.verified else []
-    found = case.call(entry, starts, listed.solve_s + kept_s, duals=listed.certificate)
+    found = case.call(entry, starts, listed.solve_s, duals=listed.certificate)
     found = better_of_policies(case, found)
-    spent_s = listed.solve_s + found.solve_s
     found = found.plus(listed.solve_s, listed.cpu_s)
-    found = merge_commands(case, found, spent_s)
     if found.value is not None and listed.value is not None and found.value > listed.value:
         raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
     return no_worse_than_list(found, case.listed)

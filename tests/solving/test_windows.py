@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 
-import spmopt
 from formulations.residency import page
 from formulations.residency.plain import windows as plain
 from formulations.residency.tensors import schedule as whole_tensors
-from spmopt import load, lower, machine
 from spmopt.assemble import assemble
-from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
 from spmopt.core.problem import Problem
-from spmopt.core.result import LEFT_OUT, WHOLE_TENSORS, ClassBound, Result
+from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.timeline import timeline
 from spmopt.solving import SolveParams, compare, solve
-from spmopt.solving.barriers import BY_WINDOWS, NOTHING_BETTER
 from spmopt.solving.case import Case
-from spmopt.solving.checked_calls import CheckedCalls
 from spmopt.solving.runs import place_in_time
-from spmopt.solving.windows import with_merged_commands
 from tests.checked import need, totals_of
 from tests.instances import golden
 from tests.solving.fakes import exact
@@ -169,58 +162,3 @@ def test_page_merges_commands_of_tiny_problems_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("formulations.residency.plain.search.page_optimum", lambda *asked: None)
     found = verified(problem, page.schedule(problem, asked).residency_plan)
     assert exact(found) <= exact(by_bytes) * 0.97
-
-
-@nightly
-def test_the_schedule_of_a_fusion_plan_is_of_few_commands_too() -> None:
-    problem = lower(load("alexnet", batch=1), machine("rtx2080ti", spm="1MB", dma_setup=500))
-    # Near enough for it to end long before its limit.
-    found = spmopt.solve(problem, "fusion", time_limit=30.0, threads=1, tolerance=0.05)
-    assert found.result.fused is not None
-    assert BY_WINDOWS in found.result.notes
-
-
-def commands(
-    monkeypatch: pytest.MonkeyPatch, result: Result, spent_s: float
-) -> tuple[Result, Request]:
-    """Merge the commands of a result; return what is asked of the windows as well."""
-    asked, windows = list[Request](), import_module("formulations.residency.plain.windows")
-    improve = windows.improve
-
-    def found(problem: Problem, own: Request, *others: Any, **options: Any) -> ResidencyPlan:
-        asked.append(own)
-        plan: ResidencyPlan = improve(problem, own.phase(2.0), *others, **options)
-        return plan
-
-    monkeypatch.setattr(windows, "improve", found)
-    problem, _ = merged(50)
-    calls = CheckedCalls(problem, request(time_limit_s=60.0), SolveParams())
-    better = with_merged_commands(calls, result, spent_s)
-    monkeypatch.undo()
-    return better, asked[0]
-
-
-def result_of(notes: tuple[str, ...] = (), class_bound: ClassBound | None = None) -> Result:
-    result = verified(*merged(50))
-    return replace(result, scheduler="residency", class_bound=class_bound, notes=notes)
-
-
-def test_what_is_counted_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a result would, far below the time limit, where threads do what is counted sooner."""
-    (_, soon), (_, late) = (commands(monkeypatch, result_of(), spent_s) for spent_s in (1.0, 55.0))
-    assert soon.work_end == late.work_end == 60.0
-    assert soon.remaining_s() > 30
-    assert late.remaining_s() < 5
-
-
-def test_what_no_longer_holds_of_a_schedule_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, residency_plan = merged(50)
-    value = float(exact(verified(problem, residency_plan)))
-    whole = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="test")
-    of_old = (
-        NOTHING_BETTER.format("belady"),
-        LEFT_OUT.format(what="the set-up of transfers", percent="69 %"),
-    )
-    found, _ = commands(monkeypatch, result_of((*of_old, SEVERAL_MAPPINGS, "true"), whole), 0.0)
-    assert found.notes == (SEVERAL_MAPPINGS, "true", BY_WINDOWS)
-    assert need(found).class_bound is None

@@ -1,0 +1,37 @@
+"""Each search says why it ended; a policy does not search."""
+
+from spmopt.core.result import End
+from spmopt.core.scheduler import Request
+from spmopt.solving import solve
+from tests.instances import golden
+
+
+def end(scheduler: str, name: str = "mlp", **options: object) -> End:
+    request = Request(**{"tolerance": 1e-4, "time_limit_s": 30.0, **options})  # type: ignore[arg-type]
+    return solve(golden.problem(name), scheduler, request).end
+
+
+def test_a_policy_has_none() -> None:
+    assert end("belady") is End.NONE
+
+
+def test_a_closed_gap() -> None:
+    assert end("residency", tolerance=0.01) is End.CLOSED
+
+
+def test_the_best_of_its_class() -> None:
+    """Whole pages of this problem cost more than its certificate can prove."""
+    assert end("residency", "random-21", tolerance=0.0) is End.OF_CLASS
+
+
+def test_the_limit() -> None:
+    assert end("residency", "lenet5", tolerance=0.0, time_limit_s=0.0) is End.LIMIT
+
+
+def test_ctrl_c() -> None:
+    assert end("residency", "lenet5", tolerance=0.0, stop=lambda: True) is End.STOPPED
+
+
+def test_nothing_left() -> None:
+    """The relaxation proves a bound; there is no schedule whose gap could be closed."""
+    assert end("lp-bound") is End.EXHAUSTED

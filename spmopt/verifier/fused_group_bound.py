@@ -16,7 +16,8 @@ last). Nothing is known of the bytes on chip when the fused group begins and end
 
 Stripes are uneven, and only their sums are known: bytes pay nothing while they are held in other
 stripes than their own, and move there in the cheapest step. Of those that are not followed it is
-known that they are on chip once, read or written.
+known that they are read or written once: on chip then, or streamed, which costs no less than a load
+or a store in the cheapest step.
 
 Of a run inside of a fused group, steps of others come before and after each of its fusion tiles:
 each begins and ends with any bytes that fit.

@@ -71,7 +71,7 @@ class TilePaths:
         parts = len(self.tiles)
         read, needed = (np.tile(each > 0, (parts, 1)) for each in (reads, live))
         read[0] = begun > 0
-        # A fusion tile leaves what the next one reads.
+        # A whole tensor is a sum, or never written: nothing between two tiles overwrites it.
         needed[:-1, last[self._whole]] = (reads[first] > 0)[self._whole]
         self._begins, self._live = read[:, first], needed[:, last]
         place = np.arange(tensor.size) - np.repeat(first, last - first + 1)
@@ -200,7 +200,8 @@ class TilePaths:
     def _touch(self, at: int) -> Ints:
         """Return (4, 4, 1) costs of a byte that is not followed, where its operations use it.
 
-        One that is cut is on chip then. One that is whole may be, whatever was before.
+        One that is cut is on chip then, or streamed, which costs no less than a load or a store.
+        One that is whole may be, whatever was before.
         """
         found = np.full((4, 4, 1), INFINITE, np.int64)
         if not self._live[-1, at]:

@@ -98,7 +98,8 @@ class TileableOperation:
     cut
         Tensors that are cut with it; all others are whole to each fusion tile.
     partial_sums
-        Those written tensors that it sums up over its fusion tiles.
+        Those written tensors that it sums up over its fusion tiles: where it can be in several,
+        all that it does not cut.
     mappings
         By the number of fusion tiles; 1 alone where it cannot be cut. Operands are those of
         :meth:`uses`.

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import lcm
 from weakref import ReferenceType, ref
 
 from spmopt.core.errors import InputError
@@ -57,6 +58,34 @@ class TileableGraph:
     _fitting: dict[tuple[int, int], bool] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+
+    def __post_init__(self) -> None:
+        """Check what bounds on fusion plans rest on.
+
+        Raises
+        ------
+        InputError
+            An operation in several fusion tiles cuts a tensor that leaves a remainder, or has a
+            result that it neither cuts nor sums up.
+        """
+        for operation in self.operations:
+            counts = [count for count in operation.mappings if 1 < count <= self.batch]
+            if not counts:
+                continue
+            most = lcm(*counts)
+            for t in operation.cut:
+                if self.tensors[t].size_bytes % most:
+                    raise InputError(
+                        f"{operation.name}: {self.tensors[t].name}, {self.tensors[t].size_bytes} "
+                        f"bytes, does not divide into {most} fusion tiles; leave the mappings out"
+                    )
+            # Only the last of such tiles would leave anything: all others' work would be lost.
+            lost = {*operation.writes} - operation.cut - operation.partial_sums
+            if lost:
+                raise InputError(
+                    f"{operation.name}: {self.tensors[min(lost)].name} is whole to each fusion "
+                    "tile; a result is cut, or a partial sum"
+                )
 
     def fusion_space(self, name: str = "all") -> FusionSpace:
         """Return a fusion space of this tileable graph.

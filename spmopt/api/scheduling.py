@@ -57,7 +57,8 @@ def solve(
     problem
         Result of :func:`lower`.
     scheduler
-        Name ('spmopt schedulers' lists them); default: fusion tiles or page.
+        Name ('spmopt schedulers' lists them). By default ``residency``, or ``fusion`` where that
+        is asked for; with timing ``async``, on small problems, ``joint`` too.
     fusion
         Fusion space: none (layer by layer), single-product, batch, all.
     fusion_plan
@@ -106,8 +107,8 @@ def solve(
     from spmopt.api.fusion import resolve_fusion, solver, with_fusion_scheduler
     from spmopt.api.in_order import is_ordered, solve_named
     from spmopt.core.objective import with_timing
-    from spmopt.solving import SolveParams, compare_fused
-    from spmopt.solving import solve as run
+    from spmopt.solving import SolveParams, compare_fused, solve_by_default
+    from spmopt.solving import solve as solve_one
 
     entry, objective = solver(scheduler, fusion, fusion_plan), with_timing(objective, timing)
     search = params or SolveParams()
@@ -116,6 +117,7 @@ def solve(
     def solve_for(aim: str | Objective, limit_s: float) -> Solution:
         request = _request(problem, aim, time_limit=limit_s, **options)
         if fusion_plan is None:
+            run = solve_by_default if scheduler is None else solve_one
             return Solution.of(problem, run(problem, entry, request, search))
         # Another scheduler bounds the fusion space.
         entries = with_fusion_scheduler({entry.name: entry}, fusion, fusion_plan).values()

@@ -11,14 +11,18 @@ from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.joint_size import decide_together
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
+from spmopt.solving.barriers import by_steps
 from spmopt.solving.case import Case
 from spmopt.solving.params import DEFAULTS, SolveParams
 from spmopt.solving.records import Bound, all_failed, judge
 from spmopt.solving.runs import run_each
+
+JOINT = "joint"
 
 
 def solve(
@@ -29,6 +33,39 @@ def solve(
 ) -> Result:
     """Schedule ``problem`` by one scheduler; otherwise as :func:`compare`."""
     return compare(problem, [scheduler], request, params)[0]
+
+
+def solve_by_default(
+    problem: Problem,
+    entry: SchedulerEntry,
+    request: Request,
+    params: SolveParams = DEFAULTS,
+) -> Result:
+    """Schedule ``problem`` where no scheduler is named: a small one also by ``joint``.
+
+    Without barriers between steps only ``joint`` decides order and times of transfers. It begins
+    with the schedule of ``entry``, which optimizes steps, and has half of the limit.
+    """
+    joint = find(JOINT)
+    together = by_steps(entry, request.objective) and decide_together(problem)
+    if not together or not joint.takes_features(problem.machine.features):
+        return solve(problem, entry, request, params)
+    half = replace(request, time_limit_s=request.time_limit_s / 2)
+    found, *others = compare(problem, [entry, joint], half, params)
+    for other in others:  # none once stopped
+        best, worse = (other, found) if _is_below(other, found) else (found, other)
+        note = f"the better of two: {worse.scheduler} ends at {_speak(worse)}"
+        found = replace(best, notes=(*best.notes, note)).plus(worse.solve_s, worse.cpu_s)
+    return found
+
+
+def _is_below(one: Result, other: Result) -> bool:
+    return one.value is not None and (other.value is None or one.value < other.value)
+
+
+def _speak(result: Result) -> str:
+    value = result.value
+    return "no schedule" if value is None else f"{float(value):,.0f} {result.objective.unit}"
 
 
 def compare(

@@ -315,7 +315,10 @@ def _beside(result: Result, other: Result, value: float, unit: str) -> Figure:
     """Return the value of the layer-by-layer plan, or of the best fusion plan found."""
     if other.fused is None:
         over = "" if other.gap is None else f", {percent(other.gap)} over its bound"
-        key, label, note = "listed", "as listed", f"{other.scheduler} layer by layer{over}"
+        claim = optimal_of_class(other)
+        proved = f", {claim}" if claim else ""
+        note = f"{other.scheduler} layer by layer{over}{proved}"
+        key, label = "listed", "as listed"
     else:
         key, label = "best_fusion_plan", "best fusion plan"
         from spmopt.reporting.fusion_plans import fusion_plan_words

@@ -21,7 +21,7 @@ from formulations.contiguous.stack import (
     store_late,
 )
 from formulations.contiguous.window import StepWindow, whole
-from formulations.residency.plain.model import Amounts
+from formulations.residency.plain.columns import Amounts
 from formulations.residency.plain.solution import plan_of
 from formulations.solver import highs
 from formulations.solver.program import Floats

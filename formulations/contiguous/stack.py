@@ -19,7 +19,8 @@ from formulations.contiguous.blocks import Block, Holding, UseSteps, heights_at
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.window import StepWindow, cells_of
 from formulations.residency.plain.cells import Cells
-from formulations.residency.plain.model import Amounts, Families, PlainModel, Window
+from formulations.residency.plain.columns import Amounts, Families, Window
+from formulations.residency.plain.model import PlainModel
 from formulations.residency.plain.solution import runs_of
 from formulations.solver.program import Floats
 from spmopt.core.objective import Objective

@@ -10,7 +10,7 @@ import numpy as np
 from formulations.residency.bound.duals import MoveDuals, Multipliers, multipliers
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.plain.cells import Spans, count_cells
-from formulations.residency.plain.model import Families
+from formulations.residency.plain.columns import Families
 from formulations.residency.plain.search import MOST_CELLS, page_optimum, relax
 from formulations.residency.plain.windows import improve
 from formulations.residency.program.columns import candidates

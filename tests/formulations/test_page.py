@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from formulations.residency import page
 from formulations.residency.plain import search as plain
-from formulations.residency.plain.model import Families
+from formulations.residency.plain.columns import Families
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import SEVERAL_MAPPINGS
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named

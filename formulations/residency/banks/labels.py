@@ -11,7 +11,7 @@ from formulations.residency.banks.model import BankModel, ChosenCells, Stripes
 from formulations.residency.banks.retention import Retention
 from formulations.residency.banks.value import step_cycles
 from formulations.residency.plain.cells import Cells, plain_cells
-from formulations.residency.plain.model import Amounts, Families
+from formulations.residency.plain.columns import Amounts, Families
 from formulations.residency.plain.solution import amounts_of, plan_of, read_amounts, steps_of
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, SolverStatus

@@ -15,7 +15,8 @@ import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.plain.cells import Cells
-from formulations.residency.plain.model import Amounts, Families, PlainModel, Window
+from formulations.residency.plain.columns import Amounts, Families, Window
+from formulations.residency.plain.model import PlainModel
 from formulations.solver.program import Floats, Program
 from spmopt.core.objective import Objective
 from spmopt.core.operands import ranges

@@ -10,7 +10,7 @@ from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.model import BankModel, ChosenCells, Stripes
 from formulations.residency.plain.cells import Cells, plain_cells
-from formulations.residency.plain.model import Families
+from formulations.residency.plain.columns import Families
 from formulations.residency.plain.solution import round_bytes
 from formulations.solver.highs import solve_within
 from formulations.solver.program import SolverStatus

@@ -11,7 +11,8 @@ import numpy as np
 
 from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
 from formulations.residency.plain.cells import Spans, count_cells, plain_cells
-from formulations.residency.plain.model import Families, PlainModel
+from formulations.residency.plain.columns import Families
+from formulations.residency.plain.model import PlainModel
 from formulations.residency.plain.solution import (
     amounts_of,
     coarsen,

@@ -8,7 +8,8 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.residency.pages.rounding import to_residency_plan
 from formulations.residency.plain.cells import Cells
-from formulations.residency.plain.model import Amounts, PlainModel, Use
+from formulations.residency.plain.columns import Amounts
+from formulations.residency.plain.model import PlainModel, Use
 from formulations.solver.program import Floats
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.machine import Machine

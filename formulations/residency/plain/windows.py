@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.residency.plain.cells import Cells, plain_cells
-from formulations.residency.plain.model import Amounts, Families, PlainModel, Window
+from formulations.residency.plain.columns import Amounts, Families, Window
+from formulations.residency.plain.model import PlainModel
 from formulations.residency.plain.solution import amounts_of, plan_of, read_amounts, start_of
 from formulations.solver import highs
 from formulations.solver.highs import solve_within

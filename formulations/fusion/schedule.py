@@ -79,6 +79,11 @@ _WHOLE_SHARE = 0.2
 _LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
 """Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
 of stripes; and that a cost takes to estimate."""
+_BEGIN_S = 4e-4
+"""Seconds that an operation takes before the first fusion plan is tried."""
+_TOO_SHORT = (
+    "layer by layer: the time limit is too short to begin with fusion plans of {:,} operations"
+)
 _UNFIT = (
     "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
     "even with the finest tiles"
@@ -153,6 +158,10 @@ class _Search(FusionPlanTrials):
         else:
             # It was scheduled by the caller, to the gap asked for.
             self.take(request.start, request.duals)
+            count = len(self.tileable.operations)
+            if _BEGIN_S * count > request.remaining_s():
+                note = _TOO_SHORT.format(count)
+                return Result(residency_plan=request.start, notes=(note,), cut_short=True)
         try:
             if self._estimates_first():
                 self._begin()

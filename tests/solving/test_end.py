@@ -1,5 +1,6 @@
 """Each search says why it ended; a policy does not search."""
 
+import spmopt
 from spmopt.core.result import End
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
@@ -35,3 +36,13 @@ def test_ctrl_c() -> None:
 def test_nothing_left() -> None:
     """The relaxation proves a bound; there is no schedule whose gap could be closed."""
     assert end("lp-bound") is End.EXHAUSTED
+
+
+def test_fusion_is_left_out_where_it_cannot_begin_in_time() -> None:
+    """The plan layer by layer is shown, and the note says why."""
+    problem = spmopt.lower(spmopt.load("mobilenetv2", batch=1), spmopt.machine("ethos-u65"))
+    found = solve(problem, "fusion", Request(time_limit_s=1e-3))
+    assert found.verified
+    assert found.fused is None
+    assert found.end is End.LIMIT
+    assert any("too short to begin with fusion plans of 99 operations" in n for n in found.notes)

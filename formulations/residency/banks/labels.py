@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.banks.model import BankModel, ChosenCells, Stripes
+from formulations.residency.banks.model import BankModel
+from formulations.residency.banks.pieces import ChosenCells, Stripes
 from formulations.residency.banks.retention import Retention
 from formulations.residency.banks.value import step_cycles
 from formulations.residency.plain.cells import Cells, plain_cells

@@ -8,7 +8,8 @@ import numpy as np
 
 from formulations.residency.banks.duals import BankMultipliers
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.banks.model import BankModel, ChosenCells, Stripes
+from formulations.residency.banks.model import BankModel
+from formulations.residency.banks.pieces import ChosenCells, Stripes
 from formulations.residency.plain.cells import Cells, plain_cells
 from formulations.residency.plain.columns import Families
 from formulations.residency.plain.solution import round_bytes

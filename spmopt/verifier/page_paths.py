@@ -11,13 +11,18 @@ DRAM lacks. It pays, at the dual values of a certificate,
 payment of every legal schedule.
 
 **Proof.** Fix, for each step, which of these commands a schedule has, whether all of the tensor is
-resident, and the number of pages of r. What remains is linear in r and D, and all its constraints
-bound one of them or a difference of two (growth, conservation): such a program is the dual of a
-flow of least cost, so that its optimum is at values that the bounds take, multiples of ``g`` and
-the size of the tensor. The lower end of a bound, ``r = g k``, holds one page less than is paid
-for, so that a state of the table costs no more. A schedule may have more commands than one for
-each move; they cost more. Summed over the tensors, with the room and computing that
-:mod:`spmopt.verifier.bound` adds, that is weak duality again.
+resident, and the number k of pages of r. So ``g (k - 1) < r <= g k``, and ``r < s`` where not all
+is resident. What remains is linear in r and D. Its constraints bound one of them or a difference of
+two (growth, conservation), so that it is the dual of a flow of least cost. With its strict bounds
+closed it costs no more, and has an optimum at values that the bounds take: multiples of ``g`` and
+the size s of the tensor. Two of these are in no schedule of the choice made. ``r = g (k - 1)`` pays
+for a page more than it holds, and ``r = s`` streams although all is resident: for each there is a
+state of the table that costs no more.
+
+Where an operation writes the tensor unread, any state may come before: old contents leave at no
+cost. A schedule may cut a move, or a stream, into several commands; each has a set-up, so that they
+cost more. Summed over the tensors, with the room and computing that :mod:`spmopt.verifier.bound`
+adds, that is weak duality again.
 
 Prices are rounded down where 64 bits do not hold a sum, which only weakens the bound.
 """

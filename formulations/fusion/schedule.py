@@ -79,8 +79,8 @@ _WHOLE_SHARE = 0.2
 _LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
 """Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
 of stripes; and that a cost takes to estimate."""
-_BEGIN_S = 4e-4
-"""Seconds that an operation takes before the first fusion plan is tried."""
+_BEGIN_S, _STRIPED_S = 4e-4, 7e-3
+"""Seconds that an operation takes before the first fusion plan is tried, and one in stripes."""
 _TOO_SHORT = (
     "layer by layer: the time limit is too short to begin with fusion plans of {:,} operations"
 )
@@ -158,9 +158,8 @@ class _Search(FusionPlanTrials):
         else:
             # It was scheduled by the caller, to the gap asked for.
             self.take(request.start, request.duals)
-            count = len(self.tileable.operations)
-            if _BEGIN_S * count > request.remaining_s():
-                note = _TOO_SHORT.format(count)
+            if self._least_s > request.remaining_s():
+                note = _TOO_SHORT.format(len(self.tileable.operations))
                 return Result(residency_plan=request.start, notes=(note,), cut_short=True)
         try:
             if self._estimates_first():
@@ -178,6 +177,13 @@ class _Search(FusionPlanTrials):
         if self.named:
             self.attempt(self.named)
         return self._finish()
+
+    @property
+    def _least_s(self) -> float:
+        """Seconds before the first fusion plan is tried, about."""
+        operations, several = self.tileable.operations, len(self.fusion_space.stripes) > 1
+        striped = several * sum(each.rows is not None for each in operations)
+        return _BEGIN_S * len(operations) + _STRIPED_S * striped
 
     def _begin(self) -> None:
         """Begin the search of the bound beside that of fusion plans."""

@@ -31,8 +31,9 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isqrt
+from typing import NamedTuple
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
@@ -126,7 +127,19 @@ def least_traffic(
     return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class _Term(NamedTuple):
+    """Buffer of an operand: two tiles, at least the lines of windows, at most the whole."""
+
+    sides: tuple[int, int]
+    whole: int
+    elements: int
+    lines: int
+    across: int
+    parts: int
+    limit: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Product:
     """Sizes of a product: ``lines`` are 0 of other tensors than feature maps.
 
@@ -141,7 +154,7 @@ class _Product:
     may_stay: tuple[int, ...] = _BEFORE
     buffered: tuple[int, ...] = (0, 1, 2)
 
-    @property
+    @cached_property
     def positions(self) -> int:
         """The dimension of positions in feature maps, which both of them have; -1: none."""
         maps = [set(_DIMENSIONS[k]) for k in range(3) if self.lines[k]]
@@ -164,59 +177,92 @@ class _Product:
     def _lines(self, operand: int, along: int) -> int:
         return self.lines[operand] if along == self.positions else 0
 
+    @cached_property
+    def _terms(self) -> tuple[_Term, ...]:
+        """Terms of :meth:`buffers`, which a search asks thousands of times."""
+        found = list[_Term]()
+        for k in self.buffered:
+            p, q = _DIMENSIONS[k]
+            across = q if p == self.positions else p
+            limit = -(-self.whole[k] // self.slices[k])
+            term = _Term(
+                sides=(p, q),
+                whole=self.whole[k],
+                elements=self.dimensions[p] * self.dimensions[q] * self.slices[k],
+                lines=self.lines[k],
+                across=across,
+                parts=self.dimensions[across] * self.slices[k],
+                # Larger than the operand (or two of its slices) no buffer need be.
+                limit=limit if self.slices[k] == 1 else 2 * limit,
+            )
+            found.append(term)
+        return tuple(found)
+
     def buffers(self, tile: _Tile) -> int:
         """Return the bytes of two tiles of each operand; of one in one slice, no more than it."""
         total = 0
-        for k in self.buffered:
-            p, q = _DIMENSIONS[k]
-            most = self.dimensions[p] * self.dimensions[q] * self.slices[k]
-            found = 2 * -(-self.whole[k] * tile[p] * tile[q] // most)
-            if self.lines[k]:
-                across = q if p == self.positions else p
-                part = self.lines[k] * tile[across]
-                found = max(found, -(-part // (self.dimensions[across] * self.slices[k])))
-            # Larger than the operand (or two of its slices) no buffer need be.
-            limit = -(-self.whole[k] // self.slices[k])
-            total += min(found, limit if self.slices[k] == 1 else 2 * limit)
+        for (p, q), whole, elements, lines, across, parts, limit in self._terms:
+            found = 2 * -(-whole * tile[p] * tile[q] // elements)
+            if lines:
+                found = max(found, -(-lines * tile[across] // parts))
+            total += min(found, limit)
         return total
 
     def tiles(self, room: int) -> _Found:
         """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
-        found = (best for kept in self.may_stay for best in self._with_kept(kept, room))
-        least = min(found, default=None)
-        if least is not None:
-            traffic, buffers, place, fetches = least
-            return traffic, buffers, place, fetches
-        return min(self._of(kept, (1, 1, 1)) for kept in self.may_stay)
+        least: _Found | None = None
+        for kept in self.may_stay:
+            least = self._better(kept, room, least)
+        return least or min(self._of(kept, (1, 1, 1)) for kept in self.may_stay)
 
-    def _with_kept(self, kept: int, room: int) -> Iterator[_Found]:
-        """Yield the largest tiles that fit, for each number of them along the shorter side."""
+    def _better(self, kept: int, room: int, least: _Found | None) -> _Found | None:
+        """Return the best of ``least`` and tiles that pass one of the operand ``kept``.
+
+        Of each number of tiles along its shorter side these are the largest that fit.
+        """
         first, second = sorted(_DIMENSIONS[kept], key=self.dimensions.__getitem__)
         length = self.dimensions[second]
         tile = [1, 1, 1]
-        for size in _sizes(self.dimensions[first]):
-            tile[first] = size
 
-            def room_of(other: int, tile: list[int] = tile) -> int:
-                tile[second] = other
-                return self.buffers(tuple(tile))
+        def room_of(other: int) -> int:
+            tile[second] = other
+            return self.buffers(tuple(tile))
 
+        # From the largest on: fewer tiles along one side are more along the other.
+        for size in reversed([*_sizes(self.dimensions[first])]):
+            tile[first], tile[second] = size, length
+            if least is not None:
+                most = self._traffic(kept, tuple(tile))[0]
+                if most > least[0]:
+                    break  # even with one tile along the other side, and smaller ones move more
+                tile[second] = 1
+                each = self._traffic(kept, tuple(tile))[0] - most
+                # Of so many tiles along the other side, none better fits if the smallest do not.
+                count = 1 + (least[0] - most) * (length - 1) // each if each else length
+                if count < length and room_of(-(-length // max(count, 1))) > room:
+                    continue
             # Buffers grow with the tile, so the largest that fits is found by bisection.
             largest = bisect_right(range(1, length + 1), room, key=room_of)
             if largest:
                 # The least size with the same number of tiles: the same traffic in less room.
                 tile[second] = -(-length // -(-length // largest))
-                yield self._of(kept, tuple(tile))
+                found = self._of(kept, tuple(tile))
+                least = found if least is None else min(least, found)
+        return least
 
-    def _of(self, kept: int, tile: _Tile) -> _Found:
-        """Return the cost of tiles that pass one of the operand ``kept``."""
+    def _traffic(self, kept: int, tile: _Tile) -> tuple[int, tuple[int, int, int]]:
+        """Return the bytes that such tiles move, and fetches of the three operands."""
         trips = [-(-size // each) for size, each in zip(self.dimensions, tile, strict=True)]
         # Each operand is fetched once per tile of the dimension that it lacks.
         a, b, c = (1 if k == kept else trips[_LACKS[k]] for k in range(3))
         # p passes over C write p times and read p - 1 times; an addend is read once more.
         moved = (a, b, 2 * c if self.added else 2 * c - 1)
-        traffic = sum(times * size for times, size in zip(moved, self.whole, strict=True))
-        return traffic, self.buffers(tile), _BEFORE.index(kept), (a, b, c)
+        return sum(times * size for times, size in zip(moved, self.whole, strict=True)), (a, b, c)
+
+    def _of(self, kept: int, tile: _Tile) -> _Found:
+        """Return the cost of tiles that pass one of the operand ``kept``."""
+        traffic, fetches = self._traffic(kept, tile)
+        return traffic, self.buffers(tile), _BEFORE.index(kept), fetches
 
 
 @lru_cache(4096)

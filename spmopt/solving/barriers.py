@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from spmopt.core.objective import Objective
+from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry
@@ -63,12 +64,20 @@ def no_worse_than_list(result: Result, listed: Result | None) -> Result:
         return result
     if result.value <= listed.value:
         return result
-    from spmopt.core.fusion.tileable_graph import source_graph, whole
+    return on_whole_plan(_instead(result, listed), listed, result.fused)
 
-    tileable = source_graph(result.fused)
-    # Keep a fusion plan in the result, so that bounds over the fusion space still apply.
+
+def on_whole_plan(result: Result, listed: Result, problem: Problem) -> Result:
+    """Return the schedule layer by layer as one of the fusion plan of whole operations.
+
+    Bounds over the fusion space apply to it; without one it is not called optimal.
+    """
+    from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
+
+    found = problem.fused_from
+    tileable = found if isinstance(found, TileableGraph) else tileable_graph_of(problem)
     layers = tileable.problem(whole(tileable))[0]
-    return replace(_instead(result, listed), certificate=listed.certificate, fused=layers)
+    return replace(result, certificate=listed.certificate, fused=layers)
 
 
 def _instead(result: Result, other: Result) -> Result:

@@ -18,6 +18,7 @@ from spmopt.solving.barriers import (
     by_steps,
     no_worse,
     no_worse_than_list,
+    on_whole_plan,
     replay,
     with_barriers,
 )
@@ -237,6 +238,8 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     starts = [listed] if listed.verified else []
     found = case.call(entry, starts, listed.solve_s, duals=listed.certificate)
     found = better_of_policies(case, found)
+    if found.fused is None and found.verified:  # no time for any other plan
+        found = on_whole_plan(found, listed, case.problem)
     found = found.plus(listed.solve_s, listed.cpu_s)
     if found.value is not None and listed.value is not None and found.value > listed.value:
         raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")

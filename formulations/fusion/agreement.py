@@ -66,10 +66,11 @@ class Agreement:
 
     def __init__(self, arcs: FusedGroupArcs, *, fine: bool = False) -> None:
         self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
-        self._costs, (into, out) = arcs.byte_costs, arcs.crossing()
+        self._costs, (into, out) = arcs.cheap.byte_costs, arcs.cheap.crossing()
         self.duals = BoundaryDuals(self.listed)
         plain, always = zip(
-            *(arcs.alone(micro_batches) for micro_batches in self.listed.micro_batches), strict=True
+            *(arcs.cheap.alone(micro_batches) for micro_batches in self.listed.micro_batches),
+            strict=True,
         )
         self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)))
         self._free = self.sparse.of(arcs.value)
@@ -241,7 +242,7 @@ class Agreement:
         """
         arcs, sparse = self.arcs, self.sparse
         earned, _ = self._earn(self.center)
-        free, known = arcs.cheap_values(), self._duals.at(self.center)
+        free, known = arcs.cheap.values(), self._duals.at(self.center)
         arcs.work.seconds += VALUE_S * free.size
         plain, agreed, runs = (dict[FusedGroup, FusedGroupValue]() for _ in range(3))
         best: dict[int, float] = {}

@@ -14,6 +14,7 @@ from math import frexp
 
 import numpy as np
 
+from formulations.fusion.cheap_values import CheapValues
 from formulations.fusion.fused_group import FusedGroupProgram, FusedGroupValue, of_alike
 from formulations.fusion.lengths import Beyond, blocks
 from formulations.fusion.rows import in_integers
@@ -63,6 +64,8 @@ class FusedGroupArcs:
         Bytes that those move whose program is solved; of others, ``least_moved``.
     solved
         Programs that are solved.
+    cheap
+        Lower bounds without programs.
     work
         Work counted, of all searches that share it.
     """
@@ -71,12 +74,13 @@ class FusedGroupArcs:
         self.work = Work() if work is None else work
         self.listed, self.held, self.runs = listed, held, Runs(listed, self.work)
         self.lengths = self.runs.lengths
-        self._alone: dict[int, Floats] = {}
-        self._reaches: dict[int, list[int]] = {}
+        self.cheap = CheapValues(listed, self.lengths, held)
         # By the end first, so that a path reads its candidates in one run of memory.
-        self.value = self.cheap_values()
+        self.value = self.cheap.values()
         self.known: Bools = np.zeros(self.value.shape, bool)
-        least: Floats = np.sum([np.maximum(each - held, 0.0) for each in self.crossing()], axis=0)
+        least: Floats = np.sum(
+            [np.maximum(each - held, 0.0) for each in self.cheap.crossing()], axis=0
+        )
         self.least_moved = least.astype(np.float32)[:, None]
         self.moved = np.repeat(self.least_moved, len(listed.micro_batches), axis=1)
         self.work.seconds += VALUE_S * self.value.size
@@ -153,11 +157,15 @@ class FusedGroupArcs:
             return None
         listed, block, ends = self.listed, self.runs.block, np.arange(self.listed.count + 1)
         both = [
-            blocks(self._alone[micro_batches], self.runs.blocks(micro_batches, runs), block)
+            blocks(
+                self.cheap.of_operations[micro_batches],
+                self.runs.blocks(micro_batches, runs),
+                block,
+            )
             for micro_batches in listed.micro_batches
         ]
         first: list[Ints] = [
-            np.searchsorted(np.maximum.accumulate(self._reaches[micro_batches]), ends)
+            np.searchsorted(np.maximum.accumulate(self.cheap.reaches[micro_batches]), ends)
             for micro_batches in listed.micro_batches
         ]
         return Beyond(
@@ -179,7 +187,9 @@ class FusedGroupArcs:
             table = value[:, self.listed.micro_batches.index(micro_batches)]
             self.work.seconds += _RAISE_S * table.size
             np.maximum(
-                table, self.runs.tile(micro_batches, self._alone[micro_batches], runs), out=table
+                table,
+                self.runs.tile(micro_batches, self.cheap.of_operations[micro_batches], runs),
+                out=table,
             )
 
     def solve(
@@ -261,7 +271,7 @@ class FusedGroupArcs:
         until it is at ``least``: the last 0.003 % of the bound of ResNet-50 on 4 MB take 1,300
         fused groups and 10 s of exact arithmetic, all others 56.
         """
-        value, every = self.cheap_values(), list(range(self.listed.count + 1))
+        value, every = self.cheap.values(), list(range(self.listed.count + 1))
         needed: dict[FusedGroup, FusedGroupValue] = {}
         runs: dict[FusedGroup, FusedGroupValue] = {}
         while True:
@@ -323,14 +333,6 @@ class FusedGroupArcs:
         way = self.listed.micro_batches.index(fused_group.count)
         return fused_group.end, way, self.lengths.column(fused_group)
 
-    def cheap_values(self) -> Floats:
-        """Return cheap lower bounds on fused groups."""
-        crossing, ways = self.crossing(), self.listed.micro_batches
-        value: Floats = np.empty((self.listed.count + 1, len(ways), self.lengths.width))
-        for way, micro_batches in enumerate(ways):
-            value[:, way] = self._cheap(micro_batches, crossing)
-        return value
-
     def _solve(
         self, fused_group: FusedGroup, *, twice: bool
     ) -> tuple[FusedGroupValue, FusedGroupValue | None]:
@@ -356,82 +358,3 @@ class FusedGroupArcs:
     ) -> tuple[FusedGroupValue, FusedGroupValue | None]:
         program = FusedGroupProgram(listed, fused_group, self.held)
         return program.solve_twice() if twice else (program.solve(), None)
-
-    def _cheap(self, micro_batches: int, ends: tuple[Floats, Floats]) -> Floats:
-        """Return (n + 1, width) lower bounds on fused groups, by bytes across their ends."""
-        into, out = ends
-        computing, always = self.alone(micro_batches)
-        cost = self.byte_costs
-        crossing = cost[0] * np.maximum(into - self.held, 0.0)
-        crossing += cost[1] * np.maximum(out - self.held, 0.0)
-        value: Floats = np.maximum(computing, crossing + always)
-        return value
-
-    @property
-    def byte_costs(self) -> tuple[float, float]:
-        """Cost of a byte in and out when nothing hides it, on all channels at best."""
-        listed = self.listed
-        rate = listed.bytes_per_cycle * (2 if listed.tileable.machine.duplex else 1)
-        time, objective = float(listed.objective.cycle) / rate, listed.objective
-        return time + float(objective.dram_in_byte), time + float(objective.dram_out_byte)
-
-    def alone(self, micro_batches: int) -> tuple[Floats, Floats]:
-        """Return (n + 1, width) lower bounds on operations.
-
-        And the part of them that is no transfer.
-        """
-        listed = self.listed
-        objective, rate = listed.objective, listed.bytes_per_cycle
-        least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
-        cycles, forced = listed.cycles(micro_batches), self._force(micro_batches)
-        can = np.isfinite(cycles)
-        # At best bytes are shared by both channels.
-        rate *= 2 if listed.tileable.machine.duplex else 1
-        one = float(objective.cycle) * np.maximum(np.where(can, cycles, 0.0), forced / rate)
-        upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
-        always = np.where(can, listed.unavoidable(micro_batches), 0.0)
-        self._alone[micro_batches] = one + least_byte * forced + always
-        always = self.lengths.between(np.concatenate(([0.0], np.cumsum(always))))
-        value: Floats = self.lengths.between(upto) + always
-        self._reaches[micro_batches] = reaches = self.listed.reaches(micro_batches)
-        value[self.lengths.none(reaches)] = np.inf
-        return value, always
-
-    def _force(self, micro_batches: int) -> Floats:
-        """Return (n,) bytes of all tiles of each operation that cannot be on chip at once."""
-        listed, scratch = self.listed, self.listed.scratch(micro_batches)
-        found = np.zeros(listed.count)
-        for at, operation in enumerate(listed.tileable.operations):
-            if micro_batches in operation.mappings:
-                size = sum(
-                    listed.sizes[use.tensor] / (1 if use.shared else micro_batches)
-                    for use in listed.mappings(at, micro_batches)
-                    if use.reads or use.live_after
-                )
-                found[at] = micro_batches * max(size + scratch[at] - listed.capacity, 0.0)
-        return found
-
-    def crossing(self) -> tuple[Floats, Floats]:
-        """Return (n + 1, width) bytes that fused groups must load or hold, and store or leave."""
-        listed, first = self.listed, self.lengths.first.tolist()
-        count = listed.count
-        found = np.zeros((2, count + 1, self.lengths.width))
-        # By begin, of fused groups that end where the loop is; those before the first are out of
-        # date.
-        into, out = now = np.zeros((2, count))
-        before, wrote, left = dict[int, int](), dict[int, int](), dict[int, int]()
-        for at, operation in enumerate(listed.tileable.operations):
-            start = first[at + 1]
-            for tensor in operation.uses(0):
-                size = float(listed.sizes[tensor])
-                if tensor in operation.reads:
-                    into[max(before.get(tensor, -1) + 1, start) : at + 1] += size
-                out[start : max(left.pop(tensor, -1) + 1, start)] -= size
-                if tensor in operation.writes:
-                    wrote[tensor] = at
-                if tensor in wrote and listed.live_after(tensor, at):
-                    left[tensor] = wrote[tensor]
-                    out[start : max(wrote[tensor] + 1, start)] += size
-                before[tensor] = at
-            found[:, at + 1, : at + 1 - start] = now[:, start : at + 1]
-        return found[0], found[1]

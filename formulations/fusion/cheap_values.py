@@ -1,0 +1,119 @@
+"""Lower bounds on fused groups that are cheap to tell: no program is solved.
+
+A group computes, moves what does not fit at once, and loads or stores what crosses its ends beyond
+the bytes that it may hold there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.fusion.lengths import Lengths
+from formulations.fusion.tileable import Listed
+from formulations.solver.program import Floats
+
+
+class CheapValues:
+    """Lower bounds on all groups of a graph, in objective units.
+
+    ``held``: as in :class:`~.fused_group.FusedGroupProgram`.
+
+    Attributes
+    ----------
+    of_operations
+        (n,) Least cost of each operation, by number of fusion tiles.
+    reaches
+        Farthest ends of fused groups by begin, by number of fusion tiles.
+    """
+
+    def __init__(self, listed: Listed, lengths: Lengths, held: float) -> None:
+        self.listed, self.lengths, self.held = listed, lengths, held
+        self.of_operations: dict[int, Floats] = {}
+        self.reaches: dict[int, list[int]] = {}
+
+    def values(self) -> Floats:
+        """Return cheap lower bounds on fused groups."""
+        crossing, ways = self.crossing(), self.listed.micro_batches
+        value: Floats = np.empty((self.listed.count + 1, len(ways), self.lengths.width))
+        for way, micro_batches in enumerate(ways):
+            value[:, way] = self._cheap(micro_batches, crossing)
+        return value
+
+    def _cheap(self, micro_batches: int, ends: tuple[Floats, Floats]) -> Floats:
+        """Return (n + 1, width) lower bounds on fused groups, by bytes across their ends."""
+        into, out = ends
+        computing, always = self.alone(micro_batches)
+        cost = self.byte_costs
+        crossing = cost[0] * np.maximum(into - self.held, 0.0)
+        crossing += cost[1] * np.maximum(out - self.held, 0.0)
+        value: Floats = np.maximum(computing, crossing + always)
+        return value
+
+    @property
+    def byte_costs(self) -> tuple[float, float]:
+        """Cost of a byte in and out when nothing hides it, on all channels at best."""
+        listed = self.listed
+        rate = listed.bytes_per_cycle * (2 if listed.tileable.machine.duplex else 1)
+        time, objective = float(listed.objective.cycle) / rate, listed.objective
+        return time + float(objective.dram_in_byte), time + float(objective.dram_out_byte)
+
+    def alone(self, micro_batches: int) -> tuple[Floats, Floats]:
+        """Return (n + 1, width) lower bounds on operations.
+
+        And the part of them that is no transfer.
+        """
+        listed = self.listed
+        objective, rate = listed.objective, listed.bytes_per_cycle
+        least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
+        cycles, forced = listed.cycles(micro_batches), self._force(micro_batches)
+        can = np.isfinite(cycles)
+        # At best bytes are shared by both channels.
+        rate *= 2 if listed.tileable.machine.duplex else 1
+        one = float(objective.cycle) * np.maximum(np.where(can, cycles, 0.0), forced / rate)
+        upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
+        always = np.where(can, listed.unavoidable(micro_batches), 0.0)
+        self.of_operations[micro_batches] = one + least_byte * forced + always
+        always = self.lengths.between(np.concatenate(([0.0], np.cumsum(always))))
+        value: Floats = self.lengths.between(upto) + always
+        self.reaches[micro_batches] = reaches = self.listed.reaches(micro_batches)
+        value[self.lengths.none(reaches)] = np.inf
+        return value, always
+
+    def _force(self, micro_batches: int) -> Floats:
+        """Return (n,) bytes of all tiles of each operation that cannot be on chip at once."""
+        listed, scratch = self.listed, self.listed.scratch(micro_batches)
+        found = np.zeros(listed.count)
+        for at, operation in enumerate(listed.tileable.operations):
+            if micro_batches in operation.mappings:
+                size = sum(
+                    listed.sizes[use.tensor] / (1 if use.shared else micro_batches)
+                    for use in listed.mappings(at, micro_batches)
+                    if use.reads or use.live_after
+                )
+                found[at] = micro_batches * max(size + scratch[at] - listed.capacity, 0.0)
+        return found
+
+    def crossing(self) -> tuple[Floats, Floats]:
+        """Return (n + 1, width) bytes that fused groups must load or hold, and store or leave."""
+        listed, first = self.listed, self.lengths.first.tolist()
+        count = listed.count
+        found = np.zeros((2, count + 1, self.lengths.width))
+        # By begin, of fused groups that end where the loop is; those before the first are out of
+        # date.
+        into, out = now = np.zeros((2, count))
+        before, wrote, left = dict[int, int](), dict[int, int](), dict[int, int]()
+        for at, operation in enumerate(listed.tileable.operations):
+            start = first[at + 1]
+            for tensor in operation.uses(0):
+                size = float(listed.sizes[tensor])
+                if tensor in operation.reads:
+                    into[max(before.get(tensor, -1) + 1, start) : at + 1] += size
+                out[start : max(left.pop(tensor, -1) + 1, start)] -= size
+                if tensor in operation.writes:
+                    wrote[tensor] = at
+                if tensor in wrote and listed.live_after(tensor, at):
+                    left[tensor] = wrote[tensor]
+                    out[start : max(wrote[tensor] + 1, start)] += size
+                before[tensor] = at
+            found[:, at + 1, : at + 1 - start] = now[:, start : at + 1]
+        return found[0], found[1]

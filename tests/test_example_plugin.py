@@ -66,7 +66,7 @@ def test_what_a_package_adds_works_by_name(spmopt: Spmopt, tmp_path: Path) -> No
     solved, verified, compared = spmopt(
         f"solve bert-tiny {machine} --scheduler hottest -o {result} --json",
         f"verify {result}",
-        f"compare bert-tiny {machine} --schedulers hottest,belady,residency",
+        f"compare bert-tiny {machine} --schedulers hottest,belady",
     )
     assert (solved[0], solved[2]) == (0, "")
     found = json.loads(solved[1])["results"][0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
@@ -13,6 +13,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import Placements, ResidencyPlan, Stores
 from spmopt.core.timeline import timeline
 from tests.assemble.small import make_problem, residency_plan
+from tests.thorough import share
 from tests.tiny import Op
 
 SPM_PAGES = 12
@@ -59,6 +60,7 @@ def fitting_residency_plans(draw: st.DrawFn) -> tuple[Problem, ResidencyPlan]:
     return problem, residency_plan(problem, rows)
 
 
+@settings(max_examples=share(200), deadline=None)
 @given(fitting_residency_plans())
 def test_every_resident_page_has_one_place_and_keeps_it(
     case: tuple[Problem, ResidencyPlan],
@@ -194,6 +196,7 @@ def test_a_tensor_that_stays_has_one_row_however_its_residency_is_cut() -> None:
     assert np.array_equal(placements.end - placements.begin, [3])
 
 
+@settings(max_examples=share(200), deadline=None)
 @given(fitting_residency_plans(), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 7))))
 def test_places_in_time_are_places(
     case: tuple[Problem, ResidencyPlan], stored: list[tuple[int, int]]

@@ -15,17 +15,17 @@ from tests.reporting.page.reading import Document
 from tests.solving.fakes import bounds_only, install
 
 PROBLEMS = Path(__file__).parents[2] / "instances"
-LSTM = PROBLEMS / "lstm.json"
+MLP = PROBLEMS / "mlp.json"
 QUICK = "--time-limit 0 --no-reorder"
 
 pytestmark = pytest.mark.usefixtures("quick")
 
 
 def test_a_table_with_sentences(run: Run) -> None:
-    ran = run(f"ablate {LSTM} {QUICK}")
+    ran = run(f"ablate {MLP} {QUICK}")
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
-    assert lines[0].startswith("lstm (42 operations")
+    assert lines[0].startswith("mlp (9 operations")
     rows = [line for line in lines if line.startswith(tuple(key.words for key in Key))]
     assert len(rows) == len(Key)
     assert "(everything from DRAM) to " in ran.out
@@ -33,10 +33,10 @@ def test_a_table_with_sentences(run: Run) -> None:
 
 def test_a_page_and_result_files(run: Run, tmp_path: Path) -> None:
     page, folder = tmp_path / "s.html", tmp_path / "kept"
-    ran = run(f"ablate {LSTM} {QUICK} --json -o {page} --keep {folder}")
+    ran = run(f"ablate {MLP} {QUICK} --json -o {page} --keep {folder}")
     record = ran.record
     assert ran.code == 0
-    assert ran.err.replace("\n", "").startswith(f"{page}: lstm: what each decision is worth")
+    assert ran.err.replace("\n", "").startswith(f"{page}: mlp: what each decision is worth")
     document = Document.of(page.read_text())
     table = document.blocks()["table-0"]
     time = [column["name"] for column in table["columns"]].index("time_s")
@@ -54,8 +54,8 @@ def test_a_page_and_result_files(run: Run, tmp_path: Path) -> None:
 def test_the_list_is_told_in_its_order(run: Run) -> None:
     """Another order is a decision, no condition: there is no option to begin with one."""
     assert "--no-reorder" in run("ablate --help").out
-    assert "no such option --order" in refused(run(f"ablate {LSTM} --order searched"))
-    assert "no such option --objective" in refused(run(f"ablate {LSTM} --objective energy"))
+    assert "no such option --order" in refused(run(f"ablate {MLP} --order searched"))
+    assert "no such option --objective" in refused(run(f"ablate {MLP} --objective energy"))
 
 
 def test_ctrl_c_keeps_what_is_done(
@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_what_is_done(
 ) -> None:
     install(monkeypatch, residency=press, lp_bound=bounds_only)
     page = tmp_path / "s.html"
-    ran = run(f"ablate {LSTM} --json -o {page}")
+    ran = run(f"ablate {MLP} --json -o {page}")
     assert ran.code == 130
     rows = ran.record["decisions"]
     assert [row["decision"] for row in rows] == list(Key)
@@ -75,12 +75,12 @@ def test_ctrl_c_keeps_what_is_done(
 
 def test_refusals(run: Run, tmp_path: Path) -> None:
     for line, expected in (
-        (f"{LSTM} -o {tmp_path}/s.png", "a page is HTML; let the name end in .html"),
-        (f"{LSTM} -o {tmp_path}", "is a folder"),
-        (f"{LSTM} --keep {LSTM}", "is a file, but a folder is needed"),
-        (f"{LSTM} --fusion batsh", "did you mean batch?"),
-        (f"{LSTM} --fusion all", "its operations are fixed; fusion tiles need a network"),
-        (f"{LSTM} --time-limit -1", "--time-limit -1.0: must be a number, 0 or more"),
+        (f"{MLP} -o {tmp_path}/s.png", "a page is HTML; let the name end in .html"),
+        (f"{MLP} -o {tmp_path}", "is a folder"),
+        (f"{MLP} --keep {MLP}", "is a file, but a folder is needed"),
+        (f"{MLP} --fusion batsh", "did you mean batch?"),
+        (f"{MLP} --fusion all", "its operations are fixed; fusion tiles need a network"),
+        (f"{MLP} --time-limit -1", "--time-limit -1.0: must be a number, 0 or more"),
         ("resnet99", "resnet99"),
     ):
         assert expected in refused(run(f"ablate {line}"))

@@ -13,7 +13,8 @@ TWO = "--bank 256kB:nvsim-sram --bank 1MB:nvsim-stt"
 
 def test_solve_verify_and_explain(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "r.json"
-    ran = run(f"solve bert-tiny --batch 1 {TWO} --objective energy --scheduler banks -o {file}")
+    line = f"solve bert-tiny --batch 1 {TWO} --objective energy --scheduler banks"
+    ran = run(f"{line} --time-limit 0.3 -o {file}")
     assert ran.code == 0
     assert re.search(r"^bank 0 .*\(256 kB nvsim-sram\)$", ran.out, re.MULTILINE)
     assert "moved      " in ran.out
@@ -30,7 +31,7 @@ def test_solve_verify_and_explain(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:
-    ran = run(f"compare bert-tiny --batch 1 {TWO} --json")
+    ran = run(f"compare bert-tiny --batch 1 {TWO} --time-limit 0.3 --json")
     assert ran.code == 0
     results = {each["scheduler"]: each for each in ran.record["results"]}
     assert "residency" not in results

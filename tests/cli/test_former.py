@@ -37,7 +37,7 @@ def test_a_former_name_is_replaced_with_a_note(old: str, new: str, notes: list[s
 
 
 def test_a_command_with_former_names_runs(run: Run) -> None:
-    ran = run("solve instances/lstm.json --scheduler page --json")
+    ran = run("solve instances/mlp.json --scheduler page --json")
     assert (ran.code, '"residency"' in ran.out) == (0, True)
     assert "note: --scheduler page is now --scheduler residency" in ran.err
 

@@ -16,7 +16,7 @@ from spmopt.reporting.comparison import compare_view
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
-NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 8 --tolerance 0.05"
+NETWORK = "alexnet --batch 4 --spm 1MB --time-limit 8 --tolerance 0.3"
 FIXED = "instances/mlp.json"
 
 
@@ -140,7 +140,7 @@ def test_bad_fusion_plans_are_refused_before_the_search(run: Run, tmp_path: Path
 def test_fused_groups_themselves_are_a_fusion_plan(problem: Problem) -> None:
     count = len(problem.operations)
     every = [FusedGroup(begin=0, end=count, micro_batches=4)]
-    solved = spmopt.solve(problem, "belady", fusion_plan=every, time_limit=4.0, tolerance=0.02)
+    solved = spmopt.solve(problem, "belady", fusion_plan=every, time_limit=4.0, tolerance=0.3)
     assert solved.result.fused is not None
     assert solved.problem == solved.result.fused
     with pytest.raises(InputError, match=r"fused_groups\[0\]: ends at"):

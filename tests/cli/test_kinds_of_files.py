@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import copytree
 from threading import Thread
 
 import pytest
 
+from spmopt.cli import main
 from spmopt.core.filetypes import kind_of_file
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
+from tests.solving.fakes import bounds_only, install
 
 MLP = Path("instances/mlp.json")
 MACHINE = """spm = "512KiB"
@@ -20,19 +23,29 @@ clock = "1GHz"
 """
 
 
-@pytest.fixture
-def files(run: Run, quick: None, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of each kind."""
-    assert run(f"sweep {MLP} -s lru --jobs 1 -o {tmp_path}/sweep.csv").code == 0
-    assert run(f"solve {MLP} -s lru -o {tmp_path}/result.json").code == 0
-    (tmp_path / "edge.toml").write_text(MACHINE)
-    (tmp_path / "buffers.csv").write_text("id,lower,upper,size\na,0,1,8\n")
-    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "page.html").write_text("<!doctype html>")
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff")
-    (tmp_path / "search.db").write_bytes(b"SQLite format 3\0" + bytes(100))
-    (tmp_path / "folder").mkdir()
-    return tmp_path
+    folder = tmp_path_factory.mktemp("kinds") / "every"
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch, lp_bound=bounds_only)
+        assert main(f"sweep {MLP} -s lru --jobs 1 -q -o {folder}/sweep.csv".split()) == 0
+        assert main(f"solve {MLP} -s lru -q -o {folder}/result.json".split()) == 0
+    (folder / "edge.toml").write_text(MACHINE)
+    (folder / "buffers.csv").write_text("id,lower,upper,size\na,0,1,8\n")
+    (folder / "table.csv").write_text("a,b\n1,2\n")
+    (folder / "page.html").write_text("<!doctype html>")
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff")
+    (folder / "search.db").write_bytes(b"SQLite format 3\0" + bytes(100))
+    (folder / "folder").mkdir()
+    return folder
+
+
+@pytest.fixture
+def files(every: Path, tmp_path: Path) -> Path:
+    """A copy of them."""
+    return copytree(every, tmp_path / "files")
 
 
 IS = {
@@ -47,17 +60,21 @@ IS = {
 }
 
 
-@pytest.mark.parametrize("name", IS)
-def test_where_a_network_is_asked_for(name: str, files: Path, run: Run) -> None:
-    for command in ("solve", "explain", "sweep"):
-        said = refused(run(f"{command} {files / name}"))
-        assert f"{files / name}: {IS[name]}; where a network is asked for, give its name" in said
+NETWORK = "where a network is asked for, give its name"
 
 
 @pytest.mark.parametrize("name", IS)
-def test_where_a_result_is_asked_for(name: str, files: Path, run: Run) -> None:
-    said = refused(run(f"verify {files / name}"))
-    assert f"{files / name}: {IS[name]}; give a result file (.json), as 'spmopt solve -o'" in said
+def test_where_a_network_or_a_result_is_asked_for(name: str, every: Path, run: Run) -> None:
+    file = every / name
+    assert f"{file}: {IS[name]}; {NETWORK}" in refused(run(f"solve {file}"))
+    said = refused(run(f"verify {file}"))
+    assert f"{file}: {IS[name]}; give a result file (.json), as 'spmopt solve -o'" in said
+
+
+@pytest.mark.parametrize("command", ["explain", "sweep"])
+def test_where_others_take_a_network(command: str, every: Path, run: Run) -> None:
+    said = refused(run(f"{command} {every / 'page.html'}"))
+    assert f"page.html: is a page; {NETWORK}" in said
 
 
 def test_where_a_machine_is_asked_for(files: Path, run: Run) -> None:

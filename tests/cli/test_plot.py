@@ -13,7 +13,7 @@ from spmopt.reporting.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
-PROBLEM = Path(__file__).parents[2] / "instances" / "lstm.json"
+PROBLEM = Path(__file__).parents[2] / "instances" / "mlp.json"
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
@@ -38,9 +38,9 @@ def test_one_is_drawn_in_full_and_two_are_compared(run: Run, stored: Path) -> No
     one, two = stored / "one.png", stored / "two.png"
     ran = run(f"plot {stored}/belady.json -o {one}")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.replace("\n", "").startswith(f"{one}: all of lstm")
+    assert ran.out.replace("\n", "").startswith(f"{one}: all of mlp")
     ran = run(f"plot {stored}/belady.json {stored}/lru.json -o {two} --timing replay")
-    assert "compare of lstm, A: belady; B: lru" in " ".join(ran.out.split())
+    assert "compare of mlp, A: belady; B: lru" in " ".join(ran.out.split())
     assert one.stat().st_size > 10_000 < two.stat().st_size
 
 
@@ -70,7 +70,7 @@ def test_refusals(run: Run, stored: Path) -> None:
 
 def test_schedules_of_two_problems_are_not_compared(run: Run, stored: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
-    assert run(f"solve {PROBLEM.parent}/mlp.json -s belady -o {other}").code == 0
+    assert run(f"solve {PROBLEM.parent}/take-turns.json -s belady -o {other}").code == 0
     line = refused(run(f"plot {stored}/lru.json {other} -o {tmp_path}/p.png"))
     assert "name two schedules of one problem" in line
 

@@ -39,7 +39,7 @@ def test_two_schedules_are_compared(run: Run, stored: Path) -> None:
     path = stored / "r.html"
     ran = run(f"report {stored}/belady.json {stored}/lru.json -o {path}")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.replace("\n", " ").startswith(f"{path}: lstm, A: belady; B: lru; ")
+    assert ran.out.replace("\n", " ").startswith(f"{path}: mlp, A: belady; B: lru; ")
     assert {"view-0", "view-1", "contrast"} < {*Document.of(path.read_text()).blocks()}
 
 
@@ -49,7 +49,7 @@ def test_what_is_no_schedule_is_refused(run: Run, stored: Path) -> None:
     (stored / "text.json").write_text("no")
     for line, reason in (
         (f"report {stored}/text.json -o {page}", "not a complete JSON file"),
-        (f"report {PROBLEMS}/lstm.json -o {page}", "'spmopt-problem', not 'spmopt-result'"),
+        (f"report {PROBLEMS}/mlp.json -o {page}", "'spmopt-problem', not 'spmopt-result'"),
         (f"report {stored}/none.json -o {page}", "cannot be read"),
         (f"report {stored}/lru.json {other} -o {page}", "their networks differ ("),
         (f"report {stored}/lru.json -o {stored}/lru.json", "would replace the file that is read"),

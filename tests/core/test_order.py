@@ -18,6 +18,7 @@ from spmopt.core.timeline import timeline
 from spmopt.policies.static import nothing_kept, stream
 from spmopt.verifier import verify
 from tests.strategies import problems
+from tests.thorough import share
 from tests.tiny import Op, tiny
 
 
@@ -91,7 +92,7 @@ def test_bad_orders(order: list[int], said: str) -> None:
         reorder(diamond(), np.array(order))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(problems(max_operations=10, max_tensors=6, max_mappings=2))
 def test_the_depth_first_order_keeps_every_dependence(problem: Problem) -> None:
     order = depth_first(problem)

@@ -67,7 +67,7 @@ def test_every_machine_is_executed(
         install(monkeypatch, lp_bound=bounds_only)
     problem = spmopt.lower(step, machine)
     objective = "energy" if machine.banks else "time"
-    solution = spmopt.solve(problem, scheduler, objective=objective, time_limit=1.0)
+    solution = spmopt.solve(problem, scheduler, objective=objective, time_limit=0.3)
     file = tmp_path / "result.json"
     solution.save(file)
     for found in (spmopt.run(solution), spmopt.run(file, step), spmopt.run(file, kernels="hash")):
@@ -77,7 +77,7 @@ def test_every_machine_is_executed(
 
 def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lp_bound=bounds_only)
-    monkeypatch.setattr("spmopt.solving.named_orders._MOVES", 30)  # any order that is found will do
+    monkeypatch.setattr("spmopt.solving.named_orders._MOVES", 10)  # any order that is found will do
     problem = spmopt.lower(spmopt.load(networks.lstm(1)), PLAIN, order="searched")
     found = spmopt.run(spmopt.solve(problem, "lru"))
     assert found.same
@@ -86,7 +86,7 @@ def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch)
 
 def test_replayed_schedules_are_executed() -> None:
     problem = spmopt.lower(spmopt.load(networks.mlp()), PLAIN)
-    solution = spmopt.solve(problem, "joint", objective="replay", time_limit=1.0)
+    solution = spmopt.solve(problem, "joint", objective="replay", time_limit=0.3)
     assert spmopt.run(solution).same
 
 

@@ -11,8 +11,9 @@ from spmopt.execution.executor import execute
 from tests.execution.planted import PLANTS, Plant
 from tests.graph.networks import convolution
 from tests.solving.fakes import bounds_only, install
+from tests.thorough import share
 
-EACH = 17
+EACH = share(17, 3)
 """Of each kind: more than 100 in all."""
 
 

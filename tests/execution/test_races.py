@@ -14,6 +14,7 @@ from tests.banked import banked
 from tests.execution.executed import executed
 from tests.execution.planted import reordered
 from tests.execution.races import before, conflicts, races
+from tests.thorough import share
 from tests.verifier.random_banks import random_banked
 from tests.verifier.random_plans import rich_schedule
 
@@ -35,26 +36,26 @@ def without(rows: Waits, row: int) -> Waits:
 
 def test_what_conflicts_is_in_order() -> None:
     pairs = 0
-    for seed, program, _ in programs(150):
+    for seed, program, _ in programs(share(150, 3)):
         assert not races(program, waits(program)), seed
         pairs += sum(1 for _ in conflicts(program))
-    assert pairs > 2_000
+    assert pairs > share(2_000, 3)
 
 
 def test_a_wait_that_is_left_out_is_a_race() -> None:
     """Or it is one of those few that only share a page with what they wait for."""
     rows_in_all, spare = 0, 0
-    for _, program, _ in programs(80):
+    for _, program, _ in programs(share(80, 3)):
         rows = waits(program)
         for row in range(len(rows)):
             rows_in_all += 1
             spare += not races(program, without(rows, row))
-    assert rows_in_all > 500
+    assert rows_in_all > share(500, 3)
     assert spare <= rows_in_all // 20, (spare, rows_in_all)
 
 
 def test_no_wait_follows_from_the_others() -> None:
-    for seed, program, _ in programs(80):
+    for seed, program, _ in programs(share(80, 3)):
         rows = waits(program)
         for row, (command, on) in enumerate(rows.rows()):
             assert not before(program, without(rows, row))[on, command], (seed, command, on)
@@ -74,7 +75,7 @@ def overtaken(program: Program, one: int, other: int, order: np.ndarray) -> list
 def test_races_change_results() -> None:
     """Of a wait that is left out some legal order shows it, where what races is of use."""
     shown, tried = 0, 0
-    for _, program, schedule in programs(60):
+    for _, program, schedule in programs(share(60, 3)):
         free = replace(program, releases=Releases.empty())
         rows = waits(free)
         for row in range(len(rows)):
@@ -86,7 +87,7 @@ def test_races_change_results() -> None:
             one, other = found[0]
             moved = reordered(free, overtaken(free, one, other, before(free, less)))
             shown += not executed(moved, schedule.steps.operation).same
-    assert tried > 300
+    assert tried > share(300, 3)
     assert shown > tried // 3, (shown, tried)
 
 

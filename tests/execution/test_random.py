@@ -10,10 +10,11 @@ from spmopt.verifier import require_legal
 from tests.banked import banked
 from tests.execution.executed import executed
 from tests.execution.planted import MOVED, PLANTS, Plant
+from tests.thorough import share, some
 from tests.verifier.random_banks import random_banked
 from tests.verifier.random_plans import rich_schedule
 
-MANY = 200
+MANY = share(200, 3)
 
 
 def _executes(problem: Problem, schedule: Schedule) -> None:
@@ -42,20 +43,20 @@ def test_random_moves_between_banks_keep_all_contents() -> None:
         schedule = random_banked(problem, np.random.default_rng(seed))
         _executes(problem, schedule)
         moves += len(schedule.moves)
-    assert moves > 50
+    assert moves > share(50, 3)
 
 
 @pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
 def test_every_planted_error_is_found(plant: Plant) -> None:
     found = 0
-    for seed in range(40):
+    for seed in some(range(40), 3):
         problem, schedule = rich_schedule(seed, max_operations=12)
         program = machine_program(problem, schedule)
         wrong = plant(program, np.random.default_rng(seed))
         if wrong is not None:
             assert not executed(wrong, schedule.steps.operation).same, seed
             found += 1
-    assert found >= 20
+    assert found >= share(20, 3)
 
 
 @pytest.mark.parametrize("plant", MOVED.values(), ids=MOVED)
@@ -68,4 +69,4 @@ def test_every_error_planted_between_banks_is_found(plant: Plant) -> None:
         if wrong is not None:
             assert not executed(wrong, schedule.steps.operation).same, seed
             found += 1
-    assert found >= 20
+    assert found >= share(20, 3)

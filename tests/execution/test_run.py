@@ -37,7 +37,7 @@ def test_every_scheduler_keeps_results(
     install(monkeypatch, lp_bound=bounds_only)
     for duplex in (False, True):
         on = spmopt.lower(small, spmopt.machine(small.machine, duplex=duplex))
-        found = spmopt.run(spmopt.solve(on, scheduler, time_limit=1.0))
+        found = spmopt.run(spmopt.solve(on, scheduler, time_limit=0.3))
         assert found.same, found
         assert found.comparison.tensors > 4
 
@@ -174,7 +174,7 @@ def test_a_file_in_pieces_says_what_to_compute(run: Run, tmp_path: Path) -> None
     tileable = tileable_graph_of(problem)
     fusion_plan = tileable.uniform(tileable.batch, stripes=2)
     file = tmp_path / "fusion.json"
-    spmopt.solve(problem, "residency", fusion_plan=fusion_plan, time_limit=1.0).save(file)
+    spmopt.solve(problem, "residency", fusion_plan=fusion_plan, time_limit=0.3).save(file)
     for data, said in (("integer", "bit for bit those"), ("normal", "within the tolerance")):
         ran = run(f"run {file} --data {data}")
         assert ran.code == 0

@@ -14,7 +14,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
 from tests.checked import need
-from tests.formulations.plain.model import solve_plain
+from tests.formulations.plain.values import plain_value
 from tests.formulations.priced import OBJECTIVES, cases
 from tests.strategies import random_problem
 from tests.thorough import share, some
@@ -40,7 +40,7 @@ def test_it_is_the_value_of_the_plain_program(
     """By column generation, and by one program over all columns."""
     monkeypatch.setattr(fluid, "_MOST_STEPS", most_steps)
     for seed, case in enumerate(cases(share(24))):
-        least = need(solve_plain(case.problem, case.objective).value)
+        least = plain_value(case.problem, case.objective)
         value = float(proved(case.problem, case.objective, tolerance))
         assert value <= least + 1e-9 * max(case.scale, least), seed
         assert value >= least - 2 * tolerance * max(case.scale, least), seed
@@ -90,5 +90,5 @@ def test_without_time_there_is_a_bound_all_the_same(limits: dict[str, Any]) -> N
         problem = random_problem(seed, max_operations=8, max_tensors=5, duplex=True, max_mappings=2)
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
         outcome = fluid.schedule(problem, Request(objective=objective, **limits))
-        least = need(solve_plain(problem, objective).value)
+        least = plain_value(problem, objective)
         assert float(bound(problem, need(outcome.certificate))) <= least * (1 + 1e-9)

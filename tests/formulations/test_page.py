@@ -133,7 +133,7 @@ def test_a_stop_ends_the_search() -> None:
 
 def test_close_to_the_optimum_where_pages_are_small() -> None:
     """Pages of one byte: the rest is the solver's tolerance and the rounding of bytes."""
-    for seed in some(range(18)):
+    for seed in some(range(18), 18):
         problem = random_problem(
             seed, page_bytes=1, max_tensor_pages=4000, max_compute_cycles=9000, **LARGER
         )

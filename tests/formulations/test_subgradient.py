@@ -20,7 +20,7 @@ from spmopt.verifier import bound
 from tests.checked import need
 from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.strategies import random_problem
-from tests.thorough import share
+from tests.thorough import nightly, share
 
 
 def test_duals_are_nearly_the_best_and_columns_nearly_suffice() -> None:
@@ -72,6 +72,7 @@ def test_polishing_goes_on_from_the_duals_given() -> None:
     assert more >= share(12)
 
 
+@nightly
 def test_steps_from_duals_without_setups_end_near_their_optimum() -> None:
     """Five times as many steps prove at most 1 % more of a random network of 146 operations."""
     problem = drawn_problem("mixed", 14)

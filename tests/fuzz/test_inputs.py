@@ -19,7 +19,7 @@ from tests.fuzz.recipes.causes import CAUSES, SELDOM
 from tests.fuzz.workers import run, run_all
 from tests.thorough import share
 
-COUNT = share(80)
+COUNT = share(80, 16)
 
 
 def _buffers(folder: Path) -> Case:

@@ -48,5 +48,5 @@ def test_banks_of_both_are_warned_of(capsys: pytest.CaptureFixture[str], tmp_pat
     for other, count in (("nvsim-stt", 0), ("deepnvm-stt", 1)):
         line = f"--spm 3MB --technology nvsim-sram,{other} -s stream --jobs 1"
         assert run(f"sweep ncf --batch 1 {line}").err.count("technologies of two") == count
-    explained = run(f"explain {tmp_path / 'i.json'} -s banks --time-limit 1")
+    explained = run(f"explain {tmp_path / 'i.json'} -s banks --time-limit 0.2")
     assert "warning: technologies of two" in explained.err

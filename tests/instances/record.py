@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from formulations.residency import page
-from formulations.solver.program import SolverStatus
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.objective import Objective, objective_named
@@ -21,7 +20,7 @@ from spmopt.io.files import write_problem
 from spmopt.policies.belady import belady
 from spmopt.verifier import bound, require_legal
 from tests.brute_force import optimum
-from tests.formulations.plain.model import solve_plain
+from tests.formulations.plain.values import plain_value
 from tests.instances import golden
 from tests.instances.golden import Entry, Known
 from tests.instances.sources import SOURCES, Source
@@ -47,10 +46,7 @@ def brute_force(problem: Problem, objective: Objective, residency: str) -> Fract
 
 def plain_pages(problem: Problem, objective: Objective) -> Fraction:
     """The optimum of the plain model in whole pages, which is a whole number here."""
-    answer = solve_plain(problem, objective, pages=True)
-    if answer.answer.status is not SolverStatus.OPTIMAL or answer.value is None:
-        raise ValueError(f"problem {problem.name}: the plain model was not solved")
-    return Fraction(round(answer.value))
+    return Fraction(round(plain_value(problem, objective, pages=True)))
 
 
 def known(source: Source, problem: Problem, objective_name: str) -> Known:

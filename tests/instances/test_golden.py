@@ -19,10 +19,16 @@ INDEX = golden.read_index()
 KNOWN = [(name, o, k) for name, entry in INDEX.items() for o, k in entry.objectives.items()]
 PROVED = [case for case in KNOWN if case[2].proved_by]
 LARGE = ("gnmt-small", "resnet50-small", "transformer-small")
+SLOW = (("lstm", "time"), ("lenet5", "time"))
 DAILY = [
     (name, objective, known)
     for name, objective, known in KNOWN
-    if THOROUGH or (name not in LARGE and not (name.startswith("random") and objective == "energy"))
+    if THOROUGH
+    or (
+        name not in LARGE
+        and (name, objective) not in SLOW
+        and not (name.startswith("random") and objective == "energy")
+    )
 ]
 every = pytest.mark.parametrize(
     ("name", "objective_name", "known"), DAILY, ids=[f"{name}-{o}" for name, o, _ in DAILY]

@@ -33,7 +33,7 @@ from spmopt.io.renames import ROWS as ROW_NAMES
 from tests.checked import need
 from tests.fused import of_graph, perceptron
 from tests.graph.networks import convolution, lstm
-from tests.thorough import share
+from tests.thorough import nightly, share
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=6)
 ATTRIBUTES = st.one_of(
@@ -186,7 +186,7 @@ def test_numbers_that_json_lacks() -> None:
     [
         perceptron,
         lambda: of_graph(training_graph(convolution()), 2, objective="energy"),
-        lambda: of_graph(training_graph(lstm(), optimizer="adam"), 2),
+        pytest.param(lambda: of_graph(training_graph(lstm(), optimizer="adam"), 2), marks=nightly),
     ],
 )
 def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:

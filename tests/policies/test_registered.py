@@ -49,8 +49,10 @@ def test_conformance(
         return  # options change neither; the optimum of their class is below
     if name not in ("belady", "tsai") and check is check_bound:
         return  # one in the listed order, one in another
-    monkeypatch.setattr(policies, "random_problems", lambda count: random_problems(share(count, 8)))
-    monkeypatch.setattr(policies, "_look_up", lambda: some(optima(), 3))
+    monkeypatch.setattr(
+        policies, "random_problems", lambda count: random_problems(share(count, 12))
+    )
+    monkeypatch.setattr(policies, "_look_up", lambda: some(optima(), 6))
     check(name)
 
 
@@ -66,7 +68,7 @@ def test_the_first_choice_is_the_default(name: str) -> None:
             ),
         )
     )
-    for problem in random_problems(share(8, 2)):
+    for problem in random_problems(share(8, 4)):
         residency_plan, same = (
             residency_plan_of(find(chosen).load()(problem, Request())) for chosen in (name, first)
         )

@@ -64,7 +64,7 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     some(
-        ["page", "front", "tiles", "peers", "scale", "whole", "gaps", "contiguous", "gradients"], 2
+        ["peers", "tiles", "whole", "gradients", "gaps", "contiguous", "page", "scale", "front"], 3
     ),
 )
 def test_quick_measurements(name: str) -> None:
@@ -221,10 +221,6 @@ def test_a_process_of_its_own_says_why_it_fails() -> None:
     script = str(RESULTS / "tiles" / "run.py")
     figures = bench.launch(script, [], ("no such line", "", "0"))
     assert figures["error"].startswith("ValueError: not enough values")
-    figures = bench.launch(
-        str(RESULTS / "tiles" / "run.py"), [], ("SCALE-Sim - - compute cycles", "", "0")
-    )
-    assert (figures["operations"], figures["equal"]) == (110, 1.0)
 
 
 @pytest.mark.parametrize("deaths", [1, 3])

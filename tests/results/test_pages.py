@@ -21,11 +21,12 @@ from tests.results.pages import (
     shown,
     tables,
 )
+from tests.thorough import some
 
 STUDIES = [name for name in FOLDERS if (RESULTS / name / "rows.csv").exists()]
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", some(STUDIES, 3))
 def test_tables_are_made_of_the_rows(name: str) -> None:
     study = import_module(f"results.{name}.run").STUDY
     rows = read(RESULTS / name / "rows.csv")

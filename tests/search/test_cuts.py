@@ -21,7 +21,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_duals
 from spmopt.verifier import bound as bound_with_pages
-from tests.formulations.plain.model import solve_plain
+from tests.formulations.plain.values import plain_value
 from tests.formulations.small import SMALL, small_optimum
 from tests.search.machines import elsewhere
 from tests.strategies import problems, random_problem
@@ -50,9 +50,7 @@ def least(cut: Cut, problem: Problem) -> Fraction:
 
 
 def fluid_cycles(problem: Problem, objective: Objective = MAKESPAN) -> float:
-    value = solve_plain(problem, objective).value
-    assert value is not None
-    return float(value)
+    return plain_value(problem, objective)
 
 
 def without_setups(problem: Problem) -> Problem:

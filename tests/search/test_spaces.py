@@ -59,7 +59,7 @@ def test_a_search_without_a_space(
     monkeypatch.chdir(tmp_path)
     run = runner(capsys)
     line = "tune bert-tiny --batch 1 --param layers=1 --param sequence=8 --trials 1 "
-    line += "--workers 0 --tolerance 0.2 --time-limit 2"
+    line += "--workers 0 --tolerance 0.2 --time-limit 0.5"
     ran = run(f"{line} --machine small-npu")
     assert ran.code == 0
     assert "varies spm, bandwidth, array.rows, array.columns of small-npu, which costs 1" in ran.err

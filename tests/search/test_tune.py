@@ -103,7 +103,7 @@ def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) 
 
 def test_proofs_by_duals_of_solved_machines(tmp_path: Path) -> None:
     for scheduler in ("residency", "bound"):
-        setup = small_setup(scheduler=scheduler, tolerance=2e-3)
+        setup = small_setup(scheduler=scheduler, tolerance=1e-2)
         figures = figures_of(setup)
         wanted = exact_front(setup, figures)
         study = search(
@@ -243,8 +243,8 @@ def test_another_study_of_the_same_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
-    url, setup = str(tmp_path / "s.db"), small_setup(scheduler="residency")
-    study = search(url, setup, trials=6)
+    url, setup = str(tmp_path / "s.db"), small_setup(scheduler="residency", tolerance=1e-2)
+    study = search(url, setup, trials=3)
     study, again = look_up(open_storage(url), None)
     assert again == setup
     network = network_named(again, None)
@@ -260,8 +260,8 @@ def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
             record = (trial.networks or {})[network.label]
             assert record["gap"] == kept.result.gap
         check_file(tmp_path / "r.json", kept)
-    with pytest.raises(InputError, match="the study has trials 0 to 5"):
-        trial_numbered(study, 6)
+    with pytest.raises(InputError, match="the study has trials 0 to 2"):
+        trial_numbered(study, 3)
 
 
 def schedules_of_nobody() -> Any:

@@ -81,11 +81,11 @@ def compared(seed: int) -> int:
 
 
 def test_it_finds_the_best_of_all_fusion_plans_of_a_fusion_space() -> None:
-    seeds = some([400, 405, 410, 401, 403, 404, 406, 407, 408, 409, 411], 6)
+    seeds = some([400, 405, 410, 401, 403, 404, 406, 407, 408, 409, 411], 11)
     assert sum(map(compared, seeds)) > len(seeds)  # most have some that fit
 
 
-@pytest.mark.parametrize("seed", [147, 259])
+@pytest.mark.parametrize("seed", some([147, 259]))
 def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,7 +79,7 @@ def test_claims_lie_between_bound_and_result(name: str, objective: Objective) ->
 
 
 def test_listening_changes_nothing() -> None:
-    names = ["belady", "residency", "residency:granularity=tensor", "lp-bound"]
+    names = ["belady", "residency", "lp-bound"]
     listened, news = heard(PROBLEM, names, MAKESPAN)
     silent = compare(PROBLEM, names, Request(time_limit_s=20, threads=1))
     assert len(news) > len(names)

@@ -31,7 +31,8 @@ PROBLEMS = Path(__file__).parents[2] / "instances"
     "name", ["residency", "residency:granularity=tensor", "contiguous", "joint"]
 )
 def test_threads_change_nothing(name: str) -> None:
-    problem = read_problem(PROBLEMS / "take-turns.json")
+    small = "load-ahead" if name == "joint" else "take-turns"
+    problem = read_problem(PROBLEMS / f"{small}.json")
     objective = REPLAY if name == "joint" else MAKESPAN
     one, two = (
         solve(problem, name, Request(objective=objective, threads=threads)) for threads in (1, 3)
@@ -42,7 +43,7 @@ def test_threads_change_nothing(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("network", "batch", "spm", "tolerance"),
-    [("ncf", 2, "32KB", 1e-2), pytest.param("alexnet", 2, "1MB", 2e-2, marks=nightly)],
+    [("ncf", 2, "32KB", 5e-2), pytest.param("alexnet", 2, "1MB", 2e-2, marks=nightly)],
 )
 def test_pieces_are_those_of_any_number_of_threads(
     network: str, batch: int, spm: str, tolerance: float

@@ -133,7 +133,7 @@ def test_addresses_are_chosen_for_the_replay_where_that_is_sooner() -> None:
 def test_whole_tensors_stay_whole() -> None:
     """Where the program that keeps them counts no commands."""
     problem = with_setup(300)
-    asked = request(time_limit_s=15.0)
+    asked = request(time_limit_s=15.0, tolerance=5e-2)
     own = verified(problem, whole_tensors(problem, asked).residency_plan)
     found = solve(problem, "residency:granularity=tensor", asked)
     held = need(found.schedule).residency
@@ -142,11 +142,11 @@ def test_whole_tensors_stay_whole() -> None:
     assert (held.size_bytes == sizes[held.tensor]).all()
 
 
-@pytest.mark.parametrize("setup", [0, 300])
+@pytest.mark.parametrize("setup", some([300, 0]))
 def test_page_merges_commands_where_each_costs(setup: int) -> None:
     """The linear program behind it counts bytes, and knows nothing of the set-up."""
     problem, news = with_setup(setup), list[Incumbent]()
-    asked = request(time_limit_s=5.0)
+    asked = request(time_limit_s=5.0, tolerance=2e-2)
     by_bytes = verified(problem, page.round_values(problem, asked).residency_plan)
     asked = replace(asked, on_incumbent=news.append)
     found = [solve(problem, "residency", replace(asked, threads=threads)) for threads in (1, 2)]

@@ -98,8 +98,10 @@ def test_groups_multiply() -> None:
     assert total([(3, one)]) == total([(1, one), (2, one)])
 
 
-@pytest.mark.parametrize("replacement", ["double-buffer", "lru", "belady:granularity=page"])
-@pytest.mark.parametrize("objective", ["time", "traffic"])
+@pytest.mark.parametrize(
+    ("objective", "replacement"),
+    [("time", "double-buffer"), ("traffic", "lru"), ("time", "belady:granularity=page")],
+)
 def test_best_is_the_best_of_the_named(objective: str, replacement: str) -> None:
     asked = case(objective=objective, replacement=replacement)
     rows = [run(replace(asked, order=order)) for order in ORDERS]

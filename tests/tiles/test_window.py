@@ -44,7 +44,7 @@ def test_equal_to_the_sets_of_elements(cells: TileGrid) -> None:
 def test_equal_to_the_values_of_an_index_matrix() -> None:
     """Larger ones: each entry of im2col is the number of its element, -1 in padding."""
     generator = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(share(200, 4)):
         image, kernel, output, strides, padding, dilations = (
             tuple(generator.integers(low, high, 2).tolist())
             for low, high in ((1, 13), (1, 8), (1, 9), (1, 5), (0, 5), (1, 4))

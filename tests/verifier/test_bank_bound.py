@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
@@ -17,6 +17,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import BankDuals, Certificate
 from spmopt.verifier import bound
 from tests.banked import banked
+from tests.thorough import share
 from tests.verifier.naive_bank_bound import NaiveBankBound
 from tests.verifier.test_bound import objectives, random_duals
 
@@ -54,6 +55,7 @@ def cheap_moves(problem: Problem) -> Objective:
     )
 
 
+@settings(max_examples=share(200), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     ports=st.booleans(),

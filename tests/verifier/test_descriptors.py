@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.schedule import Command, Schedule
@@ -61,6 +61,7 @@ def test_nothing_to_move_and_nothing_resident() -> None:
     assert counted([(0, IN, 3, 0, 8)], []) == [1]
 
 
+@settings(max_examples=share(200), deadline=None)
 @given(st.integers(0, 2**31), st.booleans())
 def test_equal_to_a_count_page_by_page(seed: int, long: bool) -> None:
     most = {"max_operations": 14 if long else 4, "max_tensor_pages": 9 if long else 3}

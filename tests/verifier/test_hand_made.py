@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -31,16 +32,14 @@ def test_totals_are_those_computed_by_hand(case: Case) -> None:
     assert need(report.step_cycles).tolist() == list(case.step_cycles)
 
 
-@pytest.mark.parametrize(
-    "field", [field.name for field in fields(Totals) if not field.name.startswith("bank_")]
-)
-def test_a_wrong_claim_is_found(case: Case, field: str) -> None:
+def test_a_wrong_claim_is_found(case: Case) -> None:
     assert verify(case.problem, case.schedule, case.totals).legal
-    for error in (-1, 1):
-        claim = replace(case.totals, **{field: getattr(case.totals, field) + error})
+    names = [field.name for field in fields(Totals) if not field.name.startswith("bank_")]
+    for name, error in product(names, (-1, 1)):
+        claim = replace(case.totals, **{name: getattr(case.totals, name) + error})
         report = verify(case.problem, case.schedule, claim)
-        assert [violation.rule for violation in report.violations] == ["R6"]
-        assert field in report.violations[0].message
+        assert [violation.rule for violation in report.violations] == ["R6"], name
+        assert name in report.violations[0].message
 
 
 def test_transfers_that_an_older_file_did_not_count_are_not_compared(case: Case) -> None:

@@ -39,13 +39,13 @@ def scheduled(problem: Problem, objective: Objective) -> Result:
 def test_references_are_what_every_schedule_tried_gives() -> None:
     """And no random legal schedule is below them, nor below what its plan takes."""
     compared = 0
-    for seed in some(range(120)):
+    for seed in some(range(120), 16):
         found = compute(seed, often=10, most_tries=1000)
         if found.optimum is not None:
             assert found.optimum == references()[seed].optimum, seed
             assert found.optimum <= found.random, seed
             compared += 1
-    assert compared > share(40)
+    assert compared > share(40, 16)
 
 
 @pytest.mark.parametrize("all_cells", [True, False])
@@ -56,7 +56,7 @@ def test_bound_optimum_and_schedule_are_in_this_order(
         monkeypatch.setattr(relaxation, "ALL_CELLS", -1)
         monkeypatch.setattr(relaxation, "_NEAREST", 1)
     known = optimal = 0
-    for seed in some(SEEDS, 100):
+    for seed in some(SEEDS, 180):
         problem, objective = campaign_case(seed)
         reference, found = references()[seed], scheduled(problem, objective)
         assert need(found.value) <= reference.random, seed
@@ -64,7 +64,7 @@ def test_bound_optimum_and_schedule_are_in_this_order(
         if reference.optimum is not None:
             assert reference.optimum <= need(found.value), seed
             known, optimal = known + 1, optimal + (found.value == reference.optimum)
-    assert optimal >= 0.98 * known > 5
+    assert optimal >= 0.98 * known > 3
 
 
 @pytest.mark.parametrize("name", ["traffic", "energy"])

@@ -136,7 +136,7 @@ def test_faults_of_what_fused_groups_may_earn_are_noticed(
         return np.zeros_like(full(self, into, out))
 
     monkeypatch.setattr(BoundaryCredit, "full", unpaid if fault == "unpaid" else one_full_end)
-    assert any(above([seed], fused_groups_too=False)[2] for seed in range(600, 615))
+    assert any(above([seed], fused_groups_too=False)[2] for seed in some([612, *range(600, 612)]))
 
 
 def test_a_weight_that_is_used_again_is_loaded_once() -> None:

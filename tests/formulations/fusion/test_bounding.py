@@ -172,7 +172,7 @@ def test_the_search_goes_on_where_the_process_of_the_bound_dies(
         The limit is for a busy machine.
         """
         better = any(each.of_fusion_plans and (each.value or whole) < whole for each in news)
-        return better and len(begun) == apart.LIVES and monotonic() > begun[-1] + 1.0
+        return better and len(begun) == apart.LIVES and monotonic() > begun[-1] + 0.2
 
     monkeypatch.setattr(apart, "_idle", [])
     monkeypatch.setattr(apart, "_take", dying)

@@ -71,7 +71,7 @@ def relaxed(
 
 @pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", some(OBJECTIVES, 3))
 def test_one_whole_segment_from_nothing_to_nothing_is_the_relaxation(
     make: object, training: bool, name: str
 ) -> None:

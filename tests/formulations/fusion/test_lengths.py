@@ -162,7 +162,7 @@ def _fused_group(begin: int, end: int, way: int) -> FusedGroup:
     return FusedGroup(begin=begin, end=end, micro_batches=2**way)
 
 
-@pytest.mark.parametrize("longest", [2, 3])
+@pytest.mark.parametrize("longest", some([2, 3]))
 def test_no_fusion_plan_is_below_the_bound_of_a_long_list(limit: Limit, longest: int) -> None:
     """Which is recomputed exactly, and not above that by all fused groups."""
     compared = lower = 0

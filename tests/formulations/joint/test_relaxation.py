@@ -12,7 +12,7 @@ from tests.checked import need
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import small, solved
 from tests.strategies import random_problem
-from tests.thorough import nightly, some
+from tests.thorough import THOROUGH, nightly, some
 from tests.tiny import Op, tiny
 
 ALONE = JointSettings(threads=1, without=("relaxation",))
@@ -77,7 +77,9 @@ BY_HAND: dict[str, tuple[Problem, int]] = {
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name: str) -> None:
     problem, cycles = BY_HAND[name]
-    assert relaxed(problem) == cycles == least_replay(problem)
+    assert relaxed(problem) == cycles
+    if THOROUGH or len(problem.operations) < 3:
+        assert least_replay(problem) == cycles
 
 
 @nightly

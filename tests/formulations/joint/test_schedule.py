@@ -40,7 +40,7 @@ ASKED = Request(objective=REPLAY, time_limit_s=20, threads=1)
 READS = tiny({"x": (16, "in")}, [Op(reads="x"), Op(reads="x")], spm=8)
 
 
-@pytest.mark.parametrize("seed", some(range(400, 412)))
+@pytest.mark.parametrize("seed", some(range(400, 412), 12))
 def test_optimum_and_bound(seed: int) -> None:
     problem = small(seed)
     *starts, result = compare(problem, [*find("joint").starts, "joint"], ASKED)
@@ -92,7 +92,7 @@ def test_never_worse_than_a_schedule_that_keeps_parts(name: str) -> None:
 @pytest.mark.parametrize("seed", some(range(501, 513), 12))
 def test_never_worse_than_what_it_starts_from(seed: int) -> None:
     problem = random_problem(seed, max_operations=8, max_tensors=6, setup=True)
-    request = replace(ASKED, time_limit_s=1)
+    request = replace(ASKED, time_limit_s=0.5)
     others = compare(problem, find("joint").starts, request)
     joint = solve(problem, "joint", request)  # runs them itself
     assert exact(joint) <= min(map(exact, others))
@@ -174,7 +174,7 @@ def test_several_threads_end_at_the_same_schedule() -> None:
 def test_more_uses_than_are_searched() -> None:
     uses = 301
     problem = tiny({"x": (4, "in")}, [Op(reads="x")] * uses, spm=8)
-    (policy, joint) = compare(problem, ["stream", "joint"], replace(ASKED, time_limit_s=1))
+    (policy, joint) = compare(problem, ["stream", "joint"], replace(ASKED, time_limit_s=0.2))
     assert need(joint.value) <= need(policy.value)
     note, origin = joint.notes
     assert note.startswith("more than 300 uses of tensors: orders were searched")

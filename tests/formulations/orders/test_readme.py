@@ -12,7 +12,7 @@ import formulations.orders
 import spmopt.tiles
 from formulations.orders import optimal_order
 from tests.formulations.orders.test_optimal_order import moved_by_schedule
-from tests.thorough import some
+from tests.thorough import nightly, some
 from tests.tiles.test_bounds import bound_in_tiles
 
 README = Path(formulations.orders.__file__).with_name("README.md").read_text(encoding="utf-8")
@@ -47,7 +47,8 @@ def test_proved(shape: Shape, spm_tiles: int, best: int) -> None:
     assert order.traffic_tiles == best == moved_by_schedule(shape, spm_tiles, order)
 
 
-@pytest.mark.parametrize(("shape", "spm_tiles", "best", "bound"), some(OPEN))
+@nightly
+@pytest.mark.parametrize(("shape", "spm_tiles", "best", "bound"), OPEN)
 def test_first_round(shape: Shape, spm_tiles: int, best: int, bound: int) -> None:
     order = optimal_order(shape, spm_tiles, time_limit_s=0)
     assert (order.traffic_tiles, order.bound_tiles, order.optimal) == (best, bound, False)

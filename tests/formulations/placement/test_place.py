@@ -92,7 +92,7 @@ def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:
             assert placement.height_bytes >= part.load * units.unit_bytes
 
 
-@pytest.mark.parametrize("name", some(["C", "G", "I", "J", "K"], 2))
+@pytest.mark.parametrize("name", some(["C", "G", "I", "J", "K"], 3))
 def test_published_problems_and_mirrored_copies(name: str) -> None:
     for buffers in (published(name), mirrored(published(name), 1)):
         found = place(buffers, PUBLISHED, 60.0)

@@ -16,7 +16,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, relax_timeline, timeline
 from spmopt.verifier.bound import bound
 from tests.checked import need, totals_of
-from tests.formulations.plain.model import solve_plain
+from tests.formulations.plain.values import plain_value
 from tests.formulations.small import small_optimum
 from tests.strategies import problems, random_problem
 from tests.thorough import share
@@ -38,7 +38,7 @@ def close(value: float, other: float, objective: Objective) -> bool:
     return abs(value - other) <= 1e-6 * scale
 
 
-@settings(max_examples=share(400), deadline=None)
+@settings(max_examples=share(400, 16), deadline=None)
 @given(problems(**SMALL), OBJECTIVES)
 def test_the_optimum_of_tiny_problems_is_that_of_the_brute_force(
     problem: Problem, name: str
@@ -63,7 +63,7 @@ def test_no_wrong_optimum_is_proved() -> None:
     assert found.value == counted.value == small_optimum(problem, MAKESPAN).value == 33
 
 
-@settings(max_examples=share(400), deadline=None)
+@settings(max_examples=share(400, 16), deadline=None)
 @given(problems(**SMALL), OBJECTIVES)
 def test_without_whole_cycles_it_is_a_lower_bound(problem: Problem, name: str) -> None:
     objective = objective_named(name, problem.machine)
@@ -95,13 +95,13 @@ def test_duals_of_the_relaxation_prove_its_value(problem: Problem, name: str) ->
     found = search.relax(problem, Request(objective=objective), relax_timeline(problem))
     if found is None:  # nothing to decide
         return
-    # The verifier adds set-ups, of which the relaxation knows nothing.
+    # The verifier adds set-ups, of which the relaxation in bytes knows nothing.
     proved = float(bound(problem, found.certificate))
-    value = need(solve_plain(problem, objective).value)
+    value = plain_value(problem, objective)
     assert proved >= value or close(proved, value, objective)
 
 
-@settings(max_examples=share(200), deadline=None)
+@settings(max_examples=share(200, 16), deadline=None)
 @given(problems(**{**SMALL, "max_operations": 9, "max_tensors": 6}), OBJECTIVES)
 def test_windows_better_a_plan_or_leave_it(problem: Problem, name: str) -> None:
     objective = objective_named(name, problem.machine)

@@ -14,7 +14,7 @@ from formulations.solver.program import SolverStatus
 from spmopt.core.objective import TRAFFIC, Objective
 from spmopt.core.problem import Problem
 from tests.checked import need
-from tests.formulations.plain.model import solve_plain
+from tests.formulations.plain.values import plain_value
 from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.thorough import share
 from tests.tiny import Op, tiny
@@ -30,7 +30,7 @@ def value(problem: Problem, objective: Objective = TRAFFIC) -> float:
 def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None:
     for seed, case in enumerate(cases(share(150))):
         built, answer, least = solved(case, all_columns(case.intervals))
-        plain = need(solve_plain(case.problem, case.objective).value)
+        plain = plain_value(case.problem, case.objective)
         assert case.close(least, plain), seed
         assert case.close(least, case.priced(built.multipliers(answer)).value), seed
 

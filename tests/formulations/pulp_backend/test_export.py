@@ -34,8 +34,7 @@ def read_back(path: Path) -> float:
 @pytest.mark.parametrize(
     ("name", "objective_name", "unit"),
     [
-        ("convolution", "time", 1.0),
-        ("mlp", "traffic", 1.0),
+        ("mlp", "time", 1.0),
         ("random-89", "energy", 1e-12),
         ("random-34", "traffic", 1.0),
     ],

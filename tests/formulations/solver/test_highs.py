@@ -151,7 +151,7 @@ def test_control_c_reaches_the_caller() -> None:
 
 
 def test_other_thread_counts_in_turn() -> None:
-    program = _knapsack(25, 4, seed=7)
+    program = _knapsack(20, 3, seed=7)
     values = [solve(program, threads=threads).objective for threads in (1, 2, 1)]
     assert values[0] == pytest.approx(values[1], rel=1e-4)
     assert values[0] == values[2]

@@ -69,12 +69,12 @@ def test_its_bound_holds_and_its_plan_is_of_the_class(
 def test_in_whole_cycles_it_is_nearly_always_the_optimum() -> None:
     """Not always: bytes are stored one by one there, and whole bytes of a solution are fewer."""
     reached = 0
-    for seed in some(range(60), 2):
+    for seed in some(range(60), 4):
         problem = random_problem(seed, max_operations=4, max_tensors=3, whole_cycles=True)
         outcome = solved(problem, MAKESPAN)
         value = verified_value(problem, MAKESPAN, outcome.residency_plan)
         reached += value <= small_optimum(problem, MAKESPAN, "kept").value
-    assert reached >= share(55)
+    assert reached >= share(55, 4)
 
 
 def test_a_tensor_is_kept_in_full_or_leaves_in_full() -> None:
@@ -129,7 +129,7 @@ def test_it_keeps_to_its_time_and_to_whole_tensors() -> None:
     problem = lower(network("squeezenet", batch=32), machine)
     start = belady(problem, Request()).residency_plan
     before = monotonic()
-    outcome = schedule(problem, Request(time_limit_s=3.0, threads=1, start=start))
+    outcome = schedule(problem, Request(time_limit_s=1.0, threads=1, start=start))
     assert monotonic() - before < 60
     assert all_or_nothing(problem, need(outcome.residency_plan))
     assert verified_value(problem, MAKESPAN, outcome.residency_plan) <= verified_value(

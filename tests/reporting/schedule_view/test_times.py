@@ -20,6 +20,7 @@ from spmopt.verifier.arrays import AFTER, BEFORE
 from spmopt.verifier.durations import durations
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.strategies import problems
+from tests.thorough import share
 
 POLICIES = ("stream", "lru", "belady", "belady-size:granularity=page", "static", "msa")
 
@@ -64,7 +65,7 @@ def test_times_are_consistent(timing: str) -> None:
         require_consistent(picture)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=share(60, 3))
 @given(
     problems(max_operations=6, duplex=True, setup=True),
     st.sampled_from(POLICIES),

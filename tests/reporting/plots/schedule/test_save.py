@@ -14,6 +14,7 @@ from spmopt.reporting.plots.style import legible
 from spmopt.reporting.schedule_view import ScheduleView
 from tests.reporting.samples import AWKWARD, awkward, picture
 from tests.reporting.schedule_view.small import result_of
+from tests.thorough import some
 from tests.verifier.random_plans import random_schedule
 
 
@@ -29,7 +30,7 @@ def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
     assert height > 250
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("suffix", some(["svg", "png", "pdf"], 2))
 def test_bytes_are_the_same_each_time(suffix: str, tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
     for path in paths:
@@ -37,16 +38,18 @@ def test_bytes_are_the_same_each_time(suffix: str, tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_names_are_text_whatever_they_are(suffix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "file",
+    some(["all.svg", "roofline.png", "roofline.pdf", "all.png", "all.pdf", "roofline.svg"], 2),
+)
+def test_names_are_text_whatever_they_are(file: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for name in ("all", "roofline"):
-            path = tmp_path / f"{name}.{suffix}"
-            save_picture(name, [awkward("residency")], path)
-            assert b"<script" not in path.read_bytes()
-            if suffix == "png":
-                assert matplotlib.image.imread(path).shape[1] == 1200
+        path = tmp_path / file
+        save_picture(path.stem, [awkward("residency")], path)
+        assert b"<script" not in path.read_bytes()
+        if path.suffix == ".png":
+            assert matplotlib.image.imread(path).shape[1] == 1200
 
 
 def test_long_names_keep_both_ends_and_lines_become_one() -> None:

@@ -67,7 +67,9 @@ def test_every_machine_is_executed(
         install(monkeypatch, lp_bound=bounds_only)
     problem = spmopt.lower(step, machine)
     objective = "energy" if machine.banks else "time"
-    solution = spmopt.solve(problem, scheduler, objective=objective, time_limit=0.3)
+    solution = spmopt.solve(
+        problem, scheduler, objective=objective, time_limit=1.0 if machine.banks else 0.3
+    )
     file = tmp_path / "result.json"
     solution.save(file)
     for found in (spmopt.run(solution), spmopt.run(file, step), spmopt.run(file, kernels="hash")):

@@ -22,7 +22,7 @@ from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from tests.execution.slopes import check_slopes, ran
 from tests.graph import networks
-from tests.thorough import some
+from tests.thorough import nightly, some
 
 MACHINE = spmopt.machine(spm="256KiB")
 NETWORKS: Mapping[str, tuple[int, dict[str, int]]] = {
@@ -60,7 +60,10 @@ def worst(found: Trace, expected: Trace, kernel: GraphKernel) -> float:
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize("name", [*NETWORKS, "convolution", "residual", "mlp"])
+@pytest.mark.parametrize(
+    "name",
+    ["bert-tiny", "gnmt", pytest.param("llama", marks=nightly), "convolution", "residual", "mlp"],
+)
 def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
     found = listed(name, training=training)
     stripes = 2 if 2 in found.fusion_space("all").stripes else 1

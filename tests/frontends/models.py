@@ -11,8 +11,12 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from spmopt.core.graph import Graph
+from spmopt.frontends.onnx_import import load_onnx
+
 Dimensions = Sequence[int | str | None]
 Array = NDArray[Any]
+Shapes = dict[str, Sequence[int]]
 
 
 def floats(*shape: int) -> NDArray[np.float32]:
@@ -52,3 +56,24 @@ def saved(folder: Path, made: onnx.ModelProto) -> Path:
     path = folder / "model.onnx"
     path.write_bytes(made.SerializeToString())
     return path
+
+
+def graph_of(
+    folder: Path,
+    operator: str,
+    inputs: Shapes,
+    constants: dict[str, Array] | None = None,
+    *,
+    operands: Sequence[str] | None = None,
+    outputs: Sequence[str] = ("y",),
+    opset: int = 23,
+    element_type: int = TensorProto.FLOAT,
+    **attributes: Any,
+) -> Graph:
+    """Graph of one node, whose operands are the inputs and the constants in their order."""
+    names = [*inputs, *(constants or {})] if operands is None else operands
+    node = helper.make_node(operator, names, list(outputs), **attributes)
+    read = [name for name in outputs if name]
+    made = model([node], inputs, constants, outputs=read, opset=opset, element_type=element_type)
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return load_onnx(saved(folder, made))

@@ -25,7 +25,7 @@ from tests.checked import need
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
-from tests.thorough import some
+from tests.thorough import share, some
 from tests.tiny import Op, tiny
 
 NETWORKS: tuple[tuple[str, bool, Mapping[str, int]], ...] = (
@@ -54,8 +54,8 @@ def policy_value(problem: Problem) -> float:
 
 
 def test_what_was_produced_is_used_next() -> None:
-    for share, recent in ((0.5, False), (0.0, True)):
-        order = ListScheduling(branches()).order(8, share, recent=recent)
+    for part, recent in ((0.5, False), (0.0, True)):
+        order = ListScheduling(branches()).order(8, part, recent=recent)
         assert order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     found = need(order_named(branches(), "searched"))
     assert policy_value(reorder(branches(), found)) < policy_value(branches())
@@ -73,16 +73,16 @@ def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
 @pytest.mark.parametrize("seed", some(range(60)))
 def test_orders_keep_what_is_read(seed: int) -> None:
     problem = random_problem(seed, max_operations=12, max_tensors=8)
-    for share in (0.0, 1.0):
+    for part in (0.0, 1.0):
         for recent in (False, True):
-            order = ListScheduling(problem).order(8, share, recent=recent)
+            order = ListScheduling(problem).order(8, part, recent=recent)
             place = np.argsort(order)
             for index, before in enumerate(dependences(problem)):
                 assert all(place[earlier] < place[index] for earlier in before)
             assert read_from(reorder(problem, order)) == read_from(problem)
 
 
-@pytest.mark.parametrize(("network", "training", "parameters"), some(NETWORKS, 3))
+@pytest.mark.parametrize(("network", "training", "parameters"), some(NETWORKS, 5))
 @pytest.mark.parametrize("order", ORDERS[1:])
 def test_networks_compute_the_same(
     network: str,
@@ -91,7 +91,7 @@ def test_networks_compute_the_same(
     order: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(named_orders, "_MOVES", 100)  # some moves are scheduled, not all
+    monkeypatch.setattr(named_orders, "_MOVES", share(100, 4))  # some moves are scheduled, not all
     workload = spmopt.load(network, training=training, batch=2, parameters=parameters or None)
     machine = spmopt.machine("rtx2080ti", spm="256kB")
     listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))

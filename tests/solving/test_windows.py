@@ -105,8 +105,8 @@ def test_no_time_or_told_to_stop() -> None:
         assert plain.improve(problem, asked, line, residency_plan) is residency_plan
 
 
-def with_setup(cycles: int) -> Problem:
-    problem = golden.problem("residual")
+def with_setup(cycles: int, name: str = "residual") -> Problem:
+    problem = golden.problem(name)
     return replace(problem, machine=replace(problem.machine, dma_setup_cycles=cycles))
 
 
@@ -132,7 +132,7 @@ def test_addresses_are_chosen_for_the_replay_where_that_is_sooner() -> None:
 
 def test_whole_tensors_stay_whole() -> None:
     """Where the program that keeps them counts no commands."""
-    problem = with_setup(300)
+    problem = with_setup(300, "mlp")
     asked = request(time_limit_s=15.0, tolerance=5e-2)
     own = verified(problem, whole_tensors(problem, asked).residency_plan)
     found = solve(problem, "residency:granularity=tensor", asked)

@@ -120,14 +120,14 @@ def test_best_partition_is_the_best_of_all() -> None:
 
 
 def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
-    tile = Tile(m=80, k=100, n=45)
+    tile = Tile(m=80, k=150, n=45)
     rows = {
         order: run(case(order=order, tile=tile, replacement="belady", time_limit_s=20.0))
         for order in ("best", "optimal")
     }
     assert rows["optimal"].value <= rows["best"].value
     order = rows["optimal"].ran.listed
-    assert order is None or sorted(order) == list(range(2 * 2 * 3 * 2))
+    assert order is None or sorted(order) == list(range(2 * 2 * 2 * 2))
     (note,) = rows["optimal"].notes
     assert note.endswith(
         "the least of any order with the three tiles of each product resident, under optimal "

@@ -83,14 +83,14 @@ def test_schedules_that_are_gone_have_commands(run: Run, tmp_path: Path) -> None
         path.unlink()
     assert run("report --study s -o r.html --json").record["schedules"] == 0
     blocks = Document.of(Path("r.html").read_text()).blocks()
-    for trial, _, commands in blocks["table-1"]["rows"]:
+    for trial, _, commands in blocks["table-1"]["rows"][:2]:
         for command in commands.split(" && "):
             assert run(command.removeprefix("spmopt ")).code == 0
         assert Path(f"trial-{trial}.html").exists()
 
 
 def test_a_search_is_drawn_by_what_is_asked_for(run: Run) -> None:
-    run(f"{TUNE} --trials 4")
+    run(f"{TUNE} --trials 3")
     record = run("plot --storage tune.db -o f.pdf --json").record
     assert (record["x"], record["y"], record["study"]) == ("time_s", "cost", "s")
     assert Path("f.pdf").read_bytes().startswith(b"%PDF")

@@ -45,7 +45,7 @@ def heard(
             ("residency:granularity=tensor", ENERGY),
             ("belady", MAKESPAN),
         ],
-        2,
+        3,
     ),
     ids=lambda value: value if isinstance(value, str) else value.name,
 )

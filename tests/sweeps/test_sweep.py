@@ -24,7 +24,7 @@ from spmopt.sweeps.rows import SweepColumns, about, row_of
 from spmopt.sweeps.run import Sweep, run_sweeps
 from spmopt.sweeps.work import SolveOptions
 from tests.checked import need
-from tests.solving.fakes import install
+from tests.solving.fakes import bounds_only, install, keeps_start
 from tests.tiny import Op, tiny
 
 MACHINE = load_machine("rtx2080ti")
@@ -77,7 +77,8 @@ def test_points_are_what_solving_them_gives() -> None:
         assert float(need(here.bound)) == pytest.approx(float(direct.bound), rel=OPTIONS.tolerance)
 
 
-def test_rows_that_are_there_are_left_out() -> None:
+def test_rows_that_are_there_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lp_bound=bounds_only)
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:2])
     every = swept(case, ["stream", "belady"])
     done = [key for key in every if key != (SIZES[1], "belady")]
@@ -136,8 +137,9 @@ def test_a_bound_above_a_schedule_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         swept(case, ["belady"])
 
 
-def test_policies_come_first() -> None:
+def test_policies_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of quick schedulers of a case before those of optimizers."""
+    install(monkeypatch, lp_bound=bounds_only, residency=keeps_start)
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:2])
     assert [*swept(case, ["residency", "belady", "stream"])] == [
         *((size, name) for size in SIZES[:2] for name in ("belady", "stream")),

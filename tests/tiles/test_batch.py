@@ -14,6 +14,7 @@ from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import ChosenCase, LayerCase
 from spmopt.tiles.layer import Layer, Tile
 from spmopt.tiles.run import LayerResult, finish, run
+from tests.thorough import nightly
 from tests.tiles.asked import case, machine
 
 LAYER = Layer(name="a", m=80, k=150, n=90)
@@ -46,7 +47,7 @@ def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None
     for number, asked in enumerate(CASES):
         assert found[number].case == asked
         assert found[number].ran.layer == asked.layer
-    for number, asked in list(enumerate(CASES))[::5]:
+    for number, asked in list(enumerate(CASES))[::10]:
         alone = run(asked)
         assert (found[number].ran, found[number].cost) == (alone.ran, alone.cost)
     # The twin is not run again, nor what two orders come to.
@@ -55,6 +56,7 @@ def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(finished) == len(set(finished)) < len(CASES) * 2 // 3
 
 
+@nightly
 def test_processes_change_nothing() -> None:
     some = CASES[::5]
     alone, together = rows_of(some, 1), rows_of(some, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,10 @@ from tests.tiles.cases import PAGE, grid, tiles_machine
 from tests.tiles.test_bounds import bound_in_tiles
 
 README = Path(spmopt.tiles.__file__).with_name("BOUNDS.md").read_text(encoding="utf-8")
-LINES = re.findall(r"^\| (\d+)x(\d+)x(\d+), (\d+) \|(.*)\|$", README, re.MULTILINE)
+LINES = sorted(
+    re.findall(r"^\| (\d+)x(\d+)x(\d+), (\d+) \|(.*)\|$", README, re.MULTILINE),
+    key=lambda line: prod(map(int, line[:3])),
+)
 
 
 def moved(shape: tuple[int, int, int], spm_tiles: int, order: str) -> int:

@@ -21,7 +21,7 @@ from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import Partition, partition
 from spmopt.tiles.tiling import HalfSpm, TileChoice, axis_sizes, choose_tile, evaluate, tile_space
 from spmopt.tiles.window import Window
-from tests.thorough import some
+from tests.thorough import THOROUGH, some
 from tests.tiles.cases import machine
 from tests.tiles.maps import convolution
 
@@ -102,7 +102,7 @@ def test_by_traffic() -> None:
     npu = load_machine("small-npu")
     by_time, by_traffic = (
         choose_tile(
-            layer, npu, order=ORDERS["dw-major"].through, objective=objective, thorough=True
+            layer, npu, order=ORDERS["dw-major"].through, objective=objective, thorough=THOROUGH
         )
         for objective in ("time", "traffic")
     )

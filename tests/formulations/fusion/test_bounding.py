@@ -48,11 +48,11 @@ def swirl() -> Iterator[str]:
     operators.SPECS.added.pop(OWN)
 
 
-def stack(activation: str) -> Graph:
-    """Build six convolutions, an activation after each."""
+def stack(activation: str, count: int) -> Graph:
+    """Build convolutions, an activation after each."""
     b = GraphBuilder("stack")
     x = b.input("x", (4, 16, 32, 32))
-    for k in range(6):
+    for k in range(count):
         x = b.add(
             "Conv", [x, b.weight(f"w{k}", (16, 16, 3, 3))], pads=(1, 1, 1, 1), name=f"conv{k}"
         )
@@ -60,8 +60,8 @@ def stack(activation: str) -> Graph:
     return b.finish([x])
 
 
-def lowered(activation: str) -> Problem:
-    found = spmopt.lower(stack(activation), spmopt.machine("large-npu", spm="64KiB"))
+def lowered(activation: str, count: int = 3) -> Problem:
+    found = spmopt.lower(stack(activation, count), spmopt.machine("large-npu", spm="64KiB"))
     assert isinstance(found, Problem)
     return found
 
@@ -85,7 +85,7 @@ def test_operators_of_this_process_need_not_be_known_there(swirl: str) -> None:
 
 def test_what_is_heard_depends_on_counted_time_alone() -> None:
     """A process that is slow, one that is fast and none tell the same at the same points."""
-    tileable = tileable_graph_of(lowered("Relu"))
+    tileable = tileable_graph_of(lowered("Relu", 6))
     problem = BoundingTask(tileable, MAKESPAN, tileable.fusion_space())
     points = (0.0, 0.51, 0.54, 0.58, 0.62, 0.66, 0.7, 0.8, 1.0)
 
@@ -155,7 +155,7 @@ def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    serve, take, problem = apart._SERVE, apart._take, lowered("Relu")
+    serve, take, problem = apart._SERVE, apart._take, lowered("Relu", 6)
     whole = need(solve(problem, "residency", Request(tolerance=1e-2)).value)
     begun, news = list[float](), list[Incumbent]()
 

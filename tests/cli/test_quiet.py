@@ -27,7 +27,9 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def result(solved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     install(monkeypatch, lp_bound=bounds_only)
-    return copy(solved, tmp_path / "r.json")
+    path = tmp_path / "r.json"
+    copy(solved, path)
+    return path
 
 
 @pytest.mark.parametrize(

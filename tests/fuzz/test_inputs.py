@@ -20,7 +20,7 @@ from tests.fuzz.workers import run, run_all
 from tests.thorough import THOROUGH, share
 
 COUNT = share(80, 16)
-SLOW = {"field of over 131,072 characters", "inf in rows of a sweep"}
+PICTURED = {"field of over 131,072 characters", "inf in rows of a sweep"}
 """Causes whose commands draw a picture or a long table."""
 
 
@@ -84,7 +84,9 @@ def test_what_was_found(what: str) -> None:
     assert found.code == code
 
 
-@pytest.mark.parametrize("cause", sorted(CAUSES.keys() - SELDOM - (set() if THOROUGH else SLOW)))
+@pytest.mark.parametrize(
+    "cause", sorted(CAUSES.keys() - (SELDOM if THOROUGH else SELDOM | PICTURED))
+)
 def test_what_was_wrong_once(cause: str) -> None:
     (_, make), *_ = cases(0, [0], cause)
     assert run(make).wrong == []

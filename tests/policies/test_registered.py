@@ -13,12 +13,13 @@ from spmopt.testing import policies
 from spmopt.testing.policies import (
     CHECKS,
     check_bound,
+    check_edges,
     check_objectives,
     check_optimum,
     random_problems,
 )
 from tests.policies.owed import beats_no_optimum, is_whole, residency_plan_of, totals
-from tests.thorough import share, some
+from tests.thorough import THOROUGH, share, some
 
 NAMES = [
     name
@@ -45,6 +46,8 @@ each_variant = pytest.mark.parametrize("name", [name for name in NAMES if name n
 def test_conformance(
     name: str, check: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if ":" in name and check is check_edges and not THOROUGH:
+        return
     if ":" in name and check in (check_objectives, check_optimum):
         return  # options change neither; the optimum of their class is below
     if name not in ("belady", "tsai") and check is check_bound:

@@ -152,6 +152,7 @@ def interrupt_after(count: int) -> Callable[..., object]:
 def test_interrupted_and_taken_up_again(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    install(monkeypatch, lp_bound=bounds_only)
     whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
     assert run(f"{LINE} -o {whole}").code == 0
     with monkeypatch.context() as patch:

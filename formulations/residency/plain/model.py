@@ -76,7 +76,7 @@ class PlainModel(PlainColumns):
     # Rows: the laws.
 
     def growth(self) -> None:
-        """``r(i) <= r(i-1) + load(i)``, unless ``i`` overwrites the tensor unread (R2).
+        """(P1) ``r(i) <= r(i-1) + load(i)``, unless ``i`` overwrites the tensor unread (R2).
 
         That loaded bytes are valid in DRAM, ``r(i-1) >= D(i-1)``, needs no row: the row of
         ``no_lost_write`` says so of the step before, or that of ``cleaning`` where it writes.
@@ -88,7 +88,7 @@ class PlainModel(PlainColumns):
         add(row, self.load, -1.0)
 
     def cleaning(self) -> None:
-        """``D(i) = D(i-1) - store(i)``, and ``r(i) - store(i)`` where ``i`` writes (R5)."""
+        """(P2) ``D(i) = D(i-1) - store(i)``, and ``r(i) - store(i)`` where ``i`` writes (R5)."""
         cells, add = self.cells, self._build.add
         row = self._build.rows(cells.dirty & self.inside, lower=0.0, upper=0.0)
         add(row, self.dirty, 1.0)
@@ -96,14 +96,14 @@ class PlainModel(PlainColumns):
         add(row, np.where(cells.written, self.resident, at(self.dirty, cells.previous)), -1.0)
 
     def no_lost_write(self) -> None:
-        """``r(i) >= D(i-1)`` while the contents are needed: only DRAM could give them back (R5)."""
+        """(P3) ``r(i) >= D(i-1)`` while the contents are needed: DRAM has others (R5)."""
         before = at(self.dirty, self.cells.previous)
         row = self._build.rows((before >= 0) & self.inside, lower=0.0)
         self._build.add(row, self.resident, 1.0)
         self._build.add(row, before, -1.0)
 
     def capacity(self) -> None:
-        """Resident tensors and the operation's scratch fit the scratchpad, in pages (R1)."""
+        """(P4) Resident tensors and the operation's scratch fit the scratchpad, in pages (R1)."""
         page, choices = self.machine.page_bytes, self.choices
         scratch = self.line.scratch_bytes[self.begin : self.end].copy()
         scratch[choices.step - self.begin] = 0
@@ -153,7 +153,7 @@ class PlainModel(PlainColumns):
             build.add(row, self.part_chosen, -size)
 
     def whole_pages(self) -> None:
-        """``r = g q + s z`` and ``q <= (pages - 1) (1 - z)``: pages of a part, or all of it."""
+        """(P7) ``r = g q + s z``, (P8) ``q <= (pages - 1) (1 - z)``: some pages, or all."""
         add = self._build.add
         row = self._build.rows(self.full >= 0, lower=0.0, upper=0.0)
         add(row, self.resident, 1.0)
@@ -205,7 +205,7 @@ class PlainModel(PlainColumns):
         return loaded, outside[gaps.last] & (resident[gaps.last] > 0)
 
     def channel(self) -> None:
-        """A step lasts as long as its transfers (R6); with ``duplex`` as those of each direction.
+        """(P5) A step lasts as long as its transfers (R6); of each direction with ``duplex``.
 
         Stores of results that must be on chip come after computing, loads of such operands before:
         each delays the other direction too (R10).
@@ -220,7 +220,7 @@ class PlainModel(PlainColumns):
         self.channel_rows = list(self.time_rows)
 
     def serial(self) -> None:
-        """A step lasts as long as the loads that it waits for, computing, and stores after (R6)."""
+        """(P6) A step lasts as long as loads before, computing, and stores after it (R6)."""
         loads, stores, _, _ = self._uses
         first, last = self._serial
         rate = float(self.machine.bytes_per_cycle)

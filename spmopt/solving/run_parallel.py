@@ -15,7 +15,6 @@ from spmopt.core.result import Result
 from spmopt.core.scheduler import Request, Work
 from spmopt.schedulers.registry import find
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.params import SolveParams
 
 Case = tuple[Problem, Request]
 AT_ONCE = 4
@@ -36,7 +35,7 @@ def schedule_parallel(
         # Four times: a phase ends by the clock after three, at the latest.
         own = replace(request, started=monotonic(), time_limit_s=4 * limit_s, due=inf, work=Work())
         request = replace(own, work_end=inf).phase(limit_s)
-    return CheckedCalls(problem, request, SolveParams()).call(find(name))
+    return CheckedCalls(problem, request).call(find(name))
 
 
 def schedule_all(

@@ -18,7 +18,6 @@ from spmopt.core.placement import Buffer, Gap
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
-_MOST = 400  # blocks; of more it is seldom that all fit
 _LIMIT_S = 2.0
 
 
@@ -30,8 +29,6 @@ def fit(
     limit_s: float,
 ) -> bool:
     """Give each block a base, the scratch at the top; false if no bases were found soon."""
-    if len(blocks) > _MOST:
-        return False
     busy = np.flatnonzero(scratch_pages).tolist()
     buffers = [
         *(_buffer(number, block) for number, block in enumerate(blocks)),

@@ -21,7 +21,9 @@ from spmopt.core.params import DEFAULTS, PlacementParams
 from spmopt.core.table import Ints
 
 # The shape of the distribution of dives; how long each is, and how many there are, are parameters.
+_LOOSE = 10
 _REACH = 3  # at most this part of the way to the bound at once
+_SHAKEN = (1.0, 0.3, 0.1, 0.03)  # of the buffers, one of them by chance
 _NOISE = 0.1  # deviation of the keys of some buffers; half of it for those of all
 _HALVES = 4  # of the way to the bound, from which the first dives begin
 _CLOSE = 128  # a part of the bound that is close enough for that
@@ -120,8 +122,9 @@ class CapacityAttempt:
         self._capacity = capacity
         self._round = self._learned = self._searched = 0
         self._params = params = of.params
+        # Where there is room left, and another height would do, a conflict costs much.
         loose = exploring and capacity > part.load
-        self._alone = params.alone_nodes * (params.loose_factor if loose else 1)
+        self._alone = params.alone_nodes * (_LOOSE if loose else 1)
         self._nodes = 0
         self._searches: dict[str, TreeSearch] = {}
         self._waiting: list[str] = []
@@ -249,7 +252,7 @@ class Dives:
             if not self._began:
                 return DIVED[self._count % 2], np.zeros(size)
             return DIVED[self._count % len(DIVED)], random.normal(0.0, _ANEW, size)
-        share = self._params.shaken[random.integers(len(self._params.shaken))]
+        share = _SHAKEN[random.integers(len(_SHAKEN))]
         deviation = _NOISE if share < 1 else _NOISE / 2
         shaken = random.random(size) < share
         noise: Floats = self._noise + shaken * random.normal(0.0, deviation, size)

@@ -143,7 +143,8 @@ class Progress:
                 break
         if self.height is None:
             self.fit(self.bound)
-        spent = {"dives": 0.0, "ladder": 0.0, "bound": self.effort / params.bound_share}
+        at_bound, between, by_dives = params.effort
+        spent = {"dives": 0.0, "ladder": 0.0, "bound": self.effort / at_bound}
         rungs: dict[int, int] = defaultdict(int)
         while not self.limit.over():
             improved = None if self.height is None else self.height - 1
@@ -154,19 +155,17 @@ class Progress:
             match min(spent, key=spent.__getitem__):
                 case "bound":
                     self.step(self.bound)
-                    spent["bound"] += (self.effort - before) / params.bound_share
+                    spent["bound"] += (self.effort - before) / at_bound
                 case "ladder":
                     ladder = _ladder(self.bound, top, params.heights)
                     rung = min(ladder, key=lambda height: (rungs[height], -height))
                     self.step(rung, exploring=True)
                     rungs[rung] += self.effort - before
-                    spent["ladder"] += (self.effort - before) / params.heights_share
+                    spent["ladder"] += (self.effort - before) / between
                 case _:
                     # Nothing is spent on parts that are too large for it.
                     dived = self.dive()
-                    spent["dives"] += (
-                        (self.effort - before) / params.dives_share if dived else float("inf")
-                    )
+                    spent["dives"] += (self.effort - before) / by_dives if dived else float("inf")
 
     def answer(self, capacity_bytes: int | None) -> Placed:
         """Return the result, for least height or under ``capacity_bytes``."""

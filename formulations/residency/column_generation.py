@@ -72,7 +72,7 @@ class ColumnGeneration:
         self.request = request
         self.fluid = fluid
         self.page_bytes = 1 if fluid else problem.machine.page_bytes
-        self.settings = Settings()
+        self.settings, self.params = Settings(), request.params.residency
         fitting = fitting_timeline(problem)
         # With several mappings the bound must hold for all of them; plans take one.
         relaxed = relax_timeline(problem) if problem.several_mappings else fitting
@@ -206,8 +206,8 @@ class ColumnGeneration:
         if self.duals is not None and self.gap <= tolerance:
             return
         timed = self.request.objective.cycle > 0 or tolerance >= settings.loose
-        large = settings.large_of_fluid if self.fluid else settings.large
-        windows = steps > (large if timed else settings.large_of_bytes)
+        large = settings.large_of_fluid if self.fluid else self.params.sweep_steps
+        windows = self.params.sweeps > 0 and steps > (large if timed else settings.large_of_bytes)
         columns = self._windows(tolerance) if windows else self._first_columns()
         if columns is None or self.request.remaining_s() <= 0:
             return
@@ -237,9 +237,9 @@ class ColumnGeneration:
             (each for each in settings.efforts if each.gap <= tolerance), key=lambda each: each.gap
         )
         stages = effort.stages
-        span = Span(decided=settings.width, overlap=effort.overlap, part=effort.part)
+        span = Span(decided=self.params.sweep_width, overlap=effort.overlap, part=effort.part)
         before, used = np.inf, PathColumns.empty()
-        for turn in range(settings.sweeps):
+        for turn in range(self.params.sweeps):
             for stage, (count, rates) in enumerate(stages, 1):
                 samples = effort.samples if stage == len(stages) else 0
                 duals, columns = self._ascend(count, duals, rates, samples)
@@ -280,7 +280,7 @@ class ColumnGeneration:
     def _first_duals(self, small: bool) -> tuple[Multipliers, PathColumns]:
         """Take subgradient steps; few from the duals of the request, as those of a neighbor."""
         settings, start = self.settings, self._give()
-        few = settings.ascent if start is None else settings.warm
+        few = self.params.first_steps if start is None else settings.warm
         count = few if small else settings.long_ascent
         return self._ascend(count, start)
 

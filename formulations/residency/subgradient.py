@@ -138,7 +138,6 @@ def _excess(coefficients: CostCoefficients, dual: DualFunction) -> Floats:
     return np.concatenate((spm, dma / coefficients.typical_bytes))
 
 
-_SETUP_STEPS = 300
 _STEP_S, _ACCESS_S = 1e-4, 1e-7
 """Counted seconds of a step, and of an access in it."""
 
@@ -176,5 +175,6 @@ def with_setups(
         return request.stop() or request.remaining_s() <= 0
 
     # At the rates of polishing 300 steps end up to 3 % lower: the start is a vertex, far away.
-    best, _ = ascend(intervals, coefficients, _SETUP_STEPS, 0, late, start=start, rates=_FAR)
+    count = request.params.residency.setup_steps
+    best, _ = ascend(intervals, coefficients, count, 0, late, start=start, rates=_FAR)
     return certificate(problem, request.objective, coefficients, best)

@@ -14,6 +14,7 @@ from time import monotonic
 
 from spmopt.core.joint_size import decide_together
 from spmopt.core.order import reorder
+from spmopt.core.params import OrderParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -28,11 +29,6 @@ _JUDGE = "belady-size:granularity=page"
 """Who compares orders first: a policy takes a second where ``page`` takes a minute. Then the best
 of each kind, and the layer-by-layer plan, by ``page``: the policy alone takes an order of GNMT
 forward on 24 MB for 2 % better than the list that is 6 % worse."""
-_TOLERANCE = 0.01
-"""The gap of ``page`` where it compares orders of several kinds."""
-_WORK = 60_000
-"""Operations that are scheduled in all orders compared, but for the first few: a minute on GNMT
-with 22,000 operations, seconds on most networks."""
 _FEW = 3
 """Orders that are compared however many operations there are."""
 _NEVER = Fraction(10**30)
@@ -68,7 +64,7 @@ def search_orders(
 
     near, judge = by(RESIDENCY), by(_JUDGE)
     best: dict[float, tuple[Fraction, Ints]] = {}
-    different = _different(problem)
+    different = _different(problem, request.params.orders)
     while some := list(islice(different, AT_ONCE)):
         # At least one round, however late: the caller needs a best order.
         if best and request.remaining_s() <= 0:
@@ -80,7 +76,7 @@ def search_orders(
             if kind not in best or found < best[kind][0]:
                 best[kind] = found, order
     # Orders of several kinds differ by more than this, so that tight gaps would be wasted.
-    loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
+    loose = replace(request, tolerance=max(request.params.orders.compared_gap, request.tolerance))
     moves = OrderMoves(problem, near, loose, work=float("inf"), value=value)
     tried = moves.try_all([order for _, order in best.values()])
     final = [each for each in tried if each is not None]
@@ -90,13 +86,13 @@ def search_orders(
     return closer.improve(min(final, key=lambda each: each.value))
 
 
-def _different(problem: Problem) -> Iterator[tuple[float, Ints]]:
+def _different(problem: Problem, params: OrderParams) -> Iterator[tuple[float, Ints]]:
     """Yield orders with their kind, each once, as many as it takes no minutes to compare."""
     known = set[bytes]()
     for kind, order in candidates(problem):
         if order.tobytes() in known:
             continue
-        if len(known) >= _FEW and (len(known) + 1) * order.size > _WORK:
+        if len(known) >= _FEW and (len(known) + 1) * order.size > params.compared_operations:
             break
         known.add(order.tobytes())
         yield kind, order

@@ -20,8 +20,6 @@ Case = tuple[Problem, Request]
 AT_ONCE = 4
 """Cases that are chosen before any of them is scheduled, however many threads there are: so the
 result does not depend on their number."""
-_WORTH = 150
-"""Operations from which it pays to start processes, a CPU second each, for hundreds of cases."""
 
 
 def schedule_parallel(
@@ -52,7 +50,10 @@ def schedule_all(
     ScheduleError
         An illegal schedule, an error in the scheduler.
     """
-    large = max((len(problem.operations) for problem, _ in cases), default=0) >= _WORTH
+    large = any(
+        len(problem.operations) >= request.params.orders.parallel_operations
+        for problem, request in cases
+    )
     if threads == 1 or len(cases) < 2 or not large:
         return [
             schedule_parallel(name, *case, limit_s)

@@ -73,8 +73,10 @@ def test_all_of_them_can_be_written_to_a_file(tmp_path: Path) -> None:
         ("placement = 1", r"placement is a table: write \[placement\]"),
         ("[placement]\npatiense = 1", "placement: no parameter called 'patiense'; did you mean pa"),
         ("[placement]\npatience = 1.5", "placement: patience must be a whole number, is 1.5"),
-        ("[placement]\nshaken = 1", "placement: shaken must be 1 or more numbers in brackets"),
-        ("[placement]\nshaken = [2]", "placement: shaken must be 0 to 1, is 2"),
+        ("[placement]\neffort = 1", "placement: effort must be 3 numbers in brackets, is 1"),
+        ("[placement]\neffort = [1, 2]", "placement: effort must be 3 numbers in brackets, is"),
+        ("[orders]\nrun_lengths = []", "orders: run_lengths must be 1 or more numbers in brackets"),
+        ("[orders]\nrun_lengths = [0]", "orders: run_lengths must be 1 or more, is 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(tmp_path: Path, lines: str, said: str) -> None:
@@ -94,10 +96,11 @@ def test_each_has_a_range_that_is_checked() -> None:
     for record, name, hint in parameters():
         several = get_origin(hint) is tuple
         _, within = get_args(get_args(hint)[0] if several else hint)
+        count = len(getattr(record, name)) if several else 0
         assert isinstance(within, Range)
         wrong = within.least - 1
         with pytest.raises(InputError, match=name):
-            replace(record, **{name: (wrong,) if several else wrong})
+            replace(record, **{name: (wrong,) * count if several else wrong})
 
 
 def test_each_is_documented_and_they_are_few() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.order import dependences, depth_first, reorder
+from spmopt.core.params import OrderParams, SolveParams
 from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
@@ -91,7 +93,9 @@ def test_networks_compute_the_same(
     order: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(named_orders, "_MOVES", 100)  # some moves are scheduled, not all
+    # Some moves are scheduled, not all.
+    params = SolveParams(orders=OrderParams(moved_operations=100))
+    monkeypatch.setattr(named_orders, "Request", partial(Request, params=params))
     workload = spmopt.load(network, training=training, batch=2, parameters=parameters or None)
     machine = spmopt.machine("rtx2080ti", spm="256kB")
     listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))

@@ -30,8 +30,6 @@ _SCRATCH = -1
 _Run = tuple[int, int, int, int]
 """Page, pages, bank, and since which step."""
 _Row = tuple[int, int, int, int, int, int]
-MOST_PAGES = 1_500
-"""Pages of all cells, times banks, of a problem whose optimum is searched for."""
 EXACT_CELLS = 200
 """Cells of a problem whose commands are counted in whole cycles."""
 _OPTIONS: dict[str, Option] = {"mip_allow_restart": False}
@@ -103,7 +101,7 @@ def optimum(problem: Problem, request: Request, line: Timeline) -> ResidencyPlan
     every = plain_cells(line)
     machine, objective = problem.machine, request.objective
     pages = machine.pages(line.size_bytes)
-    if int(pages[every.tensor].sum()) * len(machine.banks) > MOST_PAGES:
+    if int(pages[every.tensor].sum()) * len(machine.banks) > request.params.residency.bank_pages:
         return None
     # Page by page: the solution says where each of them lies.
     single = (np.repeat(np.arange(pages.size), pages), ranges(np.zeros_like(pages), pages))

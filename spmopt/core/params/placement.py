@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spmopt.core.params.record import Count, Factor, Params, Positive, Share
+from spmopt.core.params.record import Count, Factor, Params, Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,16 +21,12 @@ class PlacementParams(Params):
         Conflicts of a first call of CP-SAT; each call has three times as many.
     alone_nodes
         Nodes of searches before CP-SAT is called.
-    loose_factor
-        Times as many where there is room left, and a conflict costs much.
     learning_share
         Most effort of CP-SAT, in that of the searches.
     dive_nodes
         Nodes of a dive, for each buffer.
     stale_dives
         Dives that lead no lower, after which a new start is made, at least.
-    shaken
-        Parts of the buffers whose place in the order a dive changes; one of them at random.
     greedy_buffers
         Buffers of a part above which greedy placements come first.
     patience
@@ -39,22 +35,18 @@ class PlacementParams(Params):
         Effort under a capacity before dives, and before greedy placements of small parts.
     heights
         Heights between the bound and the best that are searched in turns, at least.
-    bound_share, heights_share, dives_share
-        Effort at the bound, at those heights, and of dives, in proportion.
+    effort
+        Proportion of efforts at the bound, at those heights, and of dives.
     """
 
     search_nodes: Factor = 1.3
     conflicts: Positive = 80
     alone_nodes: Count = 24_000
-    loose_factor: Count = 10
     learning_share: Positive = 3
     dive_nodes: Factor = 1.5
     stale_dives: Count = 25
-    shaken: tuple[Share, ...] = (1.0, 0.3, 0.1, 0.03)
     greedy_buffers: Count = 500
     patience: Count = 20
     feasible_effort: Count = 60_000
     heights: Positive = 24
-    bound_share: Positive = 4
-    heights_share: Positive = 1
-    dives_share: Positive = 8
+    effort: tuple[Positive, Positive, Positive] = (4, 1, 8)

@@ -58,7 +58,7 @@ class Params:
         InputError
             An unknown name, or a value out of range; ``where`` is the table's name.
         """
-        values = {}
+        values = dict[str, Any]()
         for name, value in table.items():
             if name not in self.names():
                 raise InputError(f"{where}{unknown('parameter', name, self.names())}")
@@ -79,24 +79,23 @@ def _is_default(of: Field[Any], value: object) -> bool:
     return value is of.default or type(value) is of.default_factory
 
 
-def _check(name: str, value: object, hint: object) -> None:
+def _check(name: str, value: Any, hint: Any) -> None:
     """Raise InputError for a value that its annotation does not allow."""
     if get_origin(hint) is tuple:
-        kinds = get_args(hint)
-        several = kinds[-1] is Ellipsis
-        expected = "1 or more" if several else str(len(kinds))
-        if not isinstance(value, tuple) or not (value if several else len(value) == len(kinds)):
+        members = get_args(hint)
+        several = members[-1] is Ellipsis
+        expected = "1 or more" if several else str(len(members))
+        if not isinstance(value, tuple) or not (value if several else len(value) == len(members)):
             raise InputError(f"{name} must be {expected} numbers in brackets, is {value!r}")
         for each in value:
-            _check(name, each, kinds[0])
+            _check(name, each, members[0])
         return
     if isinstance(hint, type) and is_dataclass(hint):
         if not isinstance(value, hint):
             raise InputError(f"{name} must be a {hint.__name__}, is {value!r}")
         return
     kind, within = get_args(hint)
-    kinds = int if kind is int else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds):
+    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
         noun = "a whole number" if kind is int else "a number"
         raise InputError(f"{name} must be {noun}, is {value!r}")
     if not (isfinite(value) and within.least <= value <= within.most):

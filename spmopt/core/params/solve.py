@@ -6,8 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from spmopt.core.params.contiguous import ContiguousParams
+from spmopt.core.params.fusion import FusionParams
+from spmopt.core.params.joint import JointParams
+from spmopt.core.params.orders import OrderParams
 from spmopt.core.params.placement import PlacementParams
 from spmopt.core.params.record import Amount, Count, Params, Share
+from spmopt.core.params.residency import ResidencyParams
 from spmopt.core.validation import read_toml
 
 
@@ -36,6 +41,16 @@ class SolveParams(Params):
         Part of the time limit to search orders, on small problems.
     orders_large_fraction
         Part of the time left to search orders, on all others.
+    contiguous
+        Plans with contiguous addresses.
+    joint
+        All decisions together.
+    orders
+        Orders of operations.
+    residency
+        Residency in a given order.
+    fusion
+        Fusion plans, and the bound over them.
     placement
         Addresses of buffers.
     """
@@ -48,6 +63,11 @@ class SolveParams(Params):
     replay_start_fraction: Share = 0.1
     orders_fraction: Share = 0.25
     orders_large_fraction: Share = 0.8
+    contiguous: ContiguousParams = field(default_factory=ContiguousParams)
+    joint: JointParams = field(default_factory=JointParams)
+    orders: OrderParams = field(default_factory=OrderParams)
+    residency: ResidencyParams = field(default_factory=ResidencyParams)
+    fusion: FusionParams = field(default_factory=FusionParams)
     placement: PlacementParams = field(default_factory=PlacementParams)
 
     @classmethod

@@ -65,6 +65,12 @@ from spmopt.core.objective import register_objective as register_objective
 from spmopt.core.operation import Operand as Operand
 from spmopt.core.operation import Operation as Operation
 from spmopt.core.operation import OpMapping as OpMapping
+from spmopt.core.params import ContiguousParams as ContiguousParams
+from spmopt.core.params import FusionParams as FusionParams
+from spmopt.core.params import JointParams as JointParams
+from spmopt.core.params import OrderParams as OrderParams
+from spmopt.core.params import PlacementParams as PlacementParams
+from spmopt.core.params import ResidencyParams as ResidencyParams
 from spmopt.core.params import SolveParams as SolveParams
 from spmopt.core.placement import Buffer as Buffer
 from spmopt.core.placement import Placed as Placed

@@ -20,6 +20,7 @@ from formulations.fusion.agreement import Agreement
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.tileable import Listed
+from formulations.fusion.work import CHECK_GROUP_S, CHECK_TENSOR_S
 from formulations.solver.apart import stream
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -59,8 +60,6 @@ _SHORT = 0.1, 0.3
 """Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
 _WORTH = 5e-4
 """Of the bound: the rise that justifies a proof, which takes seconds to check."""
-_FUSED_GROUP_S, _TENSOR_S = 1.5e-3, 6e-7
-"""Seconds that a group takes to check, and a tensor in a step of it."""
 _SPLIT_STEPS = 24
 """Steps of groups whose first and last tile are told from the others: this triples programs."""
 _OFTEN = 10.0
@@ -264,5 +263,5 @@ def _check_s(listed: Listed, proof: FusionCertificate) -> float:
         steps = range(each.begin, each.end)
         tensors = len({use.tensor for at in steps for use in listed.mappings(at, count)})
         classes = 3 if proof.fine and each in proof.agreed and each.stripes == 1 else 1
-        total += classes * (_FUSED_GROUP_S + _TENSOR_S * tensors * len(steps))
+        total += classes * (CHECK_GROUP_S + CHECK_TENSOR_S * tensors * len(steps))
     return total

@@ -22,7 +22,8 @@ from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
-from formulations.fusion.trials import STEP_S, FusionPlanTrials, steps_of
+from formulations.fusion.trials import FusionPlanTrials, steps_of
+from formulations.fusion.work import CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
@@ -34,9 +35,6 @@ from spmopt.core.scheduler import Request
 
 _LOST = 0.02, 0.05
 """Of the gap, or of the tolerance: the loss of the bound that keeps its proof short."""
-_LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
-"""Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
-of stripes; and that a cost takes to estimate."""
 _BEGIN_S, _STRIPED_S = 4e-4, 7e-3
 """Seconds that an operation takes before the first fusion plan is tried, and one in stripes."""
 _TOO_SHORT = (
@@ -66,7 +64,7 @@ def schedule(problem: Problem, request: Request, space: str = "all") -> Result:
         tiles.
     """
     begun, tileable = request.work.seconds, tileable_graph_of(problem)
-    request.work.seconds += _LIST_S * len(tileable.operations)
+    request.work.seconds += CALL_S * len(tileable.operations)
     return _Search(tileable, tileable.fusion_space(space), request, begun).run()
 
 
@@ -99,7 +97,7 @@ class _Search(FusionPlanTrials):
     def listed(self) -> Listed:
         """The graph with mappings for all numbers of tiles and stripes: DenseNet's takes 2 s."""
         self.work.seconds += (
-            _MAPPING_S * len(self.tileable.operations) * len(self.fusion_space.stripes)
+            MAPPINGS_S * len(self.tileable.operations) * len(self.fusion_space.stripes)
         )
         return self._list(self.fusion_space)
 
@@ -223,7 +221,7 @@ class _Search(FusionPlanTrials):
             return
         batch = replace(self.fusion_space, stripes=(1,))
         estimates, params = Estimates(self._list(batch)), self.params
-        self.work.seconds += _ESTIMATE_S * estimates.entries
+        self.work.seconds += ESTIMATE_S * estimates.entries
         for fine, share in enumerate(params.estimate_fractions):
             # The first is not kept waiting for the bound's process, which begins by listing all
             # fusion tiles anew: of DenseNet-121 in training, 3 of 10 s, after which there was no

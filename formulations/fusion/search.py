@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from formulations.fusion.paths import ARC_S, FusedGroupArcs
+from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.shortest_paths import shortest_path
+from formulations.fusion.work import ARC_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 
@@ -39,8 +40,6 @@ _MEAN = 0.75
 """Weight of the program that is given a full scratchpad, in estimates."""
 _WEIGHTS = (0.0, _MEAN, 0.5, 1.0)
 """Those of one search after another; of the first two between natural boundaries only at first."""
-_COST_S = 2.5e-9
-"""Seconds that a place of a table takes to estimate."""
 
 
 class FusionPlanSearch:
@@ -213,7 +212,7 @@ class FusionPlanSearch:
         solved.
         """
         steps = np.broadcast_to(self._steps[:, None], self._length.shape)
-        self.work.seconds += _COST_S * self._length[at].size
+        self.work.seconds += ARC_S * self._length[at].size
         found = np.asarray(self._length[at] * steps[at] * float(priced))
         for arcs, weight in self._weights(share):
             found += weight * arcs.value[at]

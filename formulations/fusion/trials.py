@@ -11,6 +11,7 @@ from time import monotonic
 
 import numpy as np
 
+from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError
@@ -21,15 +22,6 @@ from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Incumbent, Request, Work
 
-STEP_S = 5e-4
-"""Seconds that a step takes to schedule, to the gap that tells how good a fusion plan is.
-
-Where that is much of the time left, a rougher schedule of all steps is better than one that is cut
-short."""
-_RESIDENCY_PLAN_S = 1e-4
-"""Seconds that a step of a fusion plan takes beside its schedule."""
-_PAGE_SHARE = 0.8
-"""Share of the counted work of a fusion plan's schedule: 0.66 to 1.1 in four networks."""
 _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _FEW_AT_LEAST = 8
@@ -90,7 +82,7 @@ class FusionPlanTrials:
         self.work, self.begun = request.work, begun
         self.end = request.time_limit_s * (1 - self.params.finish_fraction)
         # Before any is scheduled: LLaMA 3 in 265,394 steps took 11 of 10 s, and found nothing.
-        self._tried, self._rate = set[FusionPlan](), _RESIDENCY_PLAN_S
+        self._tried, self._rate = set[FusionPlan](), PLAN_S
 
     @property
     def best(self) -> Found | None:
@@ -150,7 +142,7 @@ class FusionPlanTrials:
         self._tried.add(_fusion_of(fusion_plan))
         since = self.clock
         problem, _ = self.tileable.problem(fusion_plan)
-        self.work.seconds += _RESIDENCY_PLAN_S * steps
+        self.work.seconds += PLAN_S * steps
         asked = replace(
             self._while_better(),
             tolerance=max(0.0 if self.few else gap, request.tolerance),
@@ -225,7 +217,7 @@ class FusionPlanTrials:
         whole cycles in the end.
         """
         work = Work()
-        phase = replace(request, work=work).phase(max(seconds / _PAGE_SHARE, 0.0))
+        phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
             rounded = page.round_columns(problem, phase)
             if not refined:
@@ -235,7 +227,7 @@ class FusionPlanTrials:
         except InfeasibleError:
             return None
         finally:
-            self.work.seconds += _PAGE_SHARE * work.seconds
+            self.work.seconds += PAGE_SHARE * work.seconds
 
     def _while_better(self) -> Request:
         """Return a request that ends when the bound of a fusion plan is above the best value.

@@ -29,7 +29,7 @@ from formulations.residency.program.columns import PathColumns, require
 from formulations.residency.program.master import Master
 from formulations.residency.program.paths import near_best_paths
 from formulations.residency.settings import Rates, Settings, interior_point_method
-from formulations.residency.subgradient import ascend
+from formulations.residency.subgradient import ascend, count_step
 from formulations.residency.windows.sweep import Span, Sweep
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
@@ -44,12 +44,8 @@ from spmopt.core.timeline import Timeline, fitting_timeline, relax_timeline
 _TIGHTEST = 1e-8
 _BETWEEN = (0.1, 0.3, 0.6)
 _NEWS_S = 0.1
-_STEP_S, _ACCESS_S, _COLUMN_S = 7e-6, 7e-8, 5e-6
-"""Cost of a subgradient step, beside the cost per access; and a column in windows of steps.
-With the compiled kernel, within a tenth in four networks; without it steps take 15 times as long.
-"""
-_SMALL = 3_000
-"""Accesses, of which more take a tenth each."""
+_COLUMN_S = 5e-6
+"""Counted seconds of a column in windows of steps."""
 
 
 class ColumnGeneration:
@@ -309,8 +305,7 @@ class ColumnGeneration:
 
     def _is_stepped(self) -> bool:
         """Count a subgradient step; whether it is late."""
-        count = self.intervals.step.size
-        self.request.work.seconds += _STEP_S + _ACCESS_S * (min(count, _SMALL) + count / 10)
+        count_step(self.request, self.intervals.step.size)
         return self._late()
 
     def _tell(self, bound: float) -> None:

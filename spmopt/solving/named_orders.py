@@ -10,11 +10,10 @@ from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.solving.orders import search_orders
+from spmopt.solving.run_parallel import AT_ONCE
 
 LISTED, DEPTH_FIRST, SEARCHED = ORDERS = ("listed", "depth-first", "searched")
 """Orders by name; the first is the default."""
-_PARTS = 4
-"""Orders that there is time for at least, in a request that ends early."""
 
 
 def order_named(problem: Problem, name: str, request: Request | None = None) -> Ints | None:
@@ -37,7 +36,8 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
     else:
         within = request or Request(time_limit_s=float("inf"))
         params = within.params.orders
-        limit_s = min(params.order_s, within.time_limit_s / _PARTS)
+        # A request that ends early has time for those that are compared first.
+        limit_s = min(params.order_s, within.time_limit_s / AT_ONCE)
         best = search_orders(problem, within, work=params.moved_operations, limit_s=limit_s)
         found = np.arange(len(problem.operations)) if best is None else best.order
     # None, not the identity: schedules of another order are compared with other bounds.

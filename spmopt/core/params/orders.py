@@ -14,7 +14,7 @@ class OrderParams(Params):
     Attributes
     ----------
     compared_operations
-        Operations that are scheduled in all orders compared, but for the first three.
+        Operations that are scheduled in all orders compared, but for the first four.
     compared_gap
         Gap of the optimizer where it compares orders of several kinds.
     order_s

@@ -13,7 +13,7 @@ from spmopt.core.table import Ints
 
 _DEAREST = 4.0
 """Most that a byte may cost, in dual values of its transfer."""
-_FAR = 1e7
+_FAR = 1e7  # more than any distance, in values of a byte; an infinite one leaves no basis
 
 
 class Planes:

@@ -19,7 +19,7 @@ from spmopt.core.placement import (
 )
 from spmopt.core.result import Status
 
-_EXPLAINING_S = 2.0
+_EXPLAINING_S = 2.0  # beyond the time that the proof took
 
 
 def place(

@@ -41,9 +41,9 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline, relax_timeline
 
-_TIGHTEST = 1e-8
-_BETWEEN = (0.1, 0.3, 0.6)
-_NEWS_S = 0.1
+_TIGHTEST = 1e-8  # the default of HiGHS for the interior-point method
+_BETWEEN = (0.1, 0.3, 0.6)  # of the way from the best dual values to the latest
+_NEWS_S = 0.1  # counted, between two bounds that are told
 _COLUMN_S = 5e-6
 """Counted seconds of a column in windows of steps."""
 

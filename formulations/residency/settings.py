@@ -8,7 +8,7 @@ from importlib.util import find_spec
 Rates = tuple[float, float]
 """Of the first and of the last of some subgradient steps."""
 
-
+# Short stages: a bound within the first tenth of a second, from which the last one begins.
 _SOON: tuple[tuple[int, Rates], ...] = ((50, (0.05, 0.02)), (100, (0.1, 0.003)))
 
 

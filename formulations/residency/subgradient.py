@@ -27,11 +27,12 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
 
+# Adam's 0.9 and 0.999 are for thousands of noisy steps; here there are some hundred exact ones.
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
 _FAR, POLISH = (0.3, 0.002), (0.1, 0.002)
 """Rates where duals have far to go, as from scratch or to pay for set-ups, and from good ones."""
-HOLD_SCALE = 0.5
-_TINY = 1e-12
+HOLD_SCALE = 0.5  # of the dearest byte: the size of a dual value of room, for one rate of both
+_TINY = 1e-12  # no division by 0
 
 
 def _ignore(bound: float) -> None:

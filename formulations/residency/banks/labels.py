@@ -24,9 +24,9 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, timeline
 
-_GAP = 1e-5
-_WHOLE = 1e-6
-_SCRATCH = -1
+_GAP = 1e-5  # at most: the gap asked for is to the bound, not to these optima
+_WHOLE = 1e-6  # tolerance of HiGHS for integers
+_SCRATCH = -1  # in place of a page
 _Run = tuple[int, int, int, int]
 """Page, pages, bank, and since which step."""
 _Row = tuple[int, int, int, int, int, int]

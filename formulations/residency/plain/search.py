@@ -47,7 +47,7 @@ _ABSOLUTE_GAP = 1e-6
 """The default of HiGHS."""
 _NEARLY = 1e-3
 """Of a whole number, that a bound in floating point may be above it."""
-_NEAR = 1e-6
+_NEAR = 1e-6  # tolerance of HiGHS for integers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

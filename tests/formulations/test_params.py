@@ -41,7 +41,7 @@ def test_without_windows_a_plan_stays_as_it_is() -> None:
 
 
 def test_a_problem_above_the_cells_is_not_solved_as_one_program() -> None:
-    problem = golden.problem("lstm")
+    problem = golden.problem("set-up")
     none = with_params(residency=ResidencyParams(program_cells=0, quiet_sweeps=0))
     assert page.schedule(problem, none).class_bound is None
     assert page.schedule(problem, ASKED).class_bound is not None
@@ -83,7 +83,7 @@ def test_the_command_line_reads_a_file_of_them(
 
 
 def test_the_library_takes_a_file_or_a_record(tmp_path: Path) -> None:
-    problem, path = golden.problem("lstm"), tmp_path / "params.toml"
+    problem, path = golden.problem("set-up"), tmp_path / "params.toml"
     path.write_text("[residency]\nprogram_cells = 0\nquiet_sweeps = 0\n", encoding="utf-8")
     params = SolveParams(residency=ResidencyParams(program_cells=0, quiet_sweeps=0))
     one, two = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from spmopt.core.params.record import Amount, Count, Params, Positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ContiguousParams(Params):
     """Rounds of linear programs from several packings of blocks.
 

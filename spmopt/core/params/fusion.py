@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from spmopt.core.params.record import Amount, Count, Params, Positive, Share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FusionParams(Params):
     """Which fusion plans are tried, in which order, and how finely each is scheduled.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from spmopt.core.params.record import Amount, Params, Share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JointParams(Params):
     """Parts of the time left for searches of a part of the model, before all of it is searched.
 

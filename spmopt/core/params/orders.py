@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from spmopt.core.params.record import Amount, Count, Params, Positive, Share
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OrderParams(Params):
     """Orders that are compared, and moves of runs of operations from the best of them.
 

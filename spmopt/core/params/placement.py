@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from spmopt.core.params.record import Count, Factor, Params, Positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlacementParams(Params):
     """Effort of depth-first searches, of CP-SAT and of dives, for each part of the buffers.
 

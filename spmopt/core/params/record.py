@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
-from math import inf, isfinite
 from typing import Annotated, Any, Self, get_args, get_origin, get_type_hints
 
 from spmopt.core.errors import InputError, unknown
@@ -15,10 +14,10 @@ class Range:
     """Values that a parameter may have: from ``least`` to ``most``."""
 
     least: float
-    most: float = inf
+    most: float = 1e15  # a float counts so far, and further
 
     def __str__(self) -> str:
-        return f"{self.least:g} or more" if self.most == inf else f"{self.least:g} to {self.most:g}"
+        return f"{self.least:g} to {self.most:g}"
 
 
 Share = Annotated[float, Range(0, 1)]
@@ -33,7 +32,7 @@ Positive = Annotated[int, Range(1)]
 """A number of things of which there is at least one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Params:
     """A record of parameters; each field is a range, tuples of one, or such a record."""
 
@@ -98,5 +97,6 @@ def _check(name: str, value: Any, hint: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
         noun = "a whole number" if kind is int else "a number"
         raise InputError(f"{name} must be {noun}, is {value!r}")
-    if not (isfinite(value) and within.least <= value <= within.most):
+    # Not a number is in no range.
+    if not within.least <= value <= within.most:
         raise InputError(f"{name} must be {within}, is {value}")

@@ -16,7 +16,7 @@ from spmopt.core.params.residency import ResidencyParams
 from spmopt.core.validation import read_toml
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SolveParams(Params):
     """Parts of the time limit, sizes at which a search changes, and records of its algorithms.
 

@@ -154,7 +154,7 @@ def place(
     time_limit
         Time limit of the search, in seconds.
     params
-        Parameters of the search: :class:`spmopt.SolveParams`, or a TOML file.
+        Parameters of the search: a TOML file, or SolveParams.
     callbacks
         Receive heights and bounds as they improve, and stop the search.
 

@@ -74,7 +74,7 @@ def solve(
     threads
         Number of solver threads.
     params
-        Parameters of the search: :class:`spmopt.SolveParams`, or a TOML file.
+        Parameters of the search: a TOML file, or SolveParams.
     callbacks
         Receive progress and incumbents; may stop the search.
 

@@ -65,6 +65,13 @@ from spmopt.core.objective import register_objective as register_objective
 from spmopt.core.operation import Operand as Operand
 from spmopt.core.operation import Operation as Operation
 from spmopt.core.operation import OpMapping as OpMapping
+from spmopt.core.params import ContiguousParams as ContiguousParams
+from spmopt.core.params import FusionParams as FusionParams
+from spmopt.core.params import JointParams as JointParams
+from spmopt.core.params import OrderParams as OrderParams
+from spmopt.core.params import PlacementParams as PlacementParams
+from spmopt.core.params import ResidencyParams as ResidencyParams
+from spmopt.core.params import SolveParams as SolveParams
 from spmopt.core.placement import Buffer as Buffer
 from spmopt.core.placement import Placed as Placed
 from spmopt.core.placement import Placement as Placement
@@ -86,6 +93,5 @@ from spmopt.graph.operators.spec import OperatorSpec as OperatorSpec
 from spmopt.policies.policy import free_bytes as free_bytes
 from spmopt.schedulers.registry import SchedulerEntry as SchedulerEntry
 from spmopt.schedulers.registry import register_scheduler as register_scheduler
-from spmopt.solving.params import SolveParams as SolveParams
 
 __version__: str

@@ -14,7 +14,7 @@ from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
-NOWHERE = -1
+NOWHERE = -1  # the base of a block that has none yet
 
 
 @dataclass(slots=True, kw_only=True)

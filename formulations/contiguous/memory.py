@@ -11,7 +11,7 @@ from spmopt.core.table import Bools, Ints
 
 _STRETCH = 64
 """Steps whose rectangles are kept together; those of more steps are cut there."""
-_OWNER = 4
+_OWNER = 4  # the row of the table, below low, high, begin and end
 
 
 class Taken(NamedTuple):

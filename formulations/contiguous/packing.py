@@ -18,8 +18,7 @@ from spmopt.core.placement import Buffer, Gap
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
-_MOST = 400  # blocks; of more it is seldom that all fit
-_LIMIT_S = 2.0
+_LIMIT_S = 2.0  # where all blocks fit, that is mostly found at once
 
 
 def fit(
@@ -30,8 +29,6 @@ def fit(
     limit_s: float,
 ) -> bool:
     """Give each block a base, the scratch at the top; false if no bases were found soon."""
-    if len(blocks) > _MOST:
-        return False
     busy = np.flatnonzero(scratch_pages).tolist()
     buffers = [
         *(_buffer(number, block) for number, block in enumerate(blocks)),
@@ -81,7 +78,7 @@ def _scratch(step: int, pages: int, top: int) -> Buffer:
 
 _FEW = 3000  # bases looked at
 _IDLE = 0.3  # weight of a page between no two uses, one between two having weight 1
-_FORBIDDEN = 1e12
+_FORBIDDEN = 1e12  # more than the pages of all blocks
 _SHAKEN = 0.3  # deviation, of the logarithm
 
 Order = Callable[[Block], tuple[float, ...]]

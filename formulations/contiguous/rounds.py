@@ -177,7 +177,6 @@ def _join(block: Block, before: Block, window: StepWindow) -> Block:
     return replace(block, begin=begin, heights=np.concatenate(parts))
 
 
-_CELLS = 40_000  # of the blocks in a window, about
 _LEAST = 2e-6  # of the objective: gain of a window after which another one follows there
 
 
@@ -200,7 +199,8 @@ class WindowSweep:
     def over(self, held: Holding) -> Holding:
         """Bytes held when each window has been improved as far as possible."""
         request = self._rounds.request
-        parts = windows(held.blocks, self._whole.steps, half=self._half)
+        cells = request.params.contiguous.window_cells
+        parts = windows(held.blocks, self._whole.steps, cells, half=self._half)
         self._half = not self._half
         for number, window in enumerate(parts):
             inside = slice(window.begin, window.end)
@@ -228,15 +228,15 @@ class WindowSweep:
         return found, float(before.value - after.value)
 
 
-def windows(blocks: list[Block], steps: int, *, half: bool = False) -> list[StepWindow]:
-    """Windows with equally many cells of ``blocks``; with ``half`` they begin half of one later."""
+def windows(blocks: list[Block], steps: int, most: int, *, half: bool = False) -> list[StepWindow]:
+    """Windows with equally many cells of ``blocks``, about ``most``; from half of one on."""
     # Work of a window grows with its cells, so that windows have equally many.
     change = np.zeros(steps + 1, np.int64)
     for block in blocks:
         change[block.begin] += 1
         change[block.end] -= 1
     cells = np.cumsum(np.cumsum(change[:steps]) + 1)
-    parts = max(1, round(int(cells[-1]) / _CELLS))
+    parts = max(1, round(int(cells[-1]) / most))
     shares = (np.arange(parts) + (0.5 if half else 0.0)) / parts
     cuts = np.searchsorted(cells, shares * int(cells[-1]))
     ends = np.unique(np.concatenate(([0], cuts, [steps]))).tolist()

@@ -31,10 +31,6 @@ from spmopt.core.schedule import Residency, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Access, Timeline, timeline
 
-_LARGE = 300_000  # cells, from which on a linear program would take too long
-_EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
-_LEAST = Fraction(1, 5000)  # gain of a round after which another one follows
-_FRUITLESS = 20  # starts by chance, one after the other, that led to nothing
 _SHARE = 16  # of the steps, at most, in which they differ from the best
 _FAR = Fraction(3, 1000)  # from the best, after one round
 _TINY = 1e-6  # gain of a page that saves time nowhere, of the largest
@@ -50,7 +46,8 @@ class Repair:
         residency_plan: ResidencyPlan,
         duals: Certificate | None,
     ) -> None:
-        self._request = request
+        self._request, self._params = request, request.params.contiguous
+        self._rounds_each, self._rounds_best = self._params.rounds
         line = timeline(problem, residency_plan.steps)
         case, self._whole = ContiguousCase(problem, line, request.objective), whole(line)
         self._uses = case.uses
@@ -65,8 +62,9 @@ class Repair:
         # Contiguous plans hardly beat the paged one: within the tolerance of it none is sought.
         self._goal = residency_plan_value(problem, residency_plan, request.objective)
         self._goal *= 1 + Fraction(request.tolerance)
-        self._large = sum(block.heights.size for block in self._paged) > _LARGE
+        self._large = sum(block.heights.size for block in self._paged) > self._params.program_cells
         self._best: ContiguousPlan | None = None
+        self._least = Fraction(str(self._params.least_gain))
 
     def residency_plans(self) -> Iterator[ContiguousPlan]:
         """One after the other, mostly better ones; all are legal."""
@@ -78,7 +76,7 @@ class Repair:
     def _attempts(self) -> Iterator[ContiguousPlan]:
         for start in self._begin():
             yield start
-            yield from self._after(start, _EACH)
+            yield from self._after(start, self._rounds_each)
         if self._best is not None:
             yield from self._sweep(self._best) if self._large else self._search(self._best)
 
@@ -86,13 +84,13 @@ class Repair:
         """Rounds while they help; of the solutions that cost the same, one that moves less."""
         while self._request.remaining_s() > 0:
             before = best
-            yield from self._after(before, _MORE)
+            yield from self._after(before, self._rounds_best)
             for order in ORDERS.values():  # its blocks placed anew
                 start = self._pack(before.held.blocks, order)
                 if start is not None:
-                    yield from self._after(start, _EACH)
+                    yield from self._after(start, self._rounds_each)
             best = self._best or before
-            if best.value > before.value * (1 - _LEAST):
+            if best.value > before.value * (1 - self._least):
                 break
         yield from self._shake(best)
         last = self._rounds.solve((self._best or best).held, self._whole, tie=True)
@@ -102,10 +100,14 @@ class Repair:
     def _shake(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Yield rounds from the best blocks, some placed anew at random, while they gain."""
         random, vain = np.random.default_rng(0), 0
-        while best.value > self._goal and vain < _FRUITLESS and self._request.remaining_s() > 0:
+        while (
+            best.value > self._goal
+            and vain < self._params.failed_starts
+            and self._request.remaining_s() > 0
+        ):
             self._request.report("contiguous addresses, some placed anew", None)
             start = self._partly(best.held.blocks, random)
-            for found in () if start is None else self._after(start, _EACH):
+            for found in () if start is None else self._after(start, self._rounds_each):
                 yield found
                 # Where the first round ends far from the best there is no second one.
                 if found.value > best.value * (1 + _FAR):
@@ -168,6 +170,8 @@ class Repair:
         request.report("contiguous addresses, nothing cut", None)
         machine = case.problem.machine
         scratch = machine.pages(case.line.scratch_bytes)
+        if len(blocks) > self._params.fitted_blocks:
+            return None
         if not fit(blocks, machine.spm_pages, scratch, request.stop, request.remaining_s()):
             return None
         return self._rounds.evaluate(blocks, self._whole)
@@ -191,7 +195,7 @@ class Repair:
             if found is None:
                 return
             yield found
-            if found.value > start.value * (1 - _LEAST):
+            if found.value > start.value * (1 - self._least):
                 return
             start = found
 

@@ -21,10 +21,11 @@ import numpy as np
 
 from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
 from formulations.fusion.fused_group import FusedGroupValue
-from formulations.fusion.paths import VALUE_S, FusedGroupArcs
+from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.planes import Planes
 from formulations.fusion.rows import NamedRows
 from formulations.fusion.shortest_paths import SparseArcs
+from formulations.fusion.work import CALL_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
@@ -38,10 +39,6 @@ _RADIUS, _WIDE = 0.05, 1.0
 """Box round the best dual values, at first and at most, in dual values of a byte."""
 _SAME = 5e-6
 """Of the bound: the slack of a fused group's value before it is solved again."""
-_TABLE_S = 2e-8
-"""Seconds that an arc takes to value at dual values, and to be looked at by a path."""
-_NAMED_S = 6e-4
-"""Seconds that the dual values of a fused group take to name in a proof."""
 _CLOSE = 1e-4
 """Relative gain below which prices are good enough."""
 
@@ -175,7 +172,7 @@ class Agreement:
         """Return (a,) the known lower bounds on fused groups at dual values."""
         value = self._beside(self._free, duals)
         self._duals.raise_to(value, duals)
-        self.arcs.work.seconds += _TABLE_S * value.size
+        self.arcs.work.seconds += TABLE_S * value.size
         self._now = value
         return value
 
@@ -249,7 +246,7 @@ class Agreement:
         value = self._beside(sparse.of(free), self.center)
         while True:
             length, fusion_plan = sparse.shortest(value, self.listed.fused_group)
-            arcs.work.seconds += _TABLE_S * value.size
+            arcs.work.seconds += TABLE_S * value.size
             where = dict(zip(fusion_plan, self._at(fusion_plan).tolist(), strict=True))
             open_arcs = [e for e in fusion_plan if e not in plain and e not in agreed]
             # Runs may prove more of a fused group than its own program does.
@@ -278,7 +275,7 @@ class Agreement:
                 value = self._beside(sparse.of(free), self.center)
             places = list(best)
             value[places] = np.maximum(value[places], list(best.values()))
-        arcs.work.seconds += _NAMED_S * len(best)
+        arcs.work.seconds += CALL_S * len(best)
         carried = self.duals.with_name(self.center)
         return arcs.state(plain, runs, carried, agreed, fine=self.fine)
 

@@ -26,7 +26,7 @@ from spmopt.core.table import Bools, Ints
 
 Columns = tuple[Ints, Ints, Ints]
 """Groups of columns, by number, their classes, and the columns."""
-UPPER = (-np.inf, 0.0)
+UPPER = (-np.inf, 0.0)  # limits of a row: at most 0
 
 
 class Boundaries:

@@ -20,6 +20,7 @@ from formulations.fusion.agreement import Agreement
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.tileable import Listed
+from formulations.fusion.work import CHECK_GROUP_S, CHECK_TENSOR_S
 from formulations.solver.apart import stream
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -28,6 +29,7 @@ from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stripe_bounds import tabulate
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
+from spmopt.core.params import DEFAULTS, FusionParams
 
 Values = dict[FusedGroup, FusedGroupValue]
 
@@ -58,13 +60,7 @@ _SHORT = 0.1, 0.3
 """Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
 _WORTH = 5e-4
 """Of the bound: the rise that justifies a proof, which takes seconds to check."""
-_FUSED_GROUP_S, _TENSOR_S, _CHECK_SHARE = 1.5e-3, 6e-7, 0.25
-"""Seconds that a group takes to check, and a tensor in a step of it; and the share of all that a
-proof may take."""
-_PLAIN_SHARE = 0.25
-"""Of the time: the bound without duals at boundaries. The traffic of MobileNetV2 on 4 MB is bounded
-by 518 MB after 10 s; with dual values from 4 s on by 526 MB."""
-_SHORT_STEPS = 24
+_SPLIT_STEPS = 24
 """Steps of groups whose first and last tile are told from the others: this triples programs."""
 _OFTEN = 10.0
 """Times as long as a proof takes to make: between two."""
@@ -80,6 +76,7 @@ class BoundingTask(NamedTuple):
     tileable: TileableGraph
     objective: Objective
     fusion_space: FusionSpace
+    params: FusionParams = DEFAULTS.fusion
 
 
 class BoundSearch:
@@ -128,7 +125,7 @@ class BoundSearch:
         self.unfit = False
         self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
         self._waiting, self._heard, self._ended = deque[News](), 0.0, False
-        tileable, objective, fusion_space = task
+        tileable, objective, fusion_space, params = task
         self._here = not apart
         if apart:
             self._news = stream(
@@ -136,13 +133,14 @@ class BoundSearch:
                 tabulate(tileable, fusion_space.stripes),
                 objective,
                 fusion_space,
+                params,
                 seconds,
                 stop=stop,
                 library="highspy",
                 note=note,
             )
         else:
-            self._news = improve(tileable, objective, fusion_space, seconds)
+            self._news = improve(tileable, objective, fusion_space, params, seconds)
 
     def upto(self, work_s: float) -> None:
         """Report the results of so many counted seconds, a little later: it may be waited for."""
@@ -202,7 +200,11 @@ def _report_at(work_s: float) -> float:
 
 
 def improve(
-    tileable: TileableGraph, objective: Objective, fusion_space: FusionSpace, seconds: float = inf
+    tileable: TileableGraph,
+    objective: Objective,
+    fusion_space: FusionSpace,
+    params: FusionParams = DEFAULTS.fusion,
+    seconds: float = inf,
 ) -> Generator[News]:
     """Yield cheapest fusion plans, each after the programs of the one before, until one is exact.
 
@@ -210,7 +212,7 @@ def improve(
     fusion plan comes again with each of its programs, and with each search of dual values: so it is
     known how far the search is.
     """
-    listed = Listed(tileable, objective, fusion_space)
+    listed = Listed(tileable, objective, fusion_space, params)
     arcs = FusedGroupArcs(listed, float(listed.capacity))
     known = 0, 0
     for found in arcs.paths():
@@ -221,7 +223,7 @@ def improve(
         )
         known = len(every[0]), len(every[1])
         yield News(found, solved, runs, None, arcs.work.seconds)
-        if not (solved or runs) and arcs.work.seconds > _PLAIN_SHARE * seconds:
+        if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
             break
     if arcs.lengths.all:
         yield from _agree(arcs, found, seconds)
@@ -231,7 +233,8 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
     """Yield proofs of bounds at dual values at boundaries, each worth its time."""
     steps = sum(each.end - each.begin for each in arcs.solved)
     # Classes triple the programs; long groups gain little by them.
-    fine = steps <= _SHORT_STEPS * len(arcs.solved)
+    params = arcs.listed.params
+    fine = steps <= _SPLIT_STEPS * len(arcs.solved)
     search, told, work = Agreement(arcs, fine=fine), plain, arcs.work
     due = work.seconds
     for best in search.steps():
@@ -242,7 +245,10 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
             for lost in _SHORT:
                 least = best - lost * (best - plain.value)
                 found = search.certificate(least)
-                if least > proved and _check_s(arcs.listed, found) <= _CHECK_SHARE * seconds:
+                if (
+                    least > proved
+                    and _check_s(arcs.listed, found) <= params.check_fraction * seconds
+                ):
                     told, proof = replace(plain, fusion_plan=search.fusion_plan, value=least), found
                     break
             due = work.seconds + _OFTEN * (work.seconds - begun)
@@ -257,5 +263,5 @@ def _check_s(listed: Listed, proof: FusionCertificate) -> float:
         steps = range(each.begin, each.end)
         tensors = len({use.tensor for at in steps for use in listed.mappings(at, count)})
         classes = 3 if proof.fine and each in proof.agreed and each.stripes == 1 else 1
-        total += classes * (_FUSED_GROUP_S + _TENSOR_S * tensors * len(steps))
+        total += classes * (CHECK_GROUP_S + CHECK_TENSOR_S * tensors * len(steps))
     return total

@@ -20,8 +20,6 @@ from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.table import Ints
 
-_LONGEST = 96
-"""Operations of a fused group at most: sums of a training step part most lists more often."""
 _KEPT = 0.9
 """Of bytes that cross an end and are soon dead, the share that remains on chip if it fits."""
 _HALF_KEPT = 0.75
@@ -176,7 +174,8 @@ class Uses:
     """
 
     def __init__(self, listed: Listed) -> None:
-        width = 2 * _LONGEST
+        self._longest = longest = listed.params.estimated_group
+        width = 2 * longest
         self.listed, self.origin = listed, 0
         self.held: Floats = np.zeros((3, width, width))
         self.moved: Floats = np.zeros((6, listed.count + 1))
@@ -190,11 +189,12 @@ class Uses:
 
     def take(self, at: int) -> int:
         """Take in an operation; return the first begin of a fused group that ends with it."""
-        if at - self.origin >= 2 * _LONGEST:
-            self.held[:, :_LONGEST, :_LONGEST] = self.held[:, _LONGEST:, _LONGEST:]
-            self.held[:, _LONGEST:] = self.held[:, :_LONGEST, _LONGEST:] = 0.0
-            self.origin += _LONGEST
-        first, origin = max(at + 1 - _LONGEST, self.origin), self.origin
+        longest = self._longest
+        if at - self.origin >= 2 * longest:
+            self.held[:, :longest, :longest] = self.held[:, longest:, longest:]
+            self.held[:, longest:] = self.held[:, :longest, longest:] = 0.0
+            self.origin += longest
+        first, origin = max(at + 1 - longest, self.origin), self.origin
         for kind, since, size in self._changes[at]:
             # Reads count from after the use before, writes up to their write.
             rows = (

@@ -23,15 +23,13 @@ from formulations.fusion.rows import OF_TIME, FusedGroupRows
 from formulations.fusion.shared_tensors import SharedTensors
 from formulations.fusion.steps import Amounts, Spans, UseTable
 from formulations.fusion.tileable import REST, Listed, Use
+from formulations.fusion.work import CALL_S, ENTRY_S, PROGRAM_S
 from formulations.solver.highs import Repeated, solve
 from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Bools, Ints
 
-_PROGRAM_S, _ENTRY_S, _SOLVE_S, _LIKE_S = 3e-3, 1.5e-6, 6e-4, 7e-4
-"""Seconds that it takes to build a program, and those for each entry; to solve one, and iterations
-beside; and to take the values of a fused group for one like it."""
 OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,
@@ -60,13 +58,13 @@ class FusedGroupValue:
 
 def of_alike(found: FusedGroupValue) -> FusedGroupValue:
     """Return the values of a fused group for one like it, which take next to no time."""
-    return replace(found, work_s=_LIKE_S)
+    return replace(found, work_s=CALL_S)
 
 
 def work_s(program: Program, *answers: SolverResult, built: bool = True) -> float:
     """Return about how long it takes to solve a program, once or more often, and to build it."""
-    building = _PROGRAM_S + _ENTRY_S * program.matrix.index.size
-    return building * built + sum(_SOLVE_S + answer.work_s for answer in answers)
+    building = PROGRAM_S + ENTRY_S * program.matrix.index.size
+    return building * built + sum(CALL_S + answer.work_s for answer in answers)
 
 
 def classes(micro_batches: int, *, fine: bool) -> list[int]:

@@ -21,6 +21,7 @@ from formulations.fusion.rows import in_integers
 from formulations.fusion.runs import Runs
 from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.tileable import Listed
+from formulations.fusion.work import ARC_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
@@ -30,8 +31,6 @@ from spmopt.core.table import Bools, Ints
 
 DIGITS = 60
 """Binary digits of the dearest dual value."""
-VALUE_S, ARC_S, _RAISE_S = 8e-8, 4e-9, 2e-8
-"""Seconds that a place of a table takes to make, to be looked at by a path, and to be raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +184,7 @@ class FusedGroupArcs:
         """Raise values of fused groups of some numbers of tiles to the bounds of some runs."""
         for micro_batches in several:
             table = value[:, self.listed.micro_batches.index(micro_batches)]
-            self.work.seconds += _RAISE_S * table.size
+            self.work.seconds += TABLE_S * table.size
             np.maximum(
                 table,
                 self.runs.tile(micro_batches, self.cheap.of_operations[micro_batches], runs),

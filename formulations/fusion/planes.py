@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.fusion.tileable import Listed
+from formulations.fusion.work import CALL_S
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, Matrix, ProgramBuilder, SolverStatus
 from spmopt.core.fusion.fused_groups import FusedGroup
@@ -12,9 +13,7 @@ from spmopt.core.table import Ints
 
 _DEAREST = 4.0
 """Most that a byte may cost, in dual values of its transfer."""
-_FAR = 1e7
-_SEARCH_S = 1e-3
-"""Seconds that a search takes beside its iterations."""
+_FAR = 1e7  # more than any distance, in values of a byte; an infinite one leaves no basis
 
 
 class Planes:
@@ -83,7 +82,7 @@ class Planes:
         self._program.bounds(columns, lower, upper)
         answer = self._program.solve()
         # Iterations are counted as of the program that it began with, of one entry.
-        self.work_s = _SEARCH_S + answer.work_s * self._entries
+        self.work_s = CALL_S + answer.work_s * self._entries
         if answer.status is not SolverStatus.OPTIMAL or answer.primal is None:
             raise ArithmeticError(f"dual values at boundaries: {answer.status}")
         # The solver may leave a bound by its tolerance.

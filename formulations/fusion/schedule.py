@@ -22,7 +22,8 @@ from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
-from formulations.fusion.trials import COARSE, ROUGH, STEP_S, FusionPlanTrials, steps_of
+from formulations.fusion.trials import FusionPlanTrials, steps_of
+from formulations.fusion.work import CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
@@ -32,53 +33,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 
-_FEW = 200
-"""Fused groups of a tileable graph that is small: each of its fusion plans may be tried."""
-_QUICK = 6_000
-"""Steps of a uniform fusion plan that is scheduled first: ResNet-50 in 8 stripes takes 10 s."""
-_MANY = 300
-"""Operations of a list whose fusion plans by estimates are scheduled first.
-
-To tabulate and solve values of fused groups takes most of 10 s in training (GoogLeNet,
-DenseNet-121, MobileNetV2, Inception). Not
-where layers are equal and share values: a Transformer in training was at 4.5 % so, not 0.5 %."""
-_A_SECOND = 36
-"""Of them, for each second that there is: with more time values lead to better fusion plans.
-
-ResNet-50 in training (508 operations) is at 1.0 % by estimates and 7.7 by values after 10 s on 24
-MB, at 0.8 and
-0.3 after 15; on 4 MB at 7.3 and 0.4."""
-_ESTIMATE_SHARES = 0.25, 0.5
-"""Of the time that is left.
-
-To schedule fusion plans by estimates, of coarse tiles and of fine ones."""
-_ESTIMATE_STEPS = 3
-"""Steps for each operation that such a fusion plan may have, if there is time.
-
-In training, fine ones of
-GoogLeNet and ResNet-50 with two are 8 and 33 % worse than without limit."""
-_NEAR = 0.05
-"""Gap of a fusion plan by estimates that one of fine tiles, or a uniform one, hardly betters."""
-_LONG = 200
-"""Operations of a group whose program takes too long to choose among uniform fusion plans.
-
-Those of a
-Transformer with 689 take 11 s."""
 _LOST = 0.02, 0.05
 """Of the gap, or of the tolerance: the loss of the bound that keeps its proof short."""
-_FIRST_SHARE = 0.35
-"""Of the time: until when some fusion plan is searched before a uniform one is tried.
-
-Of 40 networks
-12 had none after 10 s without this limit."""
-_BATCH_SHARE = 0.25
-"""Of the time: until when fusion plans without stripes are searched alone, once there is a first.
-ResNet-50, 4 images in 8 bits on 2 MiB, is at 3.2 million cycles after 15 s, not 6.2."""
-_WHOLE_SHARE = 0.2
-"""Of the time: the layer-by-layer plan."""
-_LIST_S, _MAPPING_S, _ESTIMATE_S = 7e-4, 3e-4, 1e-6
-"""Seconds that an operation takes to list in tiles; that its mappings take to make, for each number
-of stripes; and that a cost takes to estimate."""
 _BEGIN_S, _STRIPED_S = 4e-4, 7e-3
 """Seconds that an operation takes before the first fusion plan is tried, and one in stripes."""
 _TOO_SHORT = (
@@ -108,7 +64,7 @@ def schedule(problem: Problem, request: Request, space: str = "all") -> Result:
         tiles.
     """
     begun, tileable = request.work.seconds, tileable_graph_of(problem)
-    request.work.seconds += _LIST_S * len(tileable.operations)
+    request.work.seconds += CALL_S * len(tileable.operations)
     return _Search(tileable, tileable.fusion_space(space), request, begun).run()
 
 
@@ -141,9 +97,12 @@ class _Search(FusionPlanTrials):
     def listed(self) -> Listed:
         """The graph with mappings for all numbers of tiles and stripes: DenseNet's takes 2 s."""
         self.work.seconds += (
-            _MAPPING_S * len(self.tileable.operations) * len(self.fusion_space.stripes)
+            MAPPINGS_S * len(self.tileable.operations) * len(self.fusion_space.stripes)
         )
-        return Listed(self.tileable, self.request.objective, self.fusion_space)
+        return self._list(self.fusion_space)
+
+    def _list(self, fusion_space: FusionSpace) -> Listed:
+        return Listed(self.tileable, self.request.objective, fusion_space, self.params)
 
     def run(self) -> Result:
         """Search until the time is up, all is tried, or the gap is closed."""
@@ -154,7 +113,9 @@ class _Search(FusionPlanTrials):
         if request.start is None or request.duals is None:
             # The layer-by-layer plan comes first: a schedule soon, and a value that others have to
             # beat.
-            self.attempt(whole(self.tileable), request.start is not None, _WHOLE_SHARE)
+            self.attempt(
+                whole(self.tileable), request.start is not None, self.params.whole_fraction
+            )
         else:
             # It was scheduled by the caller, to the gap asked for.
             self.take(request.start, request.duals)
@@ -188,7 +149,7 @@ class _Search(FusionPlanTrials):
     def _begin(self) -> None:
         """Begin the search of the bound beside that of fusion plans."""
         self.bounding = BoundSearch(
-            BoundingTask(self.tileable, self.request.objective, self.fusion_space),
+            BoundingTask(self.tileable, self.request.objective, self.fusion_space, self.params),
             self._hear,
             self._learn,
             seconds=self.request.time_limit_s,
@@ -218,7 +179,7 @@ class _Search(FusionPlanTrials):
     def _tabulate(self) -> None:
         """Tabulate the values of fused groups, with those that the search of the bound has told."""
         arcs = FusedGroupArcs(self.listed, self.listed.capacity, self.work)
-        self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= _FEW
+        self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= self.params.all_groups
         if not arcs.lengths.all and self.listed.compulsory > self.bound:
             # The first path of a long list takes a while.
             self.bound = self.listed.compulsory
@@ -245,10 +206,11 @@ class _Search(FusionPlanTrials):
 
     def _estimates_first(self) -> bool:
         """Return whether the list is long for its time, and of layers that differ, with windows."""
-        operations, least = self.tileable.operations, _A_SECOND * self.request.time_limit_s
+        operations, params = self.tileable.operations, self.params
+        least = params.estimated_operations_per_s * self.request.time_limit_s
         differ = any(each.rows is not None for each in operations)
         return (
-            len(operations) > max(_MANY, least)
+            len(operations) > max(params.estimated_operations, least)
             and differ
             and len(self.fusion_space.micro_batches) > 1
         )
@@ -258,17 +220,19 @@ class _Search(FusionPlanTrials):
         if not self._estimates_first():
             return
         batch = replace(self.fusion_space, stripes=(1,))
-        estimates = Estimates(Listed(self.tileable, self.request.objective, batch))
-        self.work.seconds += _ESTIMATE_S * estimates.entries
-        for fine, share in enumerate(_ESTIMATE_SHARES):
+        estimates, params = Estimates(self._list(batch)), self.params
+        self.work.seconds += ESTIMATE_S * estimates.entries
+        for fine, share in enumerate(params.estimate_fractions):
             # The first is not kept waiting for the bound's process, which begins by listing all
             # fusion tiles anew: of DenseNet-121 in training, 3 of 10 s, after which there was no
             # fusion plan.
-            if self.late or (fine and (self.stop() or self.gap <= _NEAR)):
+            if self.late or (fine and (self.stop() or self.gap <= params.near_gap)):
                 break
             left = (self.end - self.clock) / STEP_S
-            most = max(share * left, min(_ESTIMATE_STEPS * len(self.tileable.operations), left))
-            self.attempt(estimates.fusion_plan(most, fine=bool(fine)), gap=ROUGH)
+            most = max(
+                share * left, min(params.estimate_steps * len(self.tileable.operations), left)
+            )
+            self.attempt(estimates.fusion_plan(most, fine=bool(fine)), gap=params.rough_gap)
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
@@ -286,7 +250,9 @@ class _Search(FusionPlanTrials):
         stop = self.stop
         self._try_long(stop)
         begun = self._search_batch(threads, stop)
-        first = self.begun + begun + _FIRST_SHARE * (self.request.time_limit_s - begun)
+        first = (
+            self.begun + begun + self.params.first_fraction * (self.request.time_limit_s - begun)
+        )
         # Values are lower bounds: they rank plans, and only schedules tell their costs.
         search = FusionPlanSearch(self.arcs, stop, threads, first)
         cut = self.best is not None and self.best.fusion_plan != whole(self.tileable)
@@ -295,16 +261,16 @@ class _Search(FusionPlanTrials):
         found = cut and begun > 0
         uniform = self._uniform()
         for number, fusion_plan in enumerate(search.fusion_plans()):
-            if not (number or search.exact or found) and self.gap > _NEAR:
+            if not (number or search.exact or found) and self.gap > self.params.near_gap:
                 self._try_uniform(search, uniform)
             self.attempt(fusion_plan)
             self.attempt(self.named)
             if stop():
                 return
-            others = [each for each in uniform if _longest(each) <= _LONG]
+            others = [each for each in uniform if _longest(each) <= self.params.uniform_operations]
             if number == 1 and others:
                 best = min(others, key=search.value)
-                if search.value(best) < search.value(fusion_plan) * (1 + COARSE):
+                if search.value(best) < search.value(fusion_plan) * (1 + self.params.coarse_gap):
                     self.attempt(best)
         while not stop() and self.best is not None:
             before = self.best
@@ -331,9 +297,12 @@ class _Search(FusionPlanTrials):
         few = self.few or not self.arcs.lengths.all or len(self.fusion_space.stripes) == 1
         if few or self._estimates_first():
             return 0.0
-        until, first = (self.begun + each * limit for each in (_BATCH_SHARE, _FIRST_SHARE))
+        until, first = (
+            self.begun + each * limit
+            for each in (self.params.narrow_fraction, self.params.first_fraction)
+        )
         fusion_space = replace(self.fusion_space, stripes=(1,))
-        listed = Listed(self.tileable, self.request.objective, fusion_space)
+        listed = self._list(fusion_space)
         arcs = FusedGroupArcs(listed, listed.capacity, self.work)
 
         def over() -> bool:
@@ -350,15 +319,16 @@ class _Search(FusionPlanTrials):
         assert self.arcs is not None
         for fusion_plan in [] if self.arcs.lengths.all else self._uniform():
             if not stop():
-                self.attempt(fusion_plan, gap=ROUGH)
+                self.attempt(fusion_plan, gap=self.params.rough_gap)
 
     def _try_uniform(self, search: FusionPlanSearch, uniform: list[FusionPlan]) -> None:
         """Schedule a uniform fusion plan of few steps: the search of others takes long."""
-        quick = [each for each in uniform if steps_of(each) <= _QUICK] or uniform[:1]
-        priced = [each for each in quick if _longest(each) <= _LONG]
+        params = self.params
+        quick = [each for each in uniform if steps_of(each) <= params.uniform_steps] or uniform[:1]
+        priced = [each for each in quick if _longest(each) <= params.uniform_operations]
         if quick:
             first = min(priced, key=search.estimate) if priced else quick[-1]
-            self.attempt(first, gap=ROUGH)
+            self.attempt(first, gap=params.rough_gap)
 
     def _uniform(self) -> list[FusionPlan]:
         """Return the fusion plans of the same number of tiles throughout.
@@ -405,7 +375,7 @@ class _Search(FusionPlanTrials):
         """Return the bound that is to be proved: a little less than the known bound."""
         of_gap, of_tolerance = _LOST
         lost = max(of_gap * self.gap, of_tolerance * self.request.tolerance)
-        return self.bound * (1 - min(lost, COARSE))
+        return self.bound * (1 - min(lost, self.params.coarse_gap))
 
     def _finish(self) -> Result:
         """Schedule the best fusion plan to the tolerance asked for."""

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from formulations.fusion.paths import ARC_S, FusedGroupArcs
+from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.shortest_paths import shortest_path
+from formulations.fusion.work import ARC_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 
@@ -39,14 +40,6 @@ _MEAN = 0.75
 """Weight of the program that is given a full scratchpad, in estimates."""
 _WEIGHTS = (0.0, _MEAN, 0.5, 1.0)
 """Those of one search after another; of the first two between natural boundaries only at first."""
-_FEW = 12
-"""Natural boundaries that such a group may have inside: longer programs take long to solve (traffic
-of MobileNetV2 on 4 MB in 15 s: 963 MB without this limit, 540 MB)."""
-_COST_S = 2.5e-9
-"""Seconds that a place of a table takes to estimate."""
-_SLICE_S = 4.0
-"""After so long a search yields its best fusion plan so far, and the next begins; then all do
-again, each for twice as long."""
 
 
 class FusionPlanSearch:
@@ -96,7 +89,7 @@ class FusionPlanSearch:
         natural = [0, *self.boundaries, held.listed.count]
         number[natural] = range(len(natural))
         with np.errstate(invalid="ignore"):
-            unnatural = ~(between(number) <= _FEW + 1)
+            unnatural = ~(between(number) <= held.listed.params.boundaries_inside + 1)
         self._unnatural = np.broadcast_to(unnatural[:, None], held.value.shape)
 
     def estimate(self, fusion_plan: FusionPlan) -> float:
@@ -120,7 +113,7 @@ class FusionPlanSearch:
 
     def fusion_plans(self) -> Iterator[FusionPlan]:
         """Yield the best fusion plan at each weight, or the best so far where that takes long."""
-        slice_s, natural = _SLICE_S, True
+        slice_s, natural = self.listed.params.slice_s, True
         while True:
             self.exact = True
             for share in _WEIGHTS[:2] if natural else _WEIGHTS:
@@ -219,7 +212,7 @@ class FusionPlanSearch:
         solved.
         """
         steps = np.broadcast_to(self._steps[:, None], self._length.shape)
-        self.work.seconds += _COST_S * self._length[at].size
+        self.work.seconds += ARC_S * self._length[at].size
         found = np.asarray(self._length[at] * steps[at] * float(priced))
         for arcs, weight in self._weights(share):
             found += weight * arcs.value[at]

@@ -16,6 +16,7 @@ from spmopt.core.fusion.stripe_bounds import Striped, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
 from spmopt.core.operation import OpMapping
+from spmopt.core.params import DEFAULTS, FusionParams
 
 READ, REST = -1, -2
 """Groups of tensors that cross boundaries together: tensors never written; sums, and others."""
@@ -65,8 +66,13 @@ class Listed:
     """
 
     def __init__(
-        self, tileable: TileableGraph, objective: Objective, fusion_space: FusionSpace | None = None
+        self,
+        tileable: TileableGraph,
+        objective: Objective,
+        fusion_space: FusionSpace | None = None,
+        params: FusionParams = DEFAULTS.fusion,
     ) -> None:
+        self.params = params
         self.fusion_space = tileable.fusion_space() if fusion_space is None else fusion_space
         self.given, self.striped = tileable, Striped(tileable, self.fusion_space.stripes)
         self.tileable, self.objective = self.striped.tileable, objective

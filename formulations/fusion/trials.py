@@ -11,6 +11,7 @@ from time import monotonic
 
 import numpy as np
 
+from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError
@@ -21,28 +22,8 @@ from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Incumbent, Request, Work
 
-COARSE, ROUGH = 0.005, 0.02
-"""Gaps at which a fusion plan's schedule tells how good the fusion plan is.
-
-The rest changes little; and
-where there is not the time for that."""
-STEP_S = 5e-4
-"""Seconds that a step takes to schedule, to the gap that tells how good a fusion plan is.
-
-Where that is much of the time left, a rougher schedule of all steps is better than one that is cut
-short."""
-_RESIDENCY_PLAN_S = 1e-4
-"""Seconds that a step of a fusion plan takes beside its schedule."""
-_PAGE_SHARE = 0.8
-"""Share of the counted work of a fusion plan's schedule: 0.66 to 1.1 in four networks."""
-_FINISH_SHARE = 0.25
-"""Of the time: schedules of the best fusion plans, to the tolerance asked for."""
-_FINALISTS = 4
-"""Fusion plans of which these are made: rounding misjudges a plan by some percent."""
 _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
-
-
 _FEW_AT_LEAST = 8
 """Of few fusion plans: how many there is time for, however hard the first is."""
 
@@ -68,7 +49,7 @@ class Found:
     problem: Problem
     outcome: Result
     value: Fraction
-    gap: float = COARSE
+    gap: float
 
 
 class FusionPlanTrials:
@@ -95,12 +76,13 @@ class FusionPlanTrials:
 
     def __init__(self, tileable: TileableGraph, request: Request, begun: float) -> None:
         self.tileable, self.request = tileable, request
+        self.params = request.params.fusion
         self.found: list[Found] = []
         self.bound, self.few = 0.0, False
         self.work, self.begun = request.work, begun
-        self.end = request.time_limit_s * (1 - _FINISH_SHARE)
+        self.end = request.time_limit_s * (1 - self.params.finish_fraction)
         # Before any is scheduled: LLaMA 3 in 265,394 steps took 11 of 10 s, and found nothing.
-        self._tried, self._rate = set[FusionPlan](), _RESIDENCY_PLAN_S
+        self._tried, self._rate = set[FusionPlan](), PLAN_S
 
     @property
     def best(self) -> Found | None:
@@ -131,28 +113,36 @@ class FusionPlanTrials:
         value = residency_plan_value(problem, residency_plan, self.request.objective)
         outcome = Result(residency_plan=residency_plan, certificate=duals)
         self._tried.add(_fusion_of(fusion_plan))
-        self.found = [Found(fusion_plan, problem, outcome, value)]
+        self.found = [Found(fusion_plan, problem, outcome, value, self.params.coarse_gap)]
 
     def fits(self, fusion_plan: FusionPlan) -> bool:
         """Return whether there is time to schedule a fusion plan, by the slowest so far."""
         return self._rate * steps_of(fusion_plan) <= self.end - self.clock
 
     def attempt(
-        self, fusion_plan: FusionPlan, start: bool = False, share: float = 1.0, gap: float = COARSE
+        self,
+        fusion_plan: FusionPlan,
+        start: bool = False,
+        share: float = 1.0,
+        gap: float | None = None,
     ) -> None:
-        """Schedule a fusion plan that was not yet, to a gap; keep it if better than the best."""
+        """Schedule a fusion plan that was not yet, to a gap; keep it if better than the best.
+
+        The gap is coarse where none is given.
+        """
         request = self.request
         if not fusion_plan or _fusion_of(fusion_plan) in self._tried:
             return
         left, steps = self.end - self.clock, steps_of(fusion_plan)
         if self.best is not None and not self.fits(fusion_plan):
             return
+        gap = self.params.coarse_gap if gap is None else gap
         if STEP_S * steps > left / 2:
-            gap = max(gap, ROUGH)
+            gap = max(gap, self.params.rough_gap)
         self._tried.add(_fusion_of(fusion_plan))
         since = self.clock
         problem, _ = self.tileable.problem(fusion_plan)
-        self.work.seconds += _RESIDENCY_PLAN_S * steps
+        self.work.seconds += PLAN_S * steps
         asked = replace(
             self._while_better(),
             tolerance=max(0.0 if self.few else gap, request.tolerance),
@@ -172,7 +162,7 @@ class FusionPlanTrials:
     def _keep(self, new: Found) -> None:
         others = [each for each in self.found if each.fusion_plan != new.fusion_plan]
         # Stable, so that of equal ones the first remains the best.
-        self.found = sorted([*others, new], key=lambda each: each.value)[:_FINALISTS]
+        self.found = sorted([*others, new], key=lambda each: each.value)[: self.params.finalists]
 
     def finish(self) -> Found | None:
         """Schedule the best few plans to the tolerance asked for, in the time that is left.
@@ -191,7 +181,8 @@ class FusionPlanTrials:
     def finer(self, plan: Found, seconds: float) -> Found:
         """Return a fusion plan with a schedule to the tolerance asked for."""
         request, began = self.request, self.clock
-        rough = [COARSE] if plan.gap > COARSE > request.tolerance else []
+        coarse = self.params.coarse_gap
+        rough = [coarse] if plan.gap > coarse > request.tolerance else []
         for tolerance in [*rough, request.tolerance]:
             if plan.gap <= tolerance:
                 continue
@@ -226,7 +217,7 @@ class FusionPlanTrials:
         whole cycles in the end.
         """
         work = Work()
-        phase = replace(request, work=work).phase(max(seconds / _PAGE_SHARE, 0.0))
+        phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
             rounded = page.round_columns(problem, phase)
             if not refined:
@@ -236,7 +227,7 @@ class FusionPlanTrials:
         except InfeasibleError:
             return None
         finally:
-            self.work.seconds += _PAGE_SHARE * work.seconds
+            self.work.seconds += PAGE_SHARE * work.seconds
 
     def _while_better(self) -> Request:
         """Return a request that ends when the bound of a fusion plan is above the best value.

@@ -21,18 +21,13 @@ from formulations.joint.relaxation import relax
 from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound
 from formulations.joint.solution import decide_residency, decode, hint
 from formulations.joint.symmetries import interchanges, mirror
+from spmopt.core.params import JointParams
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Ints
 
-_FIRST_SHARE = (
-    0.5  # of the time, at most, for the schedule nearest to the residency plan to start from
-)
-_RELAXED_SHARE = 0.4  # of the time, at most, for the relaxation
-_RELAXING = 25.0  # of CP-SAT's deterministic time, at most, for it: some 25 seconds
-_ORDERED_SHARE = 0.25  # of the time, at most, for its order
-_SETTLING = 2.0  # of CP-SAT's deterministic time: some ten seconds
-_WORKERS_A_THREAD = 4  # strategies differ, so more of them than cores pay off
+# Strategies of CP-SAT differ, so that more of them than cores pay off.
+_WORKERS_A_THREAD = 4
 
 Answer: TypeAlias = FoundSchedule | ProvedBound
 Hints: TypeAlias = Sequence[tuple[Any, int]]  # variables or literals, and values
@@ -65,7 +60,7 @@ def search(
             yield from run.relax(start)
     yield from run.free()
     if settings.same and run.is_closed:
-        yield from _settle(create(), run.best, due)
+        yield from _settle(create(), run.best, settings.params, due)
 
 
 class _Search:
@@ -73,6 +68,7 @@ class _Search:
 
     def __init__(self, program: JointProgram, settings: JointSettings, due: float) -> None:
         self.program, self._settings, self._due = program, settings, due
+        self._params = settings.params
         self._hints: Hints = ()
         self.best, self._least = HUGE, 0
 
@@ -98,7 +94,7 @@ class _Search:
 
     def near(self, hints: Hints) -> Iterator[Answer]:
         """A schedule with the hints fixed; if it is the best, all of it is hinted later."""
-        solver = self._solver(_FIRST_SHARE)
+        solver = self._solver(self._params.start_fraction)
         # Decisions of the plan are fixed, its times and addresses are free: solved at once, or
         # infeasible.
         solver.parameters.fix_variables_to_their_hinted_value = True
@@ -123,8 +119,8 @@ class _Search:
             relaxation.cp.add(relaxation.makespan <= self.best)
         for literal, holds in () if start is None else hint(relaxation, start):
             relaxation.cp.add_hint(literal, holds)
-        solver = self._solver(_RELAXED_SHARE)
-        solver.parameters.max_deterministic_time = _RELAXING
+        solver = self._solver(self._params.relaxed_fraction)
+        solver.parameters.max_deterministic_time = self._params.relaxed_work
         with closing(_solve(relaxation.cp, solver)) as answers:
             yield from self.send_hints(answers)
         if self.is_closed or not solver.response_proto.solution:
@@ -147,7 +143,7 @@ class _Search:
         program.cp.add(program.makespan >= self._least)
         for literal, holds in _decisions(program, relaxation, relaxed):
             program.cp.add_hint(literal, holds)
-        solver, best = self._solver(_ORDERED_SHARE), self.best
+        solver, best = self._solver(self._params.ordered_fraction), self.best
         with closing(_solve(program.cp, solver, program)) as answers:
             # Its bounds are of that order only.
             yield from self.send_hints(each for each in answers if isinstance(each, FoundSchedule))
@@ -168,7 +164,9 @@ class _Search:
             self.program.cp.add_hint(variable, value)
 
     def _solver(self, share: float = 1.0) -> cp_model.CpSolver:
-        return _solver(self._settings.threads, share * (self._due - monotonic()))
+        threads = self._settings.threads
+        workers = _WORKERS_A_THREAD * threads if threads > 1 else 1
+        return _solver(workers, share * (self._due - monotonic()))
 
 
 def _decisions(program: JointProgram, other: JointProgram, solver: cp_model.CpSolver) -> Hints:
@@ -201,7 +199,9 @@ def _solve(
         thread.join()
 
 
-def _settle(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSchedule]:
+def _settle(
+    program: JointProgram, cycles: int, params: JointParams, due: float
+) -> Iterator[FoundSchedule]:
     """A schedule that takes no longer than ``cycles``, by one thread and from no hint.
 
     Many schedules take the least time, and several threads find now this one, now that.
@@ -210,7 +210,7 @@ def _settle(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSch
     _clear(program.cp.clear_objective)
     program.cp.add_linear_constraint(program.makespan, 0, cycles)
     solver = _solver(1, due - monotonic())
-    solver.parameters.max_deterministic_time = _SETTLING
+    solver.parameters.max_deterministic_time = params.settling_work
     if solver.solve(program.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         schedule = decode(program, solver.value, solver.boolean_value)
         yield FoundSchedule(schedule=schedule, cycles=cycles)
@@ -226,9 +226,9 @@ def _whole(bound: float) -> int:
     return max(0, ceil(bound - 1e-6))
 
 
-def _solver(threads: int, limit_s: float) -> cp_model.CpSolver:
+def _solver(workers: int, limit_s: float) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
-    solver.parameters.num_workers = _WORKERS_A_THREAD * threads if threads > 1 else 1
+    solver.parameters.num_workers = workers
     solver.parameters.max_time_in_seconds = max(0.0, limit_s)
     solver.parameters.catch_sigint_signal = False
     return solver

@@ -24,7 +24,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
-NONE = -1
+NONE = -1  # in place of an operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from spmopt.core.schedule import Command
 
 Literal: TypeAlias = cp_model.BoolVarT
 Number: TypeAlias = cp_model.LinearExprT
-HUGE = 2**62
+HUGE = 2**62  # more than any schedule takes; CP-SAT computes in 64 bits
 BEFORE, DURING, AFTER = 0, 1, 2
 """Phases of a step's queue (R10)."""
 

@@ -11,6 +11,7 @@ from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.joint_size import MOST_USES, decide_together
 from spmopt.core.mappings import fitting_mappings
+from spmopt.core.params import DEFAULTS, JointParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import MOVED_WHOLE, ClassBound, Result
 from spmopt.core.schedule import ResidencyPlan, Schedule
@@ -41,6 +42,8 @@ class JointSettings:
     without
         Names of families of constraints to leave out, and ``interchanges`` (symmetries) or
         ``relaxation``, for tests.
+    params
+        Parts of the time for parts of the search.
     """
 
     time_limit_s: float = 60.0
@@ -50,6 +53,7 @@ class JointSettings:
     order: Ints | None = None
     paged: bool = False
     without: tuple[str, ...] = ()
+    params: JointParams = DEFAULTS.joint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

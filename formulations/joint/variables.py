@@ -23,7 +23,7 @@ from formulations.joint.program import (
 from spmopt.core.schedule import Command
 from spmopt.core.timeline import Access
 
-SCRATCH = -1
+SCRATCH = -1  # in place of a tensor and of an interval
 
 
 def create_program(facts: JointFacts) -> JointProgram:

@@ -12,7 +12,7 @@ import numpy as np
 from formulations.orders.products import NOTHING, Masks, Products
 from spmopt.core.table import Bools, Ints
 
-_OPERANDS = 3
+OPERANDS = 3  # tiles of a product
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class OrderMoves:
         As many tiles leave before it as have to, and products that it enables run at once.
         """
         yield self._run(states, forced=False)
-        for _ in range(_OPERANDS):
+        for _ in range(OPERANDS):
             states = self._leave(states, below)
             if not len(states):
                 return
@@ -108,7 +108,7 @@ class OrderMoves:
 
     def _must_leave(self, states: States) -> Ints:
         """Count tiles that leave before the next product, all of which will have to come again."""
-        fewest = np.full(len(states), _OPERANDS, np.int64)
+        fewest = np.full(len(states), OPERANDS, np.int64)
         for product, mask in enumerate(self._products.masks):
             missing = bits(mask & ~states.held)
             open_ = states.done & _bit(product) == NOTHING
@@ -121,7 +121,7 @@ class OrderMoves:
 
     def _leave(self, states: States, below: int) -> States:
         """Take one of its tiles from each state, where there is no room yet for three."""
-        states = states.take(self._room(states) < _OPERANDS)
+        states = states.take(self._room(states) < OPERANDS)
         parts = []
         for tile, is_result in enumerate(self._products.is_result):
             able = (states.held & _bit(tile) != NOTHING) & (states.total + 1 + is_result < below)
@@ -147,7 +147,7 @@ class OrderMoves:
         """Run a product in each, and those that it frees; drop tiles that none needs any more."""
         held = states.held | self._products.masks[product]
         done = states.done | _bit(0) << product.astype(np.uint64)
-        for operand in range(_OPERANDS):
+        for operand in range(OPERANDS):
             tile = self._used[product, operand]
             for others, needs in self._partners[operand]:
                 done |= np.where(needs[tile] & ~held == NOTHING, others[tile], NOTHING)
@@ -167,7 +167,7 @@ class OrderMoves:
             for tile in range(len(products.tiles))
         ]
         found = []
-        for operand in range(_OPERANDS):
+        for operand in range(OPERANDS):
             most = max(len(users[tile]) for tile in self._used[:, operand].tolist())
             padded = np.array([(each * most)[:most] for each in users], np.int64)
             found.append(

@@ -20,9 +20,10 @@ from spmopt.core.table import Bools, Ints
 
 Masks = NDArray[np.uint64]
 Shape = tuple[int, int, int]
-WORD = 64
-NOTHING = np.uint64(0)
-_MOST_SYMMETRIES = 1200
+WORD = 64  # bits of a set of products, or of tiles
+NOTHING = np.uint64(0)  # the empty set
+_MOST_SYMMETRIES = 1200  # with more, comparing images takes longer than equal states do
+# Of the shape (I, K, J): rows and columns of each matrix.
 _AXES = {"dY": (0, 2), "W": (1, 2), "X": (0, 1), "dX": (0, 1), "dW": (1, 2)}
 _OPERANDS = {"dX": ("dY", "W", "dX"), "dW": ("dY", "X", "dW")}
 Product = tuple[str, int, int, int]
@@ -172,7 +173,7 @@ def _uses(name: Product) -> list[Tile]:
     ]
 
 
-_BYTE = 8
+_BYTE = 8  # bits: an image is looked up byte by byte
 _AT_ONCE = 1 << 15  # sets of products whose images are compared at once
 
 

@@ -15,17 +15,17 @@ from time import monotonic
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from formulations.orders.moves import OrderMoves, States, bits
+from formulations.orders.moves import OPERANDS, OrderMoves, States, bits
 from formulations.orders.products import WORD, Products, Shape, Symmetry
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 
-_FIRST_WIDTH = 8
+_FIRST_WIDTH = 8  # states of a layer in the first round: an order at once
 _WIDER = 4  # times as many states in the next round
 _AT_ONCE = 250  # states followed at once
 _PENDING = 1_000_000  # states that wait in a layer before equal ones are joined
 _IMAGES = 8  # times as many states are looked at for equal ones under symmetry
-_MOST = 2**31
+_MOST = 2**31  # more tiles than any order moves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +201,6 @@ class _OrderSearch:
         return first + np.array(order, np.int64)
 
 
-_OPERANDS = 3
-
-
 def least_touched(shape: Shape, *, input_gradient: bool = True) -> Ints:
     """(n + 1,) Return fewest tiles that 0, 1, ..., n products touch, exactly.
 
@@ -256,7 +253,7 @@ def still_to_move(touched: Ints, spm_tiles: int) -> tuple[int, Ints]:
         the tiles that serve them best, where none of them can run without another tile.
     """
     most = touched.size - 1
-    found = min(spm_tiles, 2 * spm_tiles - (2 * _OPERANDS - 1))
+    found = min(spm_tiles, 2 * spm_tiles - (2 * OPERANDS - 1))
     after = int(np.flatnonzero(touched <= spm_tiles).max())  # products within the SPM
     at_any_time, once_stuck = np.zeros_like(touched), np.zeros_like(touched)
     for left in range(1, most + 1):

@@ -17,21 +17,18 @@ from formulations.placement.cpsat import CpSat
 from formulations.placement.greedy import DIVED, LEARNED, SEARCHED, Floats, height
 from formulations.placement.parts import Part, Verdict
 from formulations.placement.tree import TreeSearch, searchable
+from spmopt.core.params import DEFAULTS, PlacementParams
 from spmopt.core.table import Ints
 
-_NODES, _CONFLICTS = 1.3, 80
-_LAST_ROUND = 16  # the last with more effort than the one before
-_ALONE = 24_000  # nodes that cost as much as loading the solver
-_SHARE = 3  # most that learning may cost, as a multiple of the search
-_LOOSE = 10  # times as many where there is room left, and a conflict is dear
-_DIVE_NODES = 1.5  # for each buffer
+# The shape of the distribution of dives; how long each is, and how many there are, are parameters.
+_LOOSE = 10
 _REACH = 3  # at most this part of the way to the bound at once
-_SHAKES = ((1.0, 0.05), (0.3, 0.1), (0.1, 0.1), (0.03, 0.1))  # share of buffers, deviation
+_SHAKEN = (1.0, 0.3, 0.1, 0.03)  # of the buffers, one of them by chance
+_NOISE = 0.1  # deviation of the keys of some buffers; half of it for those of all
 _HALVES = 4  # of the way to the bound, from which the first dives begin
 _CLOSE = 128  # a part of the bound that is close enough for that
 _ANEW = 0.03  # deviation of a new start
 _TURN = 0.1  # how often to another word
-_STALE = 25  # dives at least that lead no lower, before a new start
 
 OnImproved = Callable[[int | None, int], None]
 """Told the least height found, once all buffers have offsets, and a bound on it; bytes."""
@@ -39,9 +36,10 @@ OnImproved = Callable[[int | None, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimit:
-    """When to stop: after some time, or when told to; and a callback for results until then."""
+    """When to stop: after some time, or when told to; a callback for results until then."""
 
     time_limit_s: float
+    params: PlacementParams = DEFAULTS.placement
     stop: Callable[[], bool] = bool  # never
     on_improved: OnImproved = lambda height_bytes, bound_bytes: None
     begun_s: float = field(default_factory=monotonic)
@@ -72,8 +70,8 @@ class PartProgress:
         Attempts by capacity.
     """
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
+    def __init__(self, part: Part, params: PlacementParams = DEFAULTS.placement) -> None:
+        self.part, self.params = part, params
         self.offsets: Ints | None = None
         self.height = 0
         self.method = ""
@@ -96,7 +94,7 @@ class PartProgress:
     @cached_property
     def dives(self) -> Dives | None:
         """Dives, if there can be any."""
-        return None if self.in_scale is None else Dives(self.in_scale)
+        return None if self.in_scale is None else Dives(self.in_scale, self.params)
 
 
 class CapacityAttempt:
@@ -123,7 +121,10 @@ class CapacityAttempt:
         self._cpsat = of.cpsat
         self._capacity = capacity
         self._round = self._learned = self._searched = 0
-        self._alone = _ALONE * (_LOOSE if exploring and capacity > part.load else 1)
+        self._params = params = of.params
+        # Where there is room left, and another height would do, a conflict costs much.
+        loose = exploring and capacity > part.load
+        self._alone = params.alone_nodes * (_LOOSE if loose else 1)
         self._nodes = 0
         self._searches: dict[str, TreeSearch] = {}
         self._waiting: list[str] = []
@@ -138,13 +139,13 @@ class CapacityAttempt:
         if self._over(limit):
             return
         if not self._waiting:
-            self._nodes = int(_NODES * len(self._part) * 2 ** min(self._round, _LAST_ROUND))
+            self._nodes = int(self._params.search_nodes * len(self._part) * 2**self._round)
             self._round += 1
             self._waiting = list(self._searches)
         if self._waiting:
             self._search(self._waiting.pop(0), limit)
         learned = self.effort - self._searched
-        enough = self._searched > max(self._alone, learned / _SHARE)
+        enough = self._searched > max(self._alone, learned / self._params.learning_share)
         if not self._waiting and (enough or not self._searches) and not self._over(limit):
             self._learn(limit)
 
@@ -165,7 +166,7 @@ class CapacityAttempt:
 
     def _learn(self, limit: SearchLimit) -> None:
         # Geometric restarts: no limit is far too small for long.
-        conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
+        conflicts = self._params.conflicts * 3**self._learned
         self._learned += 1
         # A conflict visits most of the sections' members; a tenth of a node is one of them.
         self.effort += len(LEARNED) * conflicts * np.count_nonzero(self._part.needs) // 10
@@ -204,8 +205,8 @@ class Dives:
         Of all of them so far.
     """
 
-    def __init__(self, scaled: ScaledPart) -> None:
-        self.nodes = 0
+    def __init__(self, scaled: ScaledPart, params: PlacementParams = DEFAULTS.placement) -> None:
+        self.nodes, self._params = 0, params
         self._scaled = scaled
         self._random = np.random.default_rng(0)
         self._count = self._began = self._lowered = 0
@@ -219,7 +220,9 @@ class Dives:
         ``best`` is the least height known, from which a new start is not too far.
         """
         since = self._count - self._lowered
-        if not self._level or since > max(_STALE, (self._count - self._began) // 2):
+        if not self._level or since > max(
+            self._params.stale_dives, (self._count - self._began) // 2
+        ):
             self._began = self._lowered = self._count
             self._word, self._level = "", best + (best - bound) // 2
         level = self._level
@@ -232,7 +235,7 @@ class Dives:
         word, noise = self._shake()
         search = TreeSearch(self._scaled.order(word, np.exp(noise)), capacity)
         self._count += 1
-        verdict = search.run(int(_DIVE_NODES * noise.size), stop)
+        verdict = search.run(int(self._params.dive_nodes * noise.size), stop)
         self.nodes += search.nodes
         if verdict is not Verdict.FOUND:
             return None
@@ -249,7 +252,8 @@ class Dives:
             if not self._began:
                 return DIVED[self._count % 2], np.zeros(size)
             return DIVED[self._count % len(DIVED)], random.normal(0.0, _ANEW, size)
-        share, deviation = _SHAKES[random.integers(len(_SHAKES))]
+        share = _SHAKEN[random.integers(len(_SHAKEN))]
+        deviation = _NOISE if share < 1 else _NOISE / 2
         shaken = random.random(size) < share
         noise: Floats = self._noise + shaken * random.normal(0.0, deviation, size)
         turned = random.random() < _TURN

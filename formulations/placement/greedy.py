@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from formulations.placement.parts import Part
 from spmopt.core.table import Ints
 
-_ENDLESS = 1 << 61
+_ENDLESS = 1 << 61  # the room above all buffers; no sum of two leaves 64 bits
 
 
 def fits(part: Part) -> Iterator[tuple[str, Ints]]:

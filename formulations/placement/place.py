@@ -9,6 +9,7 @@ from formulations.placement.attempts import OnImproved, SearchLimit
 from formulations.placement.conflict import clash, explain
 from formulations.placement.progress import Progress
 from spmopt.core.errors import ScheduleError
+from spmopt.core.params import DEFAULTS, PlacementParams
 from spmopt.core.placement import (
     Buffer,
     Placed,
@@ -18,7 +19,7 @@ from spmopt.core.placement import (
 )
 from spmopt.core.result import Status
 
-_EXPLAINING_S = 2.0
+_EXPLAINING_S = 2.0  # beyond the time that the proof took
 
 
 def place(
@@ -27,6 +28,8 @@ def place(
     time_limit_s: float = 60.0,
     stop: Callable[[], bool] = bool,
     on_improved: OnImproved = lambda height_bytes, bound_bytes: None,
+    *,
+    params: PlacementParams = DEFAULTS.placement,
 ) -> Placed:
     """Find any placement under ``capacity_bytes``.
 
@@ -34,7 +37,9 @@ def place(
     there is one, and the bound (bytes), as they improve. The status is ``optimal`` when the height
     is also least, ``unknown`` when time ran out.
     """
-    limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
+    limit = SearchLimit(
+        time_limit_s=time_limit_s, stop=stop, on_improved=on_improved, params=params
+    )
     return _explain(buffers, capacity_bytes, limit, lowest=False)
 
 
@@ -44,12 +49,16 @@ def minimize(
     time_limit_s: float = 60.0,
     stop: Callable[[], bool] = bool,
     on_improved: OnImproved = lambda height_bytes, bound_bytes: None,
+    *,
+    params: PlacementParams = DEFAULTS.placement,
 ) -> Placed:
     """Find a placement of least height, at most ``capacity_bytes`` if that is given.
 
     With a capacity this begins as :func:`place` does, and improves its result.
     """
-    limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
+    limit = SearchLimit(
+        time_limit_s=time_limit_s, stop=stop, on_improved=on_improved, params=params
+    )
     return _explain(buffers, capacity_bytes, limit, lowest=True)
 
 
@@ -65,6 +74,7 @@ def _explain(
     own = SearchLimit(
         time_limit_s=min(limit.remaining_s(), limit.seconds_spent() + _EXPLAINING_S),
         stop=limit.stop,
+        params=limit.params,
     )
     conflict = explain(
         buffers, capacity_bytes, lambda some: _search(some, capacity_bytes, own, lowest=False)

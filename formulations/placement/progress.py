@@ -14,12 +14,6 @@ from spmopt.core.placement import Buffer, Placed, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.core.table import Ints
 
-_LARGE = 500  # buffers of a part for which greedy ways come first
-_PATIENCE = 20  # steps at the bound before anything else, where no part is large
-_ALONE = 60_000  # effort of steps under a capacity before dives
-_RUNGS = 24  # heights between the bound and the best, at least, where there are as many
-_BOUND, _LADDER, _DIVES = 4, 1, 8  # shares of the effort
-
 
 class Progress:
     """The lowest offsets found of each part, and a height that no placement is below.
@@ -33,9 +27,9 @@ class Progress:
     """
 
     def __init__(self, buffers: Sequence[Buffer], limit: SearchLimit) -> None:
-        self.limit = limit
+        self.limit, self._params = limit, limit.params
         self.units = in_units(buffers)
-        self.parts = [PartProgress(part) for part in split(self.units)]
+        self.parts = [PartProgress(part, limit.params) for part in split(self.units)]
         self.effort = 0
         self.bound = max((each.part.load for each in self.parts), default=0)
         self._buffers = buffers
@@ -116,12 +110,13 @@ class Progress:
 
     def fill(self, capacity: int) -> None:
         """Look for any placement under ``capacity`` (units): by steps, later by dives as well."""
-        self.fit(capacity, _LARGE)
+        self.fit(capacity, self._params.greedy_buffers)
         diving, dived = capacity > self.bound, 0
+        alone = self._params.feasible_effort
         while not self.limit.over() and self.step(capacity) is Verdict.OPEN:
-            if self.height is None and self.effort > _ALONE:
+            if self.height is None and self.effort > alone:
                 self.fit(capacity)
-            while diving and dived < self.effort // 2 - _ALONE and not self.limit.over():
+            while diving and dived < self.effort // 2 - alone and not self.limit.over():
                 if self.height is None or self.height <= capacity:
                     break
                 before = self.effort
@@ -141,13 +136,15 @@ class Progress:
 
         Heights above ``ceiling`` (units) are of no use.
         """
-        self.fit(self.bound, _LARGE)
-        for _ in range(1 if self.largest > _LARGE else _PATIENCE):
+        self.fit(self.bound, self._params.greedy_buffers)
+        params = self._params
+        for _ in range(1 if self.largest > params.greedy_buffers else params.patience):
             if self.limit.over() or self.step(self.bound) is not Verdict.OPEN:
                 break
         if self.height is None:
             self.fit(self.bound)
-        spent = {"dives": 0.0, "ladder": 0.0, "bound": self.effort / _BOUND}
+        at_bound, between, by_dives = params.effort
+        spent = {"dives": 0.0, "ladder": 0.0, "bound": self.effort / at_bound}
         rungs: dict[int, int] = defaultdict(int)
         while not self.limit.over():
             improved = None if self.height is None else self.height - 1
@@ -158,17 +155,17 @@ class Progress:
             match min(spent, key=spent.__getitem__):
                 case "bound":
                     self.step(self.bound)
-                    spent["bound"] += (self.effort - before) / _BOUND
+                    spent["bound"] += (self.effort - before) / at_bound
                 case "ladder":
-                    ladder = _ladder(self.bound, top)
+                    ladder = _ladder(self.bound, top, params.heights)
                     rung = min(ladder, key=lambda height: (rungs[height], -height))
                     self.step(rung, exploring=True)
                     rungs[rung] += self.effort - before
-                    spent["ladder"] += (self.effort - before) / _LADDER
+                    spent["ladder"] += (self.effort - before) / between
                 case _:
                     # Nothing is spent on parts that are too large for it.
                     dived = self.dive()
-                    spent["dives"] += (self.effort - before) / _DIVES if dived else float("inf")
+                    spent["dives"] += (self.effort - before) / by_dives if dived else float("inf")
 
     def answer(self, capacity_bytes: int | None) -> Placed:
         """Return the result, for least height or under ``capacity_bytes``."""
@@ -218,7 +215,7 @@ class Progress:
         self.limit.on_improved(found, self.bound_bytes)
 
 
-def _ladder(bound: int, top: int) -> list[int]:
+def _ladder(bound: int, top: int, least: int) -> list[int]:
     """Heights above the bound, the same ones as before where they can be."""
-    step = 1 << ((top - bound) // _RUNGS).bit_length()
+    step = 1 << ((top - bound) // least).bit_length()
     return list(range(bound // step * step + step, top + 1, step)) or [top]

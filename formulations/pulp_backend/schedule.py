@@ -29,7 +29,7 @@ from spmopt.core.result import WHOLE, ClassBound, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 
-_MOST_CELLS = 100_000
+_MOST_CELLS = 100_000  # each two integers in the solver's file
 _GRACE_S = 3.0  # for a solver that was told to stop, or is late
 
 

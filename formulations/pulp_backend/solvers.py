@@ -33,8 +33,8 @@ from spmopt.core.errors import InputError, SpmoptError, unknown
 
 STOP = "stop"
 """A file of this name in the folder asks for the best so far."""
-_POLL_S = 0.1
-_MARGIN = 1e-5
+_POLL_S = 0.1  # between two looks for the file
+_MARGIN = 1e-5  # more than the tolerances of the solvers, of 1e-6 and less
 _ALSO = {"COIN_CMD": "cbc", "FSCIP_CMD": "scip"}
 _AGAIN = "{} died, and was run again"
 _LOG = "solver.log"

@@ -29,7 +29,7 @@ from formulations.residency.program.columns import PathColumns, require
 from formulations.residency.program.master import Master
 from formulations.residency.program.paths import near_best_paths
 from formulations.residency.settings import Rates, Settings, interior_point_method
-from formulations.residency.subgradient import ascend
+from formulations.residency.subgradient import ascend, count_step
 from formulations.residency.windows.sweep import Span, Sweep
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
@@ -41,15 +41,11 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline, relax_timeline
 
-_TIGHTEST = 1e-8
-_BETWEEN = (0.1, 0.3, 0.6)
-_NEWS_S = 0.1
-_STEP_S, _ACCESS_S, _COLUMN_S = 7e-6, 7e-8, 5e-6
-"""Cost of a subgradient step, beside the cost per access; and a column in windows of steps.
-With the compiled kernel, within a tenth in four networks; without it steps take 15 times as long.
-"""
-_SMALL = 3_000
-"""Accesses, of which more take a tenth each."""
+_TIGHTEST = 1e-8  # the default of HiGHS for the interior-point method
+_BETWEEN = (0.1, 0.3, 0.6)  # of the way from the best dual values to the latest
+_NEWS_S = 0.1  # counted, between two bounds that are told
+_COLUMN_S = 5e-6
+"""Counted seconds of a column in windows of steps."""
 
 
 class ColumnGeneration:
@@ -72,7 +68,7 @@ class ColumnGeneration:
         self.request = request
         self.fluid = fluid
         self.page_bytes = 1 if fluid else problem.machine.page_bytes
-        self.settings = Settings()
+        self.settings, self.params = Settings(), request.params.residency
         fitting = fitting_timeline(problem)
         # With several mappings the bound must hold for all of them; plans take one.
         relaxed = relax_timeline(problem) if problem.several_mappings else fitting
@@ -206,8 +202,8 @@ class ColumnGeneration:
         if self.duals is not None and self.gap <= tolerance:
             return
         timed = self.request.objective.cycle > 0 or tolerance >= settings.loose
-        large = settings.large_of_fluid if self.fluid else settings.large
-        windows = steps > (large if timed else settings.large_of_bytes)
+        large = settings.large_of_fluid if self.fluid else self.params.sweep_steps
+        windows = self.params.sweeps > 0 and steps > (large if timed else settings.large_of_bytes)
         columns = self._windows(tolerance) if windows else self._first_columns()
         if columns is None or self.request.remaining_s() <= 0:
             return
@@ -237,9 +233,9 @@ class ColumnGeneration:
             (each for each in settings.efforts if each.gap <= tolerance), key=lambda each: each.gap
         )
         stages = effort.stages
-        span = Span(decided=settings.width, overlap=effort.overlap, part=effort.part)
+        span = Span(decided=self.params.sweep_width, overlap=effort.overlap, part=effort.part)
         before, used = np.inf, PathColumns.empty()
-        for turn in range(settings.sweeps):
+        for turn in range(self.params.sweeps):
             for stage, (count, rates) in enumerate(stages, 1):
                 samples = effort.samples if stage == len(stages) else 0
                 duals, columns = self._ascend(count, duals, rates, samples)
@@ -280,7 +276,7 @@ class ColumnGeneration:
     def _first_duals(self, small: bool) -> tuple[Multipliers, PathColumns]:
         """Take subgradient steps; few from the duals of the request, as those of a neighbor."""
         settings, start = self.settings, self._give()
-        few = settings.ascent if start is None else settings.warm
+        few = self.params.first_steps if start is None else settings.warm
         count = few if small else settings.long_ascent
         return self._ascend(count, start)
 
@@ -309,8 +305,7 @@ class ColumnGeneration:
 
     def _is_stepped(self) -> bool:
         """Count a subgradient step; whether it is late."""
-        count = self.intervals.step.size
-        self.request.work.seconds += _STEP_S + _ACCESS_S * (min(count, _SMALL) + count / 10)
+        count_step(self.request, self.intervals.step.size)
         return self._late()
 
     def _tell(self, bound: float) -> None:

@@ -18,11 +18,6 @@ from spmopt.core.result import Certificate, Result
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, relax_timeline
 
-_MOST_STEPS = 6_000
-"""Untouched steps of all intervals together, up to which all columns are in one program.
-
-Above it, column generation is faster: 129 operations have 5,800 such steps, and take equally long.
-"""
 _SIMPLEX = {"solver": "simplex", "presolve": "off"}
 _UNKNOWN = "of the replay with banks no bound is known but the one on any order"
 
@@ -99,7 +94,8 @@ def _solve_at_once(problem: Problem, request: Request) -> Certificate | None:
     # The bound is of all mappings: the least figure of each.
     line = relax_timeline(problem) if problem.several_mappings else fitting
     intervals = ReuseIntervals(line, np.arange(line.step.size))
-    if int((intervals.step - intervals.begin)[intervals.live].sum()) > _MOST_STEPS:
+    most = request.params.residency.all_columns
+    if int((intervals.step - intervals.begin)[intervals.live].sum()) > most:
         return None
     coefficients = CostCoefficients(problem, line, request.objective)
     master = Master(intervals, coefficients, all_columns(intervals), page_bytes=1)

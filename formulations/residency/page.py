@@ -21,9 +21,6 @@ from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 
-_WINDOWS_SHARE = 0.7
-"""Of the time that is left: windows of a small problem, before all of it is solved."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded:
@@ -90,10 +87,11 @@ class _Refinement:
         self.problem, self.request, self.plan, self.best = problem, request, plan, rounded
         self.line: Timeline = timeline(problem, plan.steps)
         self.least, self.counted = 0.0, counted
+        self.params = request.params.residency
 
     def run(self) -> Rounded:
         """Solve the relaxation, then windows, then all in pages, then with whole cycles."""
-        small = plain.is_small(self.line)
+        small = plain.is_small(self.line, self.params)
         if small and not self.problem.several_mappings:
             self._relax()
         else:
@@ -102,7 +100,7 @@ class _Refinement:
                 self.best, result=replace(self.best.result, certificate=certificate)
             )
         if self._is_open:
-            share = _WINDOWS_SHARE if small else 1.0
+            share = self.params.windows_fraction if small else 1.0
             part = self.request.phase(share * self.request.remaining_s())
             self._offer(improve(self.problem, part, self.line, self.plan))
         if small and self._is_open:
@@ -130,7 +128,7 @@ class _Refinement:
 
     def _solve(self) -> None:
         """Solve the whole problem in pages, and with whole cycles where that pays."""
-        for families in plain.families_of(self.line, counted=self.counted):
+        for families in plain.families_of(self.line, self.params, counted=self.counted):
             request = replace(self.request, start=self.plan)
             found = plain.page_optimum(self.problem, request, self.line, families)
             if found is None:

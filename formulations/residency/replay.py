@@ -39,7 +39,6 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
 
-_ITERATIONS = 1000
 _CLOSE = 1e-5
 """Of the bound at the dual values of steps: nothing more is to be had."""
 
@@ -95,8 +94,9 @@ class _Search:
         time = coefficients.byte_time or 1.0
         columns = [start.spm / scale, np.zeros(steps), start.load / time]
         columns += [start.store / time] if coefficients.duplex else []
-        ascent = Ascent(np.concatenate(columns), _ITERATIONS, POLISH)
-        for turn in range(_ITERATIONS):
+        turns = request.params.residency.replay_steps
+        ascent = Ascent(np.concatenate(columns), turns, POLISH)
+        for turn in range(turns):
             if turn and (self._bound >= enough or request.stop() or request.remaining_s() <= 0):
                 break
             held_start, held_end, *moves = np.split(ascent.point, len(columns))

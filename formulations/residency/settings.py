@@ -8,7 +8,7 @@ from importlib.util import find_spec
 Rates = tuple[float, float]
 """Of the first and of the last of some subgradient steps."""
 
-
+# Short stages: a bound within the first tenth of a second, from which the last one begins.
 _SOON: tuple[tuple[int, Rates], ...] = ((50, (0.05, 0.02)), (100, (0.1, 0.003)))
 
 
@@ -32,23 +32,23 @@ class Effort:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How the search works; the defaults are measured.
+    """How the search works, beside :class:`~spmopt.core.params.ResidencyParams`.
 
     ``accuracy``: tolerance of the interior-point method at first; ``threshold``: marginal
     up to which columns enter, as a share of the dual value of a byte; ``depth``: see
     ``candidates``; ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
-    ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
+    ``master``, and at most a third of the gap asked for; ``warm``: subgradient steps
     from dual values that are given, and ``samples`` of them whose columns are kept. Problems of
     more than ``small`` accesses take more steps (cheap beside their programs), no columns but the
     sampled ones at first, and ``polish`` steps after each program; programs above ``small_program``
     columns go to HiPO, not IPX. ``idle`` rounds in a row that find no new columns, and close less
     than 3 % of the gap, end the search; a program of bytes may follow the one of pages.
 
-    Above ``large`` steps (``large_of_fluid`` of the relaxation, whose gaps are smaller, and
+    Above some steps (``large_of_fluid`` of the relaxation, whose gaps are smaller, and
     ``large_of_bytes`` where cycles cost nothing, which programs decide
     sooner: GNMT of 3,583 operations, 1.5 s for 4.9, unless a gap of ``loose`` will do) windows
     come before a program over all of them, by the last of ``efforts`` whose gap is not above that
-    asked for: at most ``sweeps``, the first over windows that decide ``width`` steps, the others
+    asked for: the first sweep is over windows that decide some steps, the others
     over windows at least twice as wide, and as wide as bytes remain on chip (see
     ``RankedIntervals.reach``) up to ``widest``, with columns up to the marginal ``near``, while
     each closes a ``gain`` of the gap. The program follows where it has no more columns than
@@ -62,23 +62,19 @@ class Settings:
     tie: float = 1e-4
     rounds: int = 30
     idle: int = 3
-    ascent: int = 150
     warm: int = 25
     long_ascent: int = 300
     samples: int = 20
     polish: int = 50
     small: int = 10_000
     small_program: int = 50_000
-    large: int = 600
     large_of_fluid: int = 2_000
     large_of_bytes: int = 10_000
     efforts: tuple[Effort, ...] = (
         Effort(gap=0.0),
         Effort(gap=1e-2, stages=(*_SOON, (100, (0.05, 0.0005))), samples=6, part=60),
     )
-    width: int = 200
     widest: int = 800
-    sweeps: int = 4
     near: float = 0.01
     gain: float = 0.1
     loose: float = 2e-3

@@ -11,7 +11,7 @@ from formulations.residency.bound.duals import MoveDuals, Multipliers, multiplie
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.plain.cells import Spans, count_cells
 from formulations.residency.plain.columns import Families
-from formulations.residency.plain.search import MOST_CELLS, page_optimum, relax
+from formulations.residency.plain.search import is_small, page_optimum, relax
 from formulations.residency.plain.windows import improve
 from formulations.residency.program.columns import candidates
 from spmopt.assemble.cost import residency_plan_value, sum_up
@@ -30,17 +30,9 @@ _LOOSE = replace(FAMILIES, loose=True)
 _OF_WINDOWS = replace(FAMILIES, mappings=False)
 PARTS = "parts of tensors stay between uses: cheaper than the class allows"
 TOO_LARGE = "too large for an integer program of all its steps"
-MOST_USES = 15_000
-"""Uses of tensors of a large problem that begins with an integer program of few steps."""
-MOST_SPANS = 300_000
-"""Cells of a problem in which time is free."""
 _DUALS = "dual values of SPM and DMA time"
-_BOUND_SHARE, _BOUND_GAP = 0.2, 1e-3
-"""Of the time limit, for each of two certificates; the gap at which their search ends."""
-_LOOSE_SHARE, _SPANS_SHARE, _WINDOWS_SHARE = 0.3, 0.25, 0.5
-"""Of the time that is left in a small problem: the loose program, that of spans, and windows."""
-_LARGE_SHARE = 0.6
-"""Of the time that is left in a large one: a loose program of few spans."""
+_BOUND_GAP = 1e-3
+"""The gap at which the search of each of two certificates ends: windows leave a larger one."""
 _MARGIN = 1e-6
 """Relative, that a solver's bound may be off."""
 
@@ -60,11 +52,11 @@ def schedule(problem: Problem, request: Request) -> Result:
     """
     line = fitting_timeline(problem)
     if request.objective.cycle == 0:
-        if count_cells(line, Spans.ONE) > MOST_SPANS:
+        if count_cells(line, Spans.ONE) > request.params.residency.traffic_cells:
             return Result(residency_plan=request.start, notes=(TOO_LARGE,))
         plan, least = _solve(problem, request, line, Spans.ONE, request.start)
         return outcome(problem, request, plan, least)
-    if count_cells(line) <= MOST_CELLS:
+    if is_small(line, request.params.residency):
         return _small(problem, request, line)
     return _large(problem, request, line)
 
@@ -75,11 +67,12 @@ def _small(problem: Problem, request: Request, line: Timeline) -> Result:
     certificate = None if relaxed is None else relaxed.certificate
     if relaxed is None:
         certificate = _bounds(problem, request)[0].certificate
-    part = _part(request, _LOOSE_SHARE)
+    loose, spans, windows = request.params.residency.tensors_fractions
+    part = _part(request, loose)
     plan, _ = _solve(problem, part, line, Spans.STEPS, request.start, families=_LOOSE)
-    part = _part(request, _SPANS_SHARE)
+    part = _part(request, spans)
     plan, _ = _solve(problem, part, line, Spans.POWERS, plan)
-    plan = _in_windows(problem, _part(request, _WINDOWS_SHARE), plan)
+    plan = _in_windows(problem, _part(request, windows), plan)
     plan, least = _solve(problem, request, line, Spans.STEPS, plan)
     late = request.remaining_s() <= 0
     return replace(outcome(problem, request, plan, least), certificate=certificate, cut_short=late)
@@ -89,9 +82,9 @@ def _large(problem: Problem, request: Request, line: Timeline) -> Result:
     """Decide windows, from the best of the start and a loose program of few spans."""
     bounds, of_class = _bounds(problem, request)
     plan = request.start
-    if bounds.duals is not None and line.step.size <= MOST_USES:
+    if bounds.duals is not None and line.step.size <= request.params.residency.large_uses:
         spans = _cheap_spans(bounds, bounds.duals)
-        part = _part(request, _LARGE_SHARE)
+        part = _part(request, request.params.residency.large_fraction)
         plan, _ = _solve(problem, part, line, spans, plan, families=_LOOSE)
     plan = _in_windows(problem, request, plan)
     notes = (SEVERAL_MAPPINGS,) if problem.several_mappings else ()
@@ -167,9 +160,10 @@ def _bounds(problem: Problem, request: Request) -> tuple[ColumnGeneration, Class
     """
     tolerance = max(_BOUND_GAP, request.tolerance)
     # Its bound holds for all schedules, so that it is told as one.
-    every = ColumnGeneration(problem, request.part(bounds=True).share(_BOUND_SHARE))
+    share = request.params.residency.bound_fraction
+    every = ColumnGeneration(problem, request.part(bounds=True).share(share))
     every.run(tolerance)
-    part = replace(request.of_class().share(_BOUND_SHARE), duals=every.certificate)
+    part = replace(request.of_class().share(share), duals=every.certificate)
     absent = partial(never_resident, problem.machine)
     whole = ColumnGeneration(problem, part, absent=absent)
     whole.run(tolerance)

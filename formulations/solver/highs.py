@@ -19,8 +19,9 @@ from spmopt.core.table import Ints
 Option = bool | int | float | str
 Progress = Callable[[float, float], None]
 
+# Numbers of HiGHS's own enumerations.
 _BY_COLUMNS, _BY_ROWS, _MINIMIZE, _FEASIBLE = 1, 2, 1, 2
-_POLL_S = 0.05
+_POLL_S = 0.05  # between two questions whether to stop
 _GRACE_S = 0.7  # for a solver that was told to stop
 _LATE_S = 2.0  # for a solver to heed its own time limit
 _new: Callable[[], highspy.Highs] = highspy.Highs  # its constructor has no annotation

@@ -14,6 +14,7 @@ from spmopt.api.shown import Shown
 from spmopt.core.errors import ArgumentError, InputError
 
 if TYPE_CHECKING:
+    from spmopt.core.params import SolveParams
     from spmopt.core.placement import Buffer, Placed, Placement
     from spmopt.reporting.tables import Part
 
@@ -137,6 +138,7 @@ def place(
     capacity: str | int | None = None,
     minimize: bool = False,
     time_limit: float = 60.0,
+    params: SolveParams | str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> BufferPlacement:
     """Assign offsets in one memory to buffers with known lifetimes.
@@ -151,6 +153,8 @@ def place(
         Minimize the peak, and prove a bound.
     time_limit
         Time limit of the search, in seconds.
+    params
+        Parameters of the search: a TOML file, or SolveParams.
     callbacks
         Receive heights and bounds as they improve, and stop the search.
 
@@ -164,6 +168,7 @@ def place(
     InputError
         A file that cannot be read, or neither capacity nor ``minimize``.
     """
+    from spmopt.core.params import SolveParams
     from spmopt.core.scheduler import Incumbent
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.minimalloc import read_buffers
@@ -188,5 +193,6 @@ def place(
 
     # Deciding a capacity is far easier than proving a least height.
     way = search.minimize if minimize else search.place
-    placed = way(buffers, size, time_limit, callbacks.stop, better)
+    own = SolveParams.of(params).placement
+    placed = way(buffers, size, time_limit, callbacks.stop, better, params=own)
     return BufferPlacement(buffers, placed, minimize, callbacks.stop())

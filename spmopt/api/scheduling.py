@@ -16,10 +16,10 @@ from spmopt.core.errors import ArgumentError
 if TYPE_CHECKING:
     from spmopt.core.fusion.fused_groups import FusedGroup
     from spmopt.core.objective import Objective
+    from spmopt.core.params import SolveParams
     from spmopt.core.problem import Problem
     from spmopt.core.scheduler import Policy, Request
     from spmopt.schedulers.registry import SchedulerEntry
-    from spmopt.solving import SolveParams
 
 _JOINT = "joint supports it for small problems"
 
@@ -47,7 +47,7 @@ def solve(
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
-    params: SolveParams | None = None,
+    params: SolveParams | str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> Solution:
     """Schedule a problem, verify the schedule and certify its bound.
@@ -74,7 +74,7 @@ def solve(
     threads
         Number of solver threads.
     params
-        Parameters of the search, :class:`spmopt.SolveParams`.
+        Parameters of the search: a TOML file, or SolveParams.
     callbacks
         Receive progress and incumbents; may stop the search.
 
@@ -107,22 +107,26 @@ def solve(
     from spmopt.api.fusion import resolve_fusion, solver, with_fusion_scheduler
     from spmopt.api.in_order import is_ordered, solve_named
     from spmopt.core.objective import with_timing
-    from spmopt.solving import SolveParams, compare_fused, solve_by_default
+    from spmopt.solving import compare_fused, solve_by_default
     from spmopt.solving import solve as solve_one
 
     entry, objective = solver(scheduler, fusion, fusion_plan), with_timing(objective, timing)
-    search = params or SolveParams()
-    options: dict[str, Any] = {"tolerance": tolerance, "threads": threads, "callbacks": callbacks}
+    options: dict[str, Any] = {
+        "tolerance": tolerance,
+        "threads": threads,
+        "params": params,
+        "callbacks": callbacks,
+    }
 
     def solve_for(aim: str | Objective, limit_s: float) -> Solution:
         request = _request(problem, aim, time_limit=limit_s, **options)
         if fusion_plan is None:
             run = solve_by_default if scheduler is None else solve_one
-            return Solution.of(problem, run(problem, entry, request, search))
+            return Solution.of(problem, run(problem, entry, request))
         # Another scheduler bounds the fusion space.
         entries = with_fusion_scheduler({entry.name: entry}, fusion, fusion_plan).values()
         groups = resolve_fusion(problem, fusion_plan, fusion)
-        results = compare_fused(problem, list(entries), request, groups, search)
+        results = compare_fused(problem, list(entries), request, groups)
         table = ComparisonTable(problem, results)
         # Infeasible on the plan: the layer-by-layer result says why.
         return table.on_fusion_plan.get(entry.name) or table[entry.name]
@@ -145,7 +149,7 @@ def compare(
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
-    params: SolveParams | None = None,
+    params: SolveParams | str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> ComparisonTable:
     """Run several schedulers, and compare all with the best certified bound.
@@ -185,7 +189,7 @@ def compare(
     from spmopt.api.fusion import resolve_fusion, with_fusion_scheduler
     from spmopt.core.objective import with_timing
     from spmopt.schedulers.registry import by_name
-    from spmopt.solving import SolveParams, compare_fused
+    from spmopt.solving import compare_fused
 
     objective = with_timing(objective, timing)
     request = _request(
@@ -195,12 +199,13 @@ def compare(
         time_limit=time_limit,
         tolerance=tolerance,
         threads=threads,
+        params=params,
     )
     given = usual_schedulers(problem, objective)[0] if schedulers is None else schedulers
     # by_name merges duplicates, so that no scheduler runs twice.
     entries = list(with_fusion_scheduler(by_name(given), fusion, fusion_plan).values())
     fused_groups = None if fusion_plan is None else resolve_fusion(problem, fusion_plan, fusion)
-    results = compare_fused(problem, entries, request, fused_groups, params or SolveParams())
+    results = compare_fused(problem, entries, request, fused_groups)
     ran = {result.scheduler for result in results}
     # An interrupt may skip some: tables must not look complete.
     not_run = [entry.name for entry in entries if entry.name not in ran]
@@ -215,8 +220,10 @@ def _request(
     time_limit: float,
     tolerance: float,
     threads: int,
+    params: SolveParams | str | Path | None,
 ) -> Request:
     from spmopt.core.objective import objective_named
+    from spmopt.core.params import SolveParams
     from spmopt.core.scheduler import Request
 
     require_limits(time_limit, tolerance, threads=threads)
@@ -228,6 +235,7 @@ def _request(
         stop=callbacks.stop,
         report=callbacks.progress,
         on_incumbent=callbacks.on_incumbent,
+        params=SolveParams.of(params),
     )
 
 

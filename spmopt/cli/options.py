@@ -257,6 +257,7 @@ class SearchOptions(AimOptions):
 
     fusion: str | None = None
     fusion_plan: Annotated[str | None, Parameter(metavar="FILE")] = None
+    params: Annotated[str | None, Parameter(metavar="FILE")] = None
 
 
 @option_record()

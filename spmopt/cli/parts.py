@@ -48,11 +48,12 @@ _COLUMNS = {
 
 @option_record(allocation.place)
 class PlaceOptions:
-    """Options of ``placing.place``."""
+    """Options of ``allocation.place``."""
 
     capacity: str | None = None
     minimize: bool = False
     time_limit: float = 60.0
+    params: Annotated[str | None, Parameter(metavar="FILE")] = None
 
 
 def allocate(

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Protocol
 
 from spmopt.core.objective import MAKESPAN, Objective
+from spmopt.core.params import DEFAULTS, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Schedule
@@ -111,6 +112,8 @@ class Request:
         Told of progress: a message and, where known, the fraction done.
     on_incumbent
         Told of better schedules and bounds as they are found.
+    params
+        Parameters of all algorithms.
     work
         Work counted so far, of all phases.
     due, work_end
@@ -127,6 +130,7 @@ class Request:
     stop: Callable[[], bool] = _never
     report: Callable[[str, float | None], None] = _silent
     on_incumbent: OnIncumbent = ignore_incumbent
+    params: SolveParams = DEFAULTS
     started: float = field(default_factory=monotonic)
     work: Work = field(default_factory=Work, compare=False)
     due: float = inf

@@ -51,7 +51,7 @@ class Bounds:
             return None
         if self._calls.request.objective.replayed:
             request = self._calls.request.part(bounds=False)
-            on = Bounds(CheckedCalls(result.fused, request, self._calls.params))
+            on = Bounds(CheckedCalls(result.fused, request))
             return on._best([on._relax(None, self._of_steps.get(result.scheduler))])
         problem, certificate = result.fused, result.certificate
         if certificate is None:
@@ -84,7 +84,7 @@ class Bounds:
         if order is None:
             return self._calls.call(find(BOUNDER), duals=duals)
         request = self._calls.request.part(bounds=False)  # news are of the listed order
-        on = CheckedCalls(reorder(self._calls.problem, order), request, self._calls.params)
+        on = CheckedCalls(reorder(self._calls.problem, order), request)
         found = on.call(find(BOUNDER))
         # The verifier must reorder the problem in the same way to evaluate these duals.
         proof = found.certificate and replace(found.certificate, order=order)

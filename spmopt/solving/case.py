@@ -14,7 +14,6 @@ from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find, kind_of
 from spmopt.solving.bounds import Bounds
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.params import SolveParams
 
 _Key = tuple[str, int, str]
 """Name, identity and granularity of a policy."""
@@ -38,8 +37,8 @@ class Case(CheckedCalls):
         Faults of schedulers of packages and users.
     """
 
-    def __init__(self, problem: Problem, request: Request, params: SolveParams) -> None:
-        super().__init__(problem, request, params)
+    def __init__(self, problem: Problem, request: Request) -> None:
+        super().__init__(problem, request)
         self.bounds = Bounds(self)
         self.policies: dict[_Key, Result] = {}
         self.listed: Result | None = None
@@ -53,14 +52,14 @@ class Case(CheckedCalls):
 
         It knows the starts of ``entry`` only: the result depends on no other scheduler that ran.
         """
-        part = Case(self.problem, request, self.params)
+        part = Case(self.problem, request)
         starts = self.starts_of(entry)
         part.policies = {key: run for key, run in self.policies.items() if key[0] in starts}
         return part
 
     def with_barriers(self, request: Request) -> Case:
         """Return a case of the same problem, with barriers between steps, for a request."""
-        part = Case(self.problem, request, self.params)
+        part = Case(self.problem, request)
         part.policies = self.step_policies
         part.listed = None if self.steps is None else self.steps.listed
         return part

@@ -11,12 +11,12 @@ from spmopt.assemble import assemble
 from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
+from spmopt.core.params import SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, End, Result, Status
 from spmopt.core.schedule import ResidencyPlan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.schedulers.registry import BOUNDER, Kind, SchedulerEntry, find
-from spmopt.solving.params import SolveParams
 from spmopt.solving.records import Bound
 from spmopt.verifier import bound, require_legal
 
@@ -40,13 +40,17 @@ class CheckedCalls:
         Notes on certificates of the program that the verifier refuses.
     """
 
-    def __init__(self, problem: Problem, request: Request, params: SolveParams) -> None:
-        self.params = params
+    def __init__(self, problem: Problem, request: Request) -> None:
         self.faults: list[str] = []
         self.problem = problem
         self.remainder = without_bypass(problem)
         self.request = request
         self.asked = find(BOUNDER)
+
+    @property
+    def params(self) -> SolveParams:
+        """Parameters of the search."""
+        return self.request.params
 
     @property
     def many(self) -> bool:

@@ -10,15 +10,10 @@ from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.solving.orders import search_orders
+from spmopt.solving.run_parallel import AT_ONCE
 
 LISTED, DEPTH_FIRST, SEARCHED = ORDERS = ("listed", "depth-first", "searched")
 """Orders by name; the first is the default."""
-_FINAL_S = 10.0
-"""Seconds of ``page`` for each order."""
-_PARTS = 4
-"""Orders that there is time for at least, in a request that ends early."""
-_MOVES = 3_000
-"""The work of moves (:class:`~spmopt.solving.order_moves.OrderMoves`): some seconds."""
 
 
 def order_named(problem: Problem, name: str, request: Request | None = None) -> Ints | None:
@@ -40,8 +35,10 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
         found = depth_first(problem)
     else:
         within = request or Request(time_limit_s=float("inf"))
-        limit_s = min(_FINAL_S, within.time_limit_s / _PARTS)
-        best = search_orders(problem, within, work=_MOVES, limit_s=limit_s)
+        params = within.params.orders
+        # A request that ends early has time for those that are compared first.
+        limit_s = min(params.order_s, within.time_limit_s / AT_ONCE)
+        best = search_orders(problem, within, work=params.moved_operations, limit_s=limit_s)
         found = np.arange(len(problem.operations)) if best is None else best.order
     # None, not the identity: schedules of another order are compared with other bounds.
     return None if np.array_equal(found, np.arange(found.size)) else found

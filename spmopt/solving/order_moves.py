@@ -34,12 +34,6 @@ from spmopt.verifier.paths import all_paths
 
 ScheduleAll = Callable[[Sequence[Case]], list[Result | None]]
 """Schedules problems; their requests have dual values to begin from."""
-_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16)
-_LEAST_GAIN = Fraction(1, 50_000)
-"""Part of the value that a move must promise, and a schedule must save."""
-_TRIES = 12
-"""Moves that are scheduled in vain before others are made from the best order so far, or a few
-more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +85,8 @@ class OrderMoves:
     ) -> None:
         self._problem, self._schedule, self._request = problem, schedule, request
         self._value, self._left = value, work
+        self._params = request.params.orders
+        self._least_gain = Fraction(str(self._params.least_gain))
         self._before = [frozenset(each) for each in dependences(problem)]
         self._after: list[set[int]] = [set() for _ in self._before]
         for index, earlier in enumerate(self._before):
@@ -125,7 +121,7 @@ class OrderMoves:
             better = [
                 (move, tried)
                 for (move, _), tried in zip(chosen, all_tried, strict=True)
-                if tried is not None and tried.value < found.value * (1 - _LEAST_GAIN)
+                if tried is not None and tried.value < found.value * (1 - self._least_gain)
             ]
             failed += len(chosen)
             if better:
@@ -133,7 +129,7 @@ class OrderMoves:
                 # They were judged on the old order and may still gain on the new one.
                 waiting.extendleft([move for move, _ in reversed(better) if move is not first])
                 failed = 0
-            if found is not best and failed > _TRIES:
+            if found is not best and failed > self._params.failed_moves:
                 break
         return found
 
@@ -168,7 +164,7 @@ class OrderMoves:
         judge = _Judge(reorder(self._problem, at.order), at.certificate)
         found: list[Move] = []
         place = np.argsort(at.order)
-        least = float(_LEAST_GAIN * at.value)
+        least = float(self._least_gain * at.value)
         for move in self.moves(at.order):
             if self._is_ended():
                 break
@@ -185,7 +181,7 @@ class OrderMoves:
         """Yield all moves from an order that dependences allow, shorter runs first."""
         place, count = np.argsort(order).tolist(), order.size
         listed = order.tolist()
-        for length in _LENGTHS:
+        for length in self._params.run_lengths:
             for first in range(count - length + 1):
                 run = tuple(listed[first : first + length])
                 for target in self._targets(run, first, place, count):

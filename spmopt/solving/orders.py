@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from math import inf
 from operator import attrgetter
 from time import monotonic
 
 from spmopt.core.joint_size import decide_together
 from spmopt.core.order import reorder
+from spmopt.core.params import OrderParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -28,16 +30,6 @@ _JUDGE = "belady-size:granularity=page"
 """Who compares orders first: a policy takes a second where ``page`` takes a minute. Then the best
 of each kind, and the layer-by-layer plan, by ``page``: the policy alone takes an order of GNMT
 forward on 24 MB for 2 % better than the list that is 6 % worse."""
-_TOLERANCE = 0.01
-"""The gap of ``page`` where it compares orders of several kinds."""
-_WORK = 60_000
-"""Operations that are scheduled in all orders compared, but for the first few: a minute on GNMT
-with 22,000 operations, seconds on most networks."""
-_FEW = 3
-"""Orders that are compared however many operations there are."""
-_NEVER = Fraction(10**30)
-_UNLIMITED = 1e6
-"""The work of moves that goes on as long as there is time."""
 
 
 def search_orders(
@@ -67,8 +59,8 @@ def search_orders(
         return schedule
 
     near, judge = by(RESIDENCY), by(_JUDGE)
-    best: dict[float, tuple[Fraction, Ints]] = {}
-    different = _different(problem)
+    best: dict[float, tuple[Fraction | float, Ints]] = {}
+    different = _different(problem, request.params.orders)
     while some := list(islice(different, AT_ONCE)):
         # At least one round, however late: the caller needs a best order.
         if best and request.remaining_s() <= 0:
@@ -76,12 +68,12 @@ def search_orders(
         runs = judge([(reorder(problem, order), request) for _, order in some])
         for (kind, order), run in zip(some, runs, strict=True):
             known = None if run is None else value(run)
-            found = _NEVER if known is None else known
+            found = inf if known is None else known
             if kind not in best or found < best[kind][0]:
                 best[kind] = found, order
     # Orders of several kinds differ by more than this, so that tight gaps would be wasted.
-    loose = replace(request, tolerance=max(_TOLERANCE, request.tolerance))
-    moves = OrderMoves(problem, near, loose, work=float("inf"), value=value)
+    loose = replace(request, tolerance=max(request.params.orders.compared_gap, request.tolerance))
+    moves = OrderMoves(problem, near, loose, work=inf, value=value)
     tried = moves.try_all([order for _, order in best.values()])
     final = [each for each in tried if each is not None]
     if not final:
@@ -90,13 +82,13 @@ def search_orders(
     return closer.improve(min(final, key=lambda each: each.value))
 
 
-def _different(problem: Problem) -> Iterator[tuple[float, Ints]]:
+def _different(problem: Problem, params: OrderParams) -> Iterator[tuple[float, Ints]]:
     """Yield orders with their kind, each once, as many as it takes no minutes to compare."""
     known = set[bytes]()
     for kind, order in candidates(problem):
         if order.tobytes() in known:
             continue
-        if len(known) >= _FEW and (len(known) + 1) * order.size > _WORK:
+        if len(known) >= AT_ONCE and (len(known) + 1) * order.size > params.compared_operations:
             break
         known.add(order.tobytes())
         yield kind, order
@@ -119,7 +111,7 @@ def best_of_other_orders(calls: CheckedCalls, spent_s: float) -> Result | None:
     best = search_orders(
         calls.problem,
         request,
-        work=_UNLIMITED,
+        work=inf,  # as long as there is time
         value=lambda run: run.value_for(objective),
     )
     if best is None or best.run.schedule is None:

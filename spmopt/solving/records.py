@@ -19,7 +19,7 @@ from spmopt.core.result import (
 )
 from spmopt.core.scheduler import Request
 
-_SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
+_SOLVER_ROUNDING = Fraction("1e-6")  # relative, in a bound that is not certified
 
 
 @dataclass(frozen=True, kw_only=True)

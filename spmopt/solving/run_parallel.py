@@ -15,14 +15,11 @@ from spmopt.core.result import Result
 from spmopt.core.scheduler import Request, Work
 from spmopt.schedulers.registry import find
 from spmopt.solving.checked_calls import CheckedCalls
-from spmopt.solving.params import SolveParams
 
 Case = tuple[Problem, Request]
 AT_ONCE = 4
 """Cases that are chosen before any of them is scheduled, however many threads there are: so the
 result does not depend on their number."""
-_WORTH = 150
-"""Operations from which it pays to start processes, a CPU second each, for hundreds of cases."""
 
 
 def schedule_parallel(
@@ -36,7 +33,7 @@ def schedule_parallel(
         # Four times: a phase ends by the clock after three, at the latest.
         own = replace(request, started=monotonic(), time_limit_s=4 * limit_s, due=inf, work=Work())
         request = replace(own, work_end=inf).phase(limit_s)
-    return CheckedCalls(problem, request, SolveParams()).call(find(name))
+    return CheckedCalls(problem, request).call(find(name))
 
 
 def schedule_all(
@@ -53,7 +50,10 @@ def schedule_all(
     ScheduleError
         An illegal schedule, an error in the scheduler.
     """
-    large = max((len(problem.operations) for problem, _ in cases), default=0) >= _WORTH
+    large = any(
+        len(problem.operations) >= request.params.orders.parallel_operations
+        for problem, request in cases
+    )
     if threads == 1 or len(cases) < 2 or not large:
         return [
             schedule_parallel(name, *case, limit_s)

@@ -24,7 +24,6 @@ from spmopt.solving.barriers import (
 )
 from spmopt.solving.case import Case
 from spmopt.solving.checked_calls import RESIDENCY
-from spmopt.solving.params import DEFAULTS
 from spmopt.solving.records import (
     certificates,
     failure_of,
@@ -71,7 +70,7 @@ def run_asked(case: Case, entry: SchedulerEntry) -> Result:
 
 def run_alone(problem: Problem, entry: SchedulerEntry, request: Request) -> Result:
     """Run one scheduler and verify its schedule; prove no bound."""
-    return run_asked(Case(problem, request, DEFAULTS), entry)
+    return run_asked(Case(problem, request), entry)
 
 
 def run(case: Case, entry: SchedulerEntry) -> Result:
@@ -253,7 +252,7 @@ def better_of_policies(case: Case, found: Result) -> Result:
     """
     if found.fused is None or found.value is None or case.request.stop():
         return found
-    on = Case(found.fused, case.request.part(bounds=False), case.params)
+    on = Case(found.fused, case.request.part(bounds=False))
     if on.many:
         return found
     began, best = cpu_s(), found.value

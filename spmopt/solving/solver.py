@@ -18,7 +18,6 @@ from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving.barriers import by_steps
 from spmopt.solving.case import Case
-from spmopt.solving.params import DEFAULTS, SolveParams
 from spmopt.solving.records import Bound, all_failed, judge
 from spmopt.solving.runs import run_each
 
@@ -29,17 +28,15 @@ def solve(
     problem: Problem,
     scheduler: str | SchedulerEntry | Policy,
     request: Request,
-    params: SolveParams = DEFAULTS,
 ) -> Result:
     """Schedule ``problem`` by one scheduler; otherwise as :func:`compare`."""
-    return compare(problem, [scheduler], request, params)[0]
+    return compare(problem, [scheduler], request)[0]
 
 
 def solve_by_default(
     problem: Problem,
     entry: SchedulerEntry,
     request: Request,
-    params: SolveParams = DEFAULTS,
 ) -> Result:
     """Schedule ``problem`` where no scheduler is named: a small one also by ``joint``.
 
@@ -49,9 +46,9 @@ def solve_by_default(
     joint = find(JOINT)
     together = by_steps(entry, request.objective) and decide_together(problem)
     if not together or not joint.takes_features(problem.machine.features):
-        return solve(problem, entry, request, params)
+        return solve(problem, entry, request)
     half = replace(request, time_limit_s=request.time_limit_s / 2)
-    found, *others = compare(problem, [entry, joint], half, params)
+    found, *others = compare(problem, [entry, joint], half)
     for other in others:  # none once stopped
         best, worse = (other, found) if _is_below(other, found) else (found, other)
         note = f"the better of two: {worse.scheduler} ends at {_speak(worse)}"
@@ -72,7 +69,6 @@ def compare(
     problem: Problem,
     schedulers: Sequence[str | SchedulerEntry | Policy],
     request: Request,
-    params: SolveParams = DEFAULTS,
 ) -> list[Result]:
     """Run each scheduler, verify each schedule, hold all against the best certified bound.
 
@@ -94,7 +90,7 @@ def compare(
     for entry in entries:
         entry.require(request.objective, features)
         entry.require_features(features)
-    case = Case(problem, request, params)
+    case = Case(problem, request)
     results = run_each(case, entries)
     if len(case.failures) == len(results):
         raise all_failed(case.failures)
@@ -124,7 +120,6 @@ def compare_fused(
     entries: Sequence[SchedulerEntry],
     request: Request,
     given: Problem | None = None,
-    params: SolveParams = DEFAULTS,
 ) -> list[Result]:
     """Run schedulers layer by layer, on a fusion plan, and those that choose one.
 
@@ -139,7 +134,7 @@ def compare_fused(
         Results layer by layer, of the fusion plan, and of those that chose one. Of ``entries``
         some may be missing at the end, where the request was stopped.
     """
-    results = compare(problem, entries, request, params)
+    results = compare(problem, entries, request)
     pairs = list(zip(results, entries, strict=False))
     listed = [result for result, entry in pairs if not entry.fusion_plans]
     chosen = [result for result, entry in pairs if entry.fusion_plans]
@@ -156,7 +151,6 @@ def compare_fused(
             request,
             certificate=best.fusion_certificate,
             of_fusion_plans=of_fusion_plans,
-            params=params,
         )
         beside = (*best.beside, best)
         return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
@@ -174,7 +168,6 @@ def compare_fused(
         bound=bound,
         certificate=best.fusion_certificate,
         of_fusion_plans=of_fusion_plans,
-        params=params,
     )
     return [*listed, *found, *chosen]
 
@@ -187,7 +180,6 @@ def compare_on(
     bound: Bound | None = None,
     certificate: FusionCertificate | None = None,
     of_fusion_plans: Fraction | None = None,
-    params: SolveParams = DEFAULTS,
 ) -> list[Result]:
     """Run schedulers on the problem of a fusion plan; otherwise as :func:`compare`.
 
@@ -201,7 +193,7 @@ def compare_on(
         Dual values and the bound over the fusion space that they prove, for the results.
     """
     own = replace(request, on_incumbent=_on_fusion_plan(request))
-    case = Case(fused, own, params)
+    case = Case(fused, own)
     results = run_each(case, [find(each) for each in schedulers])
     # Another order is none of a fusion plan.
     listed = [each for each in results if each.order is None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 import spmopt
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Bank, Machine
+from spmopt.core.params import OrderParams, SolveParams
 from spmopt.core.problem import Problem, TensorKind
+from spmopt.core.scheduler import Request
 from spmopt.execution.computations import by_graph, tileable_graph_for
 from spmopt.execution.executor import Trace
 from spmopt.execution.memory import Bytes
@@ -79,7 +82,9 @@ def test_every_machine_is_executed(
 
 def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lp_bound=bounds_only)
-    monkeypatch.setattr("spmopt.solving.named_orders._MOVES", 10)  # any order that is found will do
+    # Any order that is found will do.
+    params = SolveParams(orders=OrderParams(moved_operations=10))
+    monkeypatch.setattr("spmopt.solving.named_orders.Request", partial(Request, params=params))
     problem = spmopt.lower(spmopt.load(networks.lstm(1)), PLAIN, order="searched")
     found = spmopt.run(spmopt.solve(problem, "lru"))
     assert found.same

@@ -10,6 +10,7 @@ import pytest
 
 from formulations.residency import fluid, page
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.params import DEFAULTS, ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
@@ -24,8 +25,13 @@ from tests.verifier.test_bound import leave_pages_out
 TOLERANCE = 1e-6
 
 
-def proved(problem: Problem, objective: Objective, tolerance: float = TOLERANCE) -> Fraction:
-    request = Request(objective=objective, tolerance=tolerance, threads=1)
+def proved(
+    problem: Problem,
+    objective: Objective,
+    tolerance: float = TOLERANCE,
+    params: SolveParams = DEFAULTS,
+) -> Fraction:
+    request = Request(objective=objective, tolerance=tolerance, threads=1, params=params)
     outcome = fluid.schedule(problem, request)
     assert outcome.residency_plan is None
     return bound(problem, need(outcome.certificate))
@@ -34,14 +40,12 @@ def proved(problem: Problem, objective: Objective, tolerance: float = TOLERANCE)
 @pytest.mark.parametrize(
     ("tolerance", "most_steps"), [(1e-3, 0), (1e-6, 0), (1e-9, 6_000)], ids=str
 )
-def test_it_is_the_value_of_the_plain_program(
-    tolerance: float, most_steps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_the_value_of_the_plain_program(tolerance: float, most_steps: int) -> None:
     """By column generation, and by one program over all columns."""
-    monkeypatch.setattr(fluid, "_MOST_STEPS", most_steps)
+    params = SolveParams(residency=ResidencyParams(all_columns=most_steps))
     for seed, case in enumerate(cases(share(24))):
         least = plain_value(case.problem, case.objective)
-        value = float(proved(case.problem, case.objective, tolerance))
+        value = float(proved(case.problem, case.objective, tolerance, params))
         assert value <= least + 1e-9 * max(case.scale, least), seed
         assert value >= least - 2 * tolerance * max(case.scale, least), seed
 

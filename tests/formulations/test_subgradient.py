@@ -9,12 +9,13 @@ from itertools import chain, repeat
 import numpy as np
 import pytest
 
-from formulations.residency import fluid, subgradient
+from formulations.residency import fluid
 from formulations.residency.program.columns import require
 from formulations.residency.program.paths import path_columns
 from formulations.residency.subgradient import ascend, with_setups
 from results.shared.drawn import drawn_problem
 from spmopt.core.objective import MAKESPAN, Objective
+from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
 from tests.checked import need
@@ -80,9 +81,8 @@ def test_steps_from_duals_without_setups_end_near_their_optimum() -> None:
     plain = replace(problem, machine=replace(problem.machine, dma_setup_cycles=0))
     start = fluid.schedule(plain, request).certificate
     few = bound(problem, need(with_setups(problem, request, start)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subgradient, "_SETUP_STEPS", 1500)
-        many = bound(problem, need(with_setups(problem, request, start)))
+    longer = replace(request, params=SolveParams(residency=ResidencyParams(setup_steps=1500)))
+    many = bound(problem, need(with_setups(problem, longer, start)))
     assert bound(problem, need(start)) < few <= many <= few * Fraction(101, 100)
 
 

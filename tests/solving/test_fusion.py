@@ -26,6 +26,7 @@ from spmopt.core.fusion.fusion_space import FUSION_SPACES
 from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
+from spmopt.core.params import FusionParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
@@ -292,7 +293,6 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else what has stripes is searched until the time is up, and what lies near is not found."""
-    from formulations.fusion import schedule
     from formulations.fusion.schedule import _Search
 
     b = GraphBuilder("stack")
@@ -319,13 +319,13 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
 
     monkeypatch.setattr(_Search, "attempt", noted)
     # Fusion plans of the batch are left after two counted seconds; the limit is for a busy machine.
-    monkeypatch.setattr(schedule, "_BATCH_SHARE", 0.03)
-    monkeypatch.setattr(schedule, "_FIRST_SHARE", 0.04)
+    params = SolveParams(fusion=FusionParams(narrow_fraction=0.03, first_fraction=0.04))
     for fusion_space in ("batch", "all"):
         # Until one with stripes is tried; of the batch there is none.
         asked = request(
             threads=1,
             time_limit_s=60.0,
+            params=params,
             stop=lambda fusion_space=fusion_space: stripes(fusion_space),
         )
         assert solve(problem, f"fusion:space={fusion_space}", asked).verified

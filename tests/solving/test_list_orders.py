@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.order import dependences, depth_first, reorder
+from spmopt.core.params import OrderParams, SolveParams
 from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
@@ -54,8 +56,8 @@ def policy_value(problem: Problem) -> float:
 
 
 def test_what_was_produced_is_used_next() -> None:
-    for part, recent in ((0.5, False), (0.0, True)):
-        order = ListScheduling(branches()).order(8, part, recent=recent)
+    for freed, recent in ((True, False), (False, True)):
+        order = ListScheduling(branches()).order(8, freed=freed, recent=recent)
         assert order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     found = need(order_named(branches(), "searched"))
     assert policy_value(reorder(branches(), found)) < policy_value(branches())
@@ -66,16 +68,16 @@ def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
     tensors = {"w": (8, "in"), "v": (8, "in"), "x": (1, "in"), "y": (1, "in")}
     results = dict.fromkeys(("wx", "vx", "wy", "vy"), (1, "keep"))
     listed = [Op(reads=f"{w} {x}", writes=f"{w}{x}") for x in "xy" for w in "wv"]
-    order = ListScheduling(tiny(tensors | results, listed, spm=12)).order(12, 0.0)
+    order = ListScheduling(tiny(tensors | results, listed, spm=12)).order(12)
     assert order.tolist() in ([0, 2, 1, 3], [0, 2, 3, 1])
 
 
 @pytest.mark.parametrize("seed", some(range(60)))
 def test_orders_keep_what_is_read(seed: int) -> None:
     problem = random_problem(seed, max_operations=12, max_tensors=8)
-    for part in (0.0, 1.0):
+    for freed in (False, True):
         for recent in (False, True):
-            order = ListScheduling(problem).order(8, part, recent=recent)
+            order = ListScheduling(problem).order(8, freed=freed, recent=recent)
             place = np.argsort(order)
             for index, before in enumerate(dependences(problem)):
                 assert all(place[earlier] < place[index] for earlier in before)
@@ -91,7 +93,9 @@ def test_networks_compute_the_same(
     order: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(named_orders, "_MOVES", share(100, 4))  # some moves are scheduled, not all
+    # Some moves are scheduled, not all.
+    params = SolveParams(orders=OrderParams(moved_operations=share(100, 4)))
+    monkeypatch.setattr(named_orders, "Request", partial(Request, params=params))
     workload = spmopt.load(network, training=training, batch=2, parameters=parameters or None)
     machine = spmopt.machine("rtx2080ti", spm="256kB")
     listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))
@@ -111,7 +115,7 @@ def test_a_worse_listing_is_found_back() -> None:
     worse = reorder(listed, depth_first(listed))
     least, most = policy_value(listed), policy_value(worse)
     assert most > 1.1 * least
-    found = ListScheduling(worse).order(4 * listed.machine.spm_bytes, 0.5, recent=True)
+    found = ListScheduling(worse).order(4 * listed.machine.spm_bytes, freed=True, recent=True)
     assert policy_value(reorder(worse, found)) < 1.02 * least
 
 

@@ -13,6 +13,7 @@ from formulations.solver import apart
 from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.order import dependences, reorder
+from spmopt.core.params import OrderParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -27,6 +28,9 @@ from tests.solving.test_orders import branches
 from tests.strategies import random_problem
 from tests.thorough import share, some
 from tests.verifier.test_bound import leave_pages_out, random_duals
+
+APART = SolveParams(orders=OrderParams(parallel_operations=0))
+"""Orders are scheduled in processes of their own, however small."""
 
 
 def value(run: Result) -> Fraction | None:
@@ -120,11 +124,10 @@ def test_the_better_branch_first() -> None:
     assert moves_of(branches(), work=0.0).improve(start) is start
 
 
-def test_orders_do_not_depend_on_the_number_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_parallel, "_WORTH", 0)
+def test_orders_do_not_depend_on_the_number_of_processes() -> None:
     problem = golden.problem("residual")
     found = [
-        search_orders(problem, Request(time_limit_s=600, threads=threads), work=200.0)
+        search_orders(problem, Request(time_limit_s=600, threads=threads, params=APART), work=200.0)
         for threads in (1, 2)
     ]
     assert all(each is not None and each.run.verified for each in found)
@@ -138,13 +141,13 @@ def test_a_process_that_dies_leaves_out_its_order(monkeypatch: pytest.MonkeyPatc
             raise SpmoptError("the process ended by itself")
         return run_parallel.schedule_parallel(name, problem, Request(time_limit_s=5))
 
-    monkeypatch.setattr(run_parallel, "_WORTH", 0)
+    asked = Request(time_limit_s=10, threads=2, params=APART)
     monkeypatch.setattr(apart, "call", dies)
-    found = need(search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0))
+    found = need(search_orders(branches(), asked, work=100.0))
     assert found.order.tolist()[0] == 0
     monkeypatch.setattr(apart, "call", illegal)
     with pytest.raises(ScheduleError, match="not legal"):
-        search_orders(branches(), Request(time_limit_s=10, threads=2), work=100.0)
+        search_orders(branches(), asked, work=100.0)
 
 
 def illegal(*_: object, **given: object) -> Result:

@@ -19,7 +19,7 @@ from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.timeline import timeline
-from spmopt.solving import SolveParams, compare, solve
+from spmopt.solving import compare, solve
 from spmopt.solving.case import Case
 from spmopt.solving.runs import place_in_time
 from tests.checked import need, totals_of
@@ -123,7 +123,7 @@ def test_addresses_are_chosen_for_the_replay_where_that_is_sooner() -> None:
     for seed in some(range(40), 2):
         problem, residency_plan = random_case(seed, **{**FEATURES, "max_operations": 12})
         start = verified(problem, residency_plan, REPLAY)
-        case = Case(problem, request(objective=REPLAY), SolveParams())
+        case = Case(problem, request(objective=REPLAY))
         best = place_in_time(case, start)
         assert totals_of(problem, need(best.schedule)).value(REPLAY) == exact(best) <= exact(start)
         sooner += exact(best) < exact(start)

@@ -8,6 +8,7 @@ import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.bound.duals import (
+    MAGNITUDE,
     binary_digits,
     dma_limit,
     round_channels,
@@ -18,8 +19,8 @@ from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import BankDuals, Certificate
 
-_MAGNITUDE = 57
-"""Binary digits of the dearest path; the checker computes in 64 bits and takes two more."""
+_MAGNITUDE = MAGNITUDE - 1
+"""Binary digits of the dearest path; the checker takes one more than without banks."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -24,14 +24,12 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, timeline
 
-_GAP = 1e-5
-_WHOLE = 1e-6
-_SCRATCH = -1
+_GAP = 1e-5  # at most: the gap asked for is to the bound, not to these optima
+_WHOLE = 1e-6  # tolerance of HiGHS for integers
+_SCRATCH = -1  # in place of a page
 _Run = tuple[int, int, int, int]
 """Page, pages, bank, and since which step."""
 _Row = tuple[int, int, int, int, int, int]
-MOST_PAGES = 1_500
-"""Pages of all cells, times banks, of a problem whose optimum is searched for."""
 EXACT_CELLS = 200
 """Cells of a problem whose commands are counted in whole cycles."""
 _OPTIONS: dict[str, Option] = {"mip_allow_restart": False}
@@ -103,7 +101,7 @@ def optimum(problem: Problem, request: Request, line: Timeline) -> ResidencyPlan
     every = plain_cells(line)
     machine, objective = problem.machine, request.objective
     pages = machine.pages(line.size_bytes)
-    if int(pages[every.tensor].sum()) * len(machine.banks) > MOST_PAGES:
+    if int(pages[every.tensor].sum()) * len(machine.banks) > request.params.residency.bank_pages:
         return None
     # Page by page: the solution says where each of them lies.
     single = (np.repeat(np.arange(pages.size), pages), ranges(np.zeros_like(pages), pages))

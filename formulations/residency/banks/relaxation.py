@@ -23,8 +23,6 @@ from spmopt.core.timeline import Timeline
 
 ALL_CELLS = 6_000
 """With so few cells all of them are in the last program."""
-MOST_CELLS = 30_000
-"""Programs of more cells take minutes."""
 _NEAREST, _WIDER = 4, 2
 """Steps around each access whose cells are in the first program, and how many times more next."""
 
@@ -48,14 +46,15 @@ def relax(
     Bytes may come and go in steps near accesses, and in more of them, until that gains little.
     ``line`` is that of the mappings that a plan runs; of several mappings there is no plan.
     """
+    most = request.params.residency.bank_cells
     every, best = plain_cells(facts.line), None
     distance, near = _distances(every), _NEAREST
     # One step at least: what was used leaves in the step after.
-    while near > 1 and np.count_nonzero(distance <= near) > MOST_CELLS:
+    while near > 1 and np.count_nonzero(distance <= near) > most:
         near //= 2
     while request.remaining_s() > 0:
         chosen = distance <= near
-        if np.count_nonzero(chosen) > MOST_CELLS:
+        if np.count_nonzero(chosen) > most:
             break
         request.report(f"program of {np.count_nonzero(chosen):,} cells", None)
         found = _solve(problem, request, facts, line, ChosenCells.of(every, chosen))

@@ -28,10 +28,6 @@ from spmopt.core.schedule import BankRows, ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, relax_timeline, timeline
 
-_FOR_PAGES = 0.3
-_FOR_PROGRAM = 0.5
-_FOR_LABELS = 0.5
-"""Shares of the time for a plan that knows no banks, for the relaxation, for labels of plans."""
 _NO_BANKS = (
     "scheduler banks: the machine has no banks; give some by --bank, or use the scheduler residency"
 )
@@ -55,13 +51,14 @@ def schedule(problem: Problem, request: Request) -> Result:
     if not problem.machine.banks:
         raise InputError(_NO_BANKS)
     retention = Retention(problem.machine)
-    facts, relaxed = _relax(problem, request.share(_FOR_PROGRAM))
-    uniform = _uniform(problem, request.share(_FOR_PAGES), problem.machine.spm_pages)
+    for_program, for_pages, _ = request.params.residency.bank_fractions
+    facts, relaxed = _relax(problem, request.share(for_program))
+    uniform = _uniform(problem, request.share(for_pages), problem.machine.spm_pages)
     plans = [*(relaxed.residency_plans if relaxed else ()), uniform.residency_plan]
     if retention.binds and retention.lasting_pages:
         # Legal whatever lies where.
         with suppress(InfeasibleError):
-            lasting = _uniform(problem, request.share(_FOR_PAGES), retention.lasting_pages)
+            lasting = _uniform(problem, request.share(for_pages), retention.lasting_pages)
             plans.append(lasting.residency_plan)
     plans += [request.start, *request.others][:2]
     best: ResidencyPlan | None = None
@@ -140,7 +137,8 @@ def _label_plans(
         request.report(f"banks of residency plan {number + 1} of {len(plans)}", None)
         found = None
         if request.remaining_s() > 0:
-            found = label(problem, request.share(_FOR_LABELS / len(plans)), plan)
+            share = request.params.residency.bank_fractions[-1] / len(plans)
+            found = label(problem, request.share(share), plan)
         if found is None and lasting:  # else it may not be legal
             found = replace(plan, banks=first_fit(problem, plan))
         if found is not None:

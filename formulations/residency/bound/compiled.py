@@ -29,6 +29,7 @@ from spmopt.core.table import Ints
 
 LIBRARY = "libspmopt_dual"
 """File beside this one, with the ending of the platform's shared libraries."""
+# As in the source in C: steps of a block of minima, and ways to move.
 _BLOCK = 16
 _WAYS_TO_MOVE = 4
 _SHARE, _SHARES = 20_000, 4

@@ -22,7 +22,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
 _LARGEST = float(np.finfo(np.float64).max)
-_PRECISION = 44
+_PRECISION = 44  # binary digits of the dearest dual value, of 53 that a float has
 MAGNITUDE = 58
 """Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
 

@@ -19,7 +19,7 @@ from formulations.residency.program.columns import ColumnKind, PathColumns, of_k
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
-_LEAST_BYTES = 0.5
+_LEAST_BYTES = 0.5  # less is noise of the solver: bytes are whole
 
 
 def consolidate(

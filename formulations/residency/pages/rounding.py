@@ -17,7 +17,9 @@ from formulations.solver.program import Floats
 from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Bools, Ints
 
-_SHRINK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
+# Not at all, then by a power of ten from the solver's tolerance on: most solutions fit as they are.
+_SHRINK = (0.0, *(10.0**power for power in range(-6, 0)))
+# The program leaves some of the scratchpad free for its tolerance: whole tensors lack as much.
 _NEARLY_WHOLE = 1e-5
 _NOISE = 1e-6
 
@@ -32,7 +34,6 @@ def to_residency_plan(
     step. Where the program's solution is slightly over the capacity (it was solved to a tolerance),
     everything but required-resident operands shrinks by a small fraction.
     """
-    # Least first: most solutions fit as they are.
     for shrink in _SHRINK:
         low = _round(profile, page_bytes, shrink, up=False)
         free = capacity_pages - _occupy(profile, low[0], page_bytes, capacity_pages.size)

@@ -11,7 +11,7 @@ from formulations.residency.plain.model import PlainModel
 from spmopt.core.table import Ints
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
-_LONGEST = 60
+_LONGEST = 60  # characters of a name in a file of the program
 _BY_CELL = ("resident", "load", "dirty", "store", "full", "pages")
 _BY_PART = (
     *("part_resident", "part_load", "part_store"),

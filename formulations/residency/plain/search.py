@@ -26,6 +26,7 @@ from formulations.solver import highs
 from formulations.solver.highs import solve_within
 from formulations.solver.program import Program, SolverStatus
 from spmopt.assemble.cost import residency_plan_value, unavoidable
+from spmopt.core.params import ResidencyParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import ResidencyPlan
@@ -34,10 +35,6 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
 
 CLASS = "any number of whole pages of each tensor"
-MOST_CELLS = 10_000
-"""Cells of a problem that is small: two integers each; HiGHS takes some seconds of so many."""
-COUNTED_CELLS = 1_000
-"""Cells up to which whole cycles of all commands may close the last of the gap."""
 FAMILIES = Families(pages=True, setups=True, mappings=True)
 """Of the program that is solved: cycles are counted of tiny problems alone."""
 RELAXED = Families(pages=True, setups=True)
@@ -50,9 +47,7 @@ _ABSOLUTE_GAP = 1e-6
 """The default of HiGHS."""
 _NEARLY = 1e-3
 """Of a whole number, that a bound in floating point may be above it."""
-_NEAR = 1e-6
-_LEAST_GAP = 1e-4
-"""Of an integer program: 0 spends the limit on the last digit."""
+_NEAR = 1e-6  # tolerance of HiGHS for integers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,15 +69,18 @@ class PageOptimum:
     solver: str
 
 
-def is_small(line: Timeline) -> bool:
+def is_small(line: Timeline, params: ResidencyParams) -> bool:
     """Return whether a timeline has few enough cells for an integer program."""
-    return count_cells(line) <= MOST_CELLS
+    return count_cells(line) <= params.program_cells
 
 
-def families_of(line: Timeline, *, counted: bool = True) -> tuple[Families, ...]:
+def families_of(
+    line: Timeline, params: ResidencyParams, *, counted: bool = True
+) -> tuple[Families, ...]:
     """Return the programs that solve a small timeline, one after another."""
     exact = replace(FAMILIES, exact=True)
-    return (FAMILIES, exact) if counted and count_cells(line) <= COUNTED_CELLS else (FAMILIES,)
+    counted &= count_cells(line) <= params.exact_cells
+    return (FAMILIES, exact) if counted else (FAMILIES,)
 
 
 def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
@@ -133,7 +131,7 @@ def page_optimum(
 
     None where there is no start and the solver finds nothing in time.
     """
-    families = families_of(line)[0] if families is None else families
+    families = families_of(line, request.params.residency)[0] if families is None else families
     cells = plain_cells(line, spans)
     model = PlainModel(problem, line, request.objective, families=families, cells=cells)
     first = None
@@ -147,7 +145,11 @@ def page_optimum(
 
     # Where time is free all that it leaves out is rounded: bytes are whole.
     free = request.objective.cycle == 0
-    gap = request.tolerance if free or families.exact else max(_LEAST_GAP, request.tolerance)
+    gap = (
+        request.tolerance
+        if free or families.exact
+        else max(request.params.residency.mip_gap, request.tolerance)
+    )
     options = {**_OPTIONS, "mip_rel_gap": gap}
     if families.exact or not presolve:
         options |= _PLAIN_OPTIONS
@@ -185,7 +187,7 @@ def class_optimum(problem: Problem, request: Request, holds_for: str) -> PageOpt
         return None
     line = timeline(problem, start.steps)
     if families == FAMILIES:
-        families = families_of(line)[-1]
+        families = families_of(line, request.params.residency)[-1]
     return page_optimum(problem, request, line, families, presolve=False)
 
 

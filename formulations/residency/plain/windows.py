@@ -20,17 +20,10 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
 
-CELLS = (100, 600)
-"""Cells of windows, one size after the other: HiGHS decides most of so many within a second.
-
-Where commands have a set-up, the small ones gain most, and soonest.
-"""
-_QUIET = 2
-"""Sweeps without a gain, of either kind, that end the search."""
-WINDOW_S = 1.0
-"""Counted seconds of a window."""
 FAMILIES = Families(pages=True, setups=True)
-_OPTIONS: dict[str, highs.Option] = {"mip_allow_restart": False, "mip_rel_gap": 1e-4}
+_OPTIONS: dict[str, highs.Option] = {
+    "mip_allow_restart": False,
+}
 
 
 def improve(
@@ -41,14 +34,14 @@ def improve(
     *,
     families: Families = FAMILIES,
     whole: bool = False,
-    sizes: Sequence[int] = CELLS,
+    sizes: Sequence[int] | None = None,
 ) -> ResidencyPlan:
     """Return a plan that no window of some sizes betters, or the best in time.
 
     ``whole``: each tensor is resident in full, or not at all.
     """
     families = replace(families, tensors=families.tensors or whole)
-    for cells in sizes:
+    for cells in request.params.residency.window_cells if sizes is None else sizes:
         plan = _improve(problem, request, line, plan, cells=cells, families=families)
     return plan
 
@@ -67,14 +60,20 @@ def _improve(
     amounts = amounts_of(every, plan, line.steps)
     value = residency_plan_value(problem, plan, request.objective)
     turn, quiet = 0, 0
-    while quiet < _QUIET and request.remaining_s() > 0:
+    params = request.params.residency
+    while quiet < params.quiet_sweeps and request.remaining_s() > 0:
         before = value
         for begin, end, tensors in _windows(line, every, turn, cells):
             if request.remaining_s() <= 0:
                 break
             window = Window(begin=begin, end=end, tensors=tensors, around=amounts)
             found = _decide(
-                problem, request.phase(WINDOW_S), line, every, window=window, families=families
+                problem,
+                request.phase(params.window_s),
+                line,
+                every,
+                window=window,
+                families=families,
             )
             if found is None:
                 continue
@@ -143,7 +142,12 @@ def _decide(
         return None
     start = start_of(model, window.around)
     alone = replace(request, threads=1)
-    answer = solve_within(model.program, alone, options=_OPTIONS, start=start)
+    answer = solve_within(
+        model.program,
+        alone,
+        options={**_OPTIONS, "mip_rel_gap": request.params.residency.mip_gap},
+        start=start,
+    )
     if answer.primal is None or not answer.feasible:
         return None
     found = read_amounts(model, answer.primal)

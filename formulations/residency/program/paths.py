@@ -16,7 +16,7 @@ from formulations.residency.program.columns import (
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 
-_DIRTY, _CLEAN, _GONE = 0, 1, 2
+_DIRTY, _CLEAN, _GONE = 0, 1, 2  # states of a byte between two accesses, rows of the tables
 _TAKEN = np.array(
     [
         ColumnKind.HOLD_DIRTY,

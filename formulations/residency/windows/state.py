@@ -25,7 +25,7 @@ from spmopt.core.table import Bools, Ints
 _ENTERING = (ColumnKind.LOAD, ColumnKind.CLEAN)
 _HOLDING = (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN)
 _COMING_CLEAN = (ColumnKind.HOLD_CLEAN, *_ENTERING)
-_LEAST_BYTES = 1e-6
+_LEAST_BYTES = 1e-6  # tolerance of HiGHS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

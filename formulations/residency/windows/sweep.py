@@ -21,6 +21,7 @@ from formulations.solver.program import SolverStatus
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
+# The dual simplex method, without presolve: the program of a window is small.
 _OPTIONS: dict[str, bool | int | float | str] = {
     "solver": "simplex",
     "simplex_strategy": 1,

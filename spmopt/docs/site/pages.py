@@ -18,6 +18,16 @@ ROOT = Path(__file__).parents[3]
 DOCS = "spmopt/docs/"
 FOLDERS = ("formulations", "results", "spmopt", "instances", "tests")
 SUFFIXES = (".md", ".png", ".svg")
+_PARAMETERS = """Of the algorithms, with their defaults. `params` of `spmopt.solve` takes a
+`SolveParams` or a TOML file, as `--params FILE` does; each record in it is a table:
+
+```toml
+list_fraction = 0.3
+
+[residency]
+program_cells = 20_000
+```
+"""
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
@@ -41,7 +51,7 @@ def _is_page(path: str) -> bool:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add pages and pictures of the repository, and the two references."""
+    """Add pages and pictures of the repository, and the references."""
     sources = {}
     for path in _repository():
         inside = path.startswith(DOCS)
@@ -53,7 +63,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         elif not path.endswith(".md") and not inside:
             files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     config.extra["sources"] = sources
-    for name, text in (("commands", _commands()), ("library", _library())):
+    library, parameters = _library()
+    generated = (("commands", _commands()), ("library", library), ("parameters", parameters))
+    for name, text in generated:
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
 
@@ -101,8 +113,8 @@ def _commands() -> str:
     return "\n\n".join(parts)
 
 
-def _library() -> str:
-    """Return a page of all public names, with their docstrings."""
+def _library() -> tuple[str, str]:
+    """Return pages of all public names, with their docstrings: one of parameters apart."""
     stub = ast.parse((ROOT / "spmopt" / "__init__.pyi").read_text(encoding="utf-8"))
     homes = {
         alias.asname or alias.name: node.module or ""
@@ -112,9 +124,11 @@ def _library() -> str:
     }
     entries = {name: module for name, module in homes.items() if module != "spmopt"}
     functions = [name for name in entries if name[0].islower()]
-    records = [name for name in entries if name[0].isupper()]
+    params = [name for name in entries if name.endswith("Params")]
+    records = [name for name in entries if name[0].isupper() and name not in params]
     parts = ["# Library", "Public names of `import spmopt`."]
     for title, names in (("Functions", functions), ("Records", records)):
         parts.append(f"## {title}")
         parts += [f"::: {entries[name]}.{name}" for name in sorted(names)]
-    return "\n\n".join(parts)
+    tables = [f"::: {entries[name]}.{name}" for name in sorted(params, key="SolveParams".__ne__)]
+    return "\n\n".join(parts), "\n\n".join(("# Parameters", _PARAMETERS, *tables))

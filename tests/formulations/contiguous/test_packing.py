@@ -36,12 +36,6 @@ def test_no_bases_where_two_blocks_and_the_scratch_need_a_page_too_many() -> Non
     assert not placed([block(0, [2, 2]), block(0, [2, 2])], 5, [2, 0])
 
 
-def test_more_blocks_than_are_likely_to_fit_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "_MOST", 2)
-    assert placed([block(step, [1]) for step in range(2)], 1, [0] * 3)
-    assert not placed([block(step, [1]) for step in range(3)], 1, [0] * 3)
-
-
 def test_a_block_goes_where_all_of_it_fits_rather_than_where_a_page_is_lost() -> None:
     memory = SpmMap(10, np.zeros(2, np.int64))
     memory.take(7, 3, 0, np.array([3, 3]))  # leaves pages 0 to 2, and 6 to 9

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import spmopt
-from formulations.fusion import estimates, schedule
+from formulations.fusion import schedule
 from formulations.fusion.estimates import Estimates, Uses
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.params import FusionParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from tests.formulations.fusion.random_tileable_graph import random_tileable_graph
@@ -46,13 +47,11 @@ def _held(listed: Listed, begin: int, end: int, step: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_bytes_of_every_fused_group_are_those_of_its_uses(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_of_every_fused_group_are_those_of_its_uses(seed: int) -> None:
     """However narrow the window of begins."""
     longest = 3 + seed % 5
-    monkeypatch.setattr(estimates, "_LONGEST", longest)
-    listed = Listed(random_tileable_graph(seed, most=12), MAKESPAN)
+    params = FusionParams(estimated_group=longest)
+    listed = Listed(random_tileable_graph(seed, most=12), MAKESPAN, params=params)
     uses = Uses(listed)
     for at in range(listed.count):
         first = uses.take(at)
@@ -117,14 +116,13 @@ def test_a_fusion_plan_by_estimates_is_scheduled_before_values_are_tabulated(
     def none(*_: object) -> None:
         raise AssertionError("tabulated first")
 
-    monkeypatch.setattr(schedule, "_MANY", 10)
-    monkeypatch.setattr(schedule, "_A_SECOND", 1)
+    params = FusionParams(estimated_operations=10, estimated_operations_per_s=1)
     problem = _resnet()
     tried = list[int]()
     search = schedule._Search(
         tileable_graph_of(problem),
         tileable_graph_of(problem).fusion_space(),
-        Request(time_limit_s=60.0),
+        Request(time_limit_s=60.0, params=SolveParams(fusion=params)),
     )
     monkeypatch.setattr(schedule, "FusedGroupArcs", none)
     monkeypatch.setattr(search, "attempt", lambda fusion_plan, **_: tried.append(len(fusion_plan)))

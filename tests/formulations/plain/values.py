@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from formulations.residency.plain.model import Families, PlainModel
+from formulations.residency.plain.columns import Families
+from formulations.residency.plain.model import PlainModel
 from formulations.solver import highs
 from formulations.solver.program import SolverStatus
 from spmopt.assemble.cost import unavoidable

@@ -8,6 +8,7 @@ from fractions import Fraction
 from formulations.residency.tensors import schedule
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.objective import Objective, energy_objective
+from spmopt.core.params import DEFAULTS, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.schedule import ResidencyPlan
@@ -16,9 +17,14 @@ from spmopt.core.timeline import timeline
 from tests.checked import totals_of
 
 
-def solved(problem: Problem, objective: Objective, start: ResidencyPlan | None = None) -> Result:
+def solved(
+    problem: Problem,
+    objective: Objective,
+    start: ResidencyPlan | None = None,
+    params: SolveParams = DEFAULTS,
+) -> Result:
     """Schedule to optimality on one thread."""
-    request = Request(objective=objective, tolerance=0.0, threads=1, start=start)
+    request = Request(objective=objective, tolerance=0.0, threads=1, start=start, params=params)
     return schedule(problem, request)
 
 

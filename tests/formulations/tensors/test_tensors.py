@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency import tensors
 from formulations.residency.plain.cells import Spans
 from formulations.residency.plain.search import page_optimum
 from formulations.residency.tensors import FAMILIES, never_resident, schedule
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective, objective_named
+from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import WHOLE_TENSORS
 from spmopt.core.scheduler import Request
@@ -112,10 +112,10 @@ def test_never_worse_than_a_start_of_another_class(problem: Problem) -> None:
 def test_windows_and_their_certificate(problem: Problem, energy: bool) -> None:
     """The way of a large problem: no schedule is below the certified bound of its class."""
     objective = energy_objective(problem.machine) if energy else MAKESPAN
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tensors, "MOST_CELLS", 0)
-        start = belady(problem, Request(objective=objective)).residency_plan
-        outcome = solved(problem, objective, start)
+    start = belady(problem, Request(objective=objective)).residency_plan
+    outcome = solved(
+        problem, objective, start, SolveParams(residency=ResidencyParams(program_cells=0))
+    )
     value = verified_value(problem, objective, outcome.residency_plan)
     assert value <= verified_value(problem, objective, start)
     known = need(outcome.class_bound)

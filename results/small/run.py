@@ -62,12 +62,12 @@ def _is_proved(result: Result) -> bool:
 
 
 def tables(rows: pd.DataFrame) -> Tables:
-    """Return shares by kind, before there was an exact search and now."""
+    """Return shares by kind, by dual values alone, of an earlier version, and by branch and bound."""
     before = read(STUDY.folder / "before.csv")
     lines = [
         _line(kind, what, found[found.kind == kind])
         for kind in KINDS
-        for what, found in (("dual values alone", before), ("enumeration", rows))
+        for what, found in (("dual values alone", before), ("branch and bound", rows))
     ]
     heads = ["instances", "bounds", "count", "proved %", "median gap of the others %"]
     return {"": tabulated([*heads, "median s", "most s"], lines, left=2)}

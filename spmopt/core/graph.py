@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Self
 
 from spmopt.core.elements import ElementType, element_type
 from spmopt.core.errors import InputError
 from spmopt.core.problem import TensorKind
 from spmopt.core.quick_init import quick_init
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 Attribute = int | float | str | tuple[int, ...]
 
@@ -102,77 +98,7 @@ class Graph:
                     )
             missing.difference_update(node.outputs)
 
-    def to_networkx(self) -> DiGraph:
-        """Return the graph as one of networkx, for its algorithms.
-
-        Returns
-        -------
-        networkx.DiGraph
-            Nodes ``("value", index)`` with ``name``, ``shape``, ``element_type``, ``kind`` and
-            ``keep``, and ``("node", index)`` with ``name``, ``operator`` and ``attributes``, in the
-            graph's order; edges from values to the nodes that read them and from nodes to their
-            results, with the ``positions`` that a value has among inputs or outputs.
-        """
-        import networkx
-
-        found = networkx.DiGraph(name=self.name)
-        for index, value in enumerate(self.values):
-            found.add_node(
-                ("value", index), **{f.name: getattr(value, f.name) for f in fields(Value)}
-            )
-        for index, node in enumerate(self.nodes):
-            here = ("node", index)
-            about = {"name": node.name, "operator": node.operator}
-            found.add_node(here, **about, attributes=dict(node.attributes))
-            for position, read in enumerate(node.inputs):
-                _connect(found, ("value", read), here, position)
-            for position, written in enumerate(node.outputs):
-                _connect(found, here, ("value", written), position)
-        return found
-
-    @classmethod
-    def from_networkx(cls, graph: DiGraph) -> Self:
-        """Return the graph that :meth:`to_networkx` gave, whatever was changed of it since.
-
-        Raises
-        ------
-        InputError
-            Its nodes cannot run in their order, or something is missing.
-        """
-        values = [name for name in graph if name[0] == "value"]
-        index = {name: place for place, name in enumerate(values)}
-        try:
-            return cls(
-                name=str(graph.graph.get("name", "")),
-                values=tuple(Value(**graph.nodes[name]) for name in values),
-                nodes=tuple(
-                    Node(
-                        **graph.nodes[name],
-                        inputs=_places(index, graph.in_edges(name, data=True), 0),
-                        outputs=_places(index, graph.out_edges(name, data=True), 1),
-                    )
-                    for name in graph
-                    if name[0] == "node"
-                ),
-            )
-        except (KeyError, TypeError) as error:
-            raise InputError(f"graph of networkx: lacks what a graph has: {error}") from None
-
     def shapes(self, indices: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """Return the shapes of the values named by ``indices``."""
         values = self.values
         return tuple([values[index].shape for index in indices])
-
-
-def _connect(graph: DiGraph, source: object, target: object, position: int) -> None:
-    """Add an edge, or one more position to it."""
-    known = graph.get_edge_data(source, target, {"positions": ()})["positions"]
-    graph.add_edge(source, target, positions=(*known, position))
-
-
-def _places(
-    index: Mapping[object, int], edges: Iterable[tuple[object, object, Any]], end: int
-) -> tuple[int, ...]:
-    """Return the values at the one or the other end of edges, in the order of their positions."""
-    found = ((place, index[edge[end]]) for edge in edges for place in edge[2]["positions"])
-    return tuple(value for _, value in sorted(found))

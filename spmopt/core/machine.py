@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor, inf
+from math import floor
 from typing import overload
 
-from spmopt.core.elements import element_type
 from spmopt.core.errors import InputError
+from spmopt.core.machine_parts import (
+    AREA_FIGURES,
+    ENERGY_FIGURES,
+    Area,
+    Bank,
+    Energy,
+    SpmTechnology,
+    SystolicArray,
+    TypedFigures,
+    require_counts,
+)
 from spmopt.core.table import Ints
-from spmopt.core.units import require_small
+
+__all__ = [
+    "AREA_FIGURES",
+    "ENERGY_FIGURES",
+    "FEATURES",
+    "MOST",
+    "RETENTION",
+    "Area",
+    "Bank",
+    "Energy",
+    "Machine",
+    "SpmTechnology",
+    "SystolicArray",
+    "TypedFigures",
+]
 
 MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
@@ -21,79 +45,8 @@ FEATURES = {"bank": "banks", "bypass": "bypass"}
 Keys of settings, and the fields they make up."""
 RETENTION = "retention"
 """A feature that follows from a bank's technology: that contents last for some time only."""
-
-_LARGEST_FIGURE = 1e30
-"""Of energies, areas and times: sums of products of these with 2**60 are numbers of a float."""
-
-
-def _require_figures(where: str, record: object, names: Iterable[str]) -> None:
-    """Refuse figures that are not finite, negative, or too large to compute with; None is none."""
-    for name in names:
-        value = getattr(record, name)
-        if value is not None and not 0 <= value < inf:
-            raise InputError(f"{where}: {name} must be finite and not negative, is {value}")
-        if value is not None and value > _LARGEST_FIGURE:
-            raise InputError(
-                f"{where}: {name} is {value}, but at most {_LARGEST_FIGURE:g} can be computed with"
-            )
-
-
-def _require_counts(where: str, record: object, names: Iterable[str], least: int = 1) -> None:
-    """Refuse whole numbers below ``least``, or too large to compute with; None is none."""
-    for name in names:
-        value = getattr(record, name)
-        if value is not None and value < least:
-            raise InputError(f"{where}: {name} must be at least {least}, is {value}")
-        require_small(where, name, value or 0)
-
-
 _FEW_PAGES = 128
 """Pages of a scratchpad of which part-filled ones are much."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bank:
-    """One memory of the scratchpad.
-
-    Attributes
-    ----------
-    spm_bytes
-        Size; the rest of the last page is not used.
-    read_pj_per_byte, write_pj_per_byte
-        Dynamic energy in picojoules, whoever reads or writes.
-    leakage_w
-        Power in watts, idle or not.
-    read_bytes_per_s, write_bytes_per_s
-        Rates of its port, which reads and writes one after the other; None where it is never slow.
-    technology, source
-        Its name, and the source of its figures; for people.
-    area_mm2
-        Square millimeters, if known.
-    retention_ns
-        How long contents last since they were written; None: as long as they are needed.
-    """
-
-    spm_bytes: int
-    read_pj_per_byte: float = 0.0
-    write_pj_per_byte: float = 0.0
-    leakage_w: float = 0.0
-    read_bytes_per_s: int | None = None
-    write_bytes_per_s: int | None = None
-    technology: str = ""
-    source: str = ""
-    area_mm2: float | None = None
-    retention_ns: float | None = field(default=None, metadata={"group": "retention_ns"})
-
-    def __post_init__(self) -> None:
-        figures = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "area_mm2", "retention_ns")
-        _require_figures("bank", self, figures)
-        rates = ("read_bytes_per_s", "write_bytes_per_s")
-        _require_counts("bank", self, ("spm_bytes", *rates))
-
-    @property
-    def has_rates(self) -> bool:
-        """Whether a step can wait for its port."""
-        return self.read_bytes_per_s is not None or self.write_bytes_per_s is not None
 
 
 def _check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: int) -> None:
@@ -111,167 +64,6 @@ def _check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: 
         raise InputError(
             f"{where}: its banks have {total} bytes, the scratchpad {spm_bytes}; make them equal"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystolicArray:
-    """Dimensions of a systolic array; ``dataflow`` is ``os``, ``ws`` or ``is``.
-
-    ``reuse``: operands of products are read from the scratchpad as often as the array needs them
-    (:mod:`spmopt.graph.array_accesses`), not once.
-    ``pipelined``: a fold enters the array while the one before leaves it; else each fills and
-    drains the array by itself.
-    """
-
-    rows: int
-    columns: int
-    dataflow: str = "os"
-    reuse: bool = field(default=False, metadata={"group": "reuse"})
-    pipelined: bool = field(default=False, metadata={"group": "pipelined"})
-
-    def operations_per_s(self, clock_hz: int) -> int:
-        """Return the multiplications and additions a second with all of it at work."""
-        return 2 * self.rows * self.columns * clock_hz
-
-    def __post_init__(self) -> None:
-        _require_counts("systolic array", self, ("rows", "columns"))
-        if self.dataflow not in ("os", "ws", "is"):
-            raise InputError(
-                f"systolic array: dataflow {self.dataflow!r} is none of 'os', 'ws', 'is'"
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Energy:
-    """Energy of the events that a schedule causes (picojoules; leakage in watts).
-
-    ``source`` says where those figures are from that are not of the scratchpad's technology.
-    """
-
-    dram_pj_per_byte: float = 0.0
-    spm_read_pj_per_byte: float = 0.0
-    spm_write_pj_per_byte: float = 0.0
-    mac_pj: float = 0.0
-    leakage_w: float = 0.0
-    source: str = ""
-
-    def __post_init__(self) -> None:
-        _require_figures("energy", self, ENERGY_FIGURES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedFigures:
-    """Costs of products of one element type; None: the costs of any type.
-
-    Attributes
-    ----------
-    element_type
-        A name of :mod:`spmopt.core.elements`.
-    operations_per_s
-        Multiplications and additions a second.
-    mac_pj
-        Energy of a multiply-accumulate.
-    """
-
-    element_type: str
-    operations_per_s: int | None = None
-    mac_pj: float | None = None
-
-    def __post_init__(self) -> None:
-        where = f"element type {element_type(self.element_type).name}"
-        _require_counts(where, self, ("operations_per_s",))
-        _require_figures(where, self, ("mac_pj",))
-
-    def times(self, count: int) -> TypedFigures:
-        """Return the figures of ``count`` engines."""
-        rate = self.operations_per_s
-        return self if rate is None else replace(self, operations_per_s=count * rate)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Area:
-    """Area of all but the scratchpad (square millimeters), and where the figures are from.
-
-    Attributes
-    ----------
-    engine_mm2
-        Area of the engine that does not depend on its size.
-    mac_mm2
-        Of each of its multiply-accumulate units, see :attr:`Machine.mac_units`.
-    mm2_per_gbps
-        Of the interface to the DRAM, for each GB/s (1e9 bytes/s) of its bandwidth.
-    """
-
-    engine_mm2: float = 0.0
-    mac_mm2: float = 0.0
-    mm2_per_gbps: float = 0.0
-    source: str = ""
-
-    def __post_init__(self) -> None:
-        _require_figures("area", self, AREA_FIGURES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpmTechnology:
-    """Figures of a scratchpad by technology; its energies and leakage are in :class:`Energy`.
-
-    Attributes
-    ----------
-    technology
-        Name, or path of its file.
-    source, basis
-        Where its figures are from, and whether they are published, of a fit, or beyond it.
-    spm_bytes
-        The capacity that they are of.
-    area_mm2
-        Of the whole scratchpad.
-    dram_bytes_per_s
-        Rate of the DRAM alone; the machine's channel is no faster than the banks.
-    banks
-        How many work side by side, an access at a time each; None: as many as it takes.
-    read_bytes_per_s, write_bytes_per_s
-        Rates of all banks together; None as ``banks``.
-    """
-
-    technology: str
-    source: str
-    basis: str
-    spm_bytes: int
-    area_mm2: float
-    dram_bytes_per_s: int
-    banks: int | None = None
-    read_bytes_per_s: int | None = None
-    write_bytes_per_s: int | None = None
-
-    def __post_init__(self) -> None:
-        _require_figures("memory", self, ("area_mm2",))
-        rates = (self.banks, self.read_bytes_per_s, self.write_bytes_per_s)
-        known = [rate for rate in rates if rate is not None]
-        if known and (len(known) < len(rates) or min(known) < 1):
-            raise InputError("memory: banks and both their rates must be at least 1, or all unset")
-
-    @property
-    def rates(self) -> tuple[int, int] | None:
-        """Bytes per second that the banks deliver and accept, where they are counted."""
-        if self.read_bytes_per_s is None or self.write_bytes_per_s is None:
-            return None
-        return self.read_bytes_per_s, self.write_bytes_per_s
-
-    def times(self, count: int) -> SpmTechnology:
-        """Return ``count`` of these scratchpads, with a DRAM each."""
-        known = {name: getattr(self, name) for name in _OF_ALL}
-        return replace(
-            self, **{k: count * value for k, value in known.items() if value is not None}
-        )
-
-
-_OF_ALL = (
-    *("spm_bytes", "area_mm2", "dram_bytes_per_s", "banks"),
-    *("read_bytes_per_s", "write_bytes_per_s"),
-)
-"""Figures of a technology that several scratchpads have as often as they are."""
-ENERGY_FIGURES = tuple(field.name for field in fields(Energy) if field.name != "source")
-AREA_FIGURES = tuple(field.name for field in fields(Area) if field.name != "source")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,8 +91,8 @@ class Machine:
     page_bytes: int = 4096
     duplex: bool = False
     array: SystolicArray | None = None
-    energy: Energy = Energy()
-    area: Area = Area()
+    energy: Energy = field(default=Energy())
+    area: Area = field(default=Area())
     memory: SpmTechnology | None = None
     source: str = ""
     banks: tuple[Bank, ...] = field(default=(), metadata={"group": "banks"})
@@ -311,8 +103,8 @@ class Machine:
     def __post_init__(self) -> None:
         where = f"machine {self.name}"
         counts = ("page_bytes", "spm_bytes", "dram_bytes_per_s", "clock_hz", "operations_per_s")
-        _require_counts(where, self, counts)
-        _require_counts(where, self, ("dma_setup_cycles",), least=0)
+        require_counts(where, self, counts)
+        require_counts(where, self, ("dma_setup_cycles",), least=0)
         names = [typed.element_type for typed in self.types]
         if len(set(names)) < len(names):
             raise InputError(f"{where}: figures of an element type stand twice; give each once")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import prod
 from typing import NamedTuple
 
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
-from spmopt.core.graph import Graph, Node, Value
+from spmopt.core.graph import Graph, Node
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation, OpMapping
 from spmopt.core.order import hazards
-from spmopt.core.problem import ASSUMED, Problem, Tensor, TensorKind
+from spmopt.core.problem import ASSUMED, Problem, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
+from spmopt.graph.lowered_tensors import forms_of, tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
-from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import LOWERINGS, TILED, prepare, with_name
@@ -113,11 +112,11 @@ class Mapper:
         rules = {name: operators.lookup(name) for name in _operators_of(graph)}
         # Looked up once an operator, not once a node: large graphs have few operators.
         views = {name for name, spec in rules.items() if spec.style is Style.VIEW}
-        self._forms, sizes = _forms(graph.values)
-        self.tensors, self.tensor_of = _tensors(graph, views, sizes)
+        self._forms, sizes = forms_of(graph.values)
+        self.tensors, self.tensor_of = tensors_of(graph, views, sizes)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
-        self.bypassing = _of_kinds(self.tensors, machine.bypass)
-        self._weights = _of_kinds(self.tensors, _PARAMETERS if self.name == "weights" else ())
+        self.bypassing = tensors_of_kind(self.tensors, machine.bypass)
+        self._weights = tensors_of_kind(self.tensors, _PARAMETERS if self.name == "weights" else ())
         self.nodes = [node for node in graph.nodes if node.operator not in views]
         self.specs = [rules[node.operator] for node in self.nodes]
         of = self.tensor_of
@@ -395,96 +394,6 @@ def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int,
     }
 
 
-def _require_view(node: Node, operand: Value, view: Value) -> None:
-    """Check that a view has the elements of its operand: graphs are read from files, too."""
-    if node.inputs[0] == node.outputs[0]:
-        raise InputError(f"node {node.name}: a {node.operator} cannot be updated in place")
-    if (operand.elements, operand.size_bytes) != (view.elements, view.size_bytes):
-        raise InputError(
-            f"node {node.name}: a {node.operator} must not change the size, but "
-            f"{operand.shape} of {operand.element_type} became {view.shape} of {view.element_type}"
-        )
-    if "perm" not in node.attributes:
-        return
-    split, perm = integers(node.attributes, "split"), integers(node.attributes, "perm")
-    if (
-        min(split, default=1) < 1
-        or prod(split) != operand.elements
-        or sorted(perm) != [*range(len(split))]
-    ):
-        raise InputError(
-            f"node {node.name}: axes {split} in the order {perm} are no view of {operand.shape}"
-        )
-
-
 def _operators_of(graph: Graph) -> list[str]:
     """Return the operators of a graph, each once, in the order of their first nodes."""
     return list(dict.fromkeys([node.operator for node in graph.nodes]))
-
-
-def _forms(values: Sequence[Value]) -> tuple[list[int], list[int]]:
-    """Return a number of the form of each value, which is its shape and type, and its bytes."""
-    number: dict[tuple[Shape, str], int] = {}
-    bytes_of: list[int] = []
-    forms: list[int] = []
-    for value in values:
-        form = value.shape, value.element_type
-        known = number.get(form)
-        if known is None:
-            known = number[form] = len(number)
-            bytes_of.append(value.size_bytes)
-        forms.append(known)
-    return forms, [bytes_of[form] for form in forms]
-
-
-def _of_kinds(tensors: Sequence[Tensor], kinds: Sequence[str]) -> frozenset[int]:
-    """Return the tensors of some kinds; most often there are no such kinds."""
-    if not kinds:
-        return frozenset()
-    return frozenset([t for t, tensor in enumerate(tensors) if tensor.kind in kinds])
-
-
-def _tensors(
-    graph: Graph, views: Collection[str], sizes: list[int]
-) -> tuple[tuple[Tensor, ...], dict[int, int]]:
-    """Return the tensors, and the tensor of every value that an operation touches.
-
-    ``views`` are the operators of views, ``sizes`` the bytes of values.
-    """
-    values, root = graph.values, list(range(len(graph.values)))
-    written: set[int] = set()
-    touched: set[int] = set()
-    for node in graph.nodes:
-        inputs = node.inputs
-        if node.operator in views:
-            view, operand = node.outputs[0], inputs[0]
-            _require_view(node, values[operand], values[view])
-            # Operands come before their views, so the root is final here.
-            root[view] = root[operand]
-            continue
-        for v in inputs:
-            touched.add(root[v])
-        for v in node.outputs:
-            if v not in inputs:
-                touched.add(root[v])
-                written.add(root[v])
-    # A tensor is kept if any of its views is an output.
-    kept = {r for r, value in zip(root, values, strict=True) if value.keep}
-    gradient = TensorKind.WEIGHT_GRADIENT  # members are slow to look up
-    gradients = {r for r, value in zip(root, values, strict=True) if value.kind is gradient}
-    # In the order of values, so that numbering does not depend on the order of a set.
-    position = {v: k for k, v in enumerate(sorted(touched))}
-    names = all_unused([values[v].name for v in position])
-    tensors = tuple(
-        [
-            Tensor(
-                name=name,
-                size_bytes=sizes[v],
-                kind=gradient if v in gradients else values[v].kind,
-                in_dram=v not in written,
-                keep=v in kept,
-            )
-            for v, name in zip(position, names, strict=True)
-        ]
-    )
-    return tensors, {v: position[r] for v, r in enumerate(root) if r in position}

@@ -62,7 +62,7 @@ def _is_proved(result: Result) -> bool:
 
 
 def tables(rows: pd.DataFrame) -> Tables:
-    """Return shares by kind, by dual values alone, of an earlier version, and by branch and bound."""
+    """Return shares by kind, of an earlier version by dual values alone, and of this one."""
     before = read(STUDY.folder / "before.csv")
     lines = [
         _line(kind, what, found[found.kind == kind])

@@ -47,6 +47,20 @@ class CutPool:
             self._cuts[own] = [Cut.of(problem, each) for each in free_duals(problem)]
         return self._cuts[own]
 
+    def find_unused(self, mark: bytes, steps: int) -> list[Cut]:
+        """List cuts whose duals were not evaluated on operations of a fingerprint, but could be.
+
+        Parameters
+        ----------
+        steps
+            How many operations they are.
+        """
+        # Identity, not equality: comparing arrays of all pairs would cost more than the cuts save.
+        known = {id(cut.certificate) for cut in self._cuts.get(mark, [])}
+        others = (cut for other, cuts in self._cuts.items() if other != mark for cut in cuts)
+        found = {id(cut.certificate): cut for cut in others if cut.scratch_bytes.size == steps}
+        return [cut for name, cut in found.items() if name not in known]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Least:

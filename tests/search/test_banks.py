@@ -143,11 +143,11 @@ def test_duals_of_banks_make_a_cut_of_all_their_pages(seed: int) -> None:
     assert certificate.banks
     cut = Cut.of(problem, certificate, Fraction(10**9))  # what is proved of banks is not used
     assert not cut.certificate.banks
-    size = problem.machine.spm_pages * problem.machine.page_bytes
-    plain = replace(problem, machine=replace(problem.machine, spm_bytes=size, banks=()))
+    assert cut.home.spm_bytes == problem.machine.spm_pages * problem.machine.page_bytes
+    plain = replace(problem, machine=cut.home)
     cycles = relax_timeline(plain).compute_cycles
-    assert float(cut.least_cycles(cycles, plain.machine)) <= fluid_cycles(plain) * (1 + SLACK)
-    assert cut.least_cycles(cycles, problem.machine) == cut.least_cycles(cycles, plain.machine)
+    assert float(cut.least_cycles(cycles, cut.home)) <= fluid_cycles(plain) * (1 + SLACK)
+    assert cut.least_cycles(cycles, problem.machine) == cut.least_cycles(cycles, cut.home)
 
 
 def test_the_front_of_energy_and_area(tmp_path: Path) -> None:

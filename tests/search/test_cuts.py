@@ -147,6 +147,19 @@ def test_bytes_of_a_cut_are_below_the_least_traffic(problem: Problem, seed: int)
     assert max(cut.least_bytes(other.machine) for cut in cuts) <= optimum
 
 
+def test_duals_of_operations_lowered_otherwise() -> None:
+    """Those of one problem prove a bound on another with as many steps, whatever it is."""
+    pairs = 0
+    for seed in range(share(60)):
+        problem, other = random_problem(seed), random_problem(seed + 1000)
+        if len(problem.operations) != len(other.operations):
+            continue
+        pairs += 1
+        cut = optimal_cut(problem).on(other)
+        assert float(least(cut, other)) <= fluid_cycles(other) + SLACK
+    assert pairs >= share(4)
+
+
 def test_duals_return_to_their_machine() -> None:
     """There and back: the same bound but for the rounding, never above the exact one."""
     for seed in range(share(40)):
@@ -162,6 +175,31 @@ def test_duals_return_to_their_machine() -> None:
         there = cut.duals(other.machine)
         proved = float(least(cut, other))
         assert float(bound(other, there)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
+
+
+def test_many_machines_at_once_are_rounded_down_and_little() -> None:
+    for seed in range(share(20)):
+        problem = large(seed)
+        generator = np.random.default_rng(seed)
+        machine = problem.machine
+        scale = int(10 ** generator.uniform(0, 12))
+        capacity = generator.integers(machine.page_bytes, scale + 4 * machine.spm_bytes, (6, 1))
+        rates = generator.integers(1, scale + 3, (1, 7))
+        certificate = random_duals(problem, MAKESPAN, generator)
+        cut = Cut.of(problem, certificate)
+        cycles = relax_timeline(problem).compute_cycles
+        found = cut.least_cycles_of(cycles, machine, capacity, rates)
+        assert found.shape == (6, 7)
+        for (i, j), value in np.ndenumerate(found):
+            size, rate = int(capacity[i, 0]), int(rates[0, j])
+            other = replace(machine, spm_bytes=size, dram_bytes_per_s=rate)
+            exact = cut.least_cycles(cycles, other)
+            duals = int(certificate.spm.sum())
+            spread = float(cut.beta * (abs(cut.life) + duals * size)) / 2**certificate.bits
+            assert Fraction(float(value)) <= exact
+            assert exact - Fraction(float(value)) <= 1e-14 * (
+                float(cycles.sum()) + spread * machine.clock_hz / rate
+            )
 
 
 def test_the_relaxation_is_monotone_and_convex() -> None:

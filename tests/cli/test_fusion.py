@@ -70,7 +70,7 @@ def test_the_words_say_over_what(compared: spmopt.ComparisonTable) -> None:
     ]
     text = "\n".join(words)
     assert "Layer by layer: optimum" in text
-    assert "With fusion: optimum between" in text
+    assert "With fusion: optimum" in text
     assert "Belady, layer by layer: " in text
     assert " above the fused optimum." in text
     assert "Fusion space `all`: consecutive groups in the given order; each untiled" in text

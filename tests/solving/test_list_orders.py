@@ -163,7 +163,8 @@ def test_an_update_through_a_view(monkeypatch: pytest.MonkeyPatch) -> None:
             )
         ),
     )
-    monkeypatch.setattr(named_orders, "_MOVES", 20)
+    params = SolveParams(orders=OrderParams(moved_operations=20))
+    monkeypatch.setattr(named_orders, "Request", partial(Request, params=params))
     machine = spmopt.machine("small-npu", spm="16KB")
     listed = spmopt.lower(graph, machine)
     for order in ORDERS:

@@ -25,16 +25,19 @@ from tests.checked import need
 from tests.cli.run import runner
 from tests.instances import golden
 
-ASKED = Request(tolerance=0.0, threads=1, time_limit_s=30.0)
+
+def asked() -> Request:
+    """Return a request whose time begins now."""
+    return Request(tolerance=0.0, threads=1, time_limit_s=30.0)
 
 
 def with_params(**tables: object) -> Request:
-    return replace(ASKED, params=SolveParams(**tables))  # type: ignore[arg-type]
+    return replace(asked(), params=SolveParams(**tables))  # type: ignore[arg-type]
 
 
 def test_without_windows_a_plan_stays_as_it_is() -> None:
     problem = golden.problem("load-ahead")
-    plan = need(page.round_values(problem, ASKED).residency_plan)
+    plan = need(page.round_values(problem, asked()).residency_plan)
     line = timeline(problem, plan.steps)
     none = with_params(residency=ResidencyParams(quiet_sweeps=0))
     assert windows.improve(problem, none, line, plan) is plan
@@ -44,7 +47,7 @@ def test_a_problem_above_the_cells_is_not_solved_as_one_program() -> None:
     problem = golden.problem("set-up")
     none = with_params(residency=ResidencyParams(program_cells=0, quiet_sweeps=0))
     assert page.schedule(problem, none).class_bound is None
-    assert page.schedule(problem, ASKED).class_bound is not None
+    assert page.schedule(problem, asked()).class_bound is not None
 
 
 def test_blocks_are_fitted_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

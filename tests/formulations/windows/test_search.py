@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -19,6 +19,7 @@ from formulations.residency import column_generation, page
 from formulations.residency.settings import Effort, Settings
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.objective import MAKESPAN, WEIGHTS, Objective, objective_named
+from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Incumbent, Request
@@ -36,12 +37,21 @@ LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True
 _STAGES = ((60, (0.3, 0.002)), (30, (0.1, 0.002)))
 
 
-def windows(**changes: Any) -> AbstractContextManager[object]:
+PARAMS: dict[str, SolveParams] = {}
+"""Of the requests of this file, while :func:`windows` says so."""
+
+
+@contextmanager
+def windows(*, width: int, **changes: Any) -> Iterator[None]:
     """Go by windows on every problem; no program after them unless ``changes`` say so."""
-    always = {"large": 0, "large_of_bytes": 0, "large_program": 0}
-    return mock.patch.object(
-        column_generation, "Settings", partial(Settings, **{**always, **changes})
-    )
+    always = {"large_of_bytes": 0, "large_program": 0}
+    params = SolveParams(residency=ResidencyParams(sweep_steps=0, sweep_width=width))
+    found = partial(Settings, **{**always, **changes})
+    with (
+        mock.patch.object(column_generation, "Settings", found),
+        mock.patch.dict(PARAMS, params=params),
+    ):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +92,7 @@ def of_machine(objective: str | Objective, problem: Problem) -> Objective:
 
 
 def scheduled(problem: Problem, objective: Objective, **request: Any) -> Result:
-    return page.schedule(problem, Request(objective=objective, threads=1, **request))
+    return page.schedule(problem, Request(objective=objective, threads=1, **PARAMS, **request))
 
 
 def proved(problem: Problem, outcome: Result) -> Fraction:
@@ -130,7 +140,7 @@ def test_fluid_says_how_far_its_solution_is(monkeypatch: pytest.MonkeyPatch) -> 
         problem = random_problem(seed, max_mappings=2, **LARGER)
         machine = replace(problem.machine, dma_setup_cycles=0)  # which the relaxation leaves out
         problem = replace(problem, machine=machine)
-        request = Request(objective=MAKESPAN, threads=1)
+        request = Request(objective=MAKESPAN, threads=1, **PARAMS)
         search = relax(problem, request)
         assert bound(problem, need(search.certificate)) <= need(search.value)
 

@@ -33,7 +33,9 @@ _TAKEN = re.compile(r"(^|_)(seconds\w*|solve_s|cpu_s|wall_s|date|started|version
 """Names of fields that differ from run to run, or from version to version."""
 _SOLVER = re.compile(r"\b(HiGHS|CBC|CP-SAT) \d+(?:\.\d+)+")
 _RENAMED_VALUES: dict[str, str] = tomllib.loads((HERE / "renames.toml").read_text())["values"]
-_SECONDS = re.compile(r"\b\d+(\.\d+)? m?s\b(?=\)| \(CPU)|\b\d+(\.\d+)?(?= s\b)|(?<=  )\d+\.\d{2}$")
+_SECONDS = re.compile(
+    r"\b\d+(\.\d+)? m?s\b(?=\)|; ended| \(CPU)|\b\d+(\.\d+)?(?= s\b)|(?<=  )\d+\.\d{2}$"
+)
 
 
 def main() -> int:

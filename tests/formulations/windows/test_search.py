@@ -37,7 +37,7 @@ LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True
 _STAGES = ((60, (0.3, 0.002)), (30, (0.1, 0.002)))
 
 
-PARAMS: dict[str, SolveParams] = {}
+PARAMS: dict[str, Any] = {}
 """Of the requests of this file, while :func:`windows` says so."""
 
 

@@ -23,7 +23,7 @@ from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import FusionPlanTrials, steps_of
-from formulations.fusion.work import CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S
+from formulations.fusion.work import BEGIN_S, CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S, STRIPED_S
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
@@ -35,8 +35,6 @@ from spmopt.core.scheduler import Request
 
 _LOST = 0.02, 0.05
 """Of the gap, or of the tolerance: the loss of the bound that keeps its proof short."""
-_BEGIN_S, _STRIPED_S = 4e-4, 7e-3
-"""Seconds that an operation takes before the first fusion plan is tried, and one in stripes."""
 _TOO_SHORT = (
     "layer by layer: the time limit is too short to begin with fusion plans of {:,} operations"
 )
@@ -144,7 +142,7 @@ class _Search(FusionPlanTrials):
         """Seconds before the first fusion plan is tried, about."""
         operations, several = self.tileable.operations, len(self.fusion_space.stripes) > 1
         striped = several * sum(each.rows is not None for each in operations)
-        return _BEGIN_S * len(operations) + _STRIPED_S * striped
+        return BEGIN_S * len(operations) + STRIPED_S * striped
 
     def _begin(self) -> None:
         """Begin the search of the bound beside that of fusion plans."""

@@ -1,6 +1,6 @@
 """Prices of counted work, in seconds of an idle machine; no load changes a search that ends by it.
 
-A search of fusion plans and that of their bound run beside each other, and hear of each other by
+The searches of fusion plans and of their bound run beside each other, and hear of each other by
 these counts alone (:mod:`formulations.fusion.bounding`). Each is right within a factor of two.
 """
 
@@ -12,6 +12,8 @@ MAPPINGS_S = 3e-4
 """Of the mappings of an operation, for each number of stripes."""
 VALUE_S, TABLE_S, ARC_S = 8e-8, 2e-8, 4e-9
 """Of a place of a table: to make, to change, and to look at."""
+BEGIN_S, STRIPED_S = 4e-4, 7e-3
+"""Of an operation before the first fusion plan is tried, and of one in stripes."""
 ESTIMATE_S = 1e-6
 """Of a cost to estimate."""
 STEP_S, PLAN_S = 5e-4, 1e-4

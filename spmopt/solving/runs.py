@@ -77,7 +77,7 @@ def run(case: Case, entry: SchedulerEntry) -> Result:
     """Run one scheduler and verify its schedule."""
     if by_steps(entry, case.request.objective):
         case.replayed[entry.name] = found = run_by_steps(case, entry)
-        if case.listed is not None:  # that of the steps, which a search for fusion began with
+        if case.listed is not None:  # a search for fusion begins with it
             case.replayed.setdefault(RESIDENCY, case.listed)
         return found
     match entry.kind:

@@ -22,7 +22,7 @@ class PlacementParams(Params):
     alone_nodes
         Nodes of searches before CP-SAT is called.
     learning_share
-        Most effort of CP-SAT, in that of the searches.
+        Most effort of CP-SAT, in units of the searches.
     dive_nodes
         Nodes of a dive, for each buffer.
     stale_dives

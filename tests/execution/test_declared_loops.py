@@ -9,24 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-import numpy as np
 import pytest
 
 import spmopt
-from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
-from spmopt.execution.computations import by_graph
-from spmopt.execution.graph_kernel import GraphKernel
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.lower import Mapper
 from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
 from spmopt.graph.tileable import tileable
+from tests.execution.executed import check_parts
 from tests.execution.operator_cases import WITHOUT, graphs, known, names
-from tests.execution.slopes import ran
 from tests.thorough import some
 
 MACHINE = spmopt.machine(spm="256KiB")
@@ -42,7 +38,7 @@ def test_parts_compute_what_the_whole_does(name: str, monkeypatch: pytest.Monkey
         for found in listings(typed, chosen, monkeypatch):
             fusion_plan = random_fusion_plan(found, chosen)
             if fusion_plan is not None:
-                check(found, fusion_plan, data)
+                check_parts(found, fusion_plan, data)
 
 
 def listings(
@@ -74,29 +70,6 @@ def random_fusion_plan(found: TileableGraph, chosen: Random) -> FusionPlan | Non
         chosen.choice(pieces[1:] or [1]) if stripes == 1 else found.batch, stripes=stripes
     )
     return fusion_plan if any(each.count > 1 for each in fusion_plan) else None
-
-
-def check(found: TileableGraph, fusion_plan: FusionPlan, data: str) -> None:
-    """Compare all that is in memory at the end with what whole operations leave there."""
-    problem, _ = found.problem(fusion_plan)
-    try:
-        wanted = by_graph(found, fusion_plan, problem, data, 1)
-    except InputError as error:  # a limit of kernels, which run states in a line
-        assert "no value shows along which axes" in str(error)  # noqa: PT017
-        return
-    assert isinstance(wanted.kernel, GraphKernel)
-    made = ran(wanted.kernel, wanted.contents)
-    for tensor, one, other, dtype in zip(
-        problem.tensors, made.contents, wanted.expected.contents, wanted.kernel.dtypes, strict=True
-    ):
-        if not (one.size and other.size) or np.array_equal(one, other):
-            continue
-        assert data == "normal", tensor.name
-        assert dtype is not None
-        assert dtype.kind == "f", tensor.name
-        np.testing.assert_allclose(
-            one.view(dtype), other.view(dtype), 1e-6, 1e-9, err_msg=tensor.name
-        )
 
 
 def test_every_operator_is_computed_in_parts() -> None:

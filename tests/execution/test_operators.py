@@ -10,14 +10,14 @@ import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.execution.computations import tileable_graph_for
-from spmopt.execution.kernels import KERNELS, Call, kernel_of
-from spmopt.execution.kernels.call import Array, NodeKernel
+from spmopt.execution.kernels import KERNELS, kernel_of
 from spmopt.execution.kernels.onnx_reference import onnx_kernel
-from spmopt.execution.values import dtype_of, initial_values
+from spmopt.execution.values import initial_values
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.operators.spec import Style
 from spmopt.graph.tileable import lower_listed
+from tests.execution.called import results_of
 from tests.execution.operator_cases import graphs, names
 from tests.execution.slopes import check_slopes
 
@@ -70,32 +70,17 @@ def node_of(graph: Graph) -> Node:
     return next((node for node in graph.nodes if node.name == "it"), graph.nodes[-1])
 
 
-def computed(graph: Graph, node: Node, kernel: NodeKernel, values: dict[int, Array]) -> list[Array]:
-    """Return the results of a node."""
-    call = Call(
-        operator=node.operator,
-        attributes=node.attributes,
-        inputs=[values[v] for v in node.inputs],
-        shapes=graph.shapes(node.outputs),
-        dtypes=tuple(dtype_of(graph.values[v]) for v in node.outputs),
-        whole=graph.shapes(node.inputs),
-    )
-    return [np.asarray(each) for each in kernel(call)]
-
-
 @pytest.mark.parametrize("name", [each for each in names() if of_onnx(each)])
 def test_kernels_compute_what_onnx_does(name: str) -> None:
     graph = graphs(name)[0]
     values = initial_values(graph, "normal", 0)
     for node in graph.nodes:
-        kernel = kernel_of(node)
-        assert kernel is not None
-        values |= zip(node.outputs, computed(graph, node, kernel, values), strict=True)
+        values |= results_of(graph, node, values)
         if node == node_of(graph):
             break
     reference = onnx_kernel(node)
     assert reference is not None
-    for place, expected in zip(node.outputs, computed(graph, node, reference, values), strict=True):
+    for place, expected in results_of(graph, node, values, reference).items():
         found = values[place]
         assert found.shape == expected.shape
         np.testing.assert_allclose(found.astype(float), expected.astype(float), 1e-4, 1e-5)

@@ -49,14 +49,6 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     assert computed(store(path)) == ROWS
 
 
-@pytest.mark.parametrize("cut", [1, 2, 8, 20])
-def test_a_cut_file_goes_on(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "s.csv"
-    run(CASES, square, store(path))
-    path.write_text(path.read_text()[:-cut])
-    assert computed(store(path)) == ROWS
-
-
 def test_another_identity_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     store(path, a=1).add(ROWS[:1])

@@ -14,10 +14,12 @@ from formulations.residency.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
-LABEL = r"\(([CPSW]\d)\)"
+BANKS = (FOLDER / "residency" / "banks" / "README.md").read_text(encoding="utf-8")
+LABEL = r"[BCPSW]\d+"
 ROWS = [
     (label, name)
-    for label, cells in re.findall(rf"^\| {LABEL} \|.*\| (`[^|]+`) \|$", README, re.MULTILINE)
+    for text in (README, BANKS)
+    for label, cells in re.findall(rf"^\| \(({LABEL})\) \|.*\| (`[^|]+`) \|$", text, re.MULTILINE)
     for name in re.findall(r"`(.+?)`", cells)
 ]
 
@@ -29,8 +31,8 @@ def named(name: str) -> object:
 
 def labels_in(text: str) -> set[str]:
     """Every label, those of lists such as ``(C5, C6)`` too."""
-    lists = re.findall(r"\(((?:[CPSW]\d(?:, )?)+)\)", text)
-    return {label for labels in lists for label in re.findall(r"[CPSW]\d", labels)}
+    lists = re.findall(rf"\(((?:{LABEL}(?:, )?)+)\)", text)
+    return {label for labels in lists for label in re.findall(LABEL, labels)}
 
 
 @pytest.mark.parametrize(("label", "name"), ROWS, ids=[f"{c}-{n}" for c, n in ROWS])
@@ -41,14 +43,16 @@ def test_a_constraint_is_built_where_it_says(label: str, name: str) -> None:
 def test_every_constraint_of_the_code_is_there() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py"))
     assert labels_in(code) == {label for label, _ in ROWS}
-    assert len(ROWS) >= 6 + 8 + 4
+    assert len(ROWS) >= 6 + 8 + 4 + 11
 
 
 def test_files_and_functions_exist() -> None:
     for path in re.findall(r"`((?:residency|pulp_backend|solver)/[\w/*.]*)`", README):
         assert list(FOLDER.glob(path)), path
-    for path in re.findall(r"`((?:spmopt|results|tests)/[\w/.]*)`", README):
+    for path in re.findall(r"`((?:spmopt|results|tests)/[\w/.]*)`", README + BANKS):
         assert (FOLDER.parent / path).exists(), path
+    for name in re.findall(r"`(\w+\.py)`", BANKS):
+        assert (FOLDER / "residency" / "banks" / name).exists(), name
     assert inspect.isfunction(named("residency.program.paths.near_best_paths"))
 
 

@@ -9,6 +9,9 @@ from spmopt.core.machine import Machine
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.spec import Style
+from spmopt.graph.statistics import macs
+
+__all__ = ["MACHINE", "macs", "moving", "output_shapes", "parameters"]
 
 MACHINE = Machine(
     name="test",
@@ -22,17 +25,6 @@ MACHINE = Machine(
 def parameters(graph: Graph) -> int:
     """Elements of all trained tensors."""
     return sum(v.elements for v in graph.values if v.kind is TensorKind.WEIGHT)
-
-
-def macs(graph: Graph) -> int:
-    """Multiply-accumulates of all matrix products."""
-    total = 0
-    for node in graph.nodes:
-        gemm = operators.lookup(node.operator).gemm
-        if gemm is not None:
-            shapes = graph.shapes(node.inputs), graph.shapes(node.outputs)
-            total += gemm(*shapes, node.attributes).macs
-    return total
 
 
 def moving(graph: Graph) -> Counter[str]:

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.frontends.onnx_import import load_onnx
 
@@ -77,3 +79,10 @@ def graph_of(
     made = model([node], inputs, constants, outputs=read, opset=opset, element_type=element_type)
     made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     return load_onnx(saved(folder, made))
+
+
+def fails(path: Path, match: str, **given: Any) -> None:
+    """Check that a file is refused in one line."""
+    with pytest.raises(InputError, match=match) as caught:
+        load_onnx(path, warn=lambda text: None, **given)
+    assert "\n" not in str(caught.value)

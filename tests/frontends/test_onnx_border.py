@@ -13,27 +13,20 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import import load_onnx, wire
 
 from .figures import moving
-from .models import floats, model, saved
+from .models import fails, floats, model, saved
 
 make_node = helper.make_node
 RELU = make_node("Relu", ["x"], ["y"])
 
 
-def _fails(path: Path, match: str) -> None:
-    with pytest.raises(InputError, match=match) as caught:
-        load_onnx(path)
-    assert "\n" not in str(caught.value)
-
-
 def test_what_is_no_regular_file(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.onnx"
     os.mkfifo(pipe)
-    _fails(pipe, "is no regular file")
-    _fails(Path("/dev/zero"), "is no regular file")
+    fails(pipe, "is no regular file")
+    fails(Path("/dev/zero"), "is no regular file")
 
 
 def _doubling(levels: int, last: str) -> onnx.ModelProto:
@@ -70,30 +63,30 @@ def test_local_functions_that_grow_beyond_measure(tmp_path: Path) -> None:
         check=False,
     )
     assert "over 20000 nodes once its local functions are written out" in child.stderr
-    _fails(saved(tmp_path, _doubling(2, "F0")), "a local function calls itself")
+    fails(saved(tmp_path, _doubling(2, "F0")), "a local function calls itself")
 
 
 def test_operator_set_that_does_not_exist(tmp_path: Path) -> None:
     made = model([RELU], {"x": [2]})
     made.opset_import[0].version = 1 << 40
-    _fails(saved(tmp_path, made), "operator set ai.onnx has version 1099511627776")
+    fails(saved(tmp_path, made), "operator set ai.onnx has version 1099511627776")
 
 
 @pytest.mark.parametrize("operator", ["Shape", "Size", "Constant", "Identity", "Loop", "If"])
 def test_nodes_without_inputs(tmp_path: Path, operator: str) -> None:
     nodes = [make_node(operator, [], ["n"]), make_node("Reshape", ["x", "n"], ["y"])]
-    _fails(saved(tmp_path, model(nodes, {"x": [2]})), rf"\({operator}\)")
+    fails(saved(tmp_path, model(nodes, {"x": [2]})), rf"\({operator}\)")
 
 
 def test_elements_that_are_text(tmp_path: Path) -> None:
     nodes = [make_node("Identity", ["x"], ["y"])]
     made = model(nodes, {"x": [2]}, element_type=TensorProto.STRING)
-    _fails(saved(tmp_path, made), "element type STRING")
+    fails(saved(tmp_path, made), "element type STRING")
 
 
 def test_sizes_beyond_any_machine(tmp_path: Path) -> None:
-    _fails(saved(tmp_path, model([RELU], {"x": [1 << 40, 1 << 40]})), "larger than any machine")
-    _fails(saved(tmp_path, model([RELU], {"x": [1] * 40})), "40 axes")
+    fails(saved(tmp_path, model([RELU], {"x": [1 << 40, 1 << 40]})), "larger than any machine")
+    fails(saved(tmp_path, model([RELU], {"x": [1] * 40})), "40 axes")
 
 
 def test_weights_are_not_read(tmp_path: Path) -> None:
@@ -110,30 +103,4 @@ def test_weights_are_not_read(tmp_path: Path) -> None:
 
 def test_too_much_beside_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MOST_KEPT", 50)
-    _fails(saved(tmp_path, model([RELU], {"x": [2]})), "beside its weights")
-
-
-def test_every_single_byte_may_be_wrong(tmp_path: Path) -> None:
-    body = helper.make_graph(
-        [make_node("Add", ["h", "slice"], ["h2"])],
-        "body",
-        [helper.make_tensor_value_info(name, 1, None) for name in ("h", "slice")],
-        [helper.make_tensor_value_info("h2", 1, None)],
-    )
-    nodes = [
-        make_node("Scan", ["h0", "x"], ["s"], body=body, num_scan_inputs=1),
-        make_node("Gemm", ["s", "w"], ["y"]),
-    ]
-    made = model(nodes, {"x": [3, 1, 4]}, {"h0": floats(1, 4), "w": floats(4, 2)})
-    whole = made.SerializeToString()
-    path, random = tmp_path / "model.onnx", np.random.default_rng(7)
-    refused = 0
-    for place in random.permutation(len(whole))[:150]:
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << random.integers(8)
-        path.write_bytes(damaged)
-        try:
-            load_onnx(path, warn=lambda _: None)
-        except InputError:
-            refused += 1
-    assert refused > 20
+    fails(saved(tmp_path, model([RELU], {"x": [2]})), "beside its weights")

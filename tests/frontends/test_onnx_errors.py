@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
@@ -15,40 +14,23 @@ from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph.training import training_graph
 
 from .figures import moving, output_shapes
-from .models import floats, ints, model, saved
-from .test_onnx_light import FOLDER
+from .models import fails, floats, ints, model, saved
 
 make_node = helper.make_node
 RELU = make_node("Relu", ["x"], ["y"])
 
 
-def _fails(path: Path, match: str) -> None:
-    with pytest.raises(InputError, match=match) as caught:
-        load_onnx(path)
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-
-
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    _fails(tmp_path / "none.onnx", "no such file; give an ONNX file or the name of a network")
-    _fails(tmp_path, "no such file")
+    fails(tmp_path / "none.onnx", "no such file; give an ONNX file or the name of a network")
+    fails(tmp_path, "no such file")
 
 
 def test_not_onnx(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
-    _fails(path, "not an ONNX file, or cut short")
+    fails(path, "not an ONNX file, or cut short")
     path.write_bytes(b"")
-    _fails(path, "has no nodes or no outputs")
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_truncated_file(tmp_path: Path, share: float) -> None:
-    whole = (FOLDER / "light_squeezenet.onnx").read_bytes()
-    path = tmp_path / "model.onnx"
-    path.write_bytes(whole[: int(share * len(whole))])
-    _fails(path, "cut short")
+    fails(path, "has no nodes or no outputs")
 
 
 def test_truncated_at_any_byte(tmp_path: Path) -> None:
@@ -71,38 +53,38 @@ def test_cycle(tmp_path: Path) -> None:
         make_node("Relu", ["a"], ["b"], name="second"),
         make_node("Exp", ["b"], ["y"]),
     ]
-    _fails(saved(tmp_path, model(nodes, {"x": [2]})), r"has a cycle through node \w+ \(\w+\), ")
+    fails(saved(tmp_path, model(nodes, {"x": [2]})), r"has a cycle through node \w+ \(\w+\), ")
 
 
 def test_name_that_nothing_produces(tmp_path: Path) -> None:
     path = saved(tmp_path, model([make_node("Add", ["x", "ghost"], ["y"])], {"x": [2]}))
-    _fails(path, r"node y \(Add\): needs ghost, which nothing produces")
+    fails(path, r"node y \(Add\): needs ghost, which nothing produces")
     path = saved(tmp_path, model([RELU], {"x": [2]}, outputs=("y", "z")))
-    _fails(path, "the model: needs z, which nothing produces")
+    fails(path, "the model: needs z, which nothing produces")
     # A result that is left out has no name either, and is not this one.
     nodes = [make_node("Dropout", ["x"], ["", "mask"]), RELU]
     path = saved(tmp_path, model(nodes, {"x": [2]}, outputs=("y", "")))
-    _fails(path, "the model: needs , which nothing produces")
+    fails(path, "the model: needs , which nothing produces")
 
 
 def test_name_that_two_nodes_produce(tmp_path: Path) -> None:
     path = saved(tmp_path, model([RELU, make_node("Exp", ["x"], ["y"])], {"x": [2]}))
-    _fails(path, r"node y \(Exp\): writes y, which another node writes too")
+    fails(path, r"node y \(Exp\): writes y, which another node writes too")
 
 
 def test_missing_shapes(tmp_path: Path) -> None:
     made = model([RELU], {"x": [1, 2]})
     made.graph.input[0].type.tensor_type.ClearField("shape")
-    _fails(saved(tmp_path, made), "input x: has no shape; export the model with input shapes")
+    fails(saved(tmp_path, made), "input x: has no shape; export the model with input shapes")
 
 
 def test_inputs_that_are_no_tensors(tmp_path: Path) -> None:
     made = model([RELU], {"x": [2]})
     kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, [2]))
     made.graph.input[0].type.CopyFrom(kind)
-    _fails(saved(tmp_path, made), "input x: is not a dense tensor")
+    fails(saved(tmp_path, made), "input x: is not a dense tensor")
     made = model([make_node("SequenceConstruct", ["x"], ["y"])], {"x": [2]})
-    _fails(saved(tmp_path, made), "output y is a sequence of tensors; export its tensors")
+    fails(saved(tmp_path, made), "output y is a sequence of tensors; export its tensors")
 
 
 def test_control_flow_that_depends_on_data(tmp_path: Path) -> None:
@@ -112,7 +94,7 @@ def test_control_flow_that_depends_on_data(tmp_path: Path) -> None:
         make_node("Cast", ["x"], ["c"], to=TensorProto.BOOL),
         make_node("If", ["c"], ["y"], name="choice", then_branch=branch, else_branch=branch),
     ]
-    _fails(
+    fails(
         saved(tmp_path, model(nodes, {"x": [1]})),
         r"node choice \(If\): the condition \(c\) depends on data",
     )
@@ -123,32 +105,32 @@ def test_shapes_that_do_not_fit(tmp_path: Path) -> None:
         tmp_path,
         model([make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 3]}, {"w": floats(4, 5)}),
     )
-    _fails(path, r"node y \(MatMul\): Incompatible dimensions .*; operands: \[2, 3\], \[4, 5\]")
+    fails(path, r"node y \(MatMul\): Incompatible dimensions .*; operands: \[2, 3\], \[4, 5\]")
 
 
 def test_shape_that_depends_on_data(tmp_path: Path) -> None:
     path = saved(tmp_path, model([make_node("NonZero", ["x"], ["y"])], {"x": [2, 3]}))
-    _fails(path, r"node y \(NonZero\): the shape of y depends on data")
+    fails(path, r"node y \(NonZero\): the shape of y depends on data")
     nodes = [make_node("Cast", ["x"], ["n"], to=7), make_node("Tile", ["x", "n"], ["y"])]
-    _fails(saved(tmp_path, model(nodes, {"x": [2]})), "the shape of y depends on data")
+    fails(saved(tmp_path, model(nodes, {"x": [2]})), "the shape of y depends on data")
 
 
 def test_arguments_that_must_be_constant(tmp_path: Path) -> None:
     nodes = [make_node("Cast", ["x"], ["a"], to=7), make_node("ReduceSum", ["x", "a"], ["y"])]
     made = model(nodes, {"x": [1]})
     made.graph.value_info.append(helper.make_tensor_value_info("y", 1, [1]))
-    _fails(saved(tmp_path, made), r"node y \(ReduceSum\): a is not a constant known beforehand")
+    fails(saved(tmp_path, made), r"node y \(ReduceSum\): a is not a constant known beforehand")
 
 
 def test_nothing_depends_on_an_input(tmp_path: Path) -> None:
     path = saved(tmp_path, model([make_node("Relu", ["w"], ["y"])], {}, {"w": floats(3)}))
-    _fails(path, "no output depends on an input")
+    fails(path, "no output depends on an input")
 
 
 def test_damaged_constants(tmp_path: Path) -> None:
     made = model([make_node("Reshape", ["x", "s"], ["y"])], {"x": [4]}, {"s": ints(2, 2)})
     made.graph.initializer[0].raw_data = b"\0" * 7
-    _fails(saved(tmp_path, made), r"initializer s: contents do not fill its shape \(2,\)")
+    fails(saved(tmp_path, made), r"initializer s: contents do not fill its shape \(2,\)")
 
 
 def test_second_result_that_no_rule_gives(tmp_path: Path) -> None:
@@ -158,7 +140,7 @@ def test_second_result_that_no_rule_gives(tmp_path: Path) -> None:
         make_node("Neg", ["mean"], ["z"]),
     ]
     made = model(nodes, {"x": [2, 4]}, {"w": floats(4)}, outputs=("y", "z"))
-    _fails(saved(tmp_path, made), "the shape of mean depends on data, or is not known")
+    fails(saved(tmp_path, made), "the shape of mean depends on data, or is not known")
 
 
 def _unknown(domain: str) -> onnx.ModelProto:
@@ -174,7 +156,7 @@ def _unknown(domain: str) -> onnx.ModelProto:
 def test_operator_without_a_rule(tmp_path: Path, domain: str) -> None:
     path = saved(tmp_path, _unknown(domain))
     name = f"{domain}.Mystery" if domain else "Mystery"
-    _fails(path, rf"1 operator has no rule: {name} \(2 nodes, 61 % of bytes\); give each a class")
+    fails(path, rf"1 operator has no rule: {name} \(2 nodes, 61 % of bytes\); give each a class")
     warnings: list[str] = []
     graph = load_onnx(path, assume_pointwise=True, warn=warnings.append)
     assert moving(graph) == {"MatMul": 1, "AssumedPointwise": 2}
@@ -201,20 +183,3 @@ def test_declared_shape_of_an_unknown_operator(tmp_path: Path) -> None:
 def test_warnings_go_to_python_by_default(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="assumed to be point-wise"):
         load_onnx(saved(tmp_path, _unknown("")), assume_pointwise=True)
-
-
-def test_random_damage_never_ends_in_a_traceback(tmp_path: Path) -> None:
-    whole = bytearray((FOLDER / "light_shufflenet.onnx").read_bytes())
-    path = tmp_path / "model.onnx"
-    random = np.random.default_rng(1)
-    refused = 0
-    for _ in range(60):
-        damaged = bytearray(whole)
-        for place in random.integers(0, len(whole), 3):
-            damaged[place] = random.integers(0, 256)
-        path.write_bytes(damaged)
-        try:
-            load_onnx(path)
-        except InputError:
-            refused += 1
-    assert refused > 10

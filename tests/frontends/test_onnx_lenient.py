@@ -11,7 +11,6 @@ from onnx import TensorProto, helper
 from spmopt.core.graph import Graph
 from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
-from spmopt.graph import operators
 from tests.thorough import share
 
 from .figures import moving, output_shapes
@@ -34,16 +33,6 @@ def _loaded(
         made.graph.value_info.append(helper.make_tensor_value_info(name, 1, shape))
     warnings: list[str] = []
     return load_onnx(saved(folder, made), warn=warnings.append), warnings
-
-
-def _macs(graph: Graph) -> int:
-    total = 0
-    for node in graph.nodes:
-        gemm = operators.lookup(node.operator).gemm
-        if gemm is not None:
-            inputs, outputs = graph.shapes(node.inputs), graph.shapes(node.outputs)
-            total += gemm(inputs, outputs, node.attributes).macs
-    return total
 
 
 def test_attributes_that_no_schema_knows(tmp_path: Path) -> None:

@@ -10,46 +10,12 @@ from onnx import TensorProto, helper
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import import load_onnx
-from spmopt.graph import operators
-from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 
-from .figures import MACHINE, macs, moving, output_shapes
-from .models import Array, floats, ints, model, saved
+from .figures import macs, moving, output_shapes
+from .models import Array, floats, model, saved
 
 make_node = helper.make_node
-
-# Each follows a product with a weight, so that its gradient is needed. The importer compares
-# its result shape with the inference of ONNX. Others are in tests/execution/test_operators.py.
-CASES: list[tuple[str, dict[str, Any], dict[str, Array], tuple[int, ...]]] = [
-    ("Abs", {}, {}, (2, 3, 8)),
-    ("PRelu", {}, {"slope": floats(8)}, (2, 3, 8)),
-    ("Max", {}, {"a": floats(3, 1), "b": floats(5, 1, 1, 8)}, (5, 2, 3, 8)),
-    ("Min", {}, {"a": floats(1)}, (2, 3, 8)),
-    ("Expand", {}, {"shape": ints(4, 1, 1, 1)}, (4, 2, 3, 8)),
-    ("Tile", {}, {"repeats": ints(1, 2, 3)}, (2, 6, 24)),
-]
-
-
-@pytest.mark.parametrize(("operator", "attributes", "constants", "shape"), CASES)
-def test_shapes_and_gradients(
-    tmp_path: Path,
-    operator: str,
-    attributes: dict[str, Any],
-    constants: dict[str, Array],
-    shape: tuple[int, ...],
-) -> None:
-    nodes = [
-        make_node("MatMul", ["x", "w"], ["h"]),
-        make_node(operator, ["h", *constants], ["y"], **attributes),
-    ]
-    made = model(nodes, {"x": [2, 3, 4]}, {"w": floats(4, 8), **constants}, opset=18)
-    graph = load_onnx(saved(tmp_path, made))
-    assert output_shapes(graph) == [shape]
-    step = training_graph(graph)
-    fusion_space = "Extreme" if operator in ("Max", "Min") else operator
-    assert moving(step)[f"{fusion_space}Gradient"] == 1
-    assert len(lower(step, MACHINE).operations) == moving(step).total()
 
 
 def test_where_passes_gradients_but_not_to_the_condition(tmp_path: Path) -> None:
@@ -124,18 +90,6 @@ def test_transposed_convolution(
     assert macs(graph) == positions * 4 * 4 + product
     # dW of both, dX of the second only.
     assert macs(training_graph(graph)) == 2 * positions * 4 * 4 + 3 * product
-
-
-def test_a_transposed_convolution_is_the_input_gradient_of_a_convolution() -> None:
-    small, large, kernel = (2, 4, 7, 9), (2, 6, 9, 11), (4, 6, 3, 3)
-    transposed, backward = operators.lookup("ConvTranspose"), operators.lookup("Conv")
-    assert transposed.gemm is not None
-    assert backward.gemm is not None
-    # Conv from large to small has weight (4, 6, 3, 3); running it backwards is the transpose.
-    assert (
-        transposed.gemm((small, kernel), (large,), {}).macs
-        == backward.gemm((large, kernel), (small,), {}).macs
-    )
 
 
 def test_integer_inputs_and_lookups(tmp_path: Path) -> None:

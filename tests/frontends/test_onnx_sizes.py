@@ -12,17 +12,11 @@ from spmopt.core.errors import InputError, MissingRuleError
 from spmopt.frontends.onnx_import import load_onnx
 
 from .figures import output_shapes
-from .models import Dimensions, floats, model, saved
+from .models import Dimensions, fails, floats, model, saved
 
 make_node = helper.make_node
 RELU = make_node("Relu", ["x"], ["y"])
 TIME_FIRST: dict[str, Dimensions] = {"x": ["T", "B", 64]}
-
-
-def _fails(path: Path, text: str, **given: object) -> None:
-    with pytest.raises(InputError, match=text) as caught:
-        load_onnx(path, warn=lambda text: None, **given)  # type: ignore[arg-type]
-    assert "\n" not in str(caught.value)
 
 
 def _lstm(folder: Path) -> Path:
@@ -34,7 +28,7 @@ def _lstm(folder: Path) -> Path:
 def test_batch_and_size_of_one_dimension_contradict_each_other(tmp_path: Path) -> None:
     path = _lstm(tmp_path)
     text = r"--batch 4 and --param T=16 both give the size of dimension 0 of x \(T\)"
-    _fails(path, text, batch=4, sizes={"T": 16, "B": 4})
+    fails(path, text, batch=4, sizes={"T": 16, "B": 4})
     with pytest.raises(InputError, match=text):
         spmopt.load(path, batch=4, parameters={"T": 16, "B": 4})
 
@@ -59,13 +53,13 @@ def test_a_size_that_nothing_uses_is_refused(
 ) -> None:
     path = saved(tmp_path, model([RELU], {"x": dimensions}))
     text = rf"no open dimension is called 'X' \(--param X=...\); {which}"
-    _fails(path, text, sizes={"X": 3})
-    _fails(path, text, batch=1, sizes={"X": 3, **{str(d): 2 for d in dimensions if d == "S"}})
+    fails(path, text, sizes={"X": 3})
+    fails(path, text, batch=1, sizes={"X": 3, **{str(d): 2 for d in dimensions if d == "S"}})
 
 
 def test_a_batch_that_nothing_uses_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, model([RELU], {"x": []}))
-    _fails(path, "batch 4: no input has a dimension", batch=4)
+    fails(path, "batch 4: no input has a dimension", batch=4)
 
 
 def test_all_open_dimensions_are_named_with_options_to_paste(tmp_path: Path) -> None:
@@ -76,7 +70,7 @@ def test_all_open_dimensions_are_named_with_options_to_paste(tmp_path: Path) -> 
         "k": ["depth", None],
     }
     path = saved(tmp_path, model(nodes, inputs))
-    _fails(
+    fails(
         path,
         r"3 dimensions are open: past \+ 1 \(dimension 2 of x\), depth \(dimension 0 of k\), "
         r"dimension 1 of k, which has no name; give sizes, for example --batch 1 --param "
@@ -95,7 +89,7 @@ def test_open_sizes_are_no_reason_to_ask_for_rules(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="1 dimension is open: length") as caught:
         load_onnx(path)
     assert not isinstance(caught.value, MissingRuleError)
-    _fails(path, r"node y \(Concat\)", batch=2, sizes={"length": 5})
+    fails(path, r"node y \(Concat\)", batch=2, sizes={"length": 5})
 
 
 def test_a_trip_count_counts_as_a_size(tmp_path: Path) -> None:
@@ -103,4 +97,4 @@ def test_a_trip_count_counts_as_a_size(tmp_path: Path) -> None:
     made.graph.input.append(helper.make_tensor_value_info("n", 7, [1]))
     path = saved(tmp_path, made)
     assert output_shapes(load_onnx(path, sizes={"n": 3})) == [(3,)]
-    _fails(path, "no open dimension is called 'm' .*; open: n", sizes={"m": 3})
+    fails(path, "no open dimension is called 'm' .*; open: n", sizes={"m": 3})

@@ -20,9 +20,8 @@ from spmopt.core.problem import TensorKind
 from spmopt.frontends import zoo
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.statistics import parameters as whole_tables
-from spmopt.graph.training import training_graph
 
-from .figures import macs, moving, output_shapes, parameters
+from .figures import macs, output_shapes, parameters
 
 
 @pytest.mark.parametrize(
@@ -226,23 +225,6 @@ def test_gnmt_parameters_and_macs() -> None:
     step = n * t * (gates + vocabulary * h)
     attention = n * t * (2 * h * h + t * h + t * h)  # query and keys; scores and mean
     assert macs(graph) == step + attention
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "count"),
-    [
-        ("resnet50", {}, 402),
-        ("mobilenetv2", {}, 357),
-        ("transformer", {}, 689),
-        ("llama", {}, 3_770),
-        ("llama3", {}, 1_514),
-        ("gpt2", {}, 532),
-        ("convnext-tiny", {}, 421),
-        ("stable-diffusion", {}, 1_945),
-    ],
-)
-def test_training_operations(name: str, settings: dict[str, int], count: int) -> None:
-    assert moving(training_graph(zoo.network(name, **settings))).total() == count
 
 
 def test_default_sizes_are_those_of_paper_001() -> None:

@@ -126,16 +126,23 @@ def _resized(draw: st.DrawFn, b: GraphBuilder, x: int, name: str) -> int:
 
 @st.composite
 def striped(
-    draw: st.DrawFn, found: TileableGraph, *, stripes: tuple[int, ...] = (1, 2, 3, 4)
+    draw: st.DrawFn,
+    found: TileableGraph,
+    *,
+    stripes: tuple[int, ...] = (1, 2, 3, 4),
+    micro_batches: tuple[int, ...] = (),
 ) -> FusionPlan:
-    """A fusion plan of a tileable graph, with stripes where there can be."""
+    """A fusion plan of a tileable graph, with stripes where there can be.
+
+    ``micro_batches``: one, and one image in each, by default.
+    """
     fusion_plan, at, count = list[FusedGroup](), 0, len(found.operations)
     while at < count:
         every = (
-            FusedGroup(begin=at, end=end, micro_batches=micro_batches, stripes=each)
+            FusedGroup(begin=at, end=end, micro_batches=number, stripes=each)
             for end in range(at + 1, count + 1)
-            for micro_batches in {1, found.batch}
-            for each in (stripes if micro_batches == found.batch else (1,))
+            for number in micro_batches or {1, found.batch}
+            for each in (stripes if number == found.batch else (1,))
         )
         ways = [fused_group for fused_group in every if not found.obstacle(fused_group)]
         cut = [fused_group for fused_group in ways if fused_group.stripes > 1]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import helper
-from onnx.reference import ReferenceEvaluator
 
 from spmopt.core.graph import Graph
 from spmopt.core.problem import TensorKind
@@ -24,32 +20,11 @@ from spmopt.graph.statistics import macs, operations, parameters
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
+from tests.execution.called import evaluated
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 EPSILON = 1e-5
-
-
-def evaluated(graph: Graph, given: Mapping[str, np.ndarray[Any, Any]]) -> Arrays:
-    """All values of a graph of ONNX's operators, computed by onnx itself."""
-    nodes = []
-    for node in graph.nodes:
-        reads, writes = (
-            [graph.values[v].name for v in each] for each in (node.inputs, node.outputs)
-        )
-        nodes.append(helper.make_node(node.operator, reads, writes))
-        nodes[-1].attribute.extend(
-            helper.make_attribute(name, value) for name, value in node.attributes.items()
-        )
-    written = [graph.values[v].name for node in graph.nodes for v in node.outputs]
-
-    def info(name: str) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
-
-    body = helper.make_graph(nodes, "g", list(map(info, given)), list(map(info, written)))
-    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", 17)])
-    results = ReferenceEvaluator(model).run(None, dict(given))
-    return {**given, **dict(zip(written, results, strict=True))}
 
 
 def random(graph: Graph, seed: int) -> Arrays:

@@ -11,7 +11,7 @@ from spmopt.core.problem import Problem, TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from tests.graph.networks import attention, convolution, lstm, mlp, residual
+from tests.graph.networks import attention, convolution, mlp
 from tests.tiny import plain_machine
 
 MACHINE = plain_machine(
@@ -170,15 +170,6 @@ def test_a_view_that_is_kept_keeps_its_operand() -> None:
     assert b.shape(u) == (6,)
 
 
-def test_gradients_of_sums_are_shared() -> None:
-    problem = lower(training_graph(residual()), MACHINE)
-    lines = text(problem)
-    assert "s.d0: y.gradient y -> s.gradient" not in lines
-    assert "y.d0: y.gradient y -> s.gradient" in lines
-    assert "c2.d1: s.gradient r1 -> w2.gradient" in lines
-    assert "x1.sum: s.gradient x1.gradient_2 -> x1.sum" in lines
-
-
 def test_a_weight_gradient_that_is_a_view_is_kept() -> None:
     b = GraphBuilder("bias")
     y = b.add("Add", [b.input("x", (2, 3)), b.weight("b", (2, 3))], name="y")
@@ -225,38 +216,12 @@ def test_hazards() -> None:
     assert (problem.operations[3].reads, problem.operations[3].writes) == ((0, 2), (2,))
 
 
-def test_shared_weight_gradients_are_updated_in_place() -> None:
-    problem = lower(training_graph(lstm()), MACHINE)
-    order = predecessors(problem)
-    assert "yi1.d2" in order["yi0.d2"]
-    index = problem.tensor_names.index("wi.gradient")
-    touching = [op for op in problem.operations if index in op.writes]
-    assert [index in op.reads for op in touching] == [False, True]
-
-
-def test_update_waits_for_every_reader_of_the_weight() -> None:
-    problem = lower(training_graph(mlp(), optimizer="sgd"), MACHINE)
-    order = predecessors(problem)
-    assert order["w2.update"] == ["y2", "y2.d1", "y2.d0"]
-
-
 def test_batched_product_takes_a_slice_in_scratch() -> None:
     problem = lower(attention(), MACHINE, mapper="panel")
     (scores,) = (op for op in problem.operations if op.name == "a")
     assert scores.mappings[0].scratch_bytes == 5 * 5 * 4
     assert set(scores.mappings[0].operands) == {STREAMED}
     assert scores.mappings[0].macs == 2 * 5 * 8 * 5
-
-
-def test_networks_lower_on_every_scratchpad() -> None:
-    for pages in (1, 2, 3, 7, 50):
-        machine = plain_machine(64 * pages, page_bytes=64)
-        for forward in (mlp(), convolution(), residual(), attention(), lstm()):
-            for op in lower(training_graph(forward), machine).operations:
-                (mapping,) = op.mappings
-                page_count = -(-mapping.scratch_bytes // 64)
-                assert page_count <= pages
-                assert mapping.spm_write_bytes > 0
 
 
 def test_names_are_unique() -> None:
@@ -322,17 +287,3 @@ def test_errors() -> None:
     y = b.add("Identity", [b.input("x", (3,))])
     with pytest.raises(InputError, match="has no operations"):
         lower(b.finish([y]), MACHINE)
-    grows = Graph(
-        name="grows",
-        values=(Value(name="x", shape=(2,)), Value(name="y", shape=(3,))),
-        nodes=(Node(name="r", operator="Reshape", inputs=(0,), outputs=(1,)),),
-    )
-    with pytest.raises(InputError, match=r"node r: a Reshape must not change the size"):
-        lower(grows, MACHINE)
-    unknown = Graph(
-        name="unknown",
-        values=(Value(name="x", shape=(2,)), Value(name="y", shape=(2,))),
-        nodes=(Node(name="n", operator="Foo", inputs=(0,), outputs=(1,)),),
-    )
-    with pytest.raises(InputError, match="operator Foo has no rule"):
-        lower(unknown, MACHINE)

@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute
+from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
 from spmopt.graph.operators import rules
 from spmopt.graph.operators.spec import Gemm, Style
 from spmopt.graph.operators.table import read_operators
+from spmopt.graph.statistics import parameters
+from spmopt.graph.training import training_graph
 
 Shape = tuple[int, ...]
 
@@ -40,6 +44,17 @@ Shape = tuple[int, ...]
         ("BatchNormalization", [(1, 2, 3), (3,), (3,), (3,), (3,)], {}, "must have shape"),
         ("CrossEntropy", [(4, 10), (5,)], {}, "do not suit"),
         ("LSTMGate", [(4, 2), (4, 3), (6, 3)], {}, "must be"),
+        ("Lookup", [(5, 3, 2)], {"table": 10}, "must have 2 dimensions"),
+        ("Lookup", [(5, 3)], {"table": 0}, "table has 0 rows"),
+        ("Lookup", [(5, 3)], {}, "attribute table is missing"),
+        ("RoiAlign", [(2, 8, 20, 30), (5, 4), (6,)], {}, r"\(R, 4\)"),
+        ("RMSNormalization", [(2, 8), (8,), (8,)], {}, "takes 2 inputs"),
+        (
+            "GroupNormalization",
+            [(2, 6, 4), (6,), (6,)],
+            {"num_groups": 4},
+            "must divide 6 channels",
+        ),
     ],
 )
 def test_wrong_operands(
@@ -201,6 +216,10 @@ X, Y = ("x", 0), ("y", 0)
         ("Conv", {("x", 1)}),
         ("MatMul", {("x", 1)}),
         ("CrossEntropy", {X, ("x", 1)}),
+        ("RoiAlign", {("x", 1), ("x", 2)}),
+        ("Swish", {X}),
+        ("RMSNormalizationTraining", {X, ("x", 1), ("y", 1)}),
+        ("GroupNormalizationTraining", {X, ("x", 1), ("y", 1), ("y", 2)}),
     ],
 )
 def test_what_the_gradient_of_the_first_input_reads(
@@ -214,38 +233,6 @@ def test_what_the_gradient_of_the_first_input_reads(
     assert set(gradient.reads) == reads
 
 
-def test_gradients_of_both_factors() -> None:
-    shape = (4, 4)
-    for operator, reads in {
-        "Mul": [("x", 1), ("x", 0)],
-        "Div": [("x", 1), ("y", 0)],
-        "Pow": [("x", 0), ("x", 1), ("y", 0)],
-    }.items():
-        rule = operators.lookup(operator).gradients
-        assert rule is not None
-        (gradient,) = rule((shape, shape), (shape,), {}, frozenset({0, 1}))
-        assert gradient.of == (0, 1)
-        assert list(gradient.reads) == reads
-
-
-def test_a_falling_leaky_relu_needs_x() -> None:
-    rule = operators.lookup("LeakyRelu").gradients
-    assert rule is not None
-    (gradient,) = rule(((4,),), ((4,),), {"alpha": -0.1}, frozenset({0}))
-    assert gradient.reads == (X,)
-
-
-def test_every_gradient_operator_exists() -> None:
-    shape = (4, 4)
-    for spec in operators.SPECS.values():
-        if spec.gradients is None:
-            continue
-        for needed in (frozenset({0}), frozenset({0, 1})):
-            for rule in spec.gradients((shape,) * 5, (shape,) * 3, {}, needed):
-                assert set(rule.of) <= needed, spec.name
-                assert operators.lookup(rule.operator).name == rule.operator
-
-
 @pytest.mark.parametrize(
     ("operator", "attributes", "per_element"),
     [
@@ -257,6 +244,9 @@ def test_every_gradient_operator_exists() -> None:
         ("BatchNormalizationTraining", {}, 5),
         ("LRN", {"size": 5}, 14),
         ("MaxPool", {"kernel_shape": (3, 3)}, 9),
+        ("Swish", {}, 5),
+        ("RotaryEmbeddingGradient", {}, 3),
+        ("RoiAlign", {"sampling_ratio": 2}, 4 * 9),  # 4 products, 4 additions a sample, and a mean
         ("Transpose", {}, 0),
         ("Reshape", {}, 0),
     ],
@@ -286,3 +276,58 @@ def test_each_operator_stands_in_one_table() -> None:
     tables = sorted(Path(operators.__file__).parent.glob("*.toml"))
     found = [spec.name for table in tables for spec in read_operators(table)]
     assert [name for name, count in Counter(found).items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "attributes", "results"),
+    [
+        ("RoiAlign", [(2, 8, 20, 30), (6, 4), (6,)], {}, ((6, 8, 1, 1),)),
+        (
+            "RoiAlign",
+            [(2, 8, 20, 30), (6, 4), (6,)],
+            {"output_height": 7, "output_width": 5},
+            ((6, 8, 7, 5),),
+        ),
+        ("RMSNormalization", [(2, 3, 8), (8,)], {}, ((2, 3, 8),)),
+        ("RMSNormalizationTraining", [(2, 3, 8), (8,)], {}, ((2, 3, 8), (2, 3, 1))),
+        (
+            "GroupNormalizationTraining",
+            [(2, 6, 4, 5), (6,), (6,)],
+            {"num_groups": 3},
+            ((2, 6, 4, 5), (2, 3), (2, 3)),
+        ),
+    ],
+)
+def test_shapes_that_onnx_does_not_infer(
+    operator: str,
+    inputs: list[Shape],
+    attributes: dict[str, Attribute],
+    results: tuple[Shape, ...],
+) -> None:
+    rule = operators.lookup(operator).shapes
+    assert rule is not None
+    assert rule(tuple(inputs), attributes) == results
+
+
+def test_rows_have_a_gradient_of_their_size_and_count_as_the_table() -> None:
+    b = GraphBuilder("rows")
+    rows = b.add("Lookup", [b.weight("table.rows", (5, 3))], table=1000)
+    graph = b.finish([b.add("Gemm", [rows, b.weight("w", (3, 2))])])
+    assert operators.lookup("Lookup").style is Style.VIEW
+    assert parameters(graph) == 1000 * 3 + 6
+    step = training_graph(graph)
+    gradients = [v.shape for v in step.values if v.kind is TensorKind.WEIGHT_GRADIENT and v.keep]
+    assert sorted(gradients) == [(3, 2), (5, 3)]
+    assert parameters(step) == parameters(graph)
+
+
+def test_rotary_positions_turn_back_by_tables_that_are_not_trained() -> None:
+    b = GraphBuilder("turned")
+    tables = [b.weight(name, (5, 2)) for name in ("cos", "sin")]
+    x = b.add("Gemm", [b.input("x", (5, 3)), b.weight("w", (3, 4))])
+    graph = b.finish([b.add("RotaryEmbedding", [x, *tables])])
+    assert [graph.values[index].kind for index in tables] == [TensorKind.STATE] * 2
+    step = training_graph(graph)
+    (gradient,) = (node for node in step.nodes if node.operator == "RotaryEmbeddingGradient")
+    assert gradient.inputs[1:] == tuple(tables)
+    assert step.shapes(gradient.outputs) == ((5, 4),)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import pickle
-import re
 from collections import Counter
-from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from spmopt.assemble import assemble
 from spmopt.audit.boxes import tile_maps
@@ -22,9 +17,8 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.row_windows import Window
 from spmopt.core.fusion.tileable_graph import TileableGraph
-from spmopt.core.graph import Graph, Node
+from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN
-from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes
@@ -38,13 +32,12 @@ from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.verifier import require_legal
 from spmopt.verifier.fusion_tiles import check_fusion
+from tests.execution.executed import check_parts
 from tests.graph.feature_maps import feature_maps, striped
 from tests.graph.networks import attention, mlp
-from tests.graph.test_loops import run
 from tests.thorough import share
 
 MACHINE = load_machine("rtx2080ti", {"spm": "16KB", "page": "64B"})
-Floats = NDArray[np.float32]
 
 
 def listed(graph: Graph) -> TileableGraph:
@@ -52,167 +45,17 @@ def listed(graph: Graph) -> TileableGraph:
     return tileable(graph, MACHINE, mapper=UNFOLDED)
 
 
-def numbers(graph: Graph) -> dict[int, Floats]:
-    """Numbers for what is there at the start."""
-    random = np.random.default_rng(1)
-    written = {value for node in graph.nodes for value in node.outputs}
-    return {
-        index: random.random(value.shape, np.float32) + np.float32(0.5)
-        for index, value in enumerate(graph.values)
-        if index not in written
-    }
-
-
-def pooled(node: Node, x: Floats) -> Floats:
-    """Pool rows; ONNX's reference passes over NaN."""
-    attributes: Any = node.attributes
-    kernel, stride = attributes["kernel_shape"][0], attributes["strides"][0]
-    dilation = attributes.get("dilations", (1,))[0]
-    before, _, after, _ = attributes["pads"]
-    largest = node.operator == "MaxPool"
-    pads = ((0, 0), (0, 0), (before, after), (0, 0))
-    padded = np.pad(x, pads, constant_values=-np.inf if largest else 0)
-    there = np.pad(np.ones_like(x), pads)
-    taps = [slice(r * dilation, r * dilation + 1) for r in range(kernel)]
-    rows = []
-    for row in range(0, padded.shape[2] - (kernel - 1) * dilation, stride):
-        window = np.concatenate([padded[:, :, row:][:, :, tap] for tap in taps], axis=2)
-        real = np.concatenate([there[:, :, row:][:, :, tap] for tap in taps], axis=2)
-        rows.append(window.max(axis=2) if largest else window.sum(axis=2) / real.sum(axis=2))
-    return np.stack(rows, axis=2)
-
-
-def transposed(node: Node, x: Floats, w: Floats, bias: Floats | None = None) -> Floats:
-    """Scatter rows, of kernels and results that are one column wide."""
-    attributes: Any = node.attributes
-    stride, dilation = attributes["strides"][0], attributes["dilations"][0]
-    before, _, after, _ = attributes["pads"]
-    span = stride * (x.shape[2] - 1) + dilation * (w.shape[2] - 1) + 1
-    rows = span + attributes["output_padding"][0]
-    found = np.zeros((x.shape[0], w.shape[1], rows, x.shape[3]), np.float32)
-    for row in range(x.shape[2]):
-        for tap in range(w.shape[2]):
-            found[:, :, row * stride + tap * dilation] += np.einsum(
-                "ncx,co->nox", x[:, :, row], w[:, :, tap, 0]
-            )
-    found = found[:, :, before : rows - after]
-    return found if bias is None else found + bias[:, None, None]
-
-
-_ROUND = {
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "round_prefer_floor": lambda v: math.ceil(v - Fraction(1, 2)),
-    "round_prefer_ceil": lambda v: math.floor(v + Fraction(1, 2)),
-}
-
-
-def resized(node: Node, x: Floats) -> Floats:
-    """Take rows one by one at exact positions, as ONNX defines them; boundaries repeat."""
-    attributes: Any = node.attributes
-    size, wanted = x.shape[2], attributes["shape"][2]
-    rows = []
-    for row in range(wanted):
-        match attributes["coordinate_transformation_mode"]:
-            case "asymmetric":
-                at = Fraction(row * size, wanted)
-            case "align_corners":
-                at = Fraction(row * (size - 1), wanted - 1) if wanted > 1 else Fraction(0)
-            case "pytorch_half_pixel" if wanted == 1:
-                at = Fraction(0)
-            case "half_pixel" | "pytorch_half_pixel":
-                at = Fraction((2 * row + 1) * size, 2 * wanted) - Fraction(1, 2)
-            case _:  # any order
-                at = Fraction(size - 1 - row % size)
-        if attributes["mode"] == "nearest":
-            taken = {_ROUND[attributes["nearest_mode"]](at): 1.0}
-        else:
-            low = math.floor(at)
-            taken = {low: float(low + 1 - at), low + 1: float(at - low)}
-        inside = [
-            (x[:, :, min(max(k, 0), size - 1)], weight) for k, weight in taken.items() if weight
-        ]
-        rows.append(sum(part * np.float32(weight) for part, weight in inside))
-    return np.stack(rows, axis=2)
-
-
-def computed(node: Node, inputs: list[Floats]) -> Floats:
-    if node.operator in ("MaxPool", "AveragePool"):
-        return pooled(node, inputs[0])
-    if node.operator == "ConvTranspose":
-        return transposed(node, *inputs)
-    if node.operator == "Resize":
-        return resized(node, inputs[0])
-    if node.operator == "Pad":
-        attributes: Any = node.attributes
-        _, _, before, _, _, _, after, _ = attributes["pads"]
-        return np.pad(inputs[0], ((0, 0), (0, 0), (before, after), (0, 0)))
-    return run(node.operator, inputs, node.attributes)
-
-
-def whole(graph: Graph) -> dict[int, Floats]:
-    found = numbers(graph)
-    for node in graph.nodes:
-        found[node.outputs[0]] = computed(node, [found[value] for value in node.inputs])
-    return found
-
-
-def place(name: str, of: str, rows_axis: int | None, batch: int) -> Any:
-    """The elements of a part of a tensor, by its name."""
-    match = re.fullmatch(r"(?:\[(\d+)\])?(?:\[(\d+):(\d+)\])?", name.removeprefix(of))
-    assert match is not None
-    image = slice(None) if match[1] is None else slice(int(match[1]), int(match[1]) + 1)
-    assert batch > 1 or match[1] is None
-    rows = slice(None) if match[2] is None else slice(int(match[2]), int(match[3]))
-    return image if rows_axis is None else (image, *[slice(None)] * (rows_axis - 1), rows)
-
-
-def fused(graph: Graph, found: TileableGraph, problem: Problem) -> dict[int, Floats]:
-    """Run each operation of a problem on its inputs, all else NaN."""
-    start, axes = numbers(graph), RowAxes(LinkedAxes(graph))
-    store = {
-        index: start.get(index, np.full(value.shape, np.nan, np.float32))
-        for index, value in enumerate(graph.values)
-    }
-    names = {graph.values[index].name: index for index in store}
-    by_name = {node.name: node for node in graph.nodes}
-    of = [re.sub(r"(\[\d+\])?(\[\d+:\d+\])?$", "", each.name) for each in problem.tensors]
-    for operation in problem.operations:
-        node = by_name[re.sub(r"(\[\d+\])?(\[\d+:\d+\])?$", "", operation.name)]
-        given = {value: np.full_like(store[value], np.nan) for value in node.inputs}
-        for t in operation.reads:
-            value = names[of[t]]
-            at = place(problem.tensors[t].name, of[t], axes.axis(value), found.batch)
-            given[value][at] = store[value][at]
-        result = computed(node, [given[value] for value in node.inputs])
-        for t in operation.writes:
-            value = names[of[t]]
-            at = place(problem.tensors[t].name, of[t], axes.axis(value), found.batch)
-            store[value][at] = result[at]
-    return store
-
-
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
 @settings(max_examples=share(80), deadline=None)
 @given(st.data())
-def test_stripes_compute_what_the_whole_does(data: st.DataObject) -> None:
-    """What a stripe does not read is NaN, what is not written yet too."""
-    graph = data.draw(feature_maps())
-    found = listed(graph)
-    fusion_plan = data.draw(striped(found))
-    problem, _ = found.problem(fusion_plan)
-    expected, store = whole(graph), fused(graph, found, problem)
-    for node in graph.nodes:
-        (value,) = node.outputs
-        np.testing.assert_allclose(store[value], expected[value], rtol=1e-4)
-
-
-@settings(max_examples=share(80), deadline=None)
-@given(st.data())
-def test_stripes_do_the_work_of_the_whole_on_its_bytes(data: st.DataObject) -> None:
+def test_stripes_compute_what_the_whole_does_with_its_work_on_its_bytes(
+    data: st.DataObject,
+) -> None:
+    """What a stripe does not read is poison, what is not written yet too."""
     graph = data.draw(feature_maps())
     found, given = listed(graph), lower(graph, MACHINE, mapper=UNFOLDED)
     fusion_plan = data.draw(striped(found))
+    check_parts(found, fusion_plan, data.draw(st.sampled_from(("integer", "normal"))))
     problem, origins = found.problem(fusion_plan)
     work = Counter[int]()
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}

@@ -132,14 +132,6 @@ def test_two_lstm_steps_accumulate_in_place() -> None:
     assert kept(graph) == {"loss", *(f"w{g}.gradient" for g in "ifog")}
 
 
-def test_an_inner_lstm_cell_is_nine_operations_forward_and_thirteen_backward() -> None:
-    def count(steps: int, layers: int) -> int:
-        return len(training_graph(lstm(steps, layers)).nodes)
-
-    # The cell at step 2 of 3, layer 2 of 3 is what the mixed second difference adds.
-    assert count(3, 3) - count(3, 2) - count(2, 3) + count(2, 2) == 9 + 13
-
-
 @pytest.mark.parametrize(
     ("forward", "without_input_gradient"),
     [
@@ -154,15 +146,6 @@ def test_backward_is_twice_forward_less_the_first_input_gradient(
 ) -> None:
     first = [node for node in forward.nodes if node.name in without_input_gradient]
     skipped = macs(Graph(name="first", values=forward.values, nodes=tuple(first)))
-    assert macs(training_graph(forward)) == 3 * macs(forward) - skipped
-
-
-def test_lstm_backward_is_twice_forward_less_what_leads_to_inputs() -> None:
-    forward = lstm(steps=3)
-    # x of all three steps and h of the first have no gradient: half a gate each.
-    gate = 2 * 16 * 8
-    skipped = 4 * (3 * gate // 2 + gate // 2)
-    assert macs(forward) == 3 * 4 * gate
     assert macs(training_graph(forward)) == 3 * macs(forward) - skipped
 
 

@@ -10,7 +10,6 @@ from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.frequency import (
     HALF_LIFE,
     accesses_in_all,
-    accesses_so_far,
     fading,
     fading_accesses,
     rarity,
@@ -127,24 +126,6 @@ def test_static_saves_what_it_says_it_does() -> None:
         keep = choose(steps, problem.machine.page_bytes, problem.machine.spm_pages)
         saved = traffic(problem, nothing_kept(steps)) - traffic(problem, keep_all(steps, keep))
         assert saved == bytes_saved(steps)[keep].sum()
-
-
-def test_accesses_are_counted_whether_resident_or_not() -> None:
-    problem = make_problem(
-        {"a": (9, "in"), "b": (1, "in")}, [Op(reads="a b"), Op(reads="a")], spm=4
-    )
-    assert accesses_so_far(timeline_in_order(problem)).tolist() == [1, 1, 2]
-
-
-def test_rarity_orders_by_count_then_by_recency() -> None:
-    problem = make_problem(
-        dict.fromkeys("abc", (1, "in")), [Op(reads=name) for name in "abacb"], spm=4
-    )
-    ranking = rarity(timeline_in_order(problem))
-    # First to go: a (1, step 0), b (1, step 1), c (1, step 3), a (2, step 2), b (2, step 4).
-    assert np.argsort(-ranking.after).tolist() == [0, 1, 3, 2, 4]
-    assert ranking.now.tolist() == [0] * 5
-    assert ranking.after.min() == 1
 
 
 def test_frequency_evicts_the_least_often_used_even_if_it_was_used_last() -> None:

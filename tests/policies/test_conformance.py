@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.core.timeline import timeline
 from spmopt.policies.belady import belady
 from spmopt.policies.belady_size import belady_size
 from spmopt.policies.frequency import frequency
@@ -64,12 +62,3 @@ def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
             )
             found, first = totals(problem, free), totals(problem, stopped)
             assert found.value(objective) <= first.value(objective)
-
-
-@each_policy
-def test_step_times_are_the_verifiers(policy: Scheduler) -> None:
-    for problem in random_problems(share(30)):
-        residency_plan = residency_plan_of(policy(problem, Request()))
-        steps = timeline(problem, residency_plan.steps)
-        mine = step_cycles(problem.machine, steps, derive_commands(steps, residency_plan))
-        assert int(mine.sum()) == totals(problem, residency_plan).makespan_cycles

@@ -56,14 +56,6 @@ def by_hand() -> Problem:
     )
 
 
-def test_batches_by_hand() -> None:
-    problem = by_hand()
-    found = batch(problem.machine, timeline_in_order(problem), "shared")[0]
-    assert found.begin.tolist() == [0, 3, 5, 7]
-    assert not found.alone.any()
-    assert found.held.all()
-
-
 def test_shared_by_hand() -> None:
     problem = by_hand()
     residency_plan = residency_plan_of(double_buffer(problem, Request()))
@@ -177,21 +169,6 @@ def test_an_operation_larger_than_a_half_is_alone() -> None:
     totals(problem, residency_plan)
 
 
-def batch_need(problem: Problem) -> int:
-    """Pages of the largest batch, counted one operand at a time."""
-    found = batch(problem.machine, timeline_in_order(problem), "shared")[0]
-    page, most = problem.machine.page_bytes, 0
-    for low, high in zip(found.begin[:-1].tolist(), found.begin[1:].tolist(), strict=True):
-        used = {t for operation in problem.operations[low:high] for t in operation.tensors}
-        need = sum(-(-problem.tensors[t].size_bytes // page) for t in used)
-        longer = {t for operation in problem.operations[low : high + 1] for t in operation.tensors}
-        more = sum(-(-problem.tensors[t].size_bytes // page) for t in longer)
-        most = max(most, need)
-        # A batch ends only where the next operation does not fit.
-        assert high == len(problem.operations) or more > problem.machine.spm_pages // 2
-    return most
-
-
 @pytest.mark.parametrize("name", ORDERS)
 @each_reuse
 def test_tile_products(name: str, reuse: str) -> None:
@@ -199,7 +176,6 @@ def test_tile_products(name: str, reuse: str) -> None:
     for spm_bytes in (512, 800, 1600, 4096):
         problem = backward(cells, machine(spm_bytes, page_bytes=16), ORDERS[name].through(cells))
         totals(problem, residency_plan_of(double_buffer(problem, Request(), reuse=reuse)))
-        assert batch_need(problem) <= problem.machine.spm_pages // 2
 
 
 def loaded(cells: TileGrid, spm: Machine, name: str, matrix: str, reuse: str = "shared") -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from spmopt.assemble import derive_commands, step_cycles
-from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.msa import msa
-from spmopt.policies.msa.intervals import Intervals
 from tests.assemble.small import make_problem, rows_of, stores_of
 from tests.tiny import Op
 
@@ -203,48 +200,6 @@ def test_the_value_that_operations_wait_for_gets_the_room() -> None:
         spm=4,
     )
     assert rows(problem) == [("a", 0, 3, 4)]
-
-
-def test_the_nearest_window_that_is_free_is_taken() -> None:
-    intervals = Intervals(np.full(10, 2.0), whole_copy_cycles=1.2)
-    window = intervals.prefetch(0, 9, 4, 0.0)
-    # Overlap 12 at most, 6 preferred, 3.2 at least.
-    assert window is not None
-    assert (window.earliest, window.preferred, window.latest) == (3, 6, 7)
-    assert window.within(0, 9) == 6
-    assert window.within(7, 9) == 7
-    assert window.within(0, 4) == 4
-    assert window.within(8, 9) is None
-    assert intervals.prefetch(8, 9, 4, 0.0) is None
-    assert intervals.eviction_end(2, 9, 4) == 5
-    assert intervals.eviction_end(2, 4, 4) == 4
-
-
-def test_several_modes_are_said() -> None:
-    problem = make_problem({"w": (4, "in")}, [Op(reads="w")])
-    operation = problem.operations[0]
-    other = OpMapping(compute_cycles=1, operands=operation.mappings[0].operands)
-    both = Problem(
-        name="both",
-        machine=problem.machine,
-        tensors=problem.tensors,
-        operations=(
-            type(operation)(
-                name="op",
-                reads=operation.reads,
-                writes=operation.writes,
-                mappings=(*operation.mappings, other),
-            ),
-        ),
-    )
-    assert len(msa(both, Request()).notes) == 1
-    assert msa(problem, Request()).notes == ()
-
-
-def test_operations_without_operands_need_nothing() -> None:
-    problem = make_problem({"unused": (4, "in")}, [Op(cycles=3)])
-    residency_plan = assigned(problem)
-    assert (len(residency_plan.residency), len(residency_plan.stores)) == (0, 0)
 
 
 def test_the_largest_sizes_are_placed_like_small_ones() -> None:

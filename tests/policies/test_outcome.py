@@ -16,7 +16,7 @@ from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies.belady import belady
 from spmopt.policies.lru import lru
 from spmopt.policies.static import stream
-from tests.assemble.small import make_problem, rows_of
+from tests.assemble.small import make_problem
 from tests.policies.owed import residency_plan_of, totals
 from tests.tiny import Op
 
@@ -97,10 +97,3 @@ def test_progress_is_reported() -> None:
     assert [message for message, _ in heard[1:]] == [
         f"keeping {8 - reserve} of 8 pages" for reserve in (1, 2)
     ]
-
-
-def test_streamed_operands_leave_no_residency() -> None:
-    problem = make_problem({"x": (5, "in")}, [Op(reads="x", cycles=9)] * 2)
-    found = stream(problem, Request())
-    assert found.residency_plan is not None
-    assert rows_of(problem, found.residency_plan.residency) == []

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from results.shared import bench, page
-from results.shared.bench import Bench, BenchLine, Figures, fold, read, summed
+from results.shared.bench import Bench, BenchLine, read
 from tests.results.pages import FOLDERS, RESULTS, tables
 from tests.thorough import some
 
@@ -75,53 +75,6 @@ def test_quick_measurements(name: str) -> None:
             assert value >= 0
         if what.endswith("gap") and value is not None:
             assert -1e-9 <= value < 10
-
-
-def mark(figures: Figures, **targets: str) -> str:
-    return BenchLine(("a",), {}, targets).mark(figures)
-
-
-def test_targets_and_marks() -> None:
-    assert mark({"s": 1.0}, s="≤ 1") == "pass"
-    assert mark({"s": 1.01}, s="≤ 1") == "miss"
-    assert mark({"s": None}, s="≤ 1") == "miss"
-    assert mark({"equal": True}, equal="≥ 1") == "pass"
-    assert mark({"s": 1.0}) == "done"
-    assert mark({"s": 1.0, "error": "why"}, s="≤ 1") == "failed"
-
-
-def test_cells() -> None:
-    figures = {"s": 2.0, "gap": 0.0123, "n": 12345, "ok": True, "by": "x"}
-    line = BenchLine(("a",), {}, {"s": "≤ 1", "n": "≤ 2e4"})
-    assert line.cell(figures, "s", "wall s") == "**2.00** (≤ 1)"
-    assert line.cell(figures, "gap", "gap %") == "1.23"
-    assert line.cell(figures, "n", "count|n") == "12,345 (≤ 20,000)"
-    assert line.cell(figures, "ok", "verified") == "yes"
-    assert line.cell(figures, "by", "by") == "x"
-    assert line.cell(figures, "none", "none") == "-"
-    assert BenchLine(("a",), {}, {"gap": "≥ 0.6"}).cell({"gap": 0.5}, "gap", "gap %") == (
-        "**50** (≥ 60)"
-    )
-
-
-def test_folds_and_sums() -> None:
-    runs = [
-        {"s": 3.0, "gap": 1.0, "ok": True, "by": "a", "x": 1},
-        {"s": 1.0, "gap": 2.0, "ok": False, "by": "b"},
-    ]
-    assert fold([*runs, {**runs[1], "s": 2.0}]) == {
-        "s": 2.0,
-        "gap": 2.0,
-        "ok": False,
-        "by": "a; b",
-        "x": None,
-    }
-    assert (summed([1, 2.5]), summed([True, False]), summed([1, None]), summed([1, "a"])) == (
-        3.5,
-        False,
-        None,
-        None,
-    )
 
 
 TABLE = """heads = ["what"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from results.shared.page import BEGIN, END, environment
 from spmopt.cli import main
 from spmopt.hardware.technologies import load_technology
 from tests.results.pages import RESULTS
-from tests.thorough import nightly, some
+from tests.thorough import some
 
 RAN: list[int] = []
 
@@ -103,16 +101,6 @@ def test_assumptions_have_another_folder(tmp_path: Path) -> None:
     rows = read(other / "rows.csv")
     assert rows.attrs["command"].endswith("--assume last=3")
     assert len(rows) == 3
-
-
-@nightly
-@pytest.mark.parametrize("name", some(["policies", "gradient_cores"]))
-def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "verified" in done.stdout
-    assert not list(tmp_path.iterdir())
 
 
 def test_designs_take_the_area_and_no_more() -> None:

@@ -14,19 +14,15 @@ import pytest
 from results.shared.exact_front import (
     ExactFront,
     MachineSolution,
-    MachineSolver,
     by_page,
     find_front,
 )
 from results.shared.front_bounds import MachineOption
-from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.errors import ScheduleError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.frontends.networks import load_network
-from spmopt.graph.lower import lower
-from spmopt.hardware.machines import load_machine
 from spmopt.search.cuts import Cut, free_duals
 from spmopt.verifier import bound
 from tests.brute_force import optimum
@@ -110,34 +106,6 @@ def test_it_is_that_of_the_brute_force() -> None:
         pruned += bool(front.excluded)
     assert decided > share(4)
     assert pruned > share(4)
-
-
-def test_it_is_that_of_solving_every_machine() -> None:
-    """On a network whose operations change with the capacity."""
-    graph = load_network("bert-tiny", batch=2, layers=1)
-    base = load_machine("rtx2080ti")
-    options = []
-    for size in (65_536, 100_000, 200_000, 400_000):
-        lowered = lower(graph, replace(base, spm_bytes=size))
-        for rate in (60, 160, 460):
-            machine = replace(base, spm_bytes=size, dram_bytes_per_s=rate * 10**9)
-            cost = size / 10**5 + rate / 100
-            options.append(MachineOption(machine=machine, cost=cost, lowered=lowered))
-    assert len({option.lowered.operations for option in options}) > 2
-    request = replace(REQUEST, tolerance=2e-3)  # the last of the gap takes most of the time
-    solver = by_page(request)
-    every = [solver(option.problem, request.tolerance, None) for option in options]
-    times = [Fraction(each.cycles, base.clock_hz) for each in every if each is not None]
-    true = nondominated([option.cost for option in options], times)
-    front = find_front(options, solver, request=request)
-    members, possible = statuses(front)
-    assert members <= true <= possible
-    assert len(possible - members) <= 1
-    assert complaints(front) == ()
-    assert front.beyond <= 6
-    assert len(front.excluded) >= 3
-    assert front.borrowed > 0
-    assert front.solve_s > 0
 
 
 class Exact:
@@ -227,26 +195,6 @@ def test_a_stopped_search_claims_nothing_of_what_it_left() -> None:
     assert set(front.members) <= set(range(20)) - set(front.open)
 
 
-def test_neighbors_duals_are_where_a_solve_begins() -> None:
-    problem = random_problem(0, max_operations=10, max_tensors=6, whole_cycles=True)
-    sizes = [problem.machine.spm_bytes + 4 * k for k in range(2)]
-    options = grid(problem, sizes, [1, 2], lambda size, rate: size + 5 * rate)
-    seen: list[Certificate | None] = []
-    page = by_page(REQUEST)
-
-    def watched(
-        problem: Problem, tolerance: float, near: Certificate | None
-    ) -> MachineSolution | None:
-        seen.append(near)
-        if near is not None:
-            assert bound(problem, near) >= 0
-        return page(problem, tolerance, near)
-
-    find_front(options, watched, request=REQUEST)
-    assert seen[0] is None
-    assert any(near is not None for near in seen)
-
-
 def test_machines_on_which_nothing_fits_are_set_apart() -> None:
     problem = tiny({"x": (8, "in")}, [Op(reads="x", required_resident="x", cycles=3)], spm=16)
     options = grid(problem, [4, 8, 12], [1], lambda size, rate: size + rate)
@@ -275,19 +223,6 @@ def test_without_a_schedule_a_machine_stays_open() -> None:
     front = find_front(options, no_schedule, request=REQUEST)
     assert (list(front.open), front.members, front.solves) == ([0, 1], (), 2)
     assert complaints(front) == ()
-
-
-@pytest.mark.parametrize(
-    ("options", "solver", "expected"),
-    [
-        ([], Exact(), "no machine to choose from"),
-        (machines(stream(5), 1, costs=[0.0]), Exact(), "must cost more than 0"),
-        (machines(stream(5), 1, costs=[float("nan")]), Exact(), "must cost more than 0"),
-    ],
-)
-def test_bad_spaces(options: list[MachineOption], solver: MachineSolver, expected: str) -> None:
-    with pytest.raises(InputError, match=expected):
-        find_front(options, solver, request=REQUEST)
 
 
 def test_a_bound_above_a_schedule_is_an_error() -> None:

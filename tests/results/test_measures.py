@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from results.joint.run import simplifications
-from results.place.run import BENCH as PLACE
 from results.place.run import (
     drawn,
     lifetimes,
-    lines,
     minimize,
     mirrored,
     peer,
@@ -27,22 +23,14 @@ from results.place.run import (
     place,
     published,
 )
-from results.scale.run import SIZES, growth
 from results.shared.bench import TINY, Figures
 from results.shared.certified import reach
-from results.shared.machines import MachineGrid
-from results.tiles.run import QUICK
-from results.tune.run import REQUEST, dominated_area, search, setup_of
+from results.tune.run import dominated_area
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer
 from spmopt.core.timeline import timeline_in_order
-from spmopt.search.figures import static_figures
-from spmopt.search.tune import Effort
 from tests.results.pages import RESULTS
-from tests.thorough import nightly
 
-GRID = MachineGrid(TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)
-COMMAND = "other --in={file} --capacity {capacity} --out={output}"
 STACK = """
 import sys, time
 while time.process_time() < 0.05:  # more than a tick of the coarsest clock
@@ -119,21 +107,6 @@ def test_a_peer_is_measured_and_checked(tmp_path: Path) -> None:
         peer_words("other {file} {capacity}")
 
 
-def test_ratios_are_of_sums() -> None:
-    beside = replace(PLACE, lines=lines(COMMAND))
-    spent = {"wall_s": 1.0, "solved": True}
-    runs = {
-        line.name: {p: [{**spent, "cpu_s": 4.0 if "peer" in p else 1.0}] for p in line.parts}
-        for line in beside.lines
-        if "mirrored" in line.name
-    }
-    found = beside.figures(runs)
-    one = found["place, mirrored and shuffled D"]
-    assert (one["cpu_s"], one["peer.cpu_s"], one["ratio"]) == (5.0, 20.0, 0.25)
-    (line,) = (each for each in beside.lines if each.name == "place, mirrored and shuffled all")
-    assert (found[line.name]["cpu_s"], line.mark(found[line.name])) == (55.0, "pass")
-
-
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=6))
 def test_area_is_that_of_the_cells_that_some_point_dominates(points: list[tuple[int, int]]) -> None:
     cells = sum(
@@ -141,30 +114,6 @@ def test_area_is_that_of_the_cells_that_some_point_dominates(points: list[tuple[
     )
     found = dominated_area(np.array(points, float).reshape(-1, 2), np.array([6.0, 5.0]))
     assert found == cells
-
-
-@nightly
-def test_all_machines_dominate_what_the_exact_front_does() -> None:
-    """Up to the gaps of the schedules; what is not dominated by bounds cannot be."""
-    closely: dict[str, Any] = {"exact": True, "request": replace(REQUEST, tolerance=1e-2)}
-    figures = search(GRID, Effort(sampler="grid", trials=9), **closely)
-    assert figures["solved"] == 9 - figures["pruned"]
-    assert 0 <= figures["volume_gap"] < 1e-2
-    assert 0 < figures["outside"] < 1
-    assert search(GRID, Effort(sampler="random", trials=1), **closely)["volume_gap"] > 0.02
-
-
-def test_the_machines_and_costs_are_those_of_the_front() -> None:
-    setup = setup_of(GRID, REQUEST)
-    options = GRID.options(GRID.graph())
-    for option, point in zip(options, setup.space.points(), strict=True):
-        candidate = setup.space.candidate(point)
-        problem = candidate.problem(setup.networks[0])
-        assert problem.operations == option.problem.operations
-        assert problem.machine.spm_bytes == option.machine.spm_bytes
-        assert problem.machine.dram_bytes_per_s == option.machine.dram_bytes_per_s
-        cost = static_figures(("cost",), candidate, setup.space.cost)["cost"]
-        assert cost == pytest.approx(option.cost, rel=1e-12)
 
 
 def test_bounds_of_whole_tensors_and_of_another_order() -> None:
@@ -175,21 +124,6 @@ def test_bounds_of_whole_tensors_and_of_another_order() -> None:
     assert reach(TINY, "tsai", "traffic", 1e-4, 10.0)["gap"] >= 0
     with pytest.raises(ScheduleError, match="lp-bound: no schedule within 10 s"):
         reach(TINY, "lp-bound", "time", 1e-3, 10.0)
-
-
-def test_growth_is_the_exponent_of_the_line_through_the_sizes() -> None:
-    operations = [11_182, 22_357, 44_707, 89_407, 134_107]
-
-    def found(power: float) -> dict[str, Figures]:
-        points = zip(SIZES, operations, strict=True)
-        return {s.name: {"operations": n, "cpu_s": 1e-3 * n**power} for s, n in points}
-
-    assert "to the power 1.10 (≤ 1.15)" in growth(found(1.1))
-    text = growth(found(1.2))
-    assert "to the power **1.20** (≤ 1.15)" in text
-    assert "11,182 to 134,107 operations" in text
-    assert growth({**found(1.2), SIZES[2].name: {"operations": 44_707, "error": "why"}}) == ""
-    assert growth(dict([*found(1.2).items()][1:])) == ""
 
 
 def test_classes_are_in_order() -> None:
@@ -210,9 +144,3 @@ def test_the_example_is_a_recorded_line() -> None:
         assert f"{line[figure]:,}" in page
     for cost in ("command_cost", "barrier_cost", "whole_cost"):
         assert f"{100 * line[cost]:.3g} %" in page
-
-
-def test_a_layer_is_built_in_its_order() -> None:
-    operations = QUICK.problem().operations
-    # 3 x 2 x 3 tiles, each with a product for both gradients; these take turns.
-    assert [operation.name.split("(")[0] for operation in operations] == ["dX", "dW"] * 18

@@ -1,7 +1,6 @@
 """Accesses of kernels in blocks, walked one by one, and by hand; the paper's own figures."""
 
 from itertools import product
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,13 +10,8 @@ from results.shared import memory
 from results.shared.common import MB
 from results.shared.memory import (
     Assumptions,
-    PaperFigure,
     accesses,
-    best,
-    less,
-    more,
     one_by_one,
-    relative,
 )
 from spmopt.core.errors import InputError
 from spmopt.graph.build import GraphBuilder
@@ -125,57 +119,6 @@ def test_wrong_assumptions_are_one_line(name: str, text: str, complaint: str) ->
     with pytest.raises(InputError, match=complaint) as error:
         Assumptions().given({name: text})
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("paper", "value", "kind", "cell"),
-    [
-        (2.0, 2.4, {}, "2.40"),
-        (2.0, 2.41, {}, "**2.41** (+20.5 %)"),
-        (2.0, 0.5, {"is_less": True}, "**2.00 times more** (-75.0 %)"),
-        (1.0, 1.004, {"is_less": True}, "1.00"),
-        (50.0, 55.0, {"is_percent": True}, "55.0"),
-        (50.0, 44.9, {"is_percent": True}, "**44.9** (-5.1)"),
-        (None, 44.94, {"is_percent": True}, "44.9"),
-        (None, 1.234, {}, "1.23"),
-    ],
-)
-def test_cells_of_claims(paper: float | None, value: float, kind: Any, cell: str) -> None:
-    claim = PaperFigure(text="a", paper=paper, found=lambda rows: value, **kind)
-    assert claim.cell(claim.found(pd.DataFrame())) == cell
-
-
-def test_ratios_are_of_the_same_workload() -> None:
-    rows = pd.DataFrame(
-        [
-            {"network": n, "training": t, "batch": 1, "role": r, "energy": e}
-            for n, t, r, e in (
-                *(("a", False, "sram", 4.0), ("b", True, "sram", 2.0)),
-                *(("b", True, "stt", 1.0), ("a", False, "stt", 1.0)),
-            )
-        ]
-    )
-    ratios = relative(rows, "stt", "energy")
-    assert ratios.to_dict() == {("b", True, 1): 0.5, ("a", False, 1): 0.25}
-    assert (more(ratios), less(ratios), best(ratios)) == (0.375, 1 / 0.375, 4.0)
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "deviation", "verdict"),
-    [
-        (2.09, {}, "+4.5 %", "met, within 5 %"),
-        (2.2, {}, "+10.0 %", "met, within 10 %"),
-        (1.7, {}, "-15.0 %", "met, within 20 %"),
-        (2.41, {}, "+20.5 %", "missed: not explained"),
-        (2.41, {"why": "so"}, "+20.5 %", "missed: so"),
-        (2.0, {"is_input": True}, "0.0 %", "input"),
-        (0.5, {"is_percent": True}, "-1.5 points", "met, within 2 points"),
-        (8.0, {"is_percent": True}, "+6.0 points", "missed: not explained"),
-    ],
-)
-def test_verdicts(value: float, kind: Any, deviation: str, verdict: str) -> None:
-    claim = PaperFigure(text="a", paper=2.0, found=lambda rows: value, **kind)
-    assert (claim.deviation(value), claim.verdict(value)) == (deviation, verdict)
 
 
 def test_scaled_sram_follows_from_what_the_paper_prints() -> None:

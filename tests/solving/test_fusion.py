@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import pytest
@@ -36,6 +35,7 @@ from spmopt.solving import compare, solve
 from spmopt.verifier import require_legal
 from spmopt.verifier.fusion_bound import fusion_bound
 from tests.checked import need
+from tests.formulations.fusion.random_tileable_graph import fusion_plans
 from tests.graph.networks import attention, convolution, mlp
 from tests.thorough import THOROUGH, nightly, some
 
@@ -76,25 +76,6 @@ def test_it_is_never_worse_than_page_nor_below_its_bound(objective: str) -> None
     )
 
 
-def fusion_plans(tileable: TileableGraph) -> list[FusionPlan]:
-    """All of them."""
-    count, found = len(tileable.operations), list[FusionPlan]()
-    numbers = sorted(
-        {micro_batches for each in tileable.operations for micro_batches in each.mappings}
-    )
-    for cuts in product((False, True), repeat=count - 1):
-        ends = [at + 1 for at, cut in enumerate(cuts) if cut] + [count]
-        begins = [0, *ends[:-1]]
-        for chosen in product(numbers, repeat=len(ends)):
-            fusion_plan = tuple(
-                FusedGroup(begin=b, end=e, micro_batches=k)
-                for b, e, k in zip(begins, ends, chosen, strict=True)
-            )
-            if not any(tileable.obstacle(each) for each in fusion_plan):
-                found.append(fusion_plan)
-    return found
-
-
 def layers() -> Graph:
     """Two layers of two samples: few fusion plans."""
     b = GraphBuilder("layers")
@@ -118,7 +99,9 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_fusion_plans(make: object) -
     problem = tight(make())
     result = solve(problem, "fusion", request(tolerance=0.0, time_limit_s=60.0))
     assert result.value is not None
-    every = fusion_plans(source_graph(need(result.fused)))
+    found = source_graph(need(result.fused))
+    numbers = sorted({number for each in found.operations for number in each.mappings})
+    every = fusion_plans(found, ways=[(number, 1) for number in numbers])
     # Fused groups that are whole make one problem, whatever their boundaries.
     apart = {
         tuple(each for each in fusion_plan if each.count > 1): fusion_plan for fusion_plan in every

@@ -21,7 +21,11 @@ from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from tests.checked import need
-from tests.formulations.fusion.random_tileable_graph import fusion_plans, random_tileable_graph
+from tests.formulations.fusion.random_tileable_graph import (
+    fits,
+    fusion_plans,
+    random_tileable_graph,
+)
 from tests.thorough import some
 
 OBJECTIVES = ("time", "traffic", "energy")
@@ -93,18 +97,11 @@ def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
     monkeypatch.setattr(sizes, "ALL_OF", 0)
     monkeypatch.setattr(sizes, "MOST_OPERATIONS", 1)
     listed = random_tileable_graph(seed, most=3)
-    assert not any(fit(listed, listed.uniform(micro_batches)) for micro_batches in (1, 2, 4))
-    assert any(fit(listed, fusion_plan) for fusion_plan in fusion_plans(listed))
+    assert not any(fits(listed, listed.uniform(micro_batches)) for micro_batches in (1, 2, 4))
+    assert any(fits(listed, fusion_plan) for fusion_plan in fusion_plans(listed))
     result = solve(problem_of(listed), "fusion", asked(objective_named("time", listed.machine)))
     assert result.verified
     for name in ("_search", "_end", "_apart"):
         monkeypatch.setattr(f"formulations.fusion.schedule._Search.{name}", lambda *_: ())
     result = solve(problem_of(listed), "fusion", asked(objective_named("time", listed.machine)))
     assert result.status is Status.UNKNOWN
-
-
-def fit(listed: TileableGraph, fusion_plan: FusionPlan) -> bool:
-    """Return whether each operation of a fusion plan fits."""
-    return all(
-        listed.fits(at, s.micro_batches) for s in fusion_plan for at in range(s.begin, s.end)
-    )

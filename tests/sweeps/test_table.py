@@ -123,16 +123,6 @@ def test_other_files_are_refused_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_another_sweep_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    before = written(path, 1)
-    with pytest.raises(InputError, match=r"made by another sweep \(spm differs\)"):
-        RowTable(path, COLUMNS, {**SWEEP, "spm": "1MB"})
-    with pytest.raises(InputError, match=r"made by another sweep \(columns differ\)"):
-        RowTable(path, SweepColumns(), SWEEP)
-    assert path.read_text() == before
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -48,32 +48,6 @@ def test_tiles_are_tensors() -> None:
     }
 
 
-def test_products_are_operations() -> None:
-    problem = backward(RAGGED, machine(4096), ORDER)
-    names = problem.tensor_names
-    operations = {operation.name: operation for operation in problem.operations}
-    assert len(operations) == 2 * RAGGED.products
-    for i, j in np.ndindex(3, 3):
-        dx, dw = operations[f"dX({i},0,{j})"], operations[f"dW({i},0,{j})"]
-        assert [names[t] for t in dx.reads[:2]] == [f"dY[{i},{j}]", f"W[0,{j}]"]
-        assert [names[t] for t in dw.reads[:2]] == [f"dY[{i},{j}]", f"X[{i},0]"]
-        assert [names[t] for t in dx.writes] == [f"dX[{i},0]"]
-        assert [names[t] for t in dw.writes] == [f"dW[0,{j}]"]
-
-
-@pytest.mark.parametrize("name", ORDERS)
-def test_the_first_product_of_a_tile_writes_it_blindly(name: str) -> None:
-    cells = grid((5, 7, 6), (2, 3, 2))
-    problem = backward(cells, machine(4096), ORDERS[name].through(cells))
-    first: dict[int, int] = {}
-    for step, operation in enumerate(problem.operations):
-        (result,) = operation.writes
-        earliest = first.setdefault(result, step)
-        assert (result in operation.reads) == (step != earliest)
-        assert operation.predecessors == (() if step == earliest else (earliest,))
-    assert len(first) == 3 * 3 + 3 * 3
-
-
 def test_sums_commute_but_for_the_first_product() -> None:
     cells = grid((1, 1, 3), (1, 1, 1))  # dX is a sum of three products
     problem = backward(cells, machine(4096), np.array([0, 1, 2, 3, 4, 5]))
@@ -99,13 +73,6 @@ def test_costs_of_a_product() -> None:
     assert sum(mapping.macs for mapping in mappings.values()) == 2 * prod((5, 4, 7))
 
 
-def test_without_an_array_by_throughput() -> None:
-    problem = backward(RAGGED, machine(4096), ORDER)
-    cycles = {op.name: op.mappings[0].compute_cycles for op in problem.operations}
-    assert cycles["dX(0,0,0)"] == 3  # 2 x 24 operations, 20 a cycle
-    assert cycles["dW(2,0,2)"] == 1
-
-
 @pytest.mark.parametrize("resident", [True, False])
 def test_tiles_stay_while_they_are_used(resident: bool) -> None:
     problem = backward(RAGGED, machine(4096), ORDER, resident=resident)
@@ -113,14 +80,6 @@ def test_tiles_stay_while_they_are_used(resident: bool) -> None:
         (mapping,) = operation.mappings
         assert [o.required_resident for o in mapping.operands] == [resident] * 3
         assert (mapping.scratch_bytes, {o.fetches for o in mapping.operands}) == (0, {1})
-
-
-def test_dw_alone() -> None:
-    order = ORDERS["sequential"].through(RAGGED, input_gradient=False)
-    problem = backward(RAGGED, machine(4096), order)
-    assert {op.kind for op in problem.operations} == {"dW"}
-    assert len(problem.operations) == RAGGED.products
-    assert {name.partition("[")[0] for name in problem.tensor_names} == {"dY", "X", "dW"}
 
 
 @pytest.mark.parametrize(

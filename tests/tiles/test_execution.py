@@ -102,10 +102,11 @@ def test_feature_maps_on_cores(partition: str) -> None:
         case.check(schedule)
 
 
-@pytest.mark.parametrize("resident", [True, False])
-def test_without_any_one_command_the_result_is_wrong(resident: bool) -> None:
-    cells = grid((4, 4, 4), (2, 2, 2))
-    case = Case(cells, ORDERS["dx-major"].through(cells), 80, resident, TRAFFIC)
+@pytest.mark.parametrize(("resident", "cores"), [(True, 1), (False, 1), (True, 2)])
+def test_without_any_one_command_the_result_is_wrong(resident: bool, cores: int) -> None:
+    cells = grid((4, 4 // cores, 4), (2, 2, 2))
+    order = on_cores(cells, parse_partition(f"m/{cores}"), ORDERS["dx-major"], cores)
+    case = Case(cells, order, 96 if cores > 1 else 80, resident, TRAFFIC)
     for schedule in case.schedules():
         rows = np.arange(len(schedule.commands))
         for row in rows.tolist():

@@ -16,7 +16,6 @@ from spmopt.solving import compare
 from spmopt.tiles.fetches import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
-from spmopt.tiles.program import IDLE
 from tests.thorough import share
 from tests.tiles.cases import ANY_WALK, grid, machine
 from tests.tiles.execution import matrix_of, numbers
@@ -79,16 +78,6 @@ def test_several_cores_execute_exactly(cores: int) -> None:
     assert not any("@" in name for name in problem.tensor_names)
 
 
-def test_cores_have_shares_of_the_batch() -> None:
-    cells = grid((3, 2, 1), (1, 1, 1))
-    assert forward_on_cores(cells, 2).tolist() == [
-        [12, 16],
-        [13, 17],
-        [14, IDLE],
-        [15, IDLE],
-    ]
-
-
 def test_the_problem_by_hand() -> None:
     array = SystolicArray(rows=2, columns=3)
     problem = forward(RAGGED, machine(4096, array=array), forward_order(RAGGED), element_bytes=2)
@@ -119,48 +108,6 @@ def test_a_pipelined_array_is_filled_once() -> None:
     first, *_, last = (operation.mappings[0].compute_cycles for operation in gradients)
     # dX[0,0] is 2 x 3 times 3 x 4 in two folds; dW[0,2] sums over 1 in two, of 2 rows each.
     assert (first, last) == (2 * 3 + 2 + 3 - 2, 2 * 2)
-
-
-def test_later_products_update_their_tile() -> None:
-    cells = grid((1, 3, 1), (1, 1, 1))
-    operations = forward(cells, machine(4096), forward_order(cells)).operations
-    assert [len(operation.reads) for operation in operations] == [2, 3, 3]
-    assert [operation.predecessors for operation in operations] == [(), (0,), (0,)]
-
-
-def mirrored(cells: TileGrid) -> TileGrid:
-    """The grid whose weight gradient is computed by products of the same tiles and cycles.
-
-    Y (M, N) = X (M, K) W (K, N) sums over K as dW (K, N) = X^T dY sums over M: with M and K
-    exchanged, dY has the tiles of W, X those of X transposed, dW those of Y.
-    """
-    (m, k, n), (tile_m, tile_k, tile_n) = cells.layer.sizes, cells.tile.sizes
-    return grid((k, m, n), (tile_k, tile_m, tile_n))
-
-
-@settings(max_examples=share(40), deadline=None)
-@given(
-    cells=st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3)),
-    walk=ANY_WALK,
-    pages=st.integers(6, 30),
-    dataflow=st.sampled_from(["os", "ws", "is"]),
-)
-def test_it_costs_what_its_mirror_image_does(
-    cells: TileGrid, walk: Walk, pages: int, dataflow: str
-) -> None:
-    small = machine(64 * pages, array=SystolicArray(rows=2, columns=3, dataflow=dataflow))
-    products = forward_order(cells, walk)
-    image = mirrored(cells)
-    i, k, j = cells.indices(products)
-    _, inner, columns = image.shape
-    order = (k * inner + i) * columns + j + image.products
-    found = forward(cells, small, products)
-    same = backward(image, small, order)
-    assert [op.mappings for op in found.operations] == [op.mappings for op in same.operations]
-    request = Request(objective=TRAFFIC)
-    (ours,) = compare(found, ["double-buffer"], request)
-    (image_of_ours,) = compare(same, ["double-buffer"], request)
-    assert ours.value == image_of_ours.value
 
 
 def test_gradients_are_no_forward_pass() -> None:

@@ -49,26 +49,6 @@ def test_resnet50_by_hand() -> None:
     assert _macs(layers) == 4 * 4_089_184_256
 
 
-def test_bert_large_by_hand() -> None:
-    graph = zoo.network("bert-large", batch=8, sequence=512)
-    rows = 8 * 512
-    assert [(_size(each), count) for each, count in distinct(layers_of(graph))] == [
-        ((rows, 1024, 1024, 1), 24 * 4),
-        ((rows, 1024, 4096, 1), 24),
-        ((rows, 4096, 1024, 1), 24),
-        ((8, 1024, 1024, 1), 1),
-    ]
-    # The embeddings before are trained.
-    assert not first_layers(graph)
-
-
-def test_depthwise_convolutions_have_one_group_a_channel() -> None:
-    layers = {each.name: each for each in layers_of(zoo.network("mobilenet", batch=4))}
-    assert _size(layers["block2.depthwise.conv"]) == (4 * 56 * 56, 9, 1, 64)
-    assert _size(layers["block2.pointwise.conv"]) == (4 * 56 * 56, 64, 128, 1)
-    assert len(layers) == 1 + 2 * 13 + 1
-
-
 def test_faster_rcnn_of_scale_sim() -> None:
     # The topology FasterRCNN.csv: 46 layers, 13,258,944 weights.
     layers = layers_of(zoo.network("faster-rcnn-resnet50", batch=1))
@@ -79,26 +59,6 @@ def test_faster_rcnn_of_scale_sim() -> None:
         (196, 512, 18, 1),
         (196, 512, 36, 1),
     ]
-
-
-def test_recommendation_by_hand() -> None:
-    dlrm = zoo.network("dlrm", batch=8)
-    assert [_size(each)[1:3] for each in layers_of(dlrm)] == [
-        *((13, 512), (512, 256), (256, 128)),
-        *((128 + 27 * 26 // 2, 1024), (1024, 1024), (1024, 512), (512, 256), (256, 1)),
-    ]
-    assert first_layers(dlrm) == {"bottom0"}
-    ncf = zoo.network("ncf", batch=8)
-    assert [_size(each)[:3] for each in layers_of(ncf)] == [
-        *((8, 256, 256), (8, 256, 128), (8, 128, 64), (8, 128, 1)),
-    ]
-    assert not first_layers(ncf)
-
-
-def test_a_gate_is_a_layer_in_each_step() -> None:
-    graph = zoo.network("gnmt", batch=3, **SHORT["gnmt"])
-    gates = [each for each in layers_of(graph) if each.name.startswith("encoder0.forward")]
-    assert [_size(each) for each in gates] == [(3, 32, 16, 1)] * (4 * 2)
 
 
 def test_weights_on_the_left_moved_weights_and_rows() -> None:

@@ -13,7 +13,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
-from spmopt.tiles.case import LayerCase, products
+from spmopt.tiles.case import LayerCase
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS, algorithm_1
@@ -218,20 +218,6 @@ def test_parts_are_those_made(cores: int, said: tuple[str, ...]) -> None:
     (shown,) = table([record(row)], ()).rows
     assert "m/16: m/4" in shown
     assert record(row)["partition_run"] == "m/4"
-
-
-def test_products_of_a_partition_are_all_products() -> None:
-    asked = case(partition="k/2", order="algorithm-1", tile=Tile(m=45, k=90, n=45))
-    order = products(asked, asked.grid)
-    assert sorted(order.tolist()) == list(range(2 * asked.grid.products))
-
-
-def test_page_is_at_most_belady() -> None:
-    least = run(case(replacement="residency", objective="traffic", tolerance=1e-2)).cost
-    assert least.traffic_bytes <= run(case(replacement="belady")).cost.traffic_bytes
-    gap = least.order_gap("traffic")
-    assert gap is not None
-    assert 0 <= gap <= 0.05
 
 
 @nightly

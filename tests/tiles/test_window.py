@@ -8,37 +8,14 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spmopt.frontends import zoo
-from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.networks import layers_of
 from spmopt.tiles.window import Window
 from tests.thorough import share
-from tests.tiles.maps import CONVOLUTIONS, WINDOWS, convolution, touched
+from tests.tiles.maps import convolution
 
 SAME = Window(image=(4, 4), kernel=(3, 3), output=(4, 4), padding=(1, 1))
-
-
-def by_loops(cells: TileGrid) -> list[list[int]]:
-    window = cells.layer.window
-    assert window is not None
-    (m, k, _), (tile_m, tile_k, _) = cells.layer.sizes, cells.tile.sizes
-    return [
-        [
-            max(1, len(touched(window, range(low, min(low + tile_m, m)), range(at, end))))
-            for at in range(0, k, tile_k)
-            for end in (min(at + tile_k, k),)
-        ]
-        for low in range(0, m, tile_m)
-    ]
-
-
-@settings(max_examples=share(150), deadline=None)
-@given(cells=CONVOLUTIONS)
-def test_equal_to_the_sets_of_elements(cells: TileGrid) -> None:
-    assert cells.map_elements.tolist() == by_loops(cells)
 
 
 def test_equal_to_the_values_of_an_index_matrix() -> None:
@@ -104,14 +81,6 @@ def test_which_matrices_are_plain_by_hand() -> None:
     assert not replace(apart, output=(3, 3), strides=(1, 1)).is_plain
     assert not replace(apart, image=(3, 4)).is_plain
     assert not replace(apart, padding=(1, 0)).is_plain
-
-
-@given(window=WINDOWS, images=st.integers(1, 3), channels=st.integers(1, 3))
-def test_a_plain_matrix_has_each_element_once(window: Window, images: int, channels: int) -> None:
-    cells = convolution(window, images, channels, 1, (10**6, 10**6, 1))
-    (whole,) = cells.map_elements.reshape(-1).tolist()
-    # Others may have as many, as a single element beside padding that no window reaches.
-    assert whole == cells.layer.m * cells.layer.k or not window.is_plain
 
 
 @pytest.mark.parametrize("network", ["resnet18", "mobilenet"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -33,6 +34,7 @@ from spmopt.verifier.tile_maps import (
     ValueMap,
 )
 from tests.checked import need
+from tests.formulations.fusion.random_tileable_graph import fusion_plans
 from tests.fused import MACHINE
 from tests.graph.feature_maps import feature_maps, striped
 from tests.graph.networks import attention, convolution, lstm, mlp, residual
@@ -88,26 +90,14 @@ def graphs(draw: st.DrawFn) -> Graph:
 SMALL = feature_maps(most=3, height=6, width=2)
 
 
-@st.composite
-def fusion_plans(draw: st.DrawFn, found: TileableGraph) -> FusionPlan:
-    fusion_plan, at, count = list[FusedGroup](), 0, len(found.operations)
-    while at < count:
-        ways = [
-            FusedGroup(begin=at, end=end, micro_batches=micro_batches)
-            for end in range(at + 1, count + 1)
-            for micro_batches in (1, 2, 4)
-            if not found.obstacle(FusedGroup(begin=at, end=end, micro_batches=micro_batches))
-        ]
-        fusion_plan.append(draw(st.sampled_from(ways)))
-        at = fusion_plan[-1].end
-    return tuple(fusion_plan)
+unstriped = partial(striped, stripes=(1,), micro_batches=(1, 2, 4))
 
 
 @settings(max_examples=share(60), deadline=None)
 @given(st.data())
 def test_pieces_compute_what_the_whole_does(data: st.DataObject) -> None:
     found = listed(data.draw(graphs()))
-    maps = maps_of(found, data.draw(fusion_plans(found)))
+    maps = maps_of(found, data.draw(unstriped(found)))
     assert said(maps) == []
     assert chunked(maps) == whole(maps)
 
@@ -126,7 +116,7 @@ def test_stripes_compute_what_the_whole_does(data: st.DataObject) -> None:
 def test_what_passes_computes_what_the_whole_does(data: st.DataObject) -> None:
     """Any damage to boxes, parts and order: either it is refused, or nothing comes of it."""
     found = listed(data.draw(graphs() | SMALL))
-    maps = maps_of(found, data.draw(fusion_plans(found) | striped(found)))
+    maps = maps_of(found, data.draw(unstriped(found) | striped(found)))
     fusion_tiles = list(maps.fusion_tiles)
     for _ in range(data.draw(st.integers(1, 2))):
         at, other = (data.draw(st.integers(0, len(fusion_tiles) - 1)) for _ in range(2))
@@ -167,25 +157,10 @@ def test_all_fusion_plans_of_networks_pass(make: Callable[[], Graph], training: 
 def test_every_fusion_plan_of_a_short_list_passes() -> None:
     short = listed(perceptron())
     checked = 0
-    for fusion_plan in islice(every_fusion_plan(short), 400):
+    for fusion_plan in islice(fusion_plans(short), 400):
         assert said(maps_of(short, fusion_plan)) == []
         checked += 1
     assert checked > 100
-
-
-def every_fusion_plan(found: TileableGraph, begin: int = 0) -> list[FusionPlan]:
-    """All fusion plans of the operations from one on."""
-    count = len(found.operations)
-    if begin == count:
-        return [()]
-    return [
-        (fused_group, *rest)
-        for end in range(begin + 1, count + 1)
-        for micro_batches in found.operations[begin].mappings
-        for fused_group in [FusedGroup(begin=begin, end=end, micro_batches=micro_batches)]
-        if not found.obstacle(fused_group)
-        for rest in every_fusion_plan(found, end)
-    ]
 
 
 def perceptron() -> Graph:

@@ -16,8 +16,9 @@ import pytest
 from spmopt.execution.commands import machine_program
 from spmopt.execution.emission import replay
 from spmopt.execution.emission.lines import json_lines, records_of
-from spmopt.execution.waits import Engine, waits
+from spmopt.execution.waits import waits
 from tests.execution.emission.cases import CASES, digests, solved
+from tests.execution.interleaving import interleaved
 
 Lines = list[dict[str, Any]]
 
@@ -69,33 +70,13 @@ def test_a_wrong_address_shows(name: str, place: int) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name != "resnet"])
 def test_every_order_that_waits_leave_open_leaves_the_same(name: str) -> None:
     lines, generator, other = emitted(name), np.random.default_rng(1), 0
+    program = machine_program(*solved(name))
     expected = digests(*solved(name))
     for _ in range(4):
-        order = interleaved(lines[1:], generator)
+        order = interleaved(program, waits(program), generator)
         other += order != sorted(order)
         assert replayed(lines, order) == expected
     assert other or len(lines) < 30
-
-
-def interleaved(commands: Lines, generator: np.random.Generator) -> list[int]:
-    """An order in which engines, each as fast as it likes, may end commands."""
-    queues = {each.name.lower(): list[int]() for each in Engine}
-    for each in commands:
-        queues[each["engine"]].append(each["index"])
-    speed = {name: float(generator.random() ** 3) for name in queues}
-    done, order = set[int](), list[int]()
-    while len(order) < len(commands):
-        ready = [
-            name for name, queue in queues.items() if queue and _ready(commands[queue[0]], done)
-        ]
-        chosen = max(ready, key=lambda name: speed[name] * float(generator.random()))
-        order.append(queues[chosen].pop(0))
-        done.add(order[-1])
-    return order
-
-
-def _ready(command: dict[str, Any], done: set[int]) -> bool:
-    return set(command["waits_for"]) <= done
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -105,7 +86,7 @@ def test_lines_agree_with_each_other(name: str) -> None:
     assert [each["index"] for each in commands] == list(range(len(commands)))
     signals = {(on, each["index"]) for each in commands for on in each["waits_for"]}
     assert signals == {(each["index"], by) for each in commands for by in each["waited_for_by"]}
-    assert all(on < by for on, by in signals)
+    assert signals == {(on, by) for by, on in waits(machine_program(*solved(name))).rows()}
     for each in commands:
         for address, _, size in each.get("spm", ()):
             assert 0 <= address < address + size <= header["spm_bytes"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -110,18 +110,33 @@ def _mappings(
     return TileMappings(mapping(0), mapping(1))
 
 
-def fusion_plans(tileable: TileableGraph, begin: int = 0) -> Iterator[FusionPlan]:
-    """All fusion plans of the operations from one on."""
+def fusion_plans(
+    tileable: TileableGraph,
+    begin: int = 0,
+    *,
+    ways: Sequence[tuple[int, int]] = ((1, 1), (2, 1), (4, 1)),
+    longest_first: bool = False,
+) -> Iterator[FusionPlan]:
+    """Yield all fusion plans of the operations from one on, by micro-batches and stripes."""
     count = len(tileable.operations)
     if begin == count:
         yield ()
         return
-    for end in range(begin + 1, count + 1):
-        for micro_batches in (1, 2, 4):
-            fused_group = FusedGroup(begin=begin, end=end, micro_batches=micro_batches)
+    for end in range(begin + 1, count + 1)[:: -1 if longest_first else 1]:
+        for micro_batches, stripes in ways:
+            fused_group = FusedGroup(
+                begin=begin, end=end, micro_batches=micro_batches, stripes=stripes
+            )
             if not tileable.obstacle(fused_group):
-                for rest in fusion_plans(tileable, end):
+                for rest in fusion_plans(tileable, end, ways=ways, longest_first=longest_first):
                     yield (fused_group, *rest)
+
+
+def fits(tileable: TileableGraph, fusion_plan: Iterable[FusedGroup]) -> bool:
+    """Return whether each operation of some fused groups fits."""
+    return all(
+        tileable.fits(at, s.micro_batches) for s in fusion_plan for at in range(s.begin, s.end)
+    )
 
 
 def duplex(tileable: TileableGraph) -> TileableGraph:

@@ -39,6 +39,7 @@ from tests.checked import need
 from tests.formulations.fusion.random_tileable_graph import (
     OBJECTIVES,
     drawn,
+    fits,
     fusion_plans,
     random_tileable_graph,
 )
@@ -138,11 +139,7 @@ def fused_groups(listed: TileableGraph) -> list[FusedGroup]:
     return [
         fused_group
         for fused_group in every
-        if not listed.obstacle(fused_group)
-        and all(
-            listed.fits(at, fused_group.micro_batches)
-            for at in range(fused_group.begin, fused_group.end)
-        )
+        if not listed.obstacle(fused_group) and fits(listed, (fused_group,))
     ]
 
 
@@ -162,38 +159,21 @@ def test_cheap_values_are_of_all_fused_groups_and_never_above_programs() -> None
     assert compared > share(100)
 
 
-def test_duals_prove_the_values_in_exact_integers() -> None:
-    """Of each fused group, and over the fusion space; any other dual values prove no more."""
+@pytest.mark.parametrize("inner", [False, True])
+def test_duals_prove_the_values_in_exact_integers(inner: bool) -> None:
+    """Of each fused group, and of it as a run inside another; other dual values prove no more."""
     random = np.random.default_rng(1)
     for seed in some(range(30)):
         listed, objective, figures = drawn(seed, most=3)
         live = Liveness(listed)
         for fused_group in fused_groups(listed):
-            found = FusedGroupProgram(figures, fused_group, figures.capacity).solve()
+            found = FusedGroupProgram(figures, fused_group, figures.capacity, inner=inner).solve()
             duals = in_integers(found.duals, 80, figures)
-            exact = fused_group_bound(live, fused_group, objective, duals, 80)
+            exact = fused_group_bound(live, fused_group, objective, duals, 80, inner=inner)
             assert exact / 2**80 == pytest.approx(found.value, rel=1e-8, abs=1e-18)
             other = {row: int(dual * random.uniform(0.3, 1.0)) for row, dual in duals.items()}
-            assert fused_group_bound(live, fused_group, objective, other, 80) <= exact + 2**20
-
-
-def test_the_bound_over_the_fusion_space_is_recomputed_exactly() -> None:
-    compared = 0
-    for seed in some(range(200, 240)):
-        listed, objective, figures = drawn(seed, most=3)
-        arcs = FusedGroupArcs(figures, float(figures.capacity))
-        try:
-            found = arcs.cheapest(lambda: False)
-        except InfeasibleError:
-            continue
-        exact = fusion_bound(listed, arcs.certificate())
-        assert float(exact) == pytest.approx(found.value, rel=1e-6, abs=1e-15), seed
-        nothing = FusionCertificate(
-            fusion_space=figures.fusion_space, objective=objective, bits=60, duals={}
-        )
-        assert fusion_bound(listed, nothing) <= exact
-        compared += 1
-    assert compared > share(20)
+            less = fused_group_bound(live, fused_group, objective, other, 80, inner=inner)
+            assert less <= exact + 2**20
 
 
 def bound_of(listed: TileableGraph, objective: Objective, fusion_space: FusionSpace) -> float:

@@ -27,6 +27,7 @@ from spmopt.verifier.fusion_bound import fusion_bound
 from tests.formulations.fusion.random_tileable_graph import (
     OBJECTIVES,
     drawn,
+    fits,
     fusion_plans,
     random_tileable_graph,
 )
@@ -62,14 +63,6 @@ def every_value(arcs: FusedGroupArcs) -> Floats:
         elif beyond is not None and begin >= beyond.first[way, end]:
             found[end, way, begin] = beyond.upto[way, end] - beyond.before[way, begin]
     return found
-
-
-def fits(listed: Listed, fused_group: FusedGroup) -> bool:
-    tileable = listed.tileable
-    return all(
-        tileable.fits(at, fused_group.micro_batches)
-        for at in range(fused_group.begin, fused_group.end)
-    )
 
 
 def trained(graph: Graph, spm: str, objective: str) -> Listed:
@@ -110,7 +103,11 @@ def test_values_are_as_those_of_all_fused_groups_and_of_long_ones_not_above(limi
                         for begin in range(0, figures.count - length + 1, length // 2)
                         for micro_batches in figures.tileable.operations[begin].mappings
                     ]
-                    some = [each for each in some if figures.allows(each) and fits(figures, each)]
+                    some = [
+                        each
+                        for each in some
+                        if figures.allows(each) and fits(figures.tileable, (each,))
+                    ]
                     for each in (arcs, whole):
                         each.runs.solve(some)
                         each.raise_by_runs(figures.micro_batches)

@@ -24,7 +24,7 @@ from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stripe_bounds import Skews, Striped, follow, tabulate
 from spmopt.core.fusion.tileable_graph import TileableGraph
-from spmopt.core.objective import objective_named
+from spmopt.core.objective import Objective, objective_named
 from spmopt.core.operation import OpMapping
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
@@ -32,6 +32,7 @@ from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from tests.checked import need
+from tests.formulations.fusion.random_tileable_graph import fusion_plans as every_fusion_plan
 from tests.formulations.fusion.test_carried import BITS, Duals, priced, random_duals
 from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.graph.feature_maps import feature_maps
@@ -42,23 +43,20 @@ STRIPES = (1, 2, 3, 4)
 MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
 
 
-def fusion_plans(found: TileableGraph, begin: int = 0) -> Iterator[FusionPlan]:
-    """All fusion plans of the operations from one on.
+def fusion_plans(found: TileableGraph) -> Iterator[FusionPlan]:
+    """Yield all fusion plans, those with many stripes and long groups first."""
+    ways = [(found.batch, stripes) for stripes in (3, 2, 4, 1)] + [(1, 1)]
+    return every_fusion_plan(found, ways=ways, longest_first=True)
 
-    Those with many stripes and long groups first.
-    """
-    count = len(found.operations)
-    if begin == count:
-        yield ()
-        return
-    for end in range(count, begin, -1):
-        for micro_batches, stripes in [(found.batch, each) for each in (3, 2, 4, 1)] + [(1, 1)]:
-            fused_group = FusedGroup(
-                begin=begin, end=end, micro_batches=micro_batches, stripes=stripes
-            )
-            if not found.obstacle(fused_group):
-                for rest in fusion_plans(found, end):
-                    yield (fused_group, *rest)
+
+def in_stripes(found: TileableGraph, objective: Objective) -> Listed:
+    """Return the figures of all fusion plans of one and of all images, in stripes."""
+    micro_batches = tuple(sorted({1, found.batch}))
+    return Listed(
+        found,
+        objective,
+        FusionSpace(name="all", micro_batches=micro_batches, stripes=STRIPES),
+    )
 
 
 @st.composite
@@ -99,10 +97,7 @@ def test_no_fusion_plan_with_stripes_is_below_the_bound(data: st.DataObject) -> 
     )
     # Of a byte: what a solver takes for nothing.
     tiny = 1e-9 * max(objective.cycle / found.machine.bytes_per_cycle, objective.dram_in_byte)
-    fusion_space = FusionSpace(
-        name="all", micro_batches=tuple(sorted({1, found.batch})), stripes=STRIPES
-    )
-    arcs = FusedGroupArcs(Listed(found, objective, fusion_space), float(found.machine.spm_bytes))
+    arcs = FusedGroupArcs(in_stripes(found, objective), float(found.machine.spm_bytes))
     some = [*islice(fusion_plans(found), 0, data.draw(st.integers(6, 60)), 6)]
     values = {fusion_plan: relaxed(found, fusion_plan, objective) for fusion_plan in some}
     try:
@@ -133,17 +128,11 @@ def test_no_fusion_plan_with_stripes_costs_less_than_its_fused_groups_at_any_dua
     objective = objective_named(
         data.draw(st.sampled_from(("time", "traffic", "energy"))), found.machine
     )
-    fusion_space = FusionSpace(
-        name="all", micro_batches=tuple(sorted({1, found.batch})), stripes=STRIPES
-    )
-    figures, random = (
-        Listed(found, objective, fusion_space),
-        np.random.default_rng(len(found.tensors)),
-    )
+    figures, random = in_stripes(found, objective), np.random.default_rng(len(found.tensors))
     byte = figures.dearest_row * found.machine.clock_hz
     duals = random_duals(figures, random)
     certificate = FusionCertificate(
-        fusion_space=fusion_space, objective=objective, bits=BITS, duals={}, carried=duals
+        fusion_space=figures.fusion_space, objective=objective, bits=BITS, duals={}, carried=duals
     )
     path = FusionPlanPath(found, certificate)
     for fusion_plan in islice(fusion_plans(found), 0, data.draw(st.integers(6, 60)), 6):
@@ -155,7 +144,8 @@ def test_no_fusion_plan_with_stripes_costs_less_than_its_fused_groups_at_any_dua
             costs, rows = priced(figures, fused_group, duals, fine=False)
             exact = path._value(fused_group, rows, agreed=True) / 2**path.bits
             scale = abs(costs) + byte * figures.capacity
-            assert exact == pytest.approx(costs, abs=1e-7 * scale), fused_group
+            # Paths may be tighter than the program.
+            assert exact >= costs - 1e-7 * scale, fused_group
             total += exact
         assert total <= value[1] * (1 + 1e-6) + 1e-9 * byte, fusion_plan
 
@@ -166,10 +156,7 @@ def test_bounds_of_fusion_plans_with_stripes_rise_and_are_proved(
     found: TileableGraph, name: str, fine: bool
 ) -> None:
     objective = objective_named(name, found.machine)
-    fusion_space = FusionSpace(
-        name="all", micro_batches=tuple(sorted({1, found.batch})), stripes=STRIPES
-    )
-    figures = Listed(found, objective, fusion_space)
+    figures = in_stripes(found, objective)
     arcs = FusedGroupArcs(figures, float(figures.capacity))
     try:
         plain = arcs.cheapest(lambda: False).value

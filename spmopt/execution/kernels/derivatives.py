@@ -178,8 +178,7 @@ def _gate(call: Call) -> Sequence[Array]:
     """Return gradients of Y = A sigmoid(alpha A) B, of those operands that are wanted."""
     dy, a, *others = call.inputs
     s = sigmoid(number(call.attributes, "alpha", 1.0) * a)
-    slope = s + number(call.attributes, "alpha", 1.0) * a * s * (1 - s)
-    found = [dy * b * slope for b in others] + [dy * a * s]
+    found = [dy * b * _swish(a, call) for b in others] + [dy * a * s]
     return [call.sum_up(each, place) for place, each in enumerate(found[: len(call.shapes)])]
 
 

@@ -1,4 +1,4 @@
-"""Operators that copy, cut, join, reorder or repeat, and their gradients."""
+"""Operators that look elements up, and gradients of those that cut, join, repeat or add."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import prod
 
 import numpy as np
 
-from spmopt.execution.kernels.call import Array, Call, NodeKernel, sum_to
-from spmopt.graph.operators.attributes import integer, integers
+from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.graph.operators.attributes import integer
 
 
 def _join(call: Call) -> Sequence[Array]:
@@ -17,56 +17,15 @@ def _join(call: Call) -> Sequence[Array]:
 
 
 def _parts(call: Call) -> Sequence[Array]:
-    """Cut a tensor into parts of the shapes of the results; a gradient may want some of them."""
+    """Cut a gradient into those of the parts that were joined, or of some of them."""
     (x,), axis = call.inputs, integer(call.attributes, "axis", 0)
-    every = call.given if call.operator == "ConcatGradient" and call.of else call.shapes
+    every = call.given if call.of else call.shapes
     edges = np.cumsum([0, *(shape[axis] for shape in every)]).tolist()
     if edges[-1] != x.shape[axis]:
         raise NotImplementedError("a gradient of some of the parts does not say of which")
     axis %= x.ndim
     parts = [x[(slice(None),) * axis + (slice(*edge),)] for edge in pairwise(edges)]
     return [parts[place] for place in call.of] if every is call.given else parts
-
-
-def slices(call: Call, shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Return the slices of Slice, one for each axis."""
-    starts, ends = (integers(call.attributes, name) for name in ("starts", "ends"))
-    axes = integers(call.attributes, "axes", tuple(range(len(starts))))
-    steps = integers(call.attributes, "steps", (1,) * len(starts))
-    found = [slice(None)] * len(shape)
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        # ONNX ends a backward slice before the first element by an end below -n.
-        stop = None if step < 0 and end < -shape[axis] else end
-        found[axis] = slice(start, stop, step)
-    return tuple(found)
-
-
-def _slice(call: Call) -> Sequence[Array]:
-    (x,) = call.inputs
-    return [x[slices(call, x.shape)]]
-
-
-def _scatter_slice(call: Call) -> Sequence[Array]:
-    found = np.zeros(call.shapes[0], call.inputs[0].dtype)
-    found[slices(call, call.shapes[0])] = call.inputs[0]
-    return [found]
-
-
-def _transpose(call: Call) -> Sequence[Array]:
-    (x,) = call.inputs
-    perm = integers(call.attributes, "perm", tuple(reversed(range(x.ndim))))
-    back = call.operator == "TransposeGradient"
-    return [x.transpose(np.argsort(perm) if back else perm)]
-
-
-def _unpad(call: Call) -> Sequence[Array]:
-    pads = integers(call.attributes, "pads")
-    shape, rank = call.shapes[0], len(call.shapes[0])
-    axes = integers(call.attributes, "axes", tuple(range(rank)))
-    found = [slice(None)] * rank
-    for axis, begin in zip(axes, pads, strict=False):
-        found[axis] = slice(begin, begin + shape[axis])
-    return [call.inputs[0][tuple(found)]]
 
 
 def _indices(given: Array, size: int) -> tuple[Array, Array]:
@@ -120,19 +79,10 @@ def _spread(call: Call) -> Sequence[Array]:
 
 
 KERNELS: Mapping[str, NodeKernel] = {
-    "Concat": _join,
     "ConcatGradient": _parts,
-    "Split": _parts,
     "SplitGradient": _join,
-    "Slice": _slice,
-    "SliceGradient": _scatter_slice,
-    "Transpose": _transpose,
-    "TransposeGradient": _transpose,
-    "PadGradient": _unpad,
     "Gather": _gather,
     "GatherGradient": _scatter,
-    "Expand": lambda call: [np.broadcast_to(call.inputs[0], call.shapes[0])],
-    "ExpandGradient": lambda call: [sum_to(call.inputs[0], call.shapes[0])],
     "TileGradient": _sum_tiles,
     "ReduceSumGradient": _spread,
     "ReduceMeanGradient": _spread,

@@ -1,6 +1,6 @@
-"""Matrix products and convolutions, and their gradients, as their loops say.
+"""Matrix products, poolings and copies, and their gradients, as their loops say.
 
-The rule of a product is statements over loops (:mod:`spmopt.graph.operators.loops`), which are
+The rule of an operator is statements over loops (:mod:`spmopt.graph.operators.loops`), which are
 executed here. Operands are strided views with an axis for each loop. numpy's matrix product adds up
 over loops that both operands have and the result lacks. Results of several taps of a window are
 added tap by tap.
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -23,11 +24,19 @@ from spmopt.graph.operators.loops import Access, Index, LoopNest, loop_nest
 from spmopt.graph.operators.spec import Attributes, Shape, Style
 
 _FORWARD_OF_ONNX = ("Conv", "Gemm", "MatMul")
-"""Operators that ONNX's own reference computes; its transposed convolution knows no groups."""
+"""Products that ONNX's own reference computes; its transposed convolution knows no groups."""
+_OTHERS = (
+    *("Expand", "ExpandGradient", "MaxPool", "PadGradient"),
+    *("SpaceToDepthGradient", "DepthToSpaceGradient", "TransposeGradient"),
+)
+"""Operators beside products; ONNX's reference of poolings rounds some sizes of results otherwise
+than its inference of shapes, and its Expand takes the shape of the whole batch."""
 
 
 def product_kernel(node: Node) -> NodeKernel | None:
-    """Return the kernel of a product by its loops; None for other operators."""
+    """Return the kernel of an operator by its loops; None for other operators."""
+    if node.operator in _OTHERS:
+        return _compute
     spec = operators.lookup(node.operator)
     # ONNX computes output_shape into pads, which the loops do not know.
     ours = node.operator not in _FORWARD_OF_ONNX and "output_shape" not in node.attributes
@@ -57,19 +66,26 @@ def of_operator(
     shapes
         Of the results.
     """
+    return execute(nest_of(operator, attributes, inputs, shapes), inputs, shapes)
+
+
+def nest_of(
+    operator: str, attributes: Attributes, inputs: Sequence[Array], shapes: Sequence[Shape]
+) -> LoopNest:
+    """Return the loops of an operator's rule."""
     rule = operators.lookup(operator).computes
     assert rule is not None
     of, made = tuple(each.shape for each in inputs), tuple(shapes)
-    return execute(loop_nest(rule(of, made, attributes), of, made, attributes), inputs, made)
+    return loop_nest(rule(of, made, attributes), of, made, attributes)
 
 
 def execute(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) -> list[Array]:
-    """Execute statements that add up products.
+    """Execute statements that add up products, or that copy or take the greatest of one operand.
 
     Parameters
     ----------
     nest
-        Statements, each of one or two reads.
+        Statements, each of one read, or two that are multiplied.
     inputs
         Operands.
     shapes
@@ -79,17 +95,22 @@ def execute(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) ->
     dtype = np.result_type(*inputs)
     results = [np.zeros(shape, dtype) for shape in shapes]
     for statement in nest.statements:
-        if not statement.combines or len(statement.reads) > 2:
+        adds = statement.combiner == "+="
+        if len(statement.reads) > 1 + adds:
             raise NotImplementedError("it is no sum of products")
-        seen = [_inspect(nest, each, inputs[int(each.tensor[1:])]) for each in statement.reads]
+        padding = least(dtype) if statement.combiner == "max=" else 0
+        seen = [
+            inspect(nest, each, inputs[int(each.tensor[1:])], padding) for each in statement.reads
+        ]
         loops = sorted(statement.target.loops)
         array, axes = seen[0] if len(seen) == 1 else _multiply(seen[0], seen[1], loops)
-        array = _sum(array, axes, loops)
+        # What does not add up is written once, to zeros.
+        array = _sum(array, axes, loops) if adds else array.max(axis=_gone(axes, loops))
         missing = [loop for loop in loops if loop not in axes]
         array = array.reshape(array.shape + (1,) * len(missing))
         order = [loop for loop in axes if loop in loops] + missing
         full = tuple(nest.extents[loop] for loop in order)
-        _add(
+        add(
             nest,
             results[int(statement.target.tensor[1:])],
             statement.target,
@@ -103,8 +124,13 @@ _Seen = tuple[Array, list[str]]
 """An array, and the loop that each of its axes is."""
 
 
-def _inspect(nest: LoopNest, access: Access, array: Array) -> _Seen:
-    """Return an operand with an axis for each loop, zeros where a window leaves it."""
+def least(dtype: np.dtype[Any]) -> float:
+    """Return a number below every other of a type."""
+    return float(np.iinfo(dtype).min) if dtype.kind in "iu" else -np.inf
+
+
+def inspect(nest: LoopNest, access: Access, array: Array, padding: float = 0) -> _Seen:
+    """Return an operand with an axis for each loop, padding where a window leaves it."""
     loops, strides, shape = list[str](), list[int](), list[int]()
     start = [0] * array.ndim
     pads = []
@@ -115,7 +141,7 @@ def _inspect(nest: LoopNest, access: Access, array: Array) -> _Seen:
         pads.append((max(-low, 0), max(high + 1 - array.shape[axis], 0)))
         start[axis] = index.offset + pads[-1][0]
     if any(map(any, pads)):
-        array = np.pad(array, pads)
+        array = np.pad(array, pads, constant_values=padding)
     for axis, index in enumerate(access.axes):
         assert index is not None
         for loop, coefficient in index.terms:
@@ -169,11 +195,15 @@ def _multiply(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
 
 def _sum(array: Array, axes: Sequence[str], loops: Sequence[str]) -> Array:
     """Add up over the loops that are not wanted."""
-    gone = tuple(place for place, loop in enumerate(axes) if loop not in loops)
+    gone = _gone(axes, loops)
     return array.sum(axis=gone) if gone else array
 
 
-def _add(nest: LoopNest, result: Array, target: Access, array: Array, axes: Sequence[str]) -> None:
+def _gone(axes: Sequence[str], loops: Sequence[str]) -> tuple[int, ...]:
+    return tuple(place for place, loop in enumerate(axes) if loop not in loops)
+
+
+def add(nest: LoopNest, result: Array, target: Access, array: Array, axes: Sequence[str]) -> None:
     """Add the values of all loops to the result, at the places that they write."""
     mains, taps = list[str | None](), list[str]()
     for index in target.axes:

@@ -82,12 +82,9 @@ def _inside(indices: Array, size: int) -> Array:
     return found
 
 
+_SELECT = ("CenterCropPad", "GatherElements", "GatherND", "ReverseSequence", "Slice", "Trilu")
 KERNELS: Mapping[str, NodeKernel] = {
-    **{
-        f"{name}Gradient": _back(name)
-        for name in ("CenterCropPad", "DepthToSpace", "SpaceToDepth", "Trilu", "ReverseSequence")
-    },
-    **{f"{name}Gradient": _back(name) for name in ("GatherElements", "GatherND")},
+    **{f"{name}Gradient": _back(name) for name in _SELECT},
     "Scatter": lambda call: [evaluate(call, "ScatterElements", call.inputs)],
     "TopK": _top,
     "TopKGradient": _top_back,

@@ -1,13 +1,9 @@
-"""Poolings, their gradients, and the gradient of normalization over channels around one.
-
-ONNX's reference of poolings rounds some sizes of results otherwise than its inference of shapes.
-"""
+"""Poolings, their gradients, and the gradient of normalization over channels around one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from math import prod
 
 import numpy as np
@@ -15,98 +11,45 @@ import numpy as np
 from spmopt.core.graph import Node
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.execution.kernels.onnx_reference import onnx_kernel
+from spmopt.execution.kernels.products import add, inspect, nest_of, of_operator
 from spmopt.graph.operators.attributes import integer, integers, number
-from spmopt.graph.operators.windows import sliding
-
-
-def _least(x: Array) -> float:
-    """Return a number below every element."""
-    return -np.inf if x.dtype.kind == "f" else float(np.iinfo(x.dtype).min)
-
-
-def _taps(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Yield, for each tap of a window, the elements that all windows read in the padded input."""
-    kernel = integers(call.attributes, "kernel_shape")
-    slides = sliding(x[2:], kernel, call.attributes)
-    for tap in product(*map(range, kernel)):
-        begins = [t * d for t, d in zip(tap, slides.dilations, strict=True)]
-        ends = [b + s * (n - 1) + 1 for b, s, n in zip(begins, slides.strides, y[2:], strict=True)]
-        spans = zip(begins, ends, slides.strides, strict=True)
-        yield (slice(None), slice(None), *(slice(b, e, s) for b, e, s in spans))
-
-
-def _room(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return the padding of an input with room for all windows."""
-    kernel = integers(call.attributes, "kernel_shape")
-    slides = sliding(x[2:], kernel, call.attributes)
-    found = [(0, 0), (0, 0)]
-    for axis, size in enumerate(x[2:]):
-        span = slides.strides[axis] * (y[2 + axis] - 1) + slides.dilations[axis] * (
-            kernel[axis] - 1
-        )
-        # Windows may end beyond the padding (ceil_mode): room for the last one.
-        before = slides.begins[axis]
-        found.append((before, max(span + 1 - size - before, 0)))
-    return found
-
-
-def _unpad(array: Array, room: Sequence[tuple[int, int]], shape: Sequence[int]) -> Array:
-    return array[tuple(slice(b, b + n) for (b, _), n in zip(room, shape, strict=True))]
-
-
-def _max_pool(call: Call) -> Sequence[Array]:
-    (x,), (shape,) = call.inputs, call.shapes[:1]
-    padded = np.pad(x, _room(call, x.shape, shape), constant_values=_least(x))
-    found = np.full(shape, _least(x), x.dtype)
-    for where in _taps(call, x.shape, shape):
-        found = np.maximum(found, padded[where])
-    return [found]
+from spmopt.graph.operators.spec import Shape
 
 
 def average_pool(call: Call) -> Sequence[Array]:
     """Return the mean of each window."""
-    (x,), (shape,) = call.inputs, call.shapes
-    padded = np.pad(x, _room(call, x.shape, shape))
-    total = np.zeros(shape, x.dtype)
-    for where in _taps(call, x.shape, shape):
-        total = total + padded[where]
-    return [total / counts(call, x.shape, shape).astype(x.dtype)]
+    (total,) = of_operator("AveragePool", call.attributes, call.inputs, call.shapes)
+    return [total / _counts(call, call.inputs[0].shape, call.shapes[0]).astype(total.dtype)]
 
 
-def counts(call: Call, x: tuple[int, ...], y: tuple[int, ...]) -> Array:
+def _counts(call: Call, x: Shape, y: Shape) -> Array:
     """Return the number of elements of each window, without padding unless that counts."""
-    room = _room(call, x, y)
-    there = np.pad(np.ones(x[2:]), room[2:])
-    if integer(call.attributes, "count_include_pad", 0):
-        pads = integers(call.attributes, "pads", (0,) * (2 * len(x[2:])))
-        inside = tuple(slice(0, n + sum(pads[k :: len(x[2:])])) for k, n in enumerate(x[2:]))
+    inside, attributes, rank = x[2:], dict(call.attributes), len(x) - 2
+    if integer(attributes, "count_include_pad", 0):
+        pads = integers(attributes, "pads", (0,) * (2 * rank))
         # Padding that is stated counts; room beyond it does not.
-        there[inside] = 1
-    found = np.zeros(y[2:])
-    for where in _taps(call, x, y):
-        found += there[where[2:]]
-    return found
+        inside = tuple(n + sum(pads[k::rank]) for k, n in enumerate(inside))
+        attributes["pads"] = (0,) * (2 * rank)
+    return of_operator("AveragePool", attributes, [np.ones((1, 1, *inside))], [(1, 1, *y[2:])])[0]
+
+
+def _average_pool_gradient(call: Call) -> Sequence[Array]:
+    (dy,), (shape,) = call.inputs, call.shapes
+    share = dy / _counts(call, shape, dy.shape).astype(dy.dtype)
+    return of_operator(call.operator, call.attributes, [share], call.shapes)
 
 
 def _max_pool_gradient(call: Call) -> Sequence[Array]:
     """Return dX: dY goes to every element that equals the maximum of its window."""
     dy, x, y = call.inputs
-    room = _room(call, x.shape, y.shape)
-    padded = np.pad(x, room, constant_values=-np.inf)
-    found = np.zeros(padded.shape, dy.dtype)
-    for where in _taps(call, x.shape, y.shape):
-        found[where] += dy * (padded[where] == y)
-    return [_unpad(found, room, x.shape)]
-
-
-def _average_pool_gradient(call: Call) -> Sequence[Array]:
-    (dy,), (shape,) = call.inputs, call.shapes
-    room = _room(call, shape, dy.shape)
-    share = dy / counts(call, shape, dy.shape).astype(dy.dtype)
-    padded = np.zeros([n + sum(more) for n, more in zip(shape, room, strict=True)], dy.dtype)
-    for where in _taps(call, shape, dy.shape):
-        padded[where] += share
-    return [_unpad(padded, room, shape)]
+    nest = nest_of(call.operator, call.attributes, call.inputs, call.shapes)
+    (of_y,), (of_x,), (target,) = map(nest.accesses, ("x0", "x1", "y0"))
+    window, loops = inspect(nest, of_x, x, -np.inf)
+    taps = tuple(place for place, loop in enumerate(loops) if loop not in of_y.loops)
+    found = np.zeros(x.shape, dy.dtype)
+    terms = np.expand_dims(dy, taps) * (window == np.expand_dims(y, taps))
+    add(nest, found, target, terms, loops)
+    return [found]
 
 
 def _global_average(call: Call) -> Sequence[Array]:
@@ -186,7 +129,6 @@ def _regions_gradient(call: Call) -> Sequence[Array]:
 
 
 KERNELS: Mapping[str, NodeKernel] = {
-    "MaxPool": _max_pool,
     "AveragePool": average_pool,
     "MaxPoolGradient": _max_pool_gradient,
     "AveragePoolGradient": _average_pool_gradient,

@@ -70,11 +70,19 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``target`` gets a function of ``reads``, combined over the loops that it lacks if so said."""
+    """``target`` gets a function of ``reads``.
+
+    ``combiner``: ``+=`` or ``max=``, over the loops that the target lacks; ``=`` writes it.
+    """
 
     target: Access
-    combines: bool
+    combiner: str
     reads: tuple[Access, ...]
+
+    @property
+    def combines(self) -> bool:
+        """Whether values are combined over loops."""
+        return self.combiner != "="
 
     @property
     def loops(self) -> frozenset[str]:
@@ -224,7 +232,7 @@ class _Reader:
         statements = tuple(
             Statement(
                 target=self._access(target),
-                combines=combiner != "=",
+                combiner=combiner,
                 reads=tuple(map(self._access, reads)),
             )
             for target, combiner, reads in self.assignments

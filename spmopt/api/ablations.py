@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.mapper import relist
-from spmopt.api.scheduling import require_limits
+from spmopt.api.scheduling import request_for
 from spmopt.api.shown import Shown
 from spmopt.api.solutions import Solution
-from spmopt.core.errors import InfeasibleError
+from spmopt.api.verifying import require_feasible
 
 if TYPE_CHECKING:
     from spmopt.core.graph import Graph
@@ -59,11 +59,10 @@ class Ablation(Shown):
         """Return the best schedule after each decision, by its name: start, policy, and so on."""
         return {str(each.key): Solution.of(each.problem, each.result) for each in self.decisions}
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield heading, a table of the decisions, and sentences."""
         from spmopt.reporting.ablation import ablation_parts
 
-        del width
         yield from ablation_parts(self.problem, self.decisions)
 
     def record(self) -> Mapping[str, object]:
@@ -135,19 +134,11 @@ def ablation(
     InfeasibleError
         No legal schedule exists.
     """
+    arguments = dict(locals())
     from spmopt.api.fusion import require_fusion
-    from spmopt.core.scheduler import Request
 
-    require_limits(time_limit, tolerance, threads=threads)
+    request = request_for(problem, "time", arguments)
     require_fusion(fusion)
-    request = Request(
-        tolerance=tolerance,
-        time_limit_s=time_limit,
-        threads=threads,
-        stop=callbacks.stop,
-        report=callbacks.progress,
-        on_incumbent=callbacks.on_incumbent,
-    )
     teller = _Teller(problem, request, *_fusion_scheduler(problem, fusion))
     teller.tell_list()
     teller.tell_order(reorder)
@@ -263,12 +254,9 @@ class _Teller:
         return replace(request, on_incumbent=tell)
 
     def _begin(self, result: Result) -> None:
-        from spmopt.core.mappings import unfit
-        from spmopt.core.result import Status
         from spmopt.reporting.ablation import Decision, Key
 
-        if result.status is Status.INFEASIBLE:
-            raise InfeasibleError(unfit(self._problem) or "; ".join(result.notes))
+        require_feasible(Solution(self._problem, result))
         assert result.totals is not None
         cycles = result.totals.makespan_cycles
         start = Decision(

@@ -54,11 +54,10 @@ class BufferPlacement(Shown):
 
         return self.placed.status is Status.INFEASIBLE
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the result in one line."""
         from spmopt.reporting.tables import Line
 
-        del width
         yield Line(text=self.sentence())
 
     def sentence(self) -> str:

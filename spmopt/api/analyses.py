@@ -51,11 +51,10 @@ class Stalls(Shown):
     in_full: bool = False
     per: str | None = None
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the summary, the steps and the shadow prices."""
         from spmopt.reporting.explanation import explanation_parts
 
-        del width
         yield from explanation_parts(
             self.explanation,
             self.shadow_prices,

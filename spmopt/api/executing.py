@@ -54,11 +54,10 @@ class Execution(Shown):
         """Whether results equal plain execution, and all figures equal the verifier's."""
         return self.comparison.same
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield heading, figures, and differences."""
         from spmopt.reporting.execution import execution_parts
 
-        del width
         yield from execution_parts(*self._subject, kernels=self.kernels, tolerance=self.tolerance)
 
     def record(self) -> Mapping[str, object]:

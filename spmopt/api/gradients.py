@@ -80,13 +80,12 @@ class GradientTable(Shown):
     def _is_complete(self) -> bool:
         return len(self.counted) == len(self.cases)
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield heading, table and remarks."""
         from spmopt.api.gradient_tables import remarks, sums, table
         from spmopt.reporting.headings import describe
         from spmopt.reporting.tables import Line
 
-        del width
         if not self.counted:
             return
         asked, case = self.asked, self.cases[0]

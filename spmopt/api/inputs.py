@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
@@ -21,10 +21,15 @@ if TYPE_CHECKING:
     from spmopt.hardware.settings import Setting
 
 DEFAULT_MACHINE = "rtx2080ti"
-_OPTIONS = (
-    *("name_or_path", "batch", "training", "optimizer", "dtype"),
-    *("assume_pointwise", "operators", "warn"),
+NETWORK_OPTIONS = (
+    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise", "operators"),
 )
+"""Options of :func:`load`."""
+SETTINGS = (
+    *("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex"),
+    *("technology", "banks"),
+)
+"""Settings that :func:`machine` has parameters of their own for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,27 +111,25 @@ def load(
     InputError
         The network or file cannot be used, or an option does not apply to it.
     """
+    options: dict[str, Any] = dict(locals())
     from spmopt.core.problem import Problem
 
-    given: dict[str, object] = {
-        "training": training,
-        "batch": batch is not None,
-        "optimizer": optimizer is not None,
-        "dtype": dtype is not None,
-        "parameters": bool(parameters),
-        "assume_pointwise": assume_pointwise,
-        "operators": operators is not None,
-    }
+    # By identity: 0 is a batch size, though none that can be used.
+    given = [
+        name
+        for name in NETWORK_OPTIONS
+        if options[name] is not None and options[name] is not False and options[name] != {}
+    ]
     if isinstance(source, Problem) or is_stored(source):
-        return _store(source, [name for name, is_given in given.items() if is_given])
+        return _store(source, given)
     require_training(optimizer, training)
     # Both are keyword arguments of load_network: one would silently replace the other.
-    for name in (name for name in parameters or {} if name in _OPTIONS):
+    for name in (name for name in parameters or {} if name in ("name_or_path", "warn", *options)):
         raise ArgumentError("parameters", f": {name} is an option of its own")
     from spmopt.core.graph import Graph
 
     if isinstance(source, Graph):
-        return _of_graph(source, training, optimizer, dtype, [n for n in given if given[n]])
+        return _of_graph(source, training, optimizer, dtype, given)
     from spmopt.frontends import zoo
     from spmopt.frontends.networks import FILES, load_network
 
@@ -134,17 +137,8 @@ def load(
     if path.suffix.lower() in FILES and is_folder(path):
         raise InputError(f"{source}: is a folder; name a file in it")
     callbacks.progress(f"building {source}", None)
-    graph = load_network(
-        source,
-        batch=batch,
-        training=training,
-        optimizer=optimizer,
-        dtype=dtype,
-        assume_pointwise=assume_pointwise,
-        operators=operators,
-        warn=callbacks.warn,
-        **parameters or {},
-    )
+    named = {name: options[name] for name in NETWORK_OPTIONS if name != "parameters"}
+    graph = load_network(source, warn=callbacks.warn, **named, **options["parameters"] or {})
     parts = [f"{path.name} training" if training else path.name]
     # Titles state the batch size, given or not: figures without it mislead.
     if batch is None and str(source) in zoo.names():
@@ -314,19 +308,10 @@ def machine(
     InputError
         An unknown machine or setting, or a value that cannot be used.
     """
+    options = dict(locals())
     from spmopt.core.machine import Machine
 
-    given = {
-        "spm": spm,
-        "bandwidth": bandwidth,
-        "throughput": throughput,
-        "clock": clock,
-        "page": page,
-        "dma_setup": dma_setup,
-        "duplex": duplex,
-        "technology": technology,
-        "banks": banks,
-    }
+    given = {key: options[key] for key in SETTINGS}
     changes = {**(settings or {}), **{k: value for k, value in given.items() if value is not None}}
     if isinstance(base, Machine) and not (changes or bank or base.memory or base.banks):
         return base  # the same, and without technologies whose sources could disagree

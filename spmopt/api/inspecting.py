@@ -17,7 +17,7 @@ from spmopt.analysis.summary import (
 )
 from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
-from spmopt.api.inputs import Workload, load
+from spmopt.api.inputs import NETWORK_OPTIONS, Workload, load
 from spmopt.api.mapper import lower
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError, require_package
@@ -36,11 +36,10 @@ _EXAMPLE = 128
 class Inspection(NetworkSummary, Shown):
     """Content of a network: inputs, operators, layers, peak of activations; prints tables."""
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield inputs, operators, the largest layers, and totals."""
         from spmopt.reporting.inspection import inspection_parts
 
-        del width
         yield from inspection_parts(self)
 
     def record(self) -> Mapping[str, object]:
@@ -101,23 +100,17 @@ def inspect(
     InputError
         The file or network cannot be read, or an option does not go with it.
     """
-    options: dict[str, Any] = {
-        "training": training,
-        "optimizer": optimizer,
-        "dtype": dtype,
-        "parameters": parameters,
-        "assume_pointwise": assume_pointwise,
-        "operators": operators,
-    }
+    given: dict[str, Any] = dict(locals())
+    options = {name: given[name] for name in NETWORK_OPTIONS}
     if Path(str(source)).suffix.lower() != ".onnx":
-        workload = load(source, batch=batch, **options, callbacks=callbacks)
+        workload = load(source, **options, callbacks=callbacks)
         return _size(workload, None, top, callbacks)
     known = _survey(Path(str(source)), batch, parameters or {}, operators, callbacks)
     notes: tuple[str, ...] = ()
     if _BATCH in known.open_options:
-        batch, notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
+        options["batch"], notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
     try:
-        workload = load(source, batch=batch, **options, callbacks=callbacks)
+        workload = load(source, **options, callbacks=callbacks)
     except InputError as error:
         # Options to paste say enough, unless a dimension has no name that an option could use.
         sizes = [size for each in known.inputs for size in each.dimensions]

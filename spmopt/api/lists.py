@@ -66,9 +66,8 @@ class Listing(Shown):
         """Return all of it."""
         return self.document
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the tables."""
-        del width
         yield from self.tables
 
 

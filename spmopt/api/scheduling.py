@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -104,6 +104,7 @@ def solve(
     A policy itself may stand in place of a name: a function from a problem to residency
     intervals (:data:`spmopt.core.scheduler.Policy`). So may an :class:`Objective`.
     """
+    arguments = dict(locals())
     from spmopt.api.fusion import resolve_fusion, solver, with_fusion_scheduler
     from spmopt.api.in_order import is_ordered, solve_named
     from spmopt.core.objective import with_timing
@@ -111,15 +112,9 @@ def solve(
     from spmopt.solving import solve as solve_one
 
     entry, objective = solver(scheduler, fusion, fusion_plan), with_timing(objective, timing)
-    options: dict[str, Any] = {
-        "tolerance": tolerance,
-        "threads": threads,
-        "params": params,
-        "callbacks": callbacks,
-    }
 
     def solve_for(aim: str | Objective, limit_s: float) -> Solution:
-        request = _request(problem, aim, time_limit=limit_s, **options)
+        request = request_for(problem, aim, {**arguments, "time_limit": limit_s})
         if fusion_plan is None:
             run = solve_by_default if scheduler is None else solve_one
             return Solution.of(problem, run(problem, entry, request))
@@ -186,21 +181,14 @@ def compare(
     found; with ``fusion_plan`` all schedulers run on the given plan. Each result has two gaps: to
     the bound for its residency plan, and to the bound over the fusion space.
     """
+    arguments = dict(locals())
     from spmopt.api.fusion import resolve_fusion, with_fusion_scheduler
     from spmopt.core.objective import with_timing
     from spmopt.schedulers.registry import by_name
     from spmopt.solving import compare_fused
 
     objective = with_timing(objective, timing)
-    request = _request(
-        problem,
-        objective,
-        callbacks,
-        time_limit=time_limit,
-        tolerance=tolerance,
-        threads=threads,
-        params=params,
-    )
+    request = request_for(problem, objective, arguments)
     given = usual_schedulers(problem, objective)[0] if schedulers is None else schedulers
     # by_name merges duplicates, so that no scheduler runs twice.
     entries = list(with_fusion_scheduler(by_name(given), fusion, fusion_plan).values())
@@ -212,20 +200,31 @@ def compare(
     return ComparisonTable(problem, results, not_run)
 
 
-def _request(
-    problem: Problem,
-    objective: str | Objective,
-    callbacks: Callbacks,
-    *,
-    time_limit: float,
-    tolerance: float,
-    threads: int,
-    params: SolveParams | str | Path | None,
+def request_for(
+    problem: Problem, objective: str | Objective, arguments: Mapping[str, Any]
 ) -> Request:
+    """Return the request of a scheduler.
+
+    Parameters
+    ----------
+    problem
+        Problem to schedule.
+    objective
+        Minimized quantity.
+    arguments
+        Arguments of :func:`solve` by name: limits, ``params`` and ``callbacks``.
+
+    Raises
+    ------
+    InputError
+        A limit that makes no sense, or an unknown objective.
+    """
     from spmopt.core.objective import objective_named
     from spmopt.core.params import SolveParams
     from spmopt.core.scheduler import Request
 
+    time_limit, tolerance = arguments["time_limit"], arguments["tolerance"]
+    threads, callbacks = arguments["threads"], arguments["callbacks"]
     require_limits(time_limit, tolerance, threads=threads)
     return Request(
         objective=objective_named(objective, problem.machine),
@@ -235,7 +234,7 @@ def _request(
         stop=callbacks.stop,
         report=callbacks.progress,
         on_incumbent=callbacks.on_incumbent,
-        params=SolveParams.of(params),
+        params=SolveParams.of(arguments.get("params")),
     )
 
 

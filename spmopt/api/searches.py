@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,6 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
 from spmopt.api.solutions import Solution
 from spmopt.core.errors import ArgumentError, InputError
-from spmopt.core.validation import cell
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -75,11 +72,10 @@ class HardwareSearch(Shown):
 
         return study_json(self.found)
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield counts, and the front as a table."""
         from spmopt.reporting.search.tables import search_parts
 
-        del width
         yield from search_parts(self.found)
 
     def solution(
@@ -132,14 +128,12 @@ class HardwareSearch(Shown):
     def save_csv(self, path: str | Path) -> None:
         """Write :meth:`rows` as CSV."""
         from spmopt.io.document import write_text
+        from spmopt.reporting.tables import csv_text
 
-        text, rows = StringIO(), self.rows()
+        rows = self.rows()
         # Rows differ in columns: trials may have other fields or networks.
-        heads = list(dict.fromkeys(key for row in rows for key in row))
-        writer = csv.DictWriter(text, heads, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: cell(row[key]) for key in row} for row in rows)
-        write_text(Path(path), text.getvalue())
+        heads = dict.fromkeys(key for row in rows for key in row)
+        write_text(Path(path), csv_text({head: [row.get(head) for row in rows] for head in heads}))
 
     def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
         """Draw the front among all trials by two figures; by default the first two objectives."""
@@ -211,11 +205,10 @@ class SearchTrial(Shown):
     trial: TrialRecord
     setup: Setup
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield its state, fields, figures and networks."""
         from spmopt.reporting.tables import Line
 
-        del width
         yield Line(text=f"trial {self.trial.number}: {self._state()}")
         fields = list(self._fields())
         wide = max((len(name) for name, _ in fields), default=0)

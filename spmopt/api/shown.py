@@ -28,8 +28,8 @@ class Shown(ABC):
     """
 
     @abstractmethod
-    def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield the parts to show, from top to bottom; ``width``: of a terminal."""
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts to show, from top to bottom."""
 
     @abstractmethod
     def record(self) -> Mapping[str, object]:

@@ -76,11 +76,10 @@ class Solution(core_solution.Solution, Shown):
         """Largest number of bytes in use."""
         return None if self.result.totals is None else self.result.totals.peak_spm_bytes
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield heading and figures."""
         from spmopt.reporting.results import result_parts
 
-        del width
         yield from result_parts(self.problem, self.result)
 
     def record(self) -> Mapping[str, object]:
@@ -214,11 +213,10 @@ class ComparisonTable(Shown):
             )
         return float(result.value / min(listed) - 1), result.gap
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield a table with a row for each scheduler, and remarks."""
         from spmopt.reporting.comparison import compare_view
 
-        del width
         view = compare_view(self.problem, self.results, self.not_run, wide=self.wide)
         yield from view.parts()
 

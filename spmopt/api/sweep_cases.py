@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from spmopt.api.callbacks import Callbacks
 from spmopt.api.inputs import (
     DEFAULT_MACHINE,
+    NETWORK_OPTIONS,
+    SETTINGS,
     Workload,
     already_lowered,
     is_stored,
@@ -29,15 +31,10 @@ Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
 _SILENT = Callbacks(warn=lambda message: None)
 OF_MAPPER = ("mapper", "fold")
-OF_NETWORKS = (
-    *("training", "batch", "optimizer", "dtype", "parameters", "assume_pointwise", "operators"),
-    *OF_MAPPER,
-)
+OF_NETWORKS = (*NETWORK_OPTIONS, *OF_MAPPER)
 """Options of a network."""
-_IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
+_IN_ROWS = frozenset(SETTINGS) - {"technology", "banks"}
 """Settings that have columns in any sweep."""
-SWEPT = (*_IN_ROWS, "technology", "banks")
-"""Settings that a sweep has parameters of their own for."""
 
 
 def axes_of(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, ...]]:

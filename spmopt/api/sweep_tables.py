@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,6 @@ from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Drawing, Shown
 from spmopt.core.errors import InputError
-from spmopt.core.validation import cell
 
 if TYPE_CHECKING:
     from spmopt.experiments.rows import Row
@@ -45,13 +42,6 @@ class SweepTable(Shown):
     path: Path | None = None
     left: str = ""
 
-    @property
-    def texts(self) -> list[list[str]]:
-        """The rows as fields of CSV lines."""
-        from spmopt.experiments.rows import text_of
-
-        return [[text_of(row[name]) for name in self.names] for row in self.table]
-
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return values by column."""
         return self.table
@@ -60,19 +50,18 @@ class SweepTable(Shown):
         """Return all rows, as ``spmopt sweep --json``."""
         return {"rows": list(self.table)}
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield a table of the columns that differ between rows, and the common values."""
         from spmopt.reporting.sweep import sweep_parts
 
-        del width
         yield from sweep_parts(self.table, self.extra, self.left)
 
     def text(self) -> str:
         """Return the table as CSV."""
-        text = StringIO()
-        rows = [self.names, *self.texts]
-        csv.writer(text, lineterminator="\n").writerows(map(cell, row) for row in rows)
-        return text.getvalue()
+        from spmopt.experiments.rows import text_of
+        from spmopt.reporting.tables import csv_text
+
+        return csv_text({name: [text_of(row[name]) for row in self.table] for name in self.names})
 
     def summary(self) -> Iterator[str]:
         """Yield the number of rows, and of schedules among them."""

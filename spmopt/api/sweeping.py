@@ -12,11 +12,11 @@ from spmopt import __version__
 from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.fusion import FUSION, RESIDENCY
+from spmopt.api.inputs import SETTINGS
 from spmopt.api.scheduling import require_limits
 from spmopt.api.sweep_cases import (
     OF_MAPPER,
     OF_NETWORKS,
-    SWEPT,
     Axis,
     axes_of,
     cases_of,
@@ -131,7 +131,7 @@ def sweep(
     require_limits(time_limit, tolerance, jobs=jobs)
     objective = str(with_timing(objective, timing))
     path = None if output is None else _csv(output)
-    own = {key: given[key] for key in SWEPT if given[key] is not None}
+    own = {key: given[key] for key in SETTINGS if given[key] is not None}
     axes = axes_of({**(settings or {}), **own})
     names = [networks] if isinstance(networks, str) else list(networks)
     found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
@@ -151,7 +151,7 @@ def sweep(
         "networks": names,
         **{key: given[key] for key in OF_NETWORKS},
         "machine": machine,
-        **{key: given[key] for key in SWEPT},
+        **{key: given[key] for key in SETTINGS},
         "settings": settings,
         "scheduler": list(chosen),
         "objective": objective,

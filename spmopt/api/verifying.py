@@ -67,12 +67,11 @@ class Verification(Shown):
         """Rules broken and claims that are not true; empty when all is well."""
         return self.audit.violations
 
-    def parts(self, width: int | None = None) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
         """Yield the verified claims, or the violations."""
         from spmopt.reporting.tables import Line
         from spmopt.reporting.verification import verification_lines
 
-        del width
         head, *lines = verification_lines(self.solution.problem, self.solution.result, self.audit)
         yield Line(text=head)
         yield from (Line(text=line, indent=12) for line in lines)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from spmopt.api import ablations, views
 from spmopt.cli.options import (
     Limits,
     ListedProblemOptions,
     Network,
+    Options,
     Output,
     Printing,
-    option_record,
     require_output,
 )
 from spmopt.cli.schedule import exit_code, schedule_all
@@ -24,12 +22,8 @@ if TYPE_CHECKING:
     from spmopt.core.problem import Problem
 
 
-@option_record(ablations.ablation)
-class AblationOptions:
-    """Options of ``ablations.ablation``."""
-
-    fusion: str | None = None
-    reorder: Annotated[bool, Parameter(negative="--no-reorder")] = True
+class AblationOptions(Options, of=ablations.ablation, without=vars(Limits())):
+    """Options of an ablation."""
 
 
 def ablate(

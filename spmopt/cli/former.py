@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 COMMANDS: Mapping[str, str] = {
     "analyze": "explain",
@@ -15,11 +16,13 @@ OPTIONS: Mapping[str, str] = {
     "--lowering": "--mapper",
     "--pieces": "--fusion",
 }
-VALUES: Mapping[str, Mapping[str, str]] = {
-    "--fusion": {"fuse": "single-product"},
-    "--timing": {"replay": "async", "steps": "step"},
+VALUES: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("--fusion", "fuse"): ("--fusion", "single-product"),
+    ("--objective", "replay"): ("--timing", "async"),
+    ("--timing", "replay"): ("--timing", "async"),
+    ("--timing", "steps"): ("--timing", "step"),
 }
-"""New name of each command, of each option, and of each value of an option."""
+"""New name of each command, of each option, and of each option with a value."""
 _OBJECTIVES_STAY = frozenset({"export", "tiles", "tune"})
 """Commands without a timing."""
 _SCHEDULERS = frozenset({"--replacement", "--scheduler", "--schedulers", "-s"})
@@ -28,64 +31,44 @@ _SCHEDULERS = frozenset({"--replacement", "--scheduler", "--schedulers", "-s"})
 
 def replace_former(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return a command line with the names of today, and a note for each replaced name."""
-    replaced, notes, given = list[str](), dict[str, None](), list(words)
+    command, notes = "".join(words[:1]), dict[str, None]()
 
     def note(old: str, new: str) -> str:
         if old != new:
             notes[f"note: {old} is now {new}"] = None
         return new
 
-    # First, since one old pair becomes one new pair: later steps see single words.
-    words = _with_timing(words)
-    if list(words) != given:
-        note("--objective replay", "--timing async")
+    replaced = [note(word, COMMANDS.get(word, word)) for word in words[:1]]
     option = ""
-    for at, word in enumerate(words):
+    for at, word in enumerate(words[1:], start=1):
         # Words after it are arguments, even if they look like options.
         if word == "--":
-            replaced += words[at:]
-            break
-        if at == 0:
-            replaced.append(note(word, COMMANDS.get(word, word)))
-            continue
+            return [*replaced, *words[at:]], list(notes)
         name, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
         if name:
             option = note(name, OPTIONS.get(name, name))
-        new = _value(option, value)
-        if new != value:
-            note(f"{option} {value}", f"{option} {new}")
-        replaced.append((option if name else "") + equals + new)
-        if not name or equals:
+            replaced.append(option + equals + value)
+        if equals or not name:
+            pair = option, value
+            if option != "--objective" or command not in _OBJECTIVES_STAY:
+                pair = _rename(option, value)
+            note(f"{option} {value}", " ".join(pair))
+            # The option stands before its value, in the same word or in the one before.
+            if equals:
+                replaced[-1] = "=".join(pair)
+            elif option:
+                replaced[-1:] = pair
+            else:
+                replaced.append(value)
             option = ""
     return replaced, list(notes)
 
 
-def _with_timing(words: Sequence[str]) -> list[str]:
-    """Return the words with a timing in place of the objective of schedules without barriers."""
-    timed = list(words)
-    if not timed or timed[0] in _OBJECTIVES_STAY:
-        return timed
-    for at, word in enumerate(timed):
-        if word == "--objective=replay":
-            timed[at] = "--timing=async"
-        elif timed[at : at + 2] == ["--objective", "replay"]:
-            timed[at : at + 2] = ["--timing", "async"]
-    return timed
-
-
-def _value(option: str, value: str) -> str:
-    """Return the value of an option by its name of today."""
-    if option in _SCHEDULERS:
-        return "".join(_schedulers(value))
-    return VALUES.get(option, {}).get(value, value)
-
-
-def _schedulers(names: str) -> Iterable[str]:
-    """Yield names of schedulers, and the commas or blanks between them."""
-    import re
-
+def _rename(option: str, value: str) -> tuple[str, str]:
+    """Return an option and its value by their names of today."""
+    if option not in _SCHEDULERS:
+        return VALUES.get((option, value), (option, value))
     from spmopt.io.renames import rename_scheduler
 
-    # With a group, split keeps the separators, so that the text stays as it was.
-    for part in re.split(r"([,\s]+)", names):
-        yield rename_scheduler(part)
+    # Between names there are commas or blanks, which stay as they were.
+    return option, re.sub(r"[^,\s]+", lambda name: rename_scheduler(name[0]), value)

@@ -7,17 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from spmopt.api import lists
-from spmopt.cli.options import option_record
+from spmopt.cli.options import Options
 
 _Named = Annotated[tuple[str, ...], Parameter(help="Names or TOML files; default: all built in.")]
 _Json = Annotated[bool, Parameter(help="Print JSON.")]
 
 
-@option_record(lists.list_technologies)
-class TechnologyOptions:
-    """Options of ``lists.list_technologies``."""
-
-    capacity: str | None = None
+class TechnologyOptions(Options, of=lists.list_technologies):
+    """Options of a list of technologies."""
 
 
 def networks(*, json: _Json = False) -> None:

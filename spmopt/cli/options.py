@@ -1,15 +1,16 @@
 """Options of commands: records whose fields are parameters of one function of :mod:`spmopt.api`.
 
-Each record takes its help from the docstring of the function that its values are given to:
+Each record takes names, types, defaults and help from the function that its values are given to:
 ``load(source, **vars(LoadOptions()))``. cyclopts reads options from fields, types and docstrings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from cyclopts import Group, Parameter
 
@@ -36,31 +37,6 @@ _NETWORK = Group("Network", sort_key=2)
 _MACHINE = Group("Machine", sort_key=3)
 _MAPPER = Group("Mapper", sort_key=4)
 """Panels of the options of one command."""
-T = TypeVar("T")
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-def option_record(
-    function: Callable[..., Any] | None = None, group: Group | None = None
-) -> Callable[[type[T]], type[T]]:
-    """Return a decorator of records whose fields are options, without a prefix, in a panel.
-
-    Parameters
-    ----------
-    function
-        Function whose docstring has the help of the fields; default: that of the record.
-    group
-        Panel of the help; default: that of the parameters of the command.
-    """
-
-    def decorate(record: type[T]) -> type[T]:
-        if function is not None:
-            # cyclopts reads the help of fields from the docstring of their class.
-            record.__doc__ = function.__doc__
-        own = Parameter(name="*") if group is None else Parameter(name="*", group=group)
-        return own(dataclass(frozen=True, kw_only=True)(record))
-
-    return decorate
 
 
 def names(kind: object, tokens: Sequence[Token]) -> tuple[str, ...]:
@@ -101,7 +77,6 @@ Names = Annotated[tuple[str, ...], Parameter(converter=names, n_tokens=1, metava
 Settings = Annotated[
     Mapping[str, str],
     Parameter(
-        name="--set",
         converter=settings,
         n_tokens=-1,  # one a time, any number of times
         accepts_keys=False,
@@ -111,14 +86,12 @@ Settings = Annotated[
 Counts = Annotated[
     Mapping[str, int],
     Parameter(
-        name="--param",
         converter=counts,
         n_tokens=-1,  # one a time, any number of times
         accepts_keys=False,
         metavar="NAME=N",
     ),
 ]
-Objectives = Annotated[Names, Parameter(name="--objective")]
 Target = Annotated[Path, Parameter(name=("--output", "-o"), allow_leading_hyphen=True)]
 """File or folder to write, which the docstring of a command describes."""
 Output = Annotated[Target, Parameter(help="File to write; an existing one is replaced.")]
@@ -133,10 +106,88 @@ Networks = Annotated[
     Parameter(help="Names, ONNX files, torch programs (.pt2), or problems as JSON."),
 ]
 Result = Annotated[Path, Parameter(help="Result file, written by 'spmopt solve -o'.")]
-Jobs = Annotated[int | None, Parameter(help="Number of processes; default: all processors.")]
+
+_WRITTEN = {
+    "bank": Parameter(metavar="SIZE:TECHNOLOGY[:PORTS]"),
+    "base": Parameter(name="--machine"),
+    "jobs": Parameter(help="Number of processes; default: all processors."),
+    "objectives": Parameter(name="--objective"),
+    "output": Parameter(name=("--output", "-o")),
+    "parameters": Parameter(name="--param"),
+    "scheduler": Parameter(name=("--scheduler", "-s")),
+    "schedulers": Parameter(name=("--schedulers", "--scheduler", "-s")),
+    "settings": Parameter(name="--set"),
+    **dict.fromkeys(("costs", "fusion_plan", "params"), Parameter(metavar="FILE")),
+    **dict.fromkeys(("gemm", "tile"), Parameter(metavar="MxKxN")),
+}
+"""Parameters that are written otherwise than by their name, or whose value needs explaining."""
+_KINDS: Mapping[str, Any] = {
+    "Mapping[str, int]": Counts,
+    "Mapping[str, Setting]": Settings,
+    "Sequence[str]": Names,
+    # Quantities may be numbers in Python, but have a unit on the command line.
+    "str": str,
+    "bool": bool,
+    "int": int,
+    "float": float,
+}
+"""Types of options by members of annotations; the first that is there."""
 
 
-@option_record()
+class Options:
+    """Options whose values are arguments of one function.
+
+    Parameters
+    ----------
+    of
+        The function.
+    group
+        Panel of the help; default: that of the parameters of the command.
+    without
+        Keyword arguments that are no options of the record.
+    defaults
+        Defaults of the command line, of positional arguments too.
+    """
+
+    def __init_subclass__(
+        cls,
+        of: Callable[..., Any],
+        group: Group | None = None,
+        without: Collection[str] = (),
+        **defaults: object,
+    ) -> None:
+        cls.__annotations__ = {}
+        for name, parameter in inspect.signature(of).parameters.items():
+            is_option = parameter.kind is parameter.KEYWORD_ONLY and name != "callbacks"
+            if name in defaults or (is_option and name not in without):
+                default = defaults.get(name, parameter.default)
+                cls.__annotations__[name] = _annotate(name, str(parameter.annotation), default)
+                setattr(cls, name, default)
+        # cyclopts reads the help of fields from the docstring of their class.
+        cls.__doc__ = of.__doc__
+        panel = Parameter(name="*") if group is None else Parameter(name="*", group=group)
+        panel(dataclass(frozen=True, kw_only=True)(cls))
+
+    if TYPE_CHECKING:  # fields are made above
+        __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def _annotate(name: str, annotation: str, default: object) -> Any:
+    """Return the type of an option; annotations are read as text, as they import nothing then."""
+    members = annotation.split(" | ")
+    kind = next((kind for member, kind in _KINDS.items() if member in members), str)
+    if name in ("bank", "schedulers"):
+        # Banks have no commas between them; policies are functions in Python alone.
+        kind = tuple[str, ...] if name == "bank" else Names
+    optional = kind | None if default is None else kind
+    switch = Parameter(negative=f"--no-{name}") if kind is bool and default is not False else None
+    return Annotated[optional, _WRITTEN.get(name, Parameter()), switch or Parameter()]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class Printing:
     """Form of the output.
 
@@ -157,47 +208,20 @@ class Printing:
             raise InputError("--quiet prints nothing, --json prints JSON: give one of them")
 
 
-@option_record(inputs.load, _NETWORK)
-class TrainingOptions:
-    """Options of ``inputs.load``."""
-
-    training: bool = False
-    optimizer: str | None = None
-    dtype: str | None = None
-    parameters: Counts | None = None
-    assume_pointwise: bool = False
-    operators: str | None = None
+class TrainingOptions(Options, of=inputs.load, group=_NETWORK, without=("batch",)):
+    """Options of a network whose batch size is given elsewhere."""
 
 
-@option_record(inputs.load, _NETWORK)
-class LoadOptions(TrainingOptions):
-    """Options of ``inputs.load``."""
-
-    batch: int | None = None
+class LoadOptions(Options, of=inputs.load, group=_NETWORK):
+    """Options of a network."""
 
 
-@option_record(inputs.machine, _MACHINE)
-class MachineSettings:
-    """Options of ``inputs.machine``."""
-
-    spm: str | None = None
-    bandwidth: str | None = None
-    throughput: str | None = None
-    clock: str | None = None
-    page: str | None = None
-    dma_setup: str | None = None
-    duplex: Annotated[bool | None, Parameter(negative="--no-duplex")] = None
-    technology: str | None = None
-    banks: str | None = None
-    settings: Settings | None = None
+class MachineSettings(Options, of=inputs.machine, group=_MACHINE, without=("bank",)):
+    """Settings of a machine that is given elsewhere."""
 
 
-@option_record(inputs.machine, _MACHINE)
-class MachineOptions(MachineSettings):
-    """Options of ``inputs.machine``."""
-
-    base: Annotated[str | None, Parameter(name="--machine")] = None
-    bank: Annotated[tuple[str, ...], Parameter(metavar="SIZE:TECHNOLOGY[:PORTS]")] = ()
+class MachineOptions(Options, of=inputs.machine, group=_MACHINE, base=None):
+    """Options of a machine."""
 
     def machine(self, default: str | Machine, callbacks: Callbacks) -> Machine:
         """Return the machine that the options describe."""
@@ -206,43 +230,28 @@ class MachineOptions(MachineSettings):
         return inputs.machine(**changes, callbacks=callbacks)
 
 
-@option_record(mapper.lower, _MAPPER)
-class MapperOptions:
-    """Options of ``mapper.lower``."""
-
-    mapper: str | None = None
-    fold: Annotated[bool, Parameter(negative="--no-fold")] = True
+class MapperOptions(Options, of=mapper.lower, group=_MAPPER, without=("costs", "order")):
+    """Options of the mapper alone."""
 
 
-@option_record(mapper.lower, _MAPPER)
-class CostOptions(MapperOptions):
-    """Options of ``mapper.lower``."""
-
-    costs: Annotated[str | None, Parameter(metavar="FILE")] = None
+class CostOptions(Options, of=mapper.lower, group=_MAPPER, without=("order",)):
+    """Options of a problem in the order of the network."""
 
 
-@option_record(mapper.lower, _MAPPER)
-class LowerOptions(CostOptions):
-    """Options of ``mapper.lower``."""
-
-    order: str = "listed"
+class LowerOptions(CostOptions, of=mapper.lower, group=_MAPPER):
+    """Options of a problem."""
 
 
-@option_record(scheduling.solve, _SEARCH)
-class Limits:
-    """Options of ``scheduling.solve``."""
-
-    time_limit: float = 60.0
-    tolerance: float = 1e-4
-    threads: int = 2
+_PLANS = ("fusion", "fusion_plan", "params")
+_AIMS = ("objective", "timing")
 
 
-@option_record(scheduling.solve, _SEARCH)
-class AimOptions(Limits):
-    """Options of ``scheduling.solve``."""
+class Limits(Options, of=scheduling.solve, group=_SEARCH, without=(*_PLANS, *_AIMS)):
+    """Limits of a search."""
 
-    objective: str = "time"
-    timing: str = "step"
+
+class AimOptions(Options, of=scheduling.solve, group=_SEARCH, without=_PLANS):
+    """Objective and limits of a search."""
 
     def aim(self) -> str:
         """Return the name of the objective for the timing."""
@@ -251,16 +260,12 @@ class AimOptions(Limits):
         return str(with_timing(self.objective, self.timing))
 
 
-@option_record(scheduling.solve, _SEARCH)
-class SearchOptions(AimOptions):
-    """Options of ``scheduling.solve``."""
-
-    fusion: str | None = None
-    fusion_plan: Annotated[str | None, Parameter(metavar="FILE")] = None
-    params: Annotated[str | None, Parameter(metavar="FILE")] = None
+class SearchOptions(AimOptions, of=scheduling.solve, group=_SEARCH):
+    """Options of a search."""
 
 
-@option_record()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class ListedProblemOptions:
     """A network on a machine, in the order of the network."""
 
@@ -297,25 +302,18 @@ class ListedProblemOptions:
         return [name for part in (self.load, self.on, self.lower) for name in give(part)]
 
 
-@option_record()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class ProblemOptions(ListedProblemOptions):
     """A network on a machine, in any order."""
 
     lower: LowerOptions = LowerOptions()
 
 
-_OTHERWISE = {
-    "base": "machine",
-    "settings": "set",
-    "parameters": "param",
-    "objectives": "objective",
-}
-"""Options that are not called as the parameter that they are given to."""
-
-
 def flag(parameter: str) -> str:
     """Return a parameter as an option is written."""
-    return "--" + _OTHERWISE.get(parameter, parameter).replace("_", "-")
+    written = tuple(_WRITTEN.get(parameter, Parameter()).name or ())
+    return written[0] if written else "--" + parameter.replace("_", "-")
 
 
 def give(options: Any) -> list[str]:

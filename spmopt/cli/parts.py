@@ -11,14 +11,11 @@ from cyclopts import Parameter
 from spmopt.api import allocation, gradients
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
-    Counts,
-    Jobs,
     MachineSettings,
-    Names,
+    Options,
     Output,
     Printing,
     choices,
-    option_record,
     require_output,
 )
 from spmopt.core.errors import InfeasibleError, InputError
@@ -46,14 +43,8 @@ _COLUMNS = {
 }
 
 
-@option_record(allocation.place)
-class PlaceOptions:
-    """Options of ``allocation.place``."""
-
-    capacity: str | None = None
-    minimize: bool = False
-    time_limit: float = 60.0
-    params: Annotated[str | None, Parameter(metavar="FILE")] = None
+class PlaceOptions(Options, of=allocation.place):
+    """Options of a placement."""
 
 
 def allocate(
@@ -102,32 +93,8 @@ def allocate(
     return Code.INFEASIBLE if found.is_infeasible else Code.NOTHING_FOUND
 
 
-@option_record(gradients.gradients)
-class TilesOptions:
-    """Options of ``gradients.gradients``."""
-
-    gemm: Annotated[str | None, Parameter(metavar="MxKxN")] = None
-    batch: int | None = None
-    parameters: Counts | None = None
-    assume_pointwise: bool = False
-    operators: str | None = None
-    products_of_activations: bool = False
-    only: str | None = None
-    all_input_gradients: bool = False
-    im2col: bool = False
-    order: Names = ("sequential", "interleaved", "dx-major", "dw-major", "algorithm-1")
-    replacement: Names = ("double-buffer",)
-    partition: Names | None = None
-    cores: int = 1
-    tile: Annotated[str | None, Parameter(metavar="MxKxN")] = None
-    element_bytes: int = 4
-    add_early: bool = False
-    machine: str = "small-npu"
-    objective: str = "time"
-    time_limit: float = 60.0
-    tolerance: float = 1e-4
-    jobs: Jobs = None
-    output: Annotated[str | None, Parameter(name=("--output", "-o"))] = None
+class TilesOptions(Options, of=gradients.gradients, without=("settings",), jobs=None):
+    """Options of gradients in tiles."""
 
 
 def tiles(

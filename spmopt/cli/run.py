@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from spmopt.api import executing, inputs
 from spmopt.cli.codes import Code
-from spmopt.cli.options import LoadOptions, Printing, Result, option_record
+from spmopt.cli.options import LoadOptions, Options, Printing, Result
 
 _NETWORK = (
     "Scheduled network, with the options that it was loaded with; only a fused result has it. "
@@ -16,13 +16,8 @@ _NETWORK = (
 )
 
 
-@option_record(executing.run)
-class RunOptions:
-    """Options of ``executing.run``."""
-
-    kernels: str | None = None
-    data: str | None = None
-    seed: int = 0
+class RunOptions(Options, of=executing.run):
+    """Options of an execution."""
 
 
 def run(

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -27,7 +27,6 @@ from spmopt.cli.options import (
     SearchOptions,
     Target,
     give,
-    option_record,
     require_output,
 )
 
@@ -57,7 +56,8 @@ _Schedulers = Annotated[
 ]
 
 
-@option_record()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class OneSchedule:
     """A problem, and how it is scheduled."""
 

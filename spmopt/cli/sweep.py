@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from spmopt.api import sweeping
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
-    Jobs,
     MachineSettings,
     MapperOptions,
-    Names,
     Networks,
+    Options,
     Printing,
     TrainingOptions,
-    option_record,
 )
 
+_OTHERS = (*vars(TrainingOptions()), *vars(MachineSettings()), *vars(MapperOptions()))
 
-@option_record(sweeping.sweep)
-class SweepOptions:
-    """Options of ``sweeping.sweep``."""
 
-    schedulers: Annotated[Names | None, Parameter(name=("--schedulers", "--scheduler", "-s"))] = (
-        None
-    )
-    batch: str | None = None
-    machine: Names | None = None
-    objective: str = "time"
-    timing: str = "step"
-    time_limit: float = 10.0
-    tolerance: float = 1e-3
-    jobs: Jobs = None
-    output: Annotated[str | None, Parameter(name=("--output", "-o"))] = None
+class SweepOptions(Options, of=sweeping.sweep, without=_OTHERS, schedulers=None, jobs=None):
+    """Options of a sweep."""
 
 
 def sweep(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from spmopt.api import searches, tuning
 from spmopt.cli.codes import Code
@@ -13,11 +12,10 @@ from spmopt.cli.options import (
     HELP_FLAGS,
     MapperOptions,
     Networks,
-    Objectives,
+    Options,
     Printing,
     Target,
     TrainingOptions,
-    option_record,
     require_output,
 )
 from spmopt.core.errors import InputError
@@ -30,36 +28,16 @@ tune = App(
 )
 
 
-@option_record(searches.read_search)
-class StudyOptions:
-    """Options of ``searches.read_search``."""
-
-    storage: str = searches.STORAGE
-    study: str | None = None
-    top: int | None = None
+_STUDY = {"storage": searches.STORAGE}
+_OTHERS = (*vars(TrainingOptions()), *vars(MapperOptions()))
 
 
-@option_record(tuning.tune)
-class TuneOptions:
-    """Options of ``tuning.tune``."""
+class StudyOptions(Options, of=searches.read_search, **_STUDY):
+    """Options of a stored study."""
 
-    space: str | None = None
-    machine: str | None = None
-    batch: int | None = None
-    objectives: Objectives | None = None
-    scheduler: Annotated[str | None, Parameter(name=("--scheduler", "-s"))] = None
-    schedule_for: str | None = None
-    time_limit: float = 10.0
-    tolerance: float = 1e-3
-    trials: int = 100
-    sampler: str = "tpe"
-    seed: int = 0
-    prune: Annotated[bool, Parameter(negative="--no-prune")] = True
-    workers: int = 1
-    timeout: float | None = None
-    storage: str = searches.STORAGE
-    study: str | None = None
-    keep_schedules: str | None = None
+
+class TuneOptions(Options, of=tuning.tune, without=_OTHERS, space=None, workers=1, **_STUDY):
+    """Options of a hardware search."""
 
 
 @tune.default

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,11 @@ from cyclopts import Parameter
 from spmopt.api import searches, sweep_tables, verifying, views
 from spmopt.cli.options import (
     Network,
+    Options,
     Output,
     Printing,
     ProblemOptions,
     Result,
-    option_record,
     require_output,
 )
 from spmopt.cli.schedule import build
@@ -34,7 +35,8 @@ _Other = Annotated[
 _STEPS = "step"
 
 
-@option_record()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class _Subject:
     """Subject of a picture: files, or the front of a search.
 
@@ -96,13 +98,8 @@ class _Subject:
         return [verifying.find_unverified(path, callbacks) for path in files]
 
 
-@option_record(views.plot)
-class PlotOptions:
-    """Options of ``views.plot``."""
-
-    picture: str | None = None
-    x: str | None = None
-    y: str | None = None
+class PlotOptions(Options, of=views.plot, without=("timing",)):
+    """Options of a picture."""
 
 
 def trace(

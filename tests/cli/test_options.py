@@ -1,63 +1,11 @@
-"""Records of options: each field is a parameter of the function that its values go to."""
+"""Options have help, and commands a summary."""
 
-import inspect
-from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
-import spmopt
-from spmopt.cli import ablation, lists, options, parts, run, sweep, tune, views
 from spmopt.cli.app import application
 from spmopt.cli.commands import COMMANDS
-
-RECORDS: list[tuple[Callable[..., Any], tuple[type, ...], set[str]]] = [
-    (spmopt.load, (options.LoadOptions,), {"source"}),
-    (spmopt.machine, (options.MachineOptions,), set()),
-    (spmopt.lower, (options.LowerOptions,), {"workload", "machine"}),
-    (spmopt.solve, (options.SearchOptions,), {"problem", "scheduler", "params"}),
-    (spmopt.compare, (options.SearchOptions,), {"problem", "schedulers", "params"}),
-    (spmopt.ablation, (ablation.AblationOptions, options.Limits), {"problem"}),
-    (spmopt.run, (run.RunOptions,), {"result", "network"}),
-    (spmopt.emit, (), {"result"}),
-    (spmopt.plot, (views.PlotOptions,), {"subject", "timing"}),
-    (spmopt.place, (parts.PlaceOptions,), {"buffers"}),
-    (spmopt.gradients, (parts.TilesOptions,), {"source", "settings"}),
-    (spmopt.list_technologies, (lists.TechnologyOptions,), {"names"}),
-    (spmopt.read_search, (tune.StudyOptions,), set()),
-    (
-        spmopt.sweep,
-        (
-            sweep.SweepOptions,
-            options.TrainingOptions,
-            options.MachineSettings,
-            options.MapperOptions,
-        ),
-        {"networks"},
-    ),
-    (
-        spmopt.tune,
-        (tune.TuneOptions, options.TrainingOptions, options.MapperOptions),
-        {"networks"},
-    ),
-]
-OTHERWISE = {("machine", "base"), ("sweep", "jobs"), ("gradients", "jobs"), ("tune", "workers")}
-OTHERWISE |= {("tune", "storage")}
-"""Defaults of the command line that are not those of the function."""
-
-
-@pytest.mark.parametrize(("function", "records", "others"), RECORDS)
-def test_a_record_has_the_parameters_of_its_function(
-    function: Callable[..., Any], records: tuple[type, ...], others: set[str]
-) -> None:
-    parameters = inspect.signature(function).parameters
-    stated = {field.name: field.default for record in records for field in fields(record)}
-    assert {*stated} | others | {"callbacks"} == {*parameters} | {"callbacks"}
-    for name, default in stated.items():
-        known = parameters[name].default
-        if (function.__name__, name) not in OTHERWISE and known is not inspect.Parameter.empty:
-            assert default == known, name
 
 
 def helped() -> list[tuple[str, Any]]:

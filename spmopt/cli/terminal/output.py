@@ -83,13 +83,12 @@ def print_text(text: str) -> None:
 
 def emit(found: Shown, as_json: bool) -> None:
     """Print a result, for people or as JSON."""
-    from spmopt.reporting.tables import draw_parts, terminal_width
+    from spmopt.reporting.tables import draw_parts
 
     if as_json:
         print_json(found.record())
         return
-    console = results()
-    draw_parts(found.parts(terminal_width(console)), console)
+    draw_parts(found.parts(), results())
 
 
 def emit_file(found: Drawing | Document, path: Path, as_json: bool, **more: object) -> None:

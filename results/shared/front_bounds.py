@@ -6,16 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
+from operator import mul
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relax_timeline
-from spmopt.search.cuts import Cut, Floats, fingerprint
+from spmopt.search.cuts import Cut, fingerprint
 from spmopt.search.proofs import CutPool
+
+Floats = NDArray[np.float64]
+_MARGIN = 2.0**-49
+"""Of the sum of magnitudes: sixteen roundings of a double, of which at most ten happen."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,6 +47,67 @@ class BoundedMachine:
     cut: Cut
 
 
+def evaluate_on(cut: Cut, problem: Problem) -> Cut:
+    """Evaluate the duals of a cut on other operations, as many: any duals prove a bound.
+
+    Raises
+    ------
+    InputError
+        Another number of operations, or of channels.
+    """
+    if problem.machine.duplex != cut.home.duplex:
+        raise InputError("cut: its dual values are for a machine with another number of channels")
+    home = replace(
+        problem.machine,
+        dram_bytes_per_s=cut.home.dram_bytes_per_s,
+        clock_hz=cut.home.clock_hz,
+    )
+    return Cut.of(replace(problem, machine=home), cut.certificate)
+
+
+def least_cycles_of(
+    cut: Cut, compute_cycles: Ints, machine: Machine, spm_bytes: Ints, dram_bytes_per_s: Ints
+) -> Floats:
+    """Bound the makespans on many machines at once, each rounded down safely.
+
+    Parameters
+    ----------
+    compute_cycles : (n,)
+        The same on all of them.
+    machine
+        Machine with their common clock and page size.
+    spm_bytes, dram_bytes_per_s
+        Of each machine; shapes that broadcast to that of the result.
+    """
+    page, unit, spm = machine.page_bytes, 2**cut.certificate.bits, cut.certificate.spm.tolist()
+    scratch = (-(-cut.scratch_bytes // page) * page).tolist()
+    computing = float(Fraction(sum(map(mul, cut.free.tolist(), compute_cycles.tolist())), unit))
+    life = float(cut.beta * (cut.life + sum(map(mul, spm, scratch))) / unit)
+    # Sums of int64 duals overflow: add as Python integers, then round once.
+    slope = float(cut.beta * sum(spm) / unit)
+    room = slope * (spm_bytes // page * page).astype(np.float64)
+    cycles = machine.clock_hz / dram_bytes_per_s.astype(np.float64)
+    value = computing + cycles * (life - room)
+    # Magnitudes, not the value: terms cancel, rounding errors do not.
+    result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + room))
+    return result
+
+
+def find_unused(pool: CutPool, mark: bytes, steps: int) -> list[Cut]:
+    """List cuts whose duals were not evaluated on operations of a fingerprint, but could be.
+
+    Parameters
+    ----------
+    steps
+        How many operations they are.
+    """
+    # Identity, not equality: comparing arrays of all pairs would cost more than the cuts save.
+    known = {id(cut.certificate) for cut in pool.cuts.get(mark, [])}
+    others = (cut for other, cuts in pool.cuts.items() if other != mark for cut in cuts)
+    found = {id(cut.certificate): cut for cut in others if cut.scratch_bytes.size == steps}
+    return [cut for name, cut in found.items() if name not in known]
+
+
 def seconds(cycles: Fraction, machine: Machine) -> Fraction:
     """Convert cycles, rounded up to whole ones: no makespan is between two."""
     return Fraction(ceil(cycles), machine.clock_hz)
@@ -59,8 +127,8 @@ class _Group:
 
     def least_s(self, cut: Cut) -> Floats:
         """(k,) Bound in seconds by a cut, nearly: floats are for choosing."""
-        cycles = cut.least_cycles_of(
-            self.compute_cycles, self.machine, self.spm_bytes, self.dram_bytes_per_s
+        cycles = least_cycles_of(
+            cut, self.compute_cycles, self.machine, self.spm_bytes, self.dram_bytes_per_s
         )
         result: Floats = np.ceil(cycles) / self.machine.clock_hz
         return result
@@ -90,7 +158,8 @@ class Bounds:
     def add(self, index: int, cut: Cut) -> None:
         """Take up the cut of a solved machine."""
         self._asked.add(index)
-        self._raise(self._pool.add(cut))
+        self._pool.add(cut)
+        self._raise(cut)
 
     def settle(self, index: int, time: Fraction) -> None:
         """Take up the time of a verified schedule, in seconds."""
@@ -113,13 +182,13 @@ class Bounds:
             return False
         self._asked.add(index)
         group, before = self._group[index], self._least[index]
-        others = self._pool.find_unused(group.mark, group.compute_cycles.size)
+        others = find_unused(self._pool, group.mark, group.compute_cycles.size)
         place = int(np.flatnonzero(group.index == index)[0])
         promise = [group.least_s(cut)[place] for cut in others]
         if not promise or max(promise) <= before:
             return False
         self.borrowed += 1
-        self._raise(self._pool.add(others[int(np.argmax(promise))].on(group.lowered)))
+        self.add(index, evaluate_on(others[int(np.argmax(promise))], group.lowered))
         return bool(self._least[index] > before)
 
     def dominate(self, left: Sequence[int]) -> Iterator[tuple[int, int]]:

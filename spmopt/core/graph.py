@@ -9,12 +9,10 @@ from math import prod
 from spmopt.core.elements import ElementType, element_type
 from spmopt.core.errors import InputError
 from spmopt.core.problem import TensorKind
-from spmopt.core.quick_init import quick_init
 
 Attribute = int | float | str | tuple[int, ...]
 
 
-@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     """A tensor of a graph: a shape and the type of its elements.
@@ -50,7 +48,6 @@ class Value:
         return element_type(self.element_type)
 
 
-@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """An operator applied to values.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
-from spmopt.core.quick_init import quick_init
 from spmopt.core.units import require_small
 
 MOST_FETCHES = 2**40
@@ -64,7 +63,6 @@ class OpMapping:
         require_small("mapping", "a number of cycles, bytes or macs", max(*counts, *spm))
 
 
-@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """An operation: tensors by index into ``Problem.tensors``, at least one mapping.

@@ -16,7 +16,6 @@ from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.machine import Machine
 from spmopt.core.operands import OperandTable
 from spmopt.core.operation import Operation
-from spmopt.core.quick_init import quick_init
 from spmopt.core.table import Bools, Ints
 from spmopt.core.units import LARGEST, require_small
 
@@ -35,7 +34,6 @@ class TensorKind(StrEnum):
     STATE = "state"
 
 
-@quick_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
     """A tensor of ``size_bytes``.

@@ -21,7 +21,6 @@ from math import floor, frexp
 from operator import mul
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
@@ -31,11 +30,6 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relax_timeline
 from spmopt.verifier import bound
-
-_MARGIN = 2.0**-49
-"""Of the sum of magnitudes: sixteen roundings of a double, of which at most ten happen."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,25 +105,6 @@ class Cut:
         computing, room = _dot(cut.free, line.compute_cycles), cut._room_dual(problem.machine)
         return replace(cut, life=cut.life - computing + room)
 
-    def on(self, problem: Problem) -> Cut:
-        """Evaluate the same duals on other operations, as many: any duals prove a bound.
-
-        Raises
-        ------
-        InputError
-            Another number of operations, or of channels.
-        """
-        if problem.machine.duplex != self.home.duplex:
-            raise InputError(
-                "cut: its dual values are for a machine with another number of channels"
-            )
-        home = replace(
-            problem.machine,
-            dram_bytes_per_s=self.home.dram_bytes_per_s,
-            clock_hz=self.home.clock_hz,
-        )
-        return Cut.of(replace(problem, machine=home), self.certificate)
-
     def least_bytes(self, machine: Machine) -> Fraction:
         """Return ``beta (P - sum pi room')``, exact: bytes that cross the channel, so priced.
 
@@ -146,34 +121,8 @@ class Cut:
         compute_cycles : (n,)
             Of the operations on ``machine``; the least of an operation's mappings.
         """
-        return self._computing(compute_cycles) + self.least_bytes(machine) / machine.bytes_per_cycle
-
-    def least_cycles_of(
-        self, compute_cycles: Ints, machine: Machine, spm_bytes: Ints, dram_bytes_per_s: Ints
-    ) -> Floats:
-        """Bound many machines at once, each rounded down safely.
-
-        Parameters
-        ----------
-        compute_cycles : (n,)
-            The same on all of them.
-        machine
-            Machine with their common clock and page size.
-        spm_bytes, dram_bytes_per_s
-            Of each machine; shapes that broadcast to that of the result.
-        """
-        page, bits, spm = machine.page_bytes, self.certificate.bits, self.certificate.spm
-        scratch = -(-self.scratch_bytes // page) * page
-        computing = float(self._computing(compute_cycles))
-        life = float(self.beta * (self.life + _dot(spm, scratch)) / 2**bits)
-        # Sums of int64 duals overflow: add as Python integers, then round once.
-        slope = float(self.beta * sum(spm.tolist()) / 2**bits)
-        room = slope * (spm_bytes // page * page).astype(np.float64)
-        cycles = machine.clock_hz / dram_bytes_per_s.astype(np.float64)
-        value = computing + cycles * (life - room)
-        # Magnitudes, not the value: terms cancel, rounding errors do not.
-        result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + room))
-        return result
+        computing = Fraction(_dot(self.free, compute_cycles), 2**self.certificate.bits)
+        return computing + self.least_bytes(machine) / machine.bytes_per_cycle
 
     def duals(self, machine: Machine) -> Certificate:
         """Return the duals scaled to ``machine``, rounded down: nearly as strong as the cut.
@@ -193,9 +142,6 @@ class Cut:
         return replace(
             certificate, objective=MAKESPAN, bits=bits, spm=spm, dram_in=inward, dram_out=outward
         )
-
-    def _computing(self, compute_cycles: Ints) -> Fraction:
-        return Fraction(_dot(self.free, compute_cycles), 2**self.certificate.bits)
 
     def _room_dual(self, machine: Machine) -> int:
         page = machine.page_bytes

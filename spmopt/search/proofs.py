@@ -30,12 +30,11 @@ class CutPool:
     """
 
     def __init__(self) -> None:
-        self._cuts: dict[bytes, list[Cut]] = {}
+        self.cuts: dict[bytes, list[Cut]] = {}
 
-    def add(self, cut: Cut) -> Cut:
+    def add(self, cut: Cut) -> None:
         """Keep a cut."""
-        self._cuts.setdefault(cut.fingerprint, []).append(cut)
-        return cut
+        self.cuts.setdefault(cut.fingerprint, []).append(cut)
 
     def alike(self, problem: Problem, line: Timeline | None = None) -> list[Cut]:
         """Return cuts of the problem's operations; make those that need no solve when missing.
@@ -43,23 +42,9 @@ class CutPool:
         ``line`` is the relaxed timeline of ``problem``, where it is at hand.
         """
         own = fingerprint(problem, line)
-        if own not in self._cuts:
-            self._cuts[own] = [Cut.of(problem, each) for each in free_duals(problem)]
-        return self._cuts[own]
-
-    def find_unused(self, mark: bytes, steps: int) -> list[Cut]:
-        """List cuts whose duals were not evaluated on operations of a fingerprint, but could be.
-
-        Parameters
-        ----------
-        steps
-            How many operations they are.
-        """
-        # Identity, not equality: comparing arrays of all pairs would cost more than the cuts save.
-        known = {id(cut.certificate) for cut in self._cuts.get(mark, [])}
-        others = (cut for other, cuts in self._cuts.items() if other != mark for cut in cuts)
-        found = {id(cut.certificate): cut for cut in others if cut.scratch_bytes.size == steps}
-        return [cut for name, cut in found.items() if name not in known]
+        if own not in self.cuts:
+            self.cuts[own] = [Cut.of(problem, each) for each in free_duals(problem)]
+        return self.cuts[own]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
@@ -18,48 +18,6 @@ STATES = (*_ENDED, "running", "lost", "put_back")
 until a search goes on with the study: it fails them and begins their points again, and
 ``put_back`` are those that it has failed.
 """
-
-
-class _Solved(TypedDict, total=False):
-    """Stored figures of the schedule of one network."""
-
-    time_s: float | None
-    energy_j: float | None
-    traffic_bytes: float | None
-    least: dict[str, float | None]
-    scheduler: str | None
-    status: str | None
-    verified: bool | None
-    value: float | None
-    bound: float | None
-    gap: float | None
-    unit: str | None
-    seconds: float | None
-    seconds_checked: float | None
-    notes: list[str]
-    file: str | None
-
-
-class _Proof(TypedDict, total=False):
-    """Why a trial was not run."""
-
-    impossible: str
-    constraint: str
-    bounds: dict[str, float]
-    values: list[float]
-    by: int
-
-
-STORED: Mapping[str, Any] = {
-    "figures": dict[str, float],
-    "networks": dict[str, _Solved],
-    "machine": dict[str, Setting | None],
-    "seconds": float,
-    "proof": _Proof,
-    "error": str,
-    "as_before": int,
-}
-"""Types of stored attributes of a trial: other programs may have written there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import optuna
-from msgspec import convert
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -33,7 +32,6 @@ from spmopt.io.files import OLD_LOWERINGS
 from spmopt.io.renames import rename_fields
 from spmopt.search.axes import SpaceAxis
 from spmopt.search.evaluation import unpack
-from spmopt.search.records import STORED
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import JOURNAL, file_of, why
@@ -84,14 +82,6 @@ def remember(study: Study, setup: Setup) -> None:
 def setup_of(study: Study) -> Setup:
     """Read the setup of a study; raises :class:`InputError` if it has none."""
     return Setup.of_record(_record_of(study))
-
-
-def require_types(study: Study) -> None:
-    """Check the types of all attributes of trials; ``reading`` turns errors into one line."""
-    for trial in study.get_trials(deepcopy=False):
-        for name, kind in STORED.items():
-            if trial.user_attrs.get(name) is not None:
-                convert(trial.user_attrs[name], kind)
 
 
 def _record_of(study: Study) -> dict[str, Any]:
@@ -162,7 +152,6 @@ def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = N
         except SQLAlchemyError as error:
             raise InputError(f"study {name}: cannot be opened ({why(error)})") from None
         remember(study, setup)
-        require_types(study)
         if folder is not None:
             study.set_user_attr(FOLDER, str(folder.resolve()))
     return study
@@ -194,7 +183,6 @@ def look_up(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     if name not in names:
         raise unknown("study", name, names)
     study = optuna.load_study(study_name=name, storage=storage)
-    require_types(study)
     return study, setup_of(study)
 
 

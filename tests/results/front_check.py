@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from results.shared.exact_front import ExactFront, SolvedMachine
-from results.shared.front_bounds import BoundedMachine, MachineOption, seconds
+from results.shared.front_bounds import BoundedMachine, MachineOption, evaluate_on, seconds
 from spmopt.core.mappings import unfit
 from spmopt.core.timeline import relax_timeline
 from spmopt.search.cuts import Cut
@@ -60,7 +60,7 @@ class _Check:
         """Evaluate the same dual values on the option's own operations."""
         key = (id(cut.certificate), id(option.lowered), option.machine.duplex)
         if key not in self._cuts:
-            self._cuts[key] = cut.on(option.problem)
+            self._cuts[key] = evaluate_on(cut, option.problem)
         return self._cuts[key]
 
     def _beats(self, by: int, index: int) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import fluid
+from results.shared.front_bounds import evaluate_on, least_cycles_of
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand
@@ -155,7 +156,7 @@ def test_duals_of_operations_lowered_otherwise() -> None:
         if len(problem.operations) != len(other.operations):
             continue
         pairs += 1
-        cut = optimal_cut(problem).on(other)
+        cut = evaluate_on(optimal_cut(problem), other)
         assert float(least(cut, other)) <= fluid_cycles(other) + SLACK
     assert pairs >= share(4)
 
@@ -188,7 +189,7 @@ def test_many_machines_at_once_are_rounded_down_and_little() -> None:
         certificate = random_duals(problem, MAKESPAN, generator)
         cut = Cut.of(problem, certificate)
         cycles = relax_timeline(problem).compute_cycles
-        found = cut.least_cycles_of(cycles, machine, capacity, rates)
+        found = least_cycles_of(cut, cycles, machine, capacity, rates)
         assert found.shape == (6, 7)
         for (i, j), value in np.ndenumerate(found):
             size, rate = int(capacity[i, 0]), int(rates[0, j])

@@ -102,14 +102,6 @@ def test_a_kill_between_a_table_and_its_index_leaves_one_study(run: Run, tmp_pat
     assert run("tune show --storage k.db").code == Code.OK
 
 
-def test_values_of_another_type_are_damage(run: Run, tmp_path: Path) -> None:
-    run(f"{TUNE} --storage a.db")
-    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
-        changed = "UPDATE trial_user_attributes SET value_json = '3' WHERE key = 'networks'"
-        assert database.execute(changed).rowcount > 0
-    assert "--storage a.db: cannot be read (Expected `object`, got `int`)" in said(run, "a.db")
-
-
 @pytest.mark.parametrize(
     ("change", "what"),
     [

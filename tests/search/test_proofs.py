@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.residency import fluid
+from results.shared.front_bounds import evaluate_on, find_unused
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
@@ -19,7 +20,9 @@ from tests.strategies import random_problem
 def solved(pool: CutPool, problem: Problem) -> Cut:
     certificate = fluid.schedule(problem, Request(threads=1)).certificate
     assert certificate is not None
-    return pool.add(Cut.of(problem, certificate))
+    cut = Cut.of(problem, certificate)
+    pool.add(cut)
+    return cut
 
 
 def test_it_is_the_best_of_all() -> None:
@@ -55,8 +58,8 @@ def test_duals_from_elsewhere_are_kept_once() -> None:
     pool = CutPool()
     cut = solved(pool, problem)
     before = least_of(other, pool).cycles
-    assert pool.find_unused(mark, steps) == [cut]
-    assert pool.find_unused(mark, steps + 1) == []
-    pool.add(cut.on(other))
+    assert find_unused(pool, mark, steps) == [cut]
+    assert find_unused(pool, mark, steps + 1) == []
+    pool.add(evaluate_on(cut, other))
     assert least_of(other, pool).cycles >= before
-    assert pool.find_unused(mark, steps) == []
+    assert find_unused(pool, mark, steps) == []

@@ -105,8 +105,12 @@ def gate(net: NetworkBuilder, name: str, x: int, inner: int, activation: str, *,
 
 
 def _residual(net: NetworkBuilder, name: str, x: int, y: int) -> int:
-    y = net.dropout(f"{name}.drop", y)
-    return net.layer_norm(f"{name}.norm", net.layer("Add", f"{name}.add", x, y))
+    return net.layer_norm(f"{name}.norm", add_dropped(net, name, x, y))
+
+
+def add_dropped(net: NetworkBuilder, name: str, x: int, y: int) -> int:
+    """Add a sublayer's result, after dropout, to its operand."""
+    return net.layer("Add", f"{name}.add", x, net.dropout(f"{name}.drop", y))
 
 
 def require_positions(net: NetworkBuilder, sequence: int, most: int) -> None:

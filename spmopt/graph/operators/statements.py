@@ -51,6 +51,21 @@ def _exchange(statement: str, wanted: Mapping[str, str], names: Mapping[str, str
     return "; ".join(f"{target} += {' * '.join(reads)}" for target in targets)
 
 
+def turn_round(copy: Computes) -> Computes:
+    """Return the rule of the gradient of a copy: the same places, in the other direction."""
+    names = {"x": "y", "y": "x"}
+
+    def computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+        parts = (part.split(" = ") for part in copy(outputs, inputs, attributes).split("; "))
+        return "; ".join(
+            f"{names[source[0]]}{source[1:]} = {names[target[0]]}{target[1:]}"
+            for target, source in parts
+        )
+
+    computes.__module__ = copy.__module__  # the home of both rules
+    return computes
+
+
 def complete(source: str) -> str:
     """Return a text that makes result 0 of complete sums: partial sums do not fit its type."""
     found = _ACCESS.match(source)

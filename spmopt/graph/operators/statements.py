@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from string import ascii_letters
 
+from spmopt.graph.operators.attributes import integer, position
 from spmopt.graph.operators.spec import Attributes, Computes, Shape, Shapes
 
 _ACCESS = re.compile(r"([xy]\d+)(\[[^\]]*\])")
@@ -81,6 +82,13 @@ def join(parts: Sequence[str]) -> str:
 def axis_letters(count: int) -> list[str]:
     """Return a letter for each axis."""
     return list(ascii_letters[:count])
+
+
+def row(shape: Shape, attributes: Attributes) -> tuple[str, str]:
+    """Return the letters of all axes, and of those beside ``axis``."""
+    axis = position(integer(attributes, "axis", -1), len(shape))
+    every = axis_letters(len(shape))
+    return join(every), join(every[:axis] + every[axis + 1 :])
 
 
 def whole(name: str, shape: Shape) -> str:

@@ -112,12 +112,8 @@ class GraphKernel:
     ) -> None:
         assert tileable.graph is not None
         low = Mapper(tileable.graph, tileable.machine, tileable.mapper)
-        self.graph, self.whole_numbers, self._data, self._low = (
-            low.graph,
-            data == "integer",
-            data,
-            low,
-        )
+        self.graph, self._low = low.graph, low
+        self._data, self.whole_numbers = data, data == "integer"
         self.problem, self._origins = tileable.problem(fusion_plan or whole(tileable))
         self._nodes = [_rename(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)

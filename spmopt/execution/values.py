@@ -179,8 +179,6 @@ def _choice(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int, int] | 
         found = shapes[0][integer(node.attributes, "axis", axis)]
         return (place, found) if place < len(shapes) else None
     match node.operator:
-        case "RoiAlign":
-            return 2, shapes[0][0]
         case "GatherND" | "ScatterND":
             return 1, min(shapes[0][: shapes[1][-1]], default=1)
         case "ReverseSequence":
@@ -192,6 +190,7 @@ _CHOOSE: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(("Gather", "GatherElements"), (1, 0)),
     **dict.fromkeys(("ScatterElements", "Scatter"), (1, 0)),
     **dict.fromkeys(("CrossEntropy", "LossGradient"), (1, -1)),
+    "RoiAlign": (2, 0),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), (1, 1)),
 }
 """Operators with the position of their indices, and the default axis of these."""

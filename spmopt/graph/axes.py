@@ -21,7 +21,7 @@ from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.gathering import gather
-from spmopt.graph.operators.loops import LoopNest, loop_nest
+from spmopt.graph.operators.loops import LoopNest
 from spmopt.graph.operators.spec import Shape, Style
 
 if TYPE_CHECKING:
@@ -167,23 +167,15 @@ class LinkedAxes:
         # The nest depends on nothing else, so that repeated layers share one.
         key = (node.operator, shapes, tuple(node.attributes.items()))
         if key not in self._known:
-            spec = operators.lookup(node.operator)
-            # No statements: such a node links nothing and cannot be cut, which is safe.
-            if spec.computes is None:
-                self._known[key] = LoopNest(extents={}, statements=())
-            else:
-                source = spec.computes(*shapes, node.attributes)
-                try:
-                    nest = loop_nest(source, *shapes, node.attributes)
-                except InputError as error:
-                    raise InputError(f"node {node.name} ({node.operator}): {error}") from None
-                # A gradient is in no fused group of stripes: that of weights, beside it, sums over
-                # rows. From an output_shape ONNX derives the padding, which no attribute then says.
-                if spec.shapes is not None and "output_shape" not in node.attributes:
-                    operands = (*node.inputs, *node.outputs)
-                    named = zip(names_of(node), self.graph.shapes(operands), strict=True)
-                    nest = gather(nest, dict(named))
-                self._known[key] = nest
+            # A node without statements links nothing and cannot be cut, which is safe.
+            nest, spec = operators.computation(node, *shapes), operators.lookup(node.operator)
+            # A gradient is in no fused group of stripes: that of weights, beside it, sums over
+            # rows. From an output_shape ONNX derives the padding, which no attribute then says.
+            if spec.shapes is not None and "output_shape" not in node.attributes:
+                operands = (*node.inputs, *node.outputs)
+                named = zip(names_of(node), self.graph.shapes(operands), strict=True)
+                nest = gather(nest, dict(named))
+            self._known[key] = nest
         return self._known[key]
 
     def _link(self, node: Node) -> Iterator[Sequence[Axis]]:

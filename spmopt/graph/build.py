@@ -72,7 +72,7 @@ class GraphBuilder:
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> tuple[int, ...]:
         """Add a node and return the indices of all its results, as :meth:`add` does for one."""
-        name = find_unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
+        name = name or f"{operator.lower()}_{len(self.nodes)}"
         spec = operators.lookup(operator)
         operands = [self.values[index] for index in inputs]
         shapes = tuple(value.shape for value in operands)
@@ -105,7 +105,6 @@ class GraphBuilder:
             An unknown operator.
         """
         operators.lookup(operator)
-        name = find_unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         return self._results(name, operator, inputs, results, attributes)
 
     def assume_pointwise(
@@ -117,7 +116,7 @@ class GraphBuilder:
         operator: str = "",
     ) -> tuple[int, ...]:
         """Add a node of an ``operator`` without a rule, with results of the given ``shapes``."""
-        name = find_unused(name or f"assumed_{len(self.nodes)}", self.node_names)
+        name = name or f"assumed_{len(self.nodes)}"
         # Without a rule nothing says how types change; that of the first operand is the assumption.
         first = self.values[inputs[0]].element_type if inputs else self.element_type
         of: Mapping[str, Attribute] = {"operator": operator} if operator else {}
@@ -145,8 +144,9 @@ class GraphBuilder:
         inputs: Sequence[int],
         outputs: Sequence[int],
         attributes: Mapping[str, Attribute],
-    ) -> None:
-        """Add a node whose results are there; ``name`` is one that :func:`find_unused` gave."""
+    ) -> str:
+        """Add a node whose results are there; return its name, another where its own is taken."""
+        name = find_unused(name, self.node_names)
         self.nodes.append(
             Node(
                 name=name,
@@ -156,6 +156,13 @@ class GraphBuilder:
                 attributes=attributes,
             )
         )
+        return name
+
+    def take_over(self, graph: Graph) -> None:
+        """Take over the values of a graph, and the names of its nodes."""
+        self.values.extend(graph.values)
+        self.value_names.update(value.name for value in graph.values)
+        self.node_names.update(node.name for node in graph.nodes)
 
     def _results(
         self,
@@ -166,15 +173,36 @@ class GraphBuilder:
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
         """Add a node and its results."""
-        first = len(self.values)
+        outputs = tuple(range(len(self.values), len(self.values) + len(results)))
+        name = name or f"{operator.lower()}_{len(self.nodes)}"
+        unique = self.add_node(name, operator, inputs, outputs, attributes)
         for k, (shape, kind) in enumerate(results):
             # The first result has the node's name, by which users of results know it.
-            own = f"{name}:{k}" if k else name
+            own = f"{unique}:{k}" if k else unique
             self.add_value(Value(name=own, shape=shape, element_type=kind))
-        outputs = tuple(range(first, len(self.values)))
-        self.add_node(name, operator, inputs, outputs, attributes)
         return outputs
 
     def _source(self, name: str, shape: Shape, element_type: str | None, kind: TensorKind) -> int:
         of = self.element_type if element_type is None else element_type
         return self.add_value(Value(name=name, shape=shape, element_type=of, kind=kind))
+
+
+def renumber(
+    name: str, values: Sequence[Value], nodes: Iterable[Node], kept: Iterable[int]
+) -> Graph:
+    """Return a graph of the nodes and of those values that are kept, in this order."""
+    place = {old: new for new, old in enumerate(kept)}
+    return Graph(
+        name=name,
+        values=tuple(values[old] for old in place),
+        nodes=tuple(
+            Node(
+                name=node.name,
+                operator=node.operator,
+                inputs=tuple([place[value] for value in node.inputs]),
+                outputs=tuple([place[value] for value in node.outputs]),
+                attributes=node.attributes,
+            )
+            for node in nodes
+        ),
+    )

@@ -22,7 +22,7 @@ from dataclasses import replace
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.build import GraphBuilder
+from spmopt.graph.build import GraphBuilder, renumber
 from spmopt.graph.operators.spec import Style
 from spmopt.graph.quantization import quantize
 
@@ -48,8 +48,7 @@ class _Folding(GraphBuilder):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph.name)
-        self.values.extend(graph.values)
-        self.value_names.update(value.name for value in graph.values)
+        self.take_over(graph)
         self.nodes.extend(quantize(list(_without_nothing(graph)), self.values))
         self._fold_constants()
         self._fold_normalizations()
@@ -64,19 +63,7 @@ class _Folding(GraphBuilder):
             for index, value in enumerate(self.values)
             if index in used or value.keep or value.kind is TensorKind.INPUT
         ]
-        place = {index: new for new, index in enumerate(kept)}
-        return Graph(
-            name=self.name,
-            values=tuple(self.values[index] for index in kept),
-            nodes=tuple(
-                replace(
-                    node,
-                    inputs=tuple(place[v] for v in node.inputs),
-                    outputs=tuple(place[v] for v in node.outputs),
-                )
-                for node in self.nodes
-            ),
-        )
+        return renumber(self.name, self.values, self.nodes, kept)
 
     def _fold_constants(self) -> None:
         """Drop operations on constants alone; views of constants stay, and are constants too."""

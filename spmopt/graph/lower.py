@@ -17,9 +17,8 @@ from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
-from spmopt.graph.lowered_tensors import forms_of, tensors_of, tensors_of_kind
+from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
-from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.tiles import budget_bytes, least_traffic
@@ -109,11 +108,11 @@ class Mapper:
         self.name = with_name(mapper)
         graph = prepare(graph, self.name)
         self.graph, self.machine = graph, machine
-        rules = {name: operators.lookup(name) for name in _operators_of(graph)}
         # Looked up once an operator, not once a node: large graphs have few operators.
+        every = dict.fromkeys([node.operator for node in graph.nodes])
+        rules = {name: operators.lookup(name) for name in every}
         views = {name for name, spec in rules.items() if spec.style is Style.VIEW}
-        self._forms, sizes = forms_of(graph.values)
-        self.tensors, self.tensor_of = tensors_of(graph, views, sizes)
+        self.tensors, self.tensor_of = tensors_of(graph, views)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
         self.bypassing = tensors_of_kind(self.tensors, machine.bypass)
         self._weights = tensors_of_kind(self.tensors, _PARAMETERS if self.name == "weights" else ())
@@ -125,7 +124,6 @@ class Mapper:
             for node in self.nodes
         ]
         self._mappings: dict[object, OpMapping] = {}
-        self._wholes: dict[object, tuple[tuple[OpMapping], str]] = {}
         self._product_types = self._types_of_products()
 
     def problem(self) -> Problem:
@@ -139,12 +137,12 @@ class Mapper:
                 name=name,
                 reads=reads,
                 writes=writes,
-                mappings=mappings,
+                mappings=(self.mapping(at, used, self.shapes(self.nodes[at]), self.sizes),),
                 predecessors=tuple(sorted(earlier)),
-                kind=kind,
+                kind=self.kind(at),
             )
-            for name, (reads, writes), earlier, (mappings, kind) in zip(
-                names, accesses, before, map(self._whole, range(len(names))), strict=True
+            for at, (name, used, (reads, writes), earlier) in enumerate(
+                zip(names, self.used, accesses, before, strict=True)
             )
         )
         return Problem(
@@ -179,21 +177,6 @@ class Mapper:
                 gemm = spec.gemm(*self.shapes(node), node.attributes)
                 types = [self.graph.values[v].element_type for v in node.inputs]
                 found[at] = product_type(gemm, types)
-        return found
-
-    def _whole(self, at: int) -> tuple[tuple[OpMapping], str]:
-        """Return the :meth:`mapping` of an operation that is not cut, and its :meth:`kind`.
-
-        Of networks of many nodes most are alike: they are told by the forms of their operands, for
-        which no shapes and sizes need be put together.
-        """
-        node, used, forms = self.nodes[at], self.used[at], self._forms
-        of_operands = tuple([forms[v] for v in (*node.inputs, *node.outputs)])
-        key = (self._likeness(at, used.inputs + used.outputs), len(node.inputs), of_operands)
-        found = self._wholes.get(key)
-        if found is None:
-            mapping = self.mapping(at, used, self.shapes(node), self.sizes)
-            found = self._wholes[key] = (mapping,), self.kind(at)
         return found
 
     def mapping(
@@ -319,7 +302,7 @@ class Mapper:
         operands = _operands(used, shapes)
         of_shape = {name: shape for name, (_, shape) in operands.items()}
         bytes_of = {name: sizes[tensor] for name, (tensor, _) in operands.items()}
-        nest = self._nest(at, shapes)
+        nest = operators.computation(self.nodes[at], *shapes)
         of = {name: tensor for name, (tensor, _) in operands.items()}
         lines = {of[name]: size for name, size in window_buffers(nest, of_shape, bytes_of).items()}
         on_chip = [t for t in used.reads + used.writes if t not in self.bypassing]
@@ -373,16 +356,6 @@ class Mapper:
         on_chip = not self.bypassing.issuperset(roles[2])
         return again, summed.bytes_of(accesses.partial) if on_chip else 0
 
-    def _nest(self, at: int, shapes: tuple[Shapes, Shapes]) -> LoopNest:
-        """Return the computation of an operation; nothing where that is not known."""
-        node, rule = self.nodes[at], self.specs[at].computes
-        if rule is None:
-            return LoopNest(extents={}, statements=())
-        try:
-            return loop_nest(rule(*shapes, node.attributes), *shapes, node.attributes)
-        except InputError as error:
-            raise InputError(f"node {node.name} ({node.operator}): {error}") from None
-
 
 def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int, Shape]]:
     """Return tensor and shape of each operand, by its name in the operator's computation."""
@@ -392,8 +365,3 @@ def _operands(used: Used, shapes: tuple[Shapes, Shapes]) -> dict[str, tuple[int,
         for letter, tensors, of_shape in places
         for k, operand in enumerate(zip(tensors, of_shape, strict=False))
     }
-
-
-def _operators_of(graph: Graph) -> list[str]:
-    """Return the operators of a graph, each once, in the order of their first nodes."""
-    return list(dict.fromkeys([node.operator for node in graph.nodes]))

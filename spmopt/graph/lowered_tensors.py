@@ -10,15 +10,12 @@ from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.problem import Tensor, TensorKind
 from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.attributes import integers
-from spmopt.graph.operators.spec import Shape
 
 
-def tensors_of(
-    graph: Graph, views: Collection[str], sizes: list[int]
-) -> tuple[tuple[Tensor, ...], dict[int, int]]:
+def tensors_of(graph: Graph, views: Collection[str]) -> tuple[tuple[Tensor, ...], dict[int, int]]:
     """Return the tensors, and the tensor of every value that an operation touches.
 
-    ``views`` are the operators of views, ``sizes`` the bytes of values.
+    ``views`` are the operators of views.
     """
     values, root = graph.values, list(range(len(graph.values)))
     written: set[int] = set()
@@ -48,7 +45,7 @@ def tensors_of(
         [
             Tensor(
                 name=name,
-                size_bytes=sizes[v],
+                size_bytes=values[v].size_bytes,
                 kind=gradient if v in gradients else values[v].kind,
                 in_dram=v not in written,
                 keep=v in kept,
@@ -57,21 +54,6 @@ def tensors_of(
         ]
     )
     return tensors, {v: position[r] for v, r in enumerate(root) if r in position}
-
-
-def forms_of(values: Sequence[Value]) -> tuple[list[int], list[int]]:
-    """Return a number of the form of each value, which is its shape and type, and its bytes."""
-    number: dict[tuple[Shape, str], int] = {}
-    bytes_of: list[int] = []
-    forms: list[int] = []
-    for value in values:
-        form = value.shape, value.element_type
-        known = number.get(form)
-        if known is None:
-            known = number[form] = len(number)
-            bytes_of.append(value.size_bytes)
-        forms.append(known)
-    return forms, [bytes_of[form] for form in forms]
 
 
 def tensors_of_kind(tensors: Sequence[Tensor], kinds: Sequence[str]) -> frozenset[int]:

@@ -43,9 +43,7 @@ class _Split(GraphBuilder):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph.name)
-        self.values.extend(graph.values)
-        self.value_names.update(value.name for value in graph.values)
-        self.node_names.update(node.name for node in graph.nodes)
+        self.take_over(graph)
         self.forward = {node.outputs[1]: node for node in graph.nodes if node.operator == _FORWARD}
 
     def parts(self, node: Node) -> Iterator[Node]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from spmopt.core.graph import Graph, Node
+from spmopt.core.graph import Graph
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integer
@@ -16,15 +14,12 @@ def parameters(graph: Graph) -> int:
     Of an embedding table that is looked up (``Lookup``) the whole table, though the graph only
     holds the rows that one step reads.
     """
-    held = sum(value.elements for value in graph.values if value.kind is TensorKind.WEIGHT)
-    return held + sum(map(partial(_not_held, graph), graph.nodes))
-
-
-def _not_held(graph: Graph, node: Node) -> int:
-    if node.operator != "Lookup":
-        return 0
-    rows, width = graph.values[node.inputs[0]].shape
-    return (integer(node.attributes, "table") - rows) * width
+    count = sum(value.elements for value in graph.values if value.kind is TensorKind.WEIGHT)
+    for node in graph.nodes:
+        if node.operator == "Lookup":
+            rows, width = graph.values[node.inputs[0]].shape
+            count += (integer(node.attributes, "table") - rows) * width
+    return count
 
 
 def macs(graph: Graph) -> int:

@@ -11,8 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.build import GraphBuilder
-from spmopt.graph.naming import find_unused
+from spmopt.graph.build import GraphBuilder, renumber
 from spmopt.graph.operators.spec import GradientRule, OperatorSpec, Style
 
 _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -79,9 +78,7 @@ class _TrainingStep(GraphBuilder):
     def __init__(self, forward: Graph, optimizer: str | None) -> None:
         super().__init__(forward.name)
         self.optimizer = optimizer
-        self.values.extend(forward.values)
-        self.value_names.update(value.name for value in forward.values)
-        self.node_names.update(node.name for node in forward.nodes)
+        self.take_over(forward)
         self.contributions: dict[int, list[int]] = {}
         self.accumulators: dict[int, int] = {}
         self.seeds: set[int] = set()
@@ -164,7 +161,7 @@ class _TrainingStep(GraphBuilder):
                 result = total
                 inputs.append(result)
             outputs.append(result)
-        name = find_unused(f"{node.name}.d{rule.of[0]}", self.node_names)
+        name = f"{node.name}.d{rule.of[0]}"
         self.add_node(name, rule.operator, inputs, outputs, node.attributes)
 
     def _contribute(self, value: int) -> int:
@@ -181,7 +178,7 @@ class _TrainingStep(GraphBuilder):
         if len(parts) < 2:
             return
         total = self._like(value, f"{self.values[value].name}.sum", self.values[parts[0]].kind)
-        self._append(f"{self.values[value].name}.sum", "Sum", parts, [total])
+        self.add_node(f"{self.values[value].name}.sum", "Sum", parts, [total], {})
         self.contributions[value] = [total]
 
     def _complete_weight(self, weight: int) -> None:
@@ -207,7 +204,7 @@ class _TrainingStep(GraphBuilder):
             )
         )
         gradient = self._contribute(output)
-        self._append(f"{value.name}.loss", "LossGradient", [output, labels], [gradient])
+        self.add_node(f"{value.name}.loss", "LossGradient", [output, labels], [gradient], {})
 
     def _training_form(self, node: Node) -> Node:
         """Return the node with the additions for training: masks, saved statistics."""
@@ -241,11 +238,6 @@ class _TrainingStep(GraphBuilder):
     def _like(self, value: int, name: str, kind: TensorKind) -> int:
         return self.add_value(replace(self.values[value], name=name, kind=kind, keep=False))
 
-    def _append(
-        self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]
-    ) -> None:
-        self.add_node(find_unused(name, self.node_names), operator, inputs, outputs, {})
-
 
 def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) -> None:
     """Append the update of a weight, and its states."""
@@ -261,8 +253,8 @@ def _add_update(step: GraphBuilder, weight: int, gradient: int, optimizer: str) 
         name = f"{value.name}.{state}"
         like = replace(value, name=name, element_type=wide, kind=TensorKind.STATE)
         updated.append(step.add_value(like))
-    name = find_unused(f"{value.name}.update", step.node_names)
-    step.add_node(name, operator, [weight, gradient, *updated[1:]], updated, {})
+    inputs = [weight, gradient, *updated[1:]]
+    step.add_node(f"{value.name}.update", operator, inputs, updated, {})
 
 
 def prune(graph: Graph) -> Graph:
@@ -280,18 +272,4 @@ def prune(graph: Graph) -> Graph:
             wanted.update(node.inputs)
     nodes.reverse()
     touched = wanted.union(*(node.outputs for node in nodes))
-    new = {old: index for index, old in enumerate(sorted(touched))}
-    return Graph(
-        name=graph.name,
-        values=tuple(graph.values[old] for old in new),
-        nodes=tuple(
-            Node(
-                name=node.name,
-                operator=node.operator,
-                inputs=tuple([new[value] for value in node.inputs]),
-                outputs=tuple([new[value] for value in node.outputs]),
-                attributes=node.attributes,
-            )
-            for node in nodes
-        ),
-    )
+    return renumber(graph.name, graph.values, nodes, sorted(touched))

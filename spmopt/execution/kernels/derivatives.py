@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import pi, prod, sqrt
+from math import pi, sqrt
 
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel, places_of, sum_to
 from spmopt.execution.kernels.forward import normal_share, of_tanh, sigmoid
-from spmopt.graph.operators.attributes import integer, number
+from spmopt.execution.kernels.products import of_operator
+from spmopt.graph.operators.attributes import number
 
 Slope = Callable[[Array, Call], Array]
 """The derivative as a function of the input, or of the result where that suffices."""
@@ -202,16 +203,10 @@ def _extreme(call: Call) -> Sequence[Array]:
 def _total(call: Call) -> Sequence[Array]:
     """Add up: along axes, forward; to the shape of a broadcast operand or a bias, backward."""
     (x,), (shape,) = call.inputs[:1], call.shapes
-    axes, keep = call.attributes.get("axes"), integer(call.attributes, "keepdims", 1)
-    if isinstance(axes, tuple) and axes:
-        return [np.sum(x, axis=axes, keepdims=bool(keep)).reshape(shape)]
-    if prod(shape) == 1:
-        return [np.sum(x).reshape(shape)]
     # The bias of a convolution is of channels, on axis 1.
-    of_filters = x.ndim > 2 and shape == x.shape[1:2] and "pads" in call.attributes
-    if of_filters:
+    if x.ndim > 2 and shape == x.shape[1:2] and "pads" in call.attributes:
         return [np.sum(x, axis=(0, *range(2, x.ndim)))]
-    return [sum_to(x, shape)]
+    return of_operator(call.operator, call.attributes, [x], [shape])
 
 
 KERNELS: Mapping[str, NodeKernel] = {

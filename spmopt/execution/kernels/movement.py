@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
+from spmopt.execution.kernels.products import of_operator
 from spmopt.graph.operators.attributes import integer
 
 
@@ -66,16 +67,13 @@ def _sum_tiles(call: Call) -> Sequence[Array]:
 
 
 def _spread(call: Call) -> Sequence[Array]:
-    """Return dX of a sum or mean: each element's share of dY."""
+    """Return dX of a mean: each element's share of dY."""
     (dy,), (shape,) = call.inputs, call.shapes
-    axes = call.attributes.get("axes")
-    of_all = tuple(range(len(shape)))
-    gone = {axis % len(shape) for axis in (axes if isinstance(axes, tuple) else of_all)}
-    kept = dy.reshape([1 if k in gone else size for k, size in enumerate(shape)])
-    if not call.operator.startswith("ReduceMean") or call.whole_numbers:
-        return [np.broadcast_to(kept, shape)]  # of whole numbers a mean is their sum
     every = call.given[0] if call.given else shape
-    return [np.broadcast_to(kept / prod(every[k] for k in gone), shape)]
+    whole = call.whole[0] if call.whole else dy.shape
+    # Of whole numbers a mean is their sum.
+    share = dy if call.whole_numbers else dy / (prod(every) // prod(whole))
+    return of_operator(call.operator, call.attributes, [share], call.shapes)
 
 
 KERNELS: Mapping[str, NodeKernel] = {
@@ -84,6 +82,5 @@ KERNELS: Mapping[str, NodeKernel] = {
     "Gather": _gather,
     "GatherGradient": _scatter,
     "TileGradient": _sum_tiles,
-    "ReduceSumGradient": _spread,
     "ReduceMeanGradient": _spread,
 }

@@ -28,7 +28,7 @@ def onnx_kernel(node: Node) -> NodeKernel | None:
     # A dot stands for another domain, which this reference lacks.
     if "." in node.operator or not defs.has(node.operator):
         return None
-    known = defs.get_schema(node.operator, _newest(node.operator)).attributes
+    known = defs.get_schema(node.operator).attributes
     constants = set((operators.lookup(node.operator).constants or {}).values())
     # An attribute of ours that ONNX would not heed.
     if set(node.attributes) - set(known) - constants:
@@ -46,12 +46,6 @@ def takes_bytes(operator: str) -> bool:
     schema = defs.get_schema(operator)
     kinds = {each.type_param_str: each.allowed_type_strs for each in schema.type_constraints}
     return any("tensor(int8)" in kinds.get(each.type_str, ()) for each in schema.inputs[:1])
-
-
-def _newest(operator: str) -> int:
-    from onnx import defs
-
-    return int(defs.get_schema(operator).since_version)
 
 
 def _evaluate(call: Call) -> Sequence[Array]:

@@ -26,7 +26,7 @@ from spmopt.graph.operators.spec import Attributes, Shape, Style
 _FORWARD_OF_ONNX = ("Conv", "Gemm", "MatMul")
 """Products that ONNX's own reference computes; its transposed convolution knows no groups."""
 _OTHERS = (
-    *("Expand", "ExpandGradient", "MaxPool", "PadGradient"),
+    *("Expand", "ExpandGradient", "MaxPool", "PadGradient", "ReduceSumGradient"),
     *("SpaceToDepthGradient", "DepthToSpaceGradient", "TransposeGradient"),
 )
 """Operators beside products; ONNX's reference of poolings rounds some sizes of results otherwise

@@ -40,15 +40,10 @@ def _cross_entropy(call: Call) -> Sequence[Array]:
 
 
 def _cross_entropy_gradient(call: Call) -> Sequence[Array]:
+    """Return dX of the cross-entropy of X and labels, added up over rows."""
     x, labels, dy = _rows(call)
     found = dy * (softmax(x) - _one_hot(labels, x))
     return [np.moveaxis(found, -1, integer(call.attributes, "axis", -1))]
-
-
-def _loss_gradient(call: Call) -> Sequence[Array]:
-    """Return dY of the cross-entropy of Y and labels, added up over rows."""
-    y, labels = call.inputs
-    return [softmax(y) - _one_hot(labels, y)]
 
 
 def _draw(shape: Shape) -> Array:
@@ -136,8 +131,7 @@ def _update(call: Call) -> Sequence[Array]:
 
 KERNELS: Mapping[str, NodeKernel] = {
     "CrossEntropy": _cross_entropy,
-    "CrossEntropyGradient": _cross_entropy_gradient,
-    "LossGradient": _loss_gradient,
+    **dict.fromkeys(("CrossEntropyGradient", "LossGradient"), _cross_entropy_gradient),
     **dict.fromkeys(("RandomNormal", "RandomNormalLike"), _random),
     **dict.fromkeys(("RandomUniform", "RandomUniformLike"), _random),
     "Bernoulli": _bernoulli,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from spmopt.core.graph import Node
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
-from spmopt.execution.kernels.onnx_reference import onnx_kernel
 from spmopt.execution.kernels.products import add, inspect, nest_of, of_operator
+from spmopt.execution.kernels.selecting import evaluate
 from spmopt.graph.operators.attributes import integer, integers, number
 from spmopt.graph.operators.spec import Shape
 
@@ -114,13 +112,7 @@ def _regions_gradient(call: Call) -> Sequence[Array]:
     ones = np.broadcast_to(
         np.eye(places, dtype=dy.dtype).reshape(places, *shape[2:]), (shape[0], places, *shape[2:])
     )
-    forward = onnx_kernel(
-        Node(name="", operator="RoiAlign", inputs=(), outputs=(), attributes=call.attributes)
-    )
-    assert forward is not None
-    (weights,) = forward(
-        replace(call, operator="RoiAlign", inputs=[np.ascontiguousarray(ones), regions, images])
-    )
+    weights = evaluate(call, "RoiAlign", [np.ascontiguousarray(ones), regions, images])
     found = np.zeros(shape, dy.dtype)
     for region, image in enumerate(images.tolist()):
         part = np.tensordot(dy[region], weights[region], axes=((1, 2), (1, 2)))

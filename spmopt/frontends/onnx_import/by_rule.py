@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,18 +53,14 @@ def _join(value: Sequence[Any]) -> str | None:
     return ",".join(item.decode(errors="replace") for item in value)
 
 
-def operands_of(spec: OperatorSpec, operands: Sequence[Operand | None]) -> list[Operand | None]:
-    """Return the operands as our operator takes them: scales behind, single known ones left out."""
-    places = range(len(operands))
-    first = [operands[k] for k in places if k not in spec.scales]
-    # Trailing operands that are left out do not count; inner ones keep their place.
-    while first and first[-1] is None:
-        first.pop()
-    return first + [
-        operand
-        for k in spec.scales
-        if k < len(operands) and (operand := operands[k]) is not None
-        if operand.elements > 1 or operand.contents is None
+def _operands_of(spec: OperatorSpec, operands: Sequence[Operand | None]) -> list[Operand]:
+    """Return the operands that are there, scales behind the others; without single known ones."""
+    there = {place: each for place, each in enumerate(operands) if each is not None}
+    return [each for place, each in there.items() if place not in spec.scales] + [
+        there[place]
+        for place in spec.scales
+        if place in there
+        if there[place].elements > 1 or there[place].contents is None
     ]
 
 
@@ -90,11 +86,9 @@ def results_by_rule(
     attributes = call_attributes(node)
     try:
         if composite is None and spec is not None:
-            given = list(_there(operands_of(spec, operands)))
-            shapes, types = (
-                tuple(each.shape for each in given),
-                tuple(e.element_type for e in given),
-            )
+            given = _operands_of(spec, operands)
+            shapes = tuple(each.shape for each in given)
+            types = tuple(each.element_type for each in given)
             found = operators.results(spec.name, shapes, types, attributes)
             return [(NUMBERS[kind], shape) for shape, kind in found]
         call = Call(
@@ -123,7 +117,3 @@ def _operand(builder: GraphBuilder, place: int, fact: Fact) -> Operand:
         index=partial(builder.input, f"x{place}", fact.shape, element_type=fact.type_name),
         contents=fact.data,
     )
-
-
-def _there(operands: Sequence[Operand | None]) -> Iterator[Operand]:
-    return (operand for operand in operands if operand is not None)

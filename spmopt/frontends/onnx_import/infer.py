@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 import onnx
@@ -27,7 +27,6 @@ _ERRORS = (
 )
 _Found = dict[str, Typed | None]
 """Results by name; None where ONNX leaves the value open."""
-_Operands = tuple[Typed | None, ...]
 _FLOAT, _BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
 _BY_DATA = frozenset(("Compress", "NonMaxSuppression", "NonZero", "Unique"))
 """Their results are as long as data says: an open first dimension is no batch."""
@@ -149,66 +148,23 @@ def _infer(
     if node.op_type == "STFT" and not any(each.name == "onesided" for each in node.attribute):
         # The default of the operator, which the inference takes for 0.
         node.attribute.append(helper.make_attribute("onesided", 1))
-    operands = tuple(
-        None
-        if fact is None
-        else (
-            _FLOAT if instead and fact.element_type == _BFLOAT16 else fact.element_type,
-            fact.shape,
-        )
-        for fact in inputs
-    )
-    versions = tuple(opsets.items())
-    if any(fact is not None and fact.data is not None for fact in inputs):
-        data = {
-            name: numpy_helper.from_array(np.array(fact.data, order="C"))
-            for name, fact in zip(node.input, inputs, strict=True)
-            if fact is not None and fact.data is not None
-        }
-        found = _ask(schema, node, operands, data, versions)
-    else:
-        # Protocol buffers have no hash; deterministic bytes are the key of the cache.
-        bare = [each.SerializeToString(deterministic=True) for each in node.attribute]
-        named = tuple(map(bool, node.output))
-        known = _of_types(schema, tuple(bare), operands, named, versions)
-        found = {name: known[f"y{k}"] for k, name in enumerate(node.output) if f"y{k}" in known}
-    return {name: _in_bf16(each) for name, each in found.items()} if instead else found
-
-
-@lru_cache(maxsize=1024)
-def _of_types(
-    schema: defs.OpSchema,
-    attributes: tuple[bytes, ...],
-    operands: _Operands,
-    named: tuple[bool, ...],
-    versions: tuple[tuple[str, int], ...],
-) -> _Found:
-    """Ask ONNX once of all nodes that are alike, as those of repeated layers are.
-
-    Results are called ``y0``, ``y1``, ... where a node names them.
-    """
-    node = onnx.NodeProto(op_type=schema.name, domain=schema.domain)
-    node.input[:] = [f"x{k}" if operand else "" for k, operand in enumerate(operands)]
-    node.output[:] = [f"y{k}" if name else "" for k, name in enumerate(named)]
-    node.attribute.extend(map(onnx.AttributeProto.FromString, attributes))
-    return _ask(schema, node, operands, {}, versions)
-
-
-def _ask(
-    schema: defs.OpSchema,
-    node: onnx.NodeProto,
-    operands: _Operands,
-    data: dict[str, onnx.TensorProto],
-    versions: tuple[tuple[str, int], ...],
-) -> _Found:
+    given = {name: fact for name, fact in zip(node.input, inputs, strict=True) if fact is not None}
+    kinds: dict[int, int] = {_BFLOAT16: _FLOAT} if instead else {}
     types = {
-        name: helper.make_tensor_type_proto(*operand)
-        for name, operand in zip(node.input, operands, strict=True)
-        if operand is not None
+        name: helper.make_tensor_type_proto(
+            kinds.get(fact.element_type, fact.element_type), fact.shape
+        )
+        for name, fact in given.items()
     }
-    imports = [helper.make_opsetid(*entry) for entry in versions]
-    found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
-    return {name: _typed(entry) for name, entry in found.items()}
+    data = {
+        name: numpy_helper.from_array(np.array(fact.data, order="C"))
+        for name, fact in given.items()
+        if fact.data is not None
+    }
+    imports = [helper.make_opsetid(*entry) for entry in opsets.items()]
+    result = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=imports)
+    found = {name: _typed(entry) for name, entry in result.items()}
+    return {name: _in_bf16(each) for name, each in found.items()} if instead else found
 
 
 class _NotDenseError(Exception):

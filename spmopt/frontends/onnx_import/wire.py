@@ -43,7 +43,7 @@ def _keep(data: mmap.mmap, begin: int, end: int, path: tuple[int, ...]) -> bytea
         if path and number == path[0] and kind == _LENGTH:
             message = _keep(data, inner, stop, path[1:])
             # The message is shorter now, so its length is written anew.
-            found += _tag(number) + _varint(len(message)) + message
+            found += _varint(number << 3 | _LENGTH) + _varint(len(message)) + message
         # Fields of a message on the path are copied; only data of an initializer is dropped.
         elif path or number not in _DATA or kind != _LENGTH or stop - inner <= BYTES_READ:
             found += data[start:stop]
@@ -88,10 +88,6 @@ def _number(data: mmap.mmap, place: int, end: int) -> tuple[int, int]:
             return value, place
         shift += 7
     raise ValueError("cut short")
-
-
-def _tag(number: int) -> bytes:
-    return _varint(number << 3 | _LENGTH)
 
 
 def _varint(value: int) -> bytes:

@@ -66,10 +66,9 @@ def attend(
     span = net.shape(memory)[1]
     heads, width = widths.heads, hidden // widths.heads
     bias = widths.attention_bias
-    query, key, value = (
-        project(net, f"{name}.{what}", source, hidden, bias=bias)
-        for what, source in (("query", x), ("key", memory), ("value", memory))
-    )
+    query = project(net, f"{name}.query", x, hidden, bias=bias)
+    key = project(net, f"{name}.key", memory, hidden, bias=bias)
+    value = project(net, f"{name}.value", memory, hidden, bias=bias)
     query = net.stride(f"{name}.query.heads", query, (batch, length, heads, width), (0, 2, 1, 3))
     key = net.stride(f"{name}.key.heads", key, (batch, span, heads, width), (0, 2, 3, 1))
     scores = net.layer("MatMul", f"{name}.scores", query, key)
@@ -105,8 +104,12 @@ def gate(net: NetworkBuilder, name: str, x: int, inner: int, activation: str, *,
 
 
 def _residual(net: NetworkBuilder, name: str, x: int, y: int) -> int:
-    y = net.dropout(f"{name}.drop", y)
-    return net.layer_norm(f"{name}.norm", net.layer("Add", f"{name}.add", x, y))
+    return net.layer_norm(f"{name}.norm", add_dropped(net, name, x, y))
+
+
+def add_dropped(net: NetworkBuilder, name: str, x: int, y: int) -> int:
+    """Add a sublayer's result, after dropout, to its operand."""
+    return net.layer("Add", f"{name}.add", x, net.dropout(f"{name}.drop", y))
 
 
 def require_positions(net: NetworkBuilder, sequence: int, most: int) -> None:

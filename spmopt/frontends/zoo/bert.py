@@ -45,19 +45,11 @@ def bert(
 
 def _embed(net: NetworkBuilder, batch: int, length: int, hidden: int) -> int:
     """Sum of the embeddings of tokens, segments and positions; norm and dropout."""
-    tokens, segments, positions = (
-        net.weight(f"embedding.{what}", (rows, hidden))
-        for what, rows in (
-            ("tokens", _VOCABULARY),
-            ("segments", _SEGMENTS),
-            ("positions", _POSITIONS),
-        )
-    )
-    rows = [
-        embed(net, what, table, batch, length)
-        for what, table in (("tokens", tokens), ("segments", segments))
-    ]
-    x = net.layer("Add", "embedding.add1", *rows)
+    tokens = net.weight("embedding.tokens", (_VOCABULARY, hidden))
+    segments = net.weight("embedding.segments", (_SEGMENTS, hidden))
+    positions = net.weight("embedding.positions", (_POSITIONS, hidden))
+    words = embed(net, "tokens", tokens, batch, length)
+    x = net.layer("Add", "embedding.add1", words, embed(net, "segments", segments, batch, length))
     first = net.layer("Slice", "positions", positions, starts=(0,), ends=(length,), axes=(0,))
     x = net.layer("Add", "embedding.add2", x, first)
     return net.dropout("embedding.drop", net.layer_norm("embedding.norm", x))

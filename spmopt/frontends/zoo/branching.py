@@ -35,7 +35,7 @@ _FIRE = (  # squeezed, expanded (each of two branches), pooled afterwards
 def _conv(
     net: NetworkBuilder, name: str, x: int, channels: int, kernel: int, *, stride: int = 1
 ) -> int:
-    return net.relu(f"{name}.relu", net.conv_norm(name, x, channels, kernel, stride=stride))
+    return net.conv_norm_act(name, x, channels, kernel, "Relu", stride=stride)
 
 
 def _inception(net: NetworkBuilder, name: str, x: int, filters: tuple[int, ...]) -> int:

@@ -81,10 +81,8 @@ def _up(net: NetworkBuilder, x: int, maps: list[int], width: int, told: _Conditi
             x = _block(net, f"{name}.block", x, width * multiple, told)
             x = _attend(net, f"{name}.transformer", x, level, told)
         if level:
-            batch, channels, height, length = net.shape(x)
-            shape = (batch, channels, 2 * height, 2 * length)
-            x = net.layer("Resize", f"up{level}.double", x, shape=shape)
-            x = _conv(net, f"up{level}.doubled", x, channels)
+            x = net.double(f"up{level}.double", x)
+            x = _conv(net, f"up{level}.doubled", x, net.shape(x)[1])
     return x
 
 

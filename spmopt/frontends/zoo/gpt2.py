@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from spmopt.frontends.zoo.attention import (
     Widths,
+    add_dropped,
     attend,
     embed,
     perceptron,
@@ -39,10 +40,10 @@ def gpt2(
     for index in range(layers):
         normed = net.layer_norm(f"layer{index}.self.norm", x)
         y = attend(net, f"layer{index}.self", normed, normed, widths)
-        x = _add(net, f"layer{index}.self", x, y)
+        x = add_dropped(net, f"layer{index}.self", x, y)
         normed = net.layer_norm(f"layer{index}.ffn.norm", x)
         y = perceptron(net, f"layer{index}.ffn", normed, widths)
-        x = _add(net, f"layer{index}.ffn", x, y)
+        x = add_dropped(net, f"layer{index}.ffn", x, y)
     return [word_probabilities(net, net.layer_norm("norm", x), table)]
 
 
@@ -52,7 +53,3 @@ def _embed(net: NetworkBuilder, table: int, batch: int, length: int) -> int:
     positions = net.weight("embedding.positions", (_POSITIONS, net.shape(table)[1]))
     first = net.layer("Slice", "positions", positions, starts=(0,), ends=(length,), axes=(0,))
     return net.dropout("embedding.drop", net.layer("Add", "embedding.add", rows, first))
-
-
-def _add(net: NetworkBuilder, name: str, x: int, y: int) -> int:
-    return net.layer("Add", f"{name}.add", x, net.dropout(f"{name}.drop", y))

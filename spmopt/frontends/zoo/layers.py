@@ -55,6 +55,13 @@ class NetworkBuilder(GraphBuilder):
         y = self.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=pad, groups=groups)
         return self.batch_norm(f"{name}.norm", y)
 
+    def conv_norm_act(
+        self, name: str, x: int, channels: int, kernel: int, activation: str, *, stride: int = 1
+    ) -> int:
+        """Add :meth:`conv_norm` and an activation ``name.<activation>``."""
+        y = self.conv_norm(name, x, channels, kernel, stride=stride)
+        return self.layer(activation, f"{name}.{activation.lower()}", y)
+
     def batch_norm(self, name: str, x: int) -> int:
         """Normalize over the batch by channel; the running statistics are not trained."""
         channels = (self.shape(x)[1],)
@@ -97,6 +104,11 @@ class NetworkBuilder(GraphBuilder):
         """Take the maximum of square windows; ``ceil``: a window may overhang the end."""
         window = _window(kernel, stride, pad)
         return self.layer("MaxPool", name, x, **window, ceil_mode=int(ceil))
+
+    def double(self, name: str, x: int) -> int:
+        """Double a map in height and width."""
+        batch, channels, height, width = self.shape(x)
+        return self.layer("Resize", name, x, shape=(batch, channels, 2 * height, 2 * width))
 
     def global_pool(self, name: str, x: int) -> int:
         """Average over all positions, as a matrix (batch, channels)."""

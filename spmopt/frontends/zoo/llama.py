@@ -84,14 +84,10 @@ def _attention(
     """Add a sublayer of grouped queries; return keys and values of its tokens, too."""
     batch, length, hidden = net.shape(x)
     normed = net.root_mean_square_norm(f"{name}.norm", x)
-    query, key, value = (
-        project(net, f"{name}.{what}", normed, features, bias=False)
-        for what, features in (
-            ("query", hidden),
-            ("key", heads.groups * heads.width),
-            ("value", heads.groups * heads.width),
-        )
-    )
+    shared = heads.groups * heads.width
+    query = project(net, f"{name}.query", normed, hidden, bias=False)
+    key = project(net, f"{name}.key", normed, shared, bias=False)
+    value = project(net, f"{name}.value", normed, shared, bias=False)
     query = net.layer("RotaryEmbedding", f"{name}.query.turned", query, *heads.angles)
     key = net.layer("RotaryEmbedding", f"{name}.key.turned", key, *heads.angles)
     # Queries of a group, of all tokens, are the rows of one product.

@@ -9,7 +9,14 @@ that hold the 15 % which are masked.
 
 from __future__ import annotations
 
-from spmopt.frontends.zoo.attention import Widths, attend, embed, project, word_probabilities
+from spmopt.frontends.zoo.attention import (
+    Widths,
+    add_dropped,
+    attend,
+    embed,
+    project,
+    word_probabilities,
+)
 from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _BUCKETS = 32
@@ -64,7 +71,7 @@ def _attention(
     """Add a sublayer that attends to ``memory``, or to ``x`` itself."""
     normed = net.root_mean_square_norm(f"{name}.norm", x)
     memory = normed if memory is None else memory
-    return _add(net, name, x, attend(net, name, normed, memory, widths, positions=positions))
+    return add_dropped(net, name, x, attend(net, name, normed, memory, widths, positions=positions))
 
 
 def _feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
@@ -72,11 +79,7 @@ def _feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int
     y = project(net, f"{name}.1", normed, widths.inner, bias=False)
     y = net.layer(widths.activation, f"{name}.activation", y)
     y = net.dropout(f"{name}.activation.drop", y)
-    return _add(net, name, x, project(net, f"{name}.2", y, widths.hidden, bias=False))
-
-
-def _add(net: NetworkBuilder, name: str, x: int, y: int) -> int:
-    return net.layer("Add", f"{name}.add", x, net.dropout(f"{name}.drop", y))
+    return add_dropped(net, name, x, project(net, f"{name}.2", y, widths.hidden, bias=False))
 
 
 def _finish(net: NetworkBuilder, name: str, x: int) -> int:

@@ -38,9 +38,7 @@ def yolov2_tiny(net: NetworkBuilder, batch: int, *, image: int, classes: int) ->
 def _conv(
     net: NetworkBuilder, name: str, x: int, channels: int, kernel: int = 1, *, stride: int = 1
 ) -> int:
-    return net.layer(
-        "Swish", f"{name}.swish", net.conv_norm(name, x, channels, kernel, stride=stride)
-    )
+    return net.conv_norm_act(name, x, channels, kernel, "Swish", stride=stride)
 
 
 def _c3(
@@ -77,18 +75,13 @@ def _backbone(net: NetworkBuilder, image: int) -> tuple[int, int, int]:
     return maps[1], maps[2], _pyramid(net, x)
 
 
-def _double(net: NetworkBuilder, name: str, x: int) -> int:
-    batch, channels, height, width = net.shape(x)
-    return net.layer("Resize", name, x, shape=(batch, channels, 2 * height, 2 * width))
-
-
 def yolov5l(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build YOLOv5l."""
     eighth, sixteenth, top = _backbone(net, net.image(batch, image))
     top = _conv(net, "up1", top, 512)
-    x = net.join("up1.join", _double(net, "up1.double", top), sixteenth)
+    x = net.join("up1.join", net.double("up1.double", top), sixteenth)
     middle = _conv(net, "up2", _c3(net, "up1.stage", x, 512, 3, add=False), 256)
-    x = net.join("up2.join", _double(net, "up2.double", middle), eighth)
+    x = net.join("up2.join", net.double("up2.double", middle), eighth)
     maps = [_c3(net, "up2.stage", x, 256, 3, add=False)]
     for name, channels, beside in (("down5", 256, middle), ("down6", 512, top)):
         x = net.join(f"{name}.join", _conv(net, name, maps[-1], channels, 3, stride=2), beside)

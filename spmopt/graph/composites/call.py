@@ -133,6 +133,12 @@ class Call:
         name = f"{self.name}.{part}" if part else self.name
         return self.builder.add_many(operator, inputs, name=name, **attributes)
 
+    def plus(self, value: int, place: int, part: str) -> int:
+        """Return the sum of a value and an operand; the value where that is left out."""
+        if self.find(place) is None:
+            return value
+        return self.add("Add", value, self.value(place), part=part)
+
     def reshape(self, value: int, *shape: int) -> int:
         """Return the value under another shape."""
         if self.shape(value) == shape:

@@ -22,14 +22,7 @@ def as_other(operator: str, *places: int, keep: Sequence[str] = ()) -> Composite
 
 def add_bias(operator: str) -> Composite:
     """Return a function that adds a bias, if there is one, before an activation."""
-
-    def composite(call: Call) -> Results:
-        x = call.value(0)
-        if call.find(1) is not None:
-            x = call.add("Add", x, call.value(1), part="bias")
-        return [call.add(operator, x)]
-
-    return composite
+    return lambda call: [call.add(operator, call.plus(call.value(0), 1, "bias"))]
 
 
 def _activate(call: Call, y: int) -> int:
@@ -41,9 +34,7 @@ def conv_and_activation(call: Call) -> Results:
     """Return a convolution, perhaps a sum, and an activation."""
     attributes = {k: v for k, v in call.attributes.items() if not k.startswith("activation")}
     y = call.add("Conv", *call.values(0, 1, 2), part="", **attributes)
-    if call.find(3) is not None:
-        y = call.add("Add", y, call.value(3), part="sum")
-    return [_activate(call, y)]
+    return [_activate(call, call.plus(y, 3, "sum"))]
 
 
 def gemm_and_activation(call: Call) -> Results:
@@ -85,9 +76,7 @@ def skip_normalization(operator: str) -> Composite:
     bias = 4 if operator == "LayerNormalization" else 3
 
     def composite(call: Call) -> Results:
-        x = call.add("Add", *call.values(0, 1), part="skip")
-        if call.find(bias) is not None:
-            x = call.add("Add", x, call.value(bias), part="bias")
+        x = call.plus(call.add("Add", *call.values(0, 1), part="skip"), bias, "bias")
         y = call.add(operator, x, *call.values(*places), axis=-1)
         # Results 1 and 2 are statistics of training, which inference never reads.
         return [y, None, None, x]
@@ -119,7 +108,7 @@ def dynamic_product(call: Call) -> Results:
     a, scale, zero = call.many("DynamicQuantizeLinear", call.value(0), part="quantize")
     operands = [a, call.value(1), scale, *call.values(2), zero]
     y = call.add("com.microsoft.MatMulIntegerToFloat", *operands, part="product")
-    return [call.add("Add", y, call.value(4), part="bias") if call.find(4) is not None else y]
+    return [call.plus(y, 4, "bias")]
 
 
 def product_of_integers(call: Call) -> Results:
@@ -131,8 +120,7 @@ def product_of_integers(call: Call) -> Results:
         # Single known numbers (scales, zero points) are part of the operation, no operands.
         and (place < 2 or found.contents is None or found.elements > 1)
     ]
-    y = call.add("com.microsoft.MatMulIntegerToFloat", *operands)
-    return [call.add("Add", y, call.value(6), part="bias") if call.find(6) is not None else y]
+    return [call.plus(call.add("com.microsoft.MatMulIntegerToFloat", *operands), 6, "bias")]
 
 
 def concat_of_integers(call: Call) -> Results:
@@ -239,9 +227,7 @@ def _turn(call: Call, heads: Heads) -> int:
 
 def attention_with_weights(call: Call) -> Results:
     """Return attention of one input multiplied by weights of queries, keys and values together."""
-    x = call.add("MatMul", *call.values(0, 1), part="projection")
-    if call.find(2) is not None:
-        x = call.add("Add", x, call.value(2), part="bias")
+    x = call.plus(call.add("MatMul", *call.values(0, 1), part="projection"), 2, "bias")
     heads, width = call.number("num_heads", 0), call.shape(x)[-1]
     # By default the three are of equal width, as in ONNX Runtime.
     sizes = call.attributes.get("qkv_hidden_sizes", (width // 3,) * 3)

@@ -13,8 +13,9 @@ from os import PathLike
 from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.core.graph import Attribute
+from spmopt.core.graph import Attribute, Node
 from spmopt.core.plugins import Registry
+from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, ShapeRule, Shapes
 from spmopt.graph.operators.table import operators_of, read_operators, read_tables
 
@@ -158,6 +159,24 @@ def results(
         return tuple((shape, types[0]) for shape in result_shapes)
     found = spec.result_types(types, attributes)
     return tuple(zip(result_shapes, chain(found, repeat(found[-1])), strict=False))
+
+
+def computation(node: Node, inputs: Shapes, outputs: Shapes) -> LoopNest:
+    """Return the computation of a node; no statements where it is not known.
+
+    Raises
+    ------
+    InputError
+        It does not suit the shapes.
+    """
+    rule = lookup(node.operator).computes
+    if rule is None:
+        return LoopNest(extents={}, statements=())
+    try:
+        source = rule(inputs, outputs, node.attributes)
+        return loop_nest(source, inputs, outputs, node.attributes)
+    except InputError as error:
+        raise InputError(f"node {node.name} ({node.operator}): {error}") from None
 
 
 @lru_cache(maxsize=1024)

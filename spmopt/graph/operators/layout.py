@@ -10,7 +10,7 @@ from math import prod
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import integer, integers, position, positions, text
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, join
+from spmopt.graph.operators.statements import axis_letters, join, turn_round
 
 
 def transpose_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -24,14 +24,13 @@ def transpose_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 def transpose_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read the axes in the order of ``perm``."""
-    here, there = _turn(len(inputs[0]), attributes)
-    return f"y0[{here}] = x0[{there}]"
+    rank = len(inputs[0])
+    order = positions(integers(attributes, "perm", tuple(reversed(range(rank)))), rank)
+    every = axis_letters(rank)
+    return f"y0[{join([every[axis] for axis in order])}] = x0[{join(every)}]"
 
 
-def transpose_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Write the axes in the order of ``perm``."""
-    here, there = _turn(len(inputs[0]), attributes)
-    return f"y0[{there}] = x0[{here}]"
+transpose_gradient_computes = turn_round(transpose_computes)
 
 
 def reshape_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -102,12 +101,7 @@ def depth_to_space_computes(inputs: Shapes, outputs: Shapes, attributes: Attribu
     return f"y0{wide} = x0{deep}"
 
 
-def depth_to_space_gradient_computes(
-    inputs: Shapes, outputs: Shapes, attributes: Attributes
-) -> str:
-    """Write the channels of each block."""
-    deep, wide = _blocks(outputs[0], inputs[0], attributes)
-    return f"y0{deep} = x0{wide}"
+depth_to_space_gradient_computes = turn_round(depth_to_space_computes)
 
 
 def space_to_depth_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -125,18 +119,7 @@ def space_to_depth_computes(inputs: Shapes, outputs: Shapes, attributes: Attribu
     return f"y0{deep} = x0{wide}"
 
 
-def space_to_depth_gradient_computes(
-    inputs: Shapes, outputs: Shapes, attributes: Attributes
-) -> str:
-    """Read the channels of each block."""
-    deep, wide = _blocks(inputs[0], outputs[0], {**attributes, "mode": "DCR"})
-    return f"y0{wide} = x0{deep}"
-
-
-def _turn(rank: int, attributes: Attributes) -> tuple[str, str]:
-    order = positions(integers(attributes, "perm", tuple(reversed(range(rank)))), rank)
-    every = axis_letters(rank)
-    return join([every[axis] for axis in order]), join(every)
+space_to_depth_gradient_computes = turn_round(space_to_depth_computes)
 
 
 def _blocks(deep: Shape, wide: Shape, attributes: Attributes) -> tuple[str, str]:

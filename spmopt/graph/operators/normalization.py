@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from string import ascii_letters
-
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_rank, integer, integers, position, positions
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import align, axis_letters, join
+from spmopt.graph.operators.statements import align, axis_letters, join, row
 
 
 def batch_norm_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -135,10 +133,7 @@ def group_norm_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: At
 
 def row_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Add up each row along ``axis``; then the quotient."""
-    axis = position(integer(attributes, "axis", -1), len(inputs[0]))
-    letters = list(ascii_letters[: len(inputs[0])])
-    rest = ", ".join(letters[:axis] + letters[axis + 1 :]) or "()"
-    every = ", ".join(letters)
+    every, rest = row(inputs[0], attributes)
     return f"s[{rest}] += x0[{every}]; y0[{every}] = x0[{every}] * s[{rest}]"
 
 
@@ -146,9 +141,8 @@ def mean_variance_computes(inputs: Shapes, outputs: Shapes, attributes: Attribut
     """Add up elements, and their squares, over ``axes``; then normalize."""
     rank = len(inputs[0])
     gone = positions(integers(attributes, "axes", (0, 2, 3)[: max(rank - 1, 1)]), rank)
-    letters = ascii_letters[:rank]
-    every = ", ".join(letters)
-    rest = ", ".join(each for k, each in enumerate(letters) if k not in gone) or "()"
+    letters = axis_letters(rank)
+    every, rest = join(letters), join([each for k, each in enumerate(letters) if k not in gone])
     return (
         f"u[{rest}] += x0[{every}]; v[{rest}] += x0[{every}] * u[{rest}]; "
         f"y0[{every}] = x0[{every}] * u[{rest}] * v[{rest}]"

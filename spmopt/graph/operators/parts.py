@@ -18,7 +18,7 @@ from spmopt.graph.operators.attributes import (
     text,
 )
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, join
+from spmopt.graph.operators.statements import axis_letters, join, turn_round
 
 
 def concat_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -29,13 +29,6 @@ def concat_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
         raise InputError(f"shapes {inputs} differ beside axis {axis}")
     total = sum(shape[axis] for shape in inputs)
     return ((*inputs[0][:axis], total, *inputs[0][axis + 1 :]),)
-
-
-def concat_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Write each input behind those before it."""
-    return "; ".join(
-        f"y0[{there}] = x{k}[{here}]" for k, (here, there) in enumerate(_parts(inputs, attributes))
-    )
 
 
 def concat_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
@@ -52,6 +45,9 @@ def concat_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attrib
     )
 
 
+concat_computes = split_gradient_computes = turn_round(concat_gradient_computes)
+
+
 def split_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Parts of input 0 along ``axis``: sizes ``split``, or ``num_outputs`` of about equal size."""
     shape = inputs[0]
@@ -64,18 +60,6 @@ def split_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     if sum(parts) != shape[axis] or min(parts) < 1:
         raise InputError(f"parts {parts} do not fill axis {axis} of {shape}")
     return tuple((*shape[:axis], part, *shape[axis + 1 :]) for part in parts)
-
-
-def split_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Write the gradient of each part; anywhere in dX where some parts have none."""
-    axis = position(integer(attributes, "axis", 0), len(outputs[0]))
-    if sum(shape[axis] for shape in inputs) == outputs[0][axis]:
-        return concat_computes(inputs, outputs, attributes)
-    every = axis_letters(len(outputs[0]))
-    there = join([*every[:axis], ":", *every[axis + 1 :]])
-    return "; ".join(
-        f"y0[{there}] = x{k}[{join(_apart(every, axis, k))}]" for k in range(len(inputs))
-    )
 
 
 def slices_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -95,14 +79,19 @@ def slices_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 def slices_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Read every step-th element from the start of each axis."""
-    here, there = _slice(inputs[0], attributes)
-    return f"y0[{here}] = x0[{there}]"
+    shape = inputs[0]
+    every = axis_letters(len(shape))
+    starts, ends = integers(attributes, "starts"), integers(attributes, "ends")
+    axes = positions(integers(attributes, "axes", tuple(range(len(starts)))), len(shape))
+    steps = integers(attributes, "steps", (1,) * len(starts))
+    there = every.copy()
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        taken = range(*slice(start, end, step).indices(shape[axis]))
+        there[axis] = f"{taken.step} * {every[axis]} + {taken.start}"
+    return f"y0[{join(every)}] = x0[{join(there)}]"
 
 
-def slices_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
-    """Write dY among zeros."""
-    here, there = _slice(outputs[0], attributes)
-    return f"y0[{there}] = x0[{here}]"
+slices_gradient_computes = turn_round(slices_computes)
 
 
 def pad_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -156,18 +145,6 @@ def _parts(shapes: Shapes, attributes: Attributes) -> Iterator[tuple[str, str]]:
 def _apart(letters: Sequence[str], axis: int, part: int) -> list[str]:
     """Give the axis of a part a loop of its own."""
     return [*letters[:axis], f"{letters[axis]}{part}", *letters[axis + 1 :]]
-
-
-def _slice(shape: Shape, attributes: Attributes) -> tuple[str, str]:
-    every = axis_letters(len(shape))
-    starts, ends = integers(attributes, "starts"), integers(attributes, "ends")
-    axes = positions(integers(attributes, "axes", tuple(range(len(starts)))), len(shape))
-    steps = integers(attributes, "steps", (1,) * len(starts))
-    there = every.copy()
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        taken = range(*slice(start, end, step).indices(shape[axis]))
-        there[axis] = f"{taken.step} * {every[axis]} + {taken.start}"
-    return join(every), join(there)
 
 
 def _pad(shape: Shape, attributes: Attributes, sign: str) -> list[str]:

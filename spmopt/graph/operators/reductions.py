@@ -9,7 +9,7 @@ from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import integer, integers, position, positions, text
 from spmopt.graph.operators.elementwise import elementwise_computes
 from spmopt.graph.operators.spec import Attributes, Shape, Shapes
-from spmopt.graph.operators.statements import axis_letters, join
+from spmopt.graph.operators.statements import axis_letters, join, row
 
 
 def softmax_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -28,7 +28,7 @@ def softmax_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) ->
 
 def softmax_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Add up dY Y of each row; then dX."""
-    every, rest = _row(inputs[0], attributes)
+    every, rest = row(inputs[0], attributes)
     both = f"x0[{every}] * x1[{every}]"
     return f"s[{rest}] += {both}; y0[{every}] = {both} * s[{rest}]"
 
@@ -131,16 +131,9 @@ def top_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (found, found)
 
 
-def _row(shape: Shape, attributes: Attributes) -> tuple[str, str]:
-    """Return the letters of all axes, and of those beside ``axis``."""
-    axis = position(integer(attributes, "axis", -1), len(shape))
-    every = axis_letters(len(shape))
-    return join(every), join(every[:axis] + every[axis + 1 :])
-
-
 def _softmax(shape: Shape, attributes: Attributes) -> tuple[str, str, str, str]:
     """Return the letters of a row, its maximum and sum as statements, and derived values."""
-    every, rest = _row(shape, attributes)
+    every, rest = row(shape, attributes)
     sums = f"m[{rest}] max= x0[{every}]; l[{rest}] += x0[{every}] * m[{rest}]"
     return every, rest, sums, f"x0[{every}] * m[{rest}] * l[{rest}]"
 

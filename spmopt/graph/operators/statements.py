@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from string import ascii_letters
 
+from spmopt.graph.operators.attributes import integer, position
 from spmopt.graph.operators.spec import Attributes, Computes, Shape, Shapes
 
 _ACCESS = re.compile(r"([xy]\d+)(\[[^\]]*\])")
@@ -51,6 +52,21 @@ def _exchange(statement: str, wanted: Mapping[str, str], names: Mapping[str, str
     return "; ".join(f"{target} += {' * '.join(reads)}" for target in targets)
 
 
+def turn_round(copy: Computes) -> Computes:
+    """Return the rule of the gradient of a copy: the same places, in the other direction."""
+    names = {"x": "y", "y": "x"}
+
+    def computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+        parts = (part.split(" = ") for part in copy(outputs, inputs, attributes).split("; "))
+        return "; ".join(
+            f"{names[source[0]]}{source[1:]} = {names[target[0]]}{target[1:]}"
+            for target, source in parts
+        )
+
+    computes.__module__ = copy.__module__  # the home of both rules
+    return computes
+
+
 def complete(source: str) -> str:
     """Return a text that makes result 0 of complete sums: partial sums do not fit its type."""
     found = _ACCESS.match(source)
@@ -66,6 +82,13 @@ def join(parts: Sequence[str]) -> str:
 def axis_letters(count: int) -> list[str]:
     """Return a letter for each axis."""
     return list(ascii_letters[:count])
+
+
+def row(shape: Shape, attributes: Attributes) -> tuple[str, str]:
+    """Return the letters of all axes, and of those beside ``axis``."""
+    axis = position(integer(attributes, "axis", -1), len(shape))
+    every = axis_letters(len(shape))
+    return join(every), join(every[:axis] + every[axis + 1 :])
 
 
 def whole(name: str, shape: Shape) -> str:

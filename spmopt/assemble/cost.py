@@ -24,7 +24,7 @@ from spmopt.assemble.index import access_at, flag, resident_bytes
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import Command, Commands, ResidencyPlan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 
@@ -75,27 +75,6 @@ def step_time(
     # R6: transfers overlap the computation except for serial ones.
     duration: Ints = np.maximum(busy, before + compute + after)
     return duration
-
-
-def step_cycles(machine: Machine, timeline: Timeline, commands: Commands) -> Ints:
-    """Return (n,) duration ``d_i`` of every step, in cycles."""
-    cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.fetches)
-    kind = commands.kind
-    access = access_at(timeline, commands.step, commands.tensor)
-    load, store = kind == Command.LOAD, kind == Command.STORE
-    inward = load | (kind == Command.STREAM_IN)
-
-    def per_step(chosen: Bools) -> Ints:
-        return sum_up(timeline.steps, commands.step[chosen], cycles[chosen])
-
-    return step_time(
-        machine,
-        compute=timeline.compute_cycles,
-        inward=per_step(inward),
-        outward=per_step(~inward),
-        before=per_step(load & flag(timeline.required_resident, access)),
-        after=per_step(store & flag(_required_resident_result(timeline), access)),
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

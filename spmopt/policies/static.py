@@ -26,6 +26,7 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.gaps import in_their_steps
 from spmopt.policies.policy import policy_outcome
 
 
@@ -120,12 +121,8 @@ def keep_all(timeline: Timeline, keep: Bools) -> ResidencyPlan:
     first, last = timeline.first_access[final], timeline.last_access[final]
     passing = np.flatnonzero(timeline.required_resident & ~keep[timeline.tensor])
     step, tensor, size = timeline.step, timeline.tensor, timeline.size_bytes
-    rows = Residency(
-        tensor=np.concatenate((final, tensor[passing])),
-        begin=np.concatenate((step[first], step[passing])),
-        end=np.concatenate((step[last], step[passing])) + 1,
-        size_bytes=np.concatenate((size[final], size[tensor[passing]])),
-    )
+    kept = Residency(tensor=final, begin=step[first], end=step[last] + 1, size_bytes=size[final])
+    rows = Residency.together(kept, in_their_steps(timeline, passing))
     owed = _write(timeline)[final] & timeline.live_after[last]
     result = passing[timeline.live_after[passing] & (timeline.kind[passing] != Access.READ)]
     left = np.concatenate((last[owed], result))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spmopt.assemble import derive_commands, step_cycles
+from spmopt.assemble import derive_commands
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
@@ -14,6 +14,7 @@ from spmopt.policies.frequency import frequency
 from spmopt.policies.hide import hide_transfers, spread_transfers
 from spmopt.policies.lru import lru
 from spmopt.policies.static import static, stream
+from tests.assemble.step_cycles import step_cycles
 from tests.policies.owed import (
     random_problems,
     residency_plan_of,

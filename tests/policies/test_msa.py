@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spmopt.assemble import derive_commands, step_cycles
+from spmopt.assemble import derive_commands
 from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
@@ -14,6 +14,7 @@ from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.intervals import Intervals
 from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.assemble.step_cycles import step_cycles
 from tests.tiny import Op
 
 Row = tuple[str, int, int, int]

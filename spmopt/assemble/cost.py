@@ -85,8 +85,6 @@ class ResidencyPlanCost:
     ----------
     step_time : (n,)
         Duration of each step, in ``1 / parts`` of a cycle.
-    serial_time : (n,)
-        Of that, ``L_i + S_i``: commands that the operation waits for, or that wait for it.
     parts
         1, but for a fluid plan the numerator of ``beta``, so that times are whole.
     dram_in_bytes, dram_out_bytes
@@ -94,7 +92,6 @@ class ResidencyPlanCost:
     """
 
     step_time: Ints
-    serial_time: Ints
     parts: int
     dram_in_bytes: int
     dram_out_bytes: int
@@ -167,7 +164,6 @@ def residency_plan_cost(
         step_time=step_time(
             machine, compute=compute, inward=inward, outward=outward, before=before, after=after
         ),
-        serial_time=before + after,
         parts=parts,
         dram_in_bytes=int(load_bytes.sum() + into.sum()),
         dram_out_bytes=int(store.size_bytes.sum() + out.sum()),

@@ -81,7 +81,7 @@ def bytes_saved(timeline: Timeline) -> Ints:
     first, last = timeline.first_access[used], timeline.last_access[used]
     # One load where old contents are read, one store where new ones are needed.
     once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
-    once += _write(timeline)[used] & timeline.live_after[last]
+    once += timeline.written[used] & timeline.live_after[last]
     always[used] -= once
     saved: Ints = always * timeline.size_bytes
     return saved
@@ -123,7 +123,7 @@ def keep_all(timeline: Timeline, keep: Bools) -> ResidencyPlan:
     step, tensor, size = timeline.step, timeline.tensor, timeline.size_bytes
     kept = Residency(tensor=final, begin=step[first], end=step[last] + 1, size_bytes=size[final])
     rows = Residency.together(kept, in_their_steps(timeline, passing))
-    owed = _write(timeline)[final] & timeline.live_after[last]
+    owed = timeline.written[final] & timeline.live_after[last]
     result = passing[timeline.live_after[passing] & (timeline.kind[passing] != Access.READ)]
     left = np.concatenate((last[owed], result))
     left = left[np.lexsort((tensor[left], step[left]))]
@@ -137,10 +137,3 @@ def keep_all(timeline: Timeline, keep: Bools) -> ResidencyPlan:
 def nothing_kept(timeline: Timeline) -> ResidencyPlan:
     """Plan that streams all that it may, and stores required-resident results."""
     return keep_all(timeline, np.zeros(timeline.size_bytes.size, bool))
-
-
-def _write(timeline: Timeline) -> Bools:
-    """(m,) Some operation writes the tensor."""
-    written = np.zeros(timeline.size_bytes.size, bool)
-    written[timeline.tensor[timeline.kind != Access.READ]] = True
-    return written

@@ -161,12 +161,11 @@ class PassProgram:
         sorting = np.argsort(operation, kind="stable")
         line = _line(
             first=np.append(0, np.cumsum(np.bincount(operation, minlength=place.size))),
-            step=operation[sorting],
             tensor=tensor[sorting],
             kind=kind[sorting],
-            size_bytes=np.append(size, size[partial_tile]),
+            size=np.append(size, size[partial_tile]),
             made=range(min(first_tile[name] for name in results), size.size),
-            compute_cycles=np.append(np.maximum.reduceat(own, begin[:-1]), sums)[turns],
+            cycles=np.append(np.maximum.reduceat(own, begin[:-1]), sums)[turns],
             macs=np.append(np.add.reduceat(macs, begin[:-1]), np.zeros_like(added))[turns],
         )
         # A pipelined array is filled once, before the first product.
@@ -195,34 +194,26 @@ class PassProgram:
 
 
 def _line(
-    *,
-    first: Ints,
-    step: Ints,
-    tensor: Ints,
-    kind: Ints,
-    size_bytes: Ints,
-    made: range,
-    compute_cycles: Ints,
-    macs: Ints,
+    first: Ints, tensor: Ints, kind: Ints, size: Ints, made: range, *, cycles: Ints, macs: Ints
 ) -> Timeline:
     """Return arrays of the problem in its own order; ``made`` are the tiles of results."""
-    number, nothing = np.arange(size_bytes.size), np.zeros(macs.size, np.int64)
+    number, nothing = np.arange(size.size), np.zeros(macs.size, np.int64)
     keep = (number >= made.start) & (number < made.stop)
     previous, following, first_access, last_access = links(tensor, number.size)
     read, written = (
-        np.add.reduceat(np.where(kind == without, 0, size_bytes[tensor]), first[:-1])
+        np.add.reduceat(np.where(kind == without, 0, size[tensor]), first[:-1])
         for without in (Access.WRITE, Access.READ)
     )
     return Timeline(
         chosen=Steps.listed(nothing),
-        compute_cycles=compute_cycles,
+        compute_cycles=cycles,
         scratch_bytes=nothing,
         macs=macs,
         spm_read_bytes=read,
         spm_write_bytes=written,
         own_picojoules=nothing,
         first=first,
-        step=step,
+        step=np.repeat(np.arange(macs.size), np.diff(first)),
         tensor=tensor,
         kind=kind,
         fetches=np.ones(tensor.size, np.int64),
@@ -230,7 +221,7 @@ def _line(
         previous=previous,
         next=following,
         live_after=(following >= 0) | keep[tensor],  # only a first access is a blind write
-        size_bytes=size_bytes,
+        size_bytes=size,
         in_dram=number < made.start,
         keep=keep,
         first_access=first_access,

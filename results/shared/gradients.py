@@ -62,6 +62,7 @@ from results.shared.common import (
     tabulated,
     texts,
 )
+from results.shared.forward import forward_on_cores, forward_order
 from results.shared.plots import bar_panels
 from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
@@ -79,7 +80,7 @@ from spmopt.hardware.settings import Setting
 from spmopt.schedulers.registry import find
 from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import BEST, WHOLE, LayerCase, problem_of
-from spmopt.tiles.fetches import forward, forward_on_cores, forward_order
+from spmopt.tiles.fetches import forward
 from spmopt.tiles.layer import Layer, TileGrid
 from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.order import ALGORITHM_1, algorithm_1

@@ -4,7 +4,6 @@ from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cost import (
     residency_plan_cost,
     residency_plan_value,
-    step_cycles,
     transfer_cycles,
 )
 from spmopt.assemble.schedule import assemble
@@ -14,6 +13,5 @@ __all__ = [
     "derive_commands",
     "residency_plan_cost",
     "residency_plan_value",
-    "step_cycles",
     "transfer_cycles",
 ]

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from spmopt.assemble.index import neighbors
+from spmopt.assemble.index import neighbors, row_at
 from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Placements, Ranges, Residency, Stores
@@ -331,22 +331,10 @@ def in_ranges(
     ScheduleError
         A row lies within no range.
     """
-    # Before all others a range of no tensor, which is found where there is none.
-    tensor, begin, end, first = (
-        np.concatenate(([none], column))
-        for none, column in (
-            (-2, ranges.tensor),
-            (0, ranges.begin),
-            (0, ranges.end),
-            (0, ranges.spm_page),
-        )
-    )
-    order = np.lexsort((begin, tensor))
-    span = timeline.steps + 1
-    wanted = residency.tensor * span + residency.begin
-    keys = tensor * span + begin
-    row = order[np.searchsorted(keys[order], wanted, side="right") - 1]
-    inside = (tensor[row] == residency.tensor) & (residency.end <= end[row])
+    ranges = ranges.take(np.lexsort((ranges.begin, ranges.tensor)))
+    row = row_at(ranges, residency.begin, residency.tensor)
+    # Row -1, of none, ends before all.
+    inside = residency.end <= np.append(ranges.end, -1)[row]
     if not inside.all():
         k = int(np.flatnonzero(~inside)[0])
         raise ScheduleError(
@@ -359,7 +347,7 @@ def in_ranges(
         tensor=np.concatenate((np.full(busy.size, SCRATCH), residency.tensor)),
         tensor_page=np.zeros(busy.size + len(residency), np.int64),
         pages=np.concatenate((scratch, machine.pages(residency.size_bytes))),
-        spm_page=np.concatenate((machine.spm_pages - scratch, first[row])),
+        spm_page=np.concatenate((machine.spm_pages - scratch, ranges.spm_page[row])),
         begin=np.concatenate((busy, residency.begin)),
         end=np.concatenate((busy + 1, residency.end)),
     )

@@ -24,7 +24,7 @@ from spmopt.assemble.index import access_at, flag, resident_bytes
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import Command, Commands, ResidencyPlan
+from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 
@@ -77,27 +77,6 @@ def step_time(
     return duration
 
 
-def step_cycles(machine: Machine, timeline: Timeline, commands: Commands) -> Ints:
-    """Return (n,) duration ``d_i`` of every step, in cycles."""
-    cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.fetches)
-    kind = commands.kind
-    access = access_at(timeline, commands.step, commands.tensor)
-    load, store = kind == Command.LOAD, kind == Command.STORE
-    inward = load | (kind == Command.STREAM_IN)
-
-    def per_step(chosen: Bools) -> Ints:
-        return sum_up(timeline.steps, commands.step[chosen], cycles[chosen])
-
-    return step_time(
-        machine,
-        compute=timeline.compute_cycles,
-        inward=per_step(inward),
-        outward=per_step(~inward),
-        before=per_step(load & flag(timeline.required_resident, access)),
-        after=per_step(store & flag(_required_resident_result(timeline), access)),
-    )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ResidencyPlanCost:
     """Resources that a legal residency plan spends.
@@ -106,8 +85,6 @@ class ResidencyPlanCost:
     ----------
     step_time : (n,)
         Duration of each step, in ``1 / parts`` of a cycle.
-    serial_time : (n,)
-        Of that, ``L_i + S_i``: commands that the operation waits for, or that wait for it.
     parts
         1, but for a fluid plan the numerator of ``beta``, so that times are whole.
     dram_in_bytes, dram_out_bytes
@@ -115,7 +92,6 @@ class ResidencyPlanCost:
     """
 
     step_time: Ints
-    serial_time: Ints
     parts: int
     dram_in_bytes: int
     dram_out_bytes: int
@@ -188,7 +164,6 @@ def residency_plan_cost(
         step_time=step_time(
             machine, compute=compute, inward=inward, outward=outward, before=before, after=after
         ),
-        serial_time=before + after,
         parts=parts,
         dram_in_bytes=int(load_bytes.sum() + into.sum()),
         dram_out_bytes=int(store.size_bytes.sum() + out.sum()),

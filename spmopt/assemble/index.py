@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.schedule import Residency
+from spmopt.core.schedule import Ranges, Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 
 def access_at(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
     """Return index of the access of ``tensor[k]`` in ``step[k]``, or -1 where the step has none."""
-    if not timeline.tensor.size:
-        return np.full(step.size, -1, np.int64)
-    tensors = timeline.size_bytes.size
-    keys = timeline.step * tensors + timeline.tensor
-    order = np.argsort(keys, kind="stable")
-    wanted = step * tensors + tensor
-    # Beyond the last key: clipped, and then unequal to the wanted one.
-    place = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
-    found: Ints = np.where(keys[order][place] == wanted, order[place], -1)
+    latest = latest_access(timeline, step, tensor)
+    found: Ints = np.where(np.append(timeline.step, -1)[latest] == step, latest, -1)
+    return found
+
+
+def latest_access(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
+    """Return the last access of ``tensor[k]`` up to and with ``step[k]``, or -1."""
+    order = np.argsort(timeline.tensor, kind="stable")
+    # One sorted key of tensor and step, so that one search finds both.
+    span = timeline.steps + 1
+    keys = (timeline.tensor * span + timeline.step)[order]
+    place = np.searchsorted(keys, tensor * span + step, side="right") - 1
+    latest = np.append(order, -1)[place]
+    found: Ints = np.where(np.append(timeline.tensor, -1)[latest] == tensor, latest, -1)
     return found
 
 
@@ -30,25 +35,24 @@ def flag(flags: Bools, access: Ints) -> Bools:
     return result
 
 
-def row_at(residency: Residency, step: Ints, tensor: Ints) -> Ints:
-    """Return the index of the residency row that holds ``tensor[k]`` in ``step[k]``, or -1."""
-    if not len(residency):
+def row_at(rows: Residency | Ranges, step: Ints, tensor: Ints) -> Ints:
+    """Return the index of the row that ``tensor[k]`` has in ``step[k]``, or -1.
+
+    Rows are sorted by (tensor, begin).
+    """
+    if not len(rows):
         return np.full(step.size, -1, np.int64)
     # Wider than any step, so that keys of two tensors never mix.
-    span = max(int(residency.end.max()), int(step.max(initial=0))) + 1
-    keys = residency.tensor * span + residency.begin
-    row = np.searchsorted(keys, tensor * span + step, side="right") - 1
-    held = (row >= 0) & (residency.tensor[row] == tensor) & (step < residency.end[row])
+    span = max(int(rows.end.max()), int(step.max(initial=0))) + 1
+    row = np.searchsorted(rows.tensor * span + rows.begin, tensor * span + step, side="right") - 1
+    held = (row >= 0) & (rows.tensor[row] == tensor) & (step < rows.end[row])
     found: Ints = np.where(held, row, -1)
     return found
 
 
 def resident_bytes(residency: Residency, step: Ints, tensor: Ints) -> Ints:
     """Return the resident bytes ``r_t(i)`` of ``tensor[k]`` in ``step[k]``."""
-    row = row_at(residency, step, tensor)
-    if not len(residency):
-        return np.zeros(step.size, np.int64)
-    found: Ints = np.where(row >= 0, residency.size_bytes[row], 0)
+    found: Ints = np.append(residency.size_bytes, 0)[row_at(residency, step, tensor)]
     return found
 
 

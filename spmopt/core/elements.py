@@ -48,6 +48,7 @@ ELEMENT_TYPES = {
     for name, bits in types.items()
 }
 """All element types by name."""
+_SUMS = {ElementKind.FLOAT: "fp32", ElementKind.INTEGER: "int32"}
 
 
 def element_type(name: str) -> ElementType:
@@ -71,8 +72,4 @@ def sum_type(name: str) -> str:
     for floating point, int32 for integers.
     """
     found = element_type(name)
-    if found.kind is ElementKind.FLOAT:
-        return name if found.bits >= 32 else "fp32"
-    if found.kind is ElementKind.INTEGER:
-        return name if found.bits >= 32 else "int32"
-    return name
+    return _SUMS.get(found.kind, name) if found.bits < 32 else name

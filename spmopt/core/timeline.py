@@ -94,6 +94,13 @@ class Timeline:
         result: Bools = np.where(touched, kind != Access.WRITE, self.keep)
         return result
 
+    @property
+    def written(self) -> Bools:
+        """(m,) Some operation writes the tensor."""
+        result: Bools = np.zeros(self.size_bytes.size, bool)
+        result[self.tensor[self.kind != Access.READ]] = True
+        return result
+
 
 def timeline(problem: Problem, steps: Steps) -> Timeline:
     """Return the arrays of ``problem`` as ``steps`` run it."""

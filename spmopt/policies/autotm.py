@@ -39,8 +39,6 @@ from spmopt.policies.idle import idle_beside_streams
 from spmopt.policies.policy import in_first_mappings
 from spmopt.policies.ranked import keep_by_rank
 
-_SPAN = 512
-
 
 def autotm(problem: Problem, request: Request) -> Result:
     """Schedule in the problem's own order; the mappings are the first that fit.
@@ -136,13 +134,6 @@ def _by_step(timeline: Timeline, chosen: Bools) -> Ints:
 
 def _first(idle: Ints, cycles: int, room: Ints, pages: int) -> int | None:
     """First place with the time for a transfer, before any without room for its tensor."""
-    for start in range(0, idle.size, _SPAN):
-        # In spans: most searches end within the first.
-        full = np.flatnonzero(room[start : start + _SPAN] < pages)
-        limit = start + (int(full[0]) if full.size else _SPAN)
-        fitting = np.flatnonzero(idle[start:limit] >= cycles)
-        if fitting.size:
-            return start + int(fitting[0])
-        if full.size:
-            return None
-    return None
+    full = np.flatnonzero(room < pages)
+    fitting = np.flatnonzero(idle[: full[0] if full.size else idle.size] >= cycles)
+    return int(fitting[0]) if fitting.size else None

@@ -7,12 +7,12 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spmopt.assemble.cost import sum_up
-from spmopt.assemble.index import resident_bytes, row_at
+from spmopt.assemble.index import latest_access, neighbors, resident_bytes, row_at
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints, Table
@@ -75,7 +75,7 @@ class Gaps:
 def page_gaps(timeline: Timeline, residency_plan: ResidencyPlan) -> Gaps:
     """Return the gaps of a residency plan that keeps heads of tensors."""
     step, tensor, stores = timeline.step, timeline.tensor, residency_plan.stores
-    owner = _latest(timeline, stores.step, stores.tensor)
+    owner = latest_access(timeline, stores.step, stores.tensor)
     base, saved, trimmed = np.zeros((3, tensor.size), np.int64)
     np.add.at(saved, owner, stores.size_bytes)
     np.maximum.at(trimmed, owner, stores.step + 1)
@@ -120,21 +120,9 @@ def whole_gaps(timeline: Timeline, residency: Residency) -> Gaps:
 
 def merge_equal(residency: Residency) -> Residency:
     """Return the same residency in the fewest rows: no row goes on as the next of equal size."""
-    if not len(residency):
-        return residency
-    goes_on = (
-        (residency.tensor[1:] == residency.tensor[:-1])
-        & (residency.begin[1:] == residency.end[:-1])
-        & (residency.size_bytes[1:] == residency.size_bytes[:-1])
-    )
-    heads = np.flatnonzero(np.append(True, ~goes_on))
-    tails = np.append(heads[1:], len(residency)) - 1
-    return Residency(
-        tensor=residency.tensor[heads],
-        begin=residency.begin[heads],
-        end=residency.end[tails],
-        size_bytes=residency.size_bytes[heads],
-    )
+    before, after = neighbors(residency, residency.size_bytes)
+    heads = residency.take(before != residency.size_bytes)
+    return replace(heads, end=residency.end[after != residency.size_bytes])
 
 
 def join(*parts: Residency) -> Residency:
@@ -180,6 +168,13 @@ def earliest_loads(gaps: Gaps, stores: Transfers) -> Ints:
     np.maximum.at(left, stores.access, stores.step + 1 + gaps.apart)
     earliest: Ints = np.where(timeline.previous >= 0, left[timeline.previous], 0)
     return earliest
+
+
+def in_their_steps(timeline: Timeline, access: Ints) -> Residency:
+    """Return rows in which the tensor of each access is resident in its step alone."""
+    step, tensor = timeline.step[access], timeline.tensor[access]
+    size = timeline.size_bytes[tensor]
+    return Residency(tensor=tensor, begin=step, end=step + 1, size_bytes=size)
 
 
 def latest_stores(timeline: Timeline) -> Ints:
@@ -240,15 +235,6 @@ def plan_of(
             step=step, tensor=tensor, size_bytes=sum_up(keys.size, slot, stores.size_bytes)
         ),
     )
-
-
-def _latest(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
-    """Return the last access of ``tensor[k]`` up to and with ``step[k]``; there must be one."""
-    order = np.argsort(timeline.tensor, kind="stable")
-    # One sorted key of tensor and step, so that one search finds both.
-    keys = (timeline.tensor * (timeline.steps + 1) + timeline.step)[order]
-    place = np.searchsorted(keys, tensor * (timeline.steps + 1) + step, side="right") - 1
-    return order[place]
 
 
 def _last_write(timeline: Timeline) -> Ints:

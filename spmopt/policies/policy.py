@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.assemble.cost import residency_plan_cost, sum_up
+from spmopt.assemble.cost import residency_plan_cost
 from spmopt.assemble.index import row_at
 from spmopt.core.errors import InputError
 from spmopt.core.mappings import SEVERAL_MAPPINGS
@@ -22,7 +22,7 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Stores
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, fitting_timeline
-from spmopt.policies.gaps import join
+from spmopt.policies.gaps import free_pages, in_their_steps, join
 from spmopt.policies.hide import hide_transfers
 from spmopt.policies.ranked import Ranking, keep_by_rank
 
@@ -153,10 +153,8 @@ def free_bytes(problem: Problem) -> Ints:
         An operation fits in none of its mappings.
     """
     arrays, machine = fitting_timeline(problem), problem.machine
-    pages = machine.pages(arrays.size_bytes)[arrays.tensor] * arrays.required_resident
-    fixed = sum_up(arrays.steps, arrays.step, pages)
-    left = machine.spm_pages - machine.pages(arrays.scratch_bytes) - fixed
-    return left * machine.page_bytes
+    pinned = in_their_steps(arrays, np.flatnonzero(arrays.required_resident))
+    return free_pages(machine, arrays, pinned) * machine.page_bytes
 
 
 def complete(arrays: Timeline, residency: Residency) -> ResidencyPlan:
@@ -168,12 +166,8 @@ def complete(arrays: Timeline, residency: Residency) -> ResidencyPlan:
     found = join(residency)
     pinned = np.flatnonzero(arrays.required_resident)
     pinned = pinned[row_at(found, arrays.step[pinned], arrays.tensor[pinned]) < 0]
-    step, tensor = arrays.step[pinned], arrays.tensor[pinned]
-    lacking = Residency(
-        tensor=tensor, begin=step, end=step + 1, size_bytes=arrays.size_bytes[tensor]
-    )
     # Required-resident operands are resident in their step, whichever rows the policy says.
-    residency = join(found, lacking)
+    residency = join(found, in_their_steps(arrays, pinned))
     return ResidencyPlan(
         steps=arrays.chosen,
         residency=residency,

@@ -26,6 +26,7 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.gaps import in_their_steps
 from spmopt.policies.policy import policy_outcome
 
 
@@ -80,7 +81,7 @@ def bytes_saved(timeline: Timeline) -> Ints:
     first, last = timeline.first_access[used], timeline.last_access[used]
     # One load where old contents are read, one store where new ones are needed.
     once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
-    once += _write(timeline)[used] & timeline.live_after[last]
+    once += timeline.written[used] & timeline.live_after[last]
     always[used] -= once
     saved: Ints = always * timeline.size_bytes
     return saved
@@ -120,13 +121,9 @@ def keep_all(timeline: Timeline, keep: Bools) -> ResidencyPlan:
     first, last = timeline.first_access[final], timeline.last_access[final]
     passing = np.flatnonzero(timeline.required_resident & ~keep[timeline.tensor])
     step, tensor, size = timeline.step, timeline.tensor, timeline.size_bytes
-    rows = Residency(
-        tensor=np.concatenate((final, tensor[passing])),
-        begin=np.concatenate((step[first], step[passing])),
-        end=np.concatenate((step[last], step[passing])) + 1,
-        size_bytes=np.concatenate((size[final], size[tensor[passing]])),
-    )
-    owed = _write(timeline)[final] & timeline.live_after[last]
+    kept = Residency(tensor=final, begin=step[first], end=step[last] + 1, size_bytes=size[final])
+    rows = Residency.together(kept, in_their_steps(timeline, passing))
+    owed = timeline.written[final] & timeline.live_after[last]
     result = passing[timeline.live_after[passing] & (timeline.kind[passing] != Access.READ)]
     left = np.concatenate((last[owed], result))
     left = left[np.lexsort((tensor[left], step[left]))]
@@ -140,10 +137,3 @@ def keep_all(timeline: Timeline, keep: Bools) -> ResidencyPlan:
 def nothing_kept(timeline: Timeline) -> ResidencyPlan:
     """Plan that streams all that it may, and stores required-resident results."""
     return keep_all(timeline, np.zeros(timeline.size_bytes.size, bool))
-
-
-def _write(timeline: Timeline) -> Bools:
-    """(m,) Some operation writes the tensor."""
-    written = np.zeros(timeline.size_bytes.size, bool)
-    written[timeline.tensor[timeline.kind != Access.READ]] = True
-    return written

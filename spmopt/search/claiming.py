@@ -87,7 +87,7 @@ class Beginner:
         # One transaction stores state, point and owner: a kill leaves all of a trial or nothing.
         number = study._storage.create_new_trial(study._study_id, template_trial=fresh)
         trial = Trial(self._plain, number)
-        beat(self._storage, study, trial.number)
+        beat(self._storage, trial)
         return trial
 
 

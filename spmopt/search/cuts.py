@@ -232,13 +232,7 @@ def _free(problem: Problem, certificate: Certificate) -> Ints:
 
 def _free_bits(problem: Problem) -> int:
     """Find the most bits, up to 40, at which all moves of a step at full dual value fit 64 bits."""
-    moves = sum(
-        2
-        * max(
-            (operand.fetches for mapping in op.mappings for operand in mapping.operands), default=1
-        )
-        for op in problem.operations
-    )
+    moves = 2 * int(problem.operands.most_fetches().sum())
     dearest = floor(moves / problem.machine.bytes_per_cycle) + 1
     return max(0, min(40, 58 - dearest.bit_length()))
 

@@ -9,15 +9,13 @@ from math import ceil
 from operator import le, lt
 from typing import Any
 
-import numpy as np
-
 from spmopt.core.fusion.stripe_bounds import Striped
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.machine import Machine
 from spmopt.core.objective import energy_objective
 from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
-from spmopt.core.timeline import Access, Timeline, relax_timeline
+from spmopt.core.timeline import Timeline, relax_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_duals
 from spmopt.search.figures import Constraint, Spent
 
@@ -92,14 +90,10 @@ class Least:
 def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
     """Bound every legal schedule of ``problem``, also by ``cuts``."""
     line, machine = relax_timeline(problem), problem.machine
-    touched = line.first_access >= 0
-    kinds = line.kind[np.where(touched, line.first_access, 0)]
     # A tensor that is written first is never loaded; one that is read first is loaded once.
-    comes_in = touched & line.in_dram & (kinds != Access.WRITE)
-    written = np.zeros(line.size_bytes.size, bool)
-    written[line.tensor[line.kind != Access.READ]] = True
+    comes_in = (line.first_access >= 0) & line.in_dram & line.live_before
     in_bytes = int(line.size_bytes[comes_in].sum())
-    out_bytes = int(line.size_bytes[written & line.keep].sum())
+    out_bytes = int(line.size_bytes[line.written & line.keep].sum())
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
     # The largest of all bounds holds, whichever cut gives it.

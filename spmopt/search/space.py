@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, product
-from math import inf, isfinite, prod
+from math import prod
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from spmopt.core.errors import InputError, unknown
@@ -303,21 +304,14 @@ def _cost(prices: Mapping[str, float], where: str) -> dict[str, float]:
 def _numbers(given: object, where: str) -> dict[str, float]:
     found = {}
     for name, value in _table(given, where).items():
-        number = _real(value)
-        if not isfinite(number) or number < 0:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 <= value <= float_info.max
+        ):
             raise InputError(f"{where}.{name} = {value!r}: must be a number, 0 or more")
-        found[name] = number
+        found[name] = float(value)
     return found
-
-
-def _real(value: object) -> float:
-    """Return a number as a float; -1 if it is no number, infinity if it is too large."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return -1.0
-    try:
-        return float(value)
-    except OverflowError:
-        return inf
 
 
 def _table(given: object, where: str) -> Mapping[str, object]:

@@ -23,7 +23,7 @@ from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBSto
 from optuna.storages._rdb.models import BaseModel
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, Trial, TrialState
 from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
@@ -152,12 +152,10 @@ def running(study: Study) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
 
 
-def beat(storage: BaseStorage, study: Study, number: int) -> None:
+def beat(storage: BaseStorage, trial: FrozenTrial | Trial) -> None:
     """Record a sign of life of a trial, where the storage takes them."""
     if isinstance(storage, RDBStorage):
-        study_id = storage.get_study_id_from_name(study.study_name)
-        trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, number)
-        storage.record_heartbeat(trial_id)
+        storage.record_heartbeat(trial._trial_id)
 
 
 @contextmanager
@@ -171,7 +169,7 @@ def beating(storage: BaseStorage, study: Study) -> Iterator[None]:
             # A beat that is missed is made up for by the next one.
             with suppress(SQLAlchemyError, OptunaError):
                 for trial in own_trials(study):
-                    beat(storage, study, trial.number)
+                    beat(storage, trial)
 
     thread = Thread(target=run, daemon=True)
     if interval is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -72,13 +72,6 @@ def of_other_class(known: ClassBound, unit: str) -> str:
         f"at least {known.value:,.10g} {unit} for {known.holds_for} (bound of {known.proved_by})"
     )
     return f"{least}; this schedule is not one of these"
-
-
-def certificates(results: Sequence[Result]) -> Iterator[Certificate]:
-    """Yield the certificates of some results for the problem's own list."""
-    for each in results:
-        if each.certificate is not None and each.fused is None:
-            yield each.certificate
 
 
 def judge(

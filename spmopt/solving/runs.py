@@ -25,7 +25,6 @@ from spmopt.solving.barriers import (
 from spmopt.solving.case import Case
 from spmopt.solving.checked_calls import RESIDENCY
 from spmopt.solving.records import (
-    certificates,
     failure_of,
     of_other_class,
     within_class,
@@ -51,9 +50,8 @@ def run_asked(case: Case, entry: SchedulerEntry) -> Result:
     try:
         found = run(case, entry)
         # Duals of our own schedulers are evaluated later, for all results together.
-        if not entry.is_own:
-            for certificate in certificates([found]):
-                case.require_proof(certificate)
+        if not entry.is_own and found.certificate is not None and found.fused is None:
+            case.require_proof(found.certificate)
     except Exception as error:  # a policy may raise anything
         if entry.is_own:
             raise
@@ -225,8 +223,8 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     )
     layers = case.layer_by_layer(request, page)
     listed = run_asked(layers, page)
-    for certificate in certificates([listed]):
-        layers.evaluate(certificate)
+    if listed.certificate is not None:
+        layers.evaluate(listed.certificate)
     # Results of the full request win over those of its part.
     case.policies = layers.policies | case.policies
     case.listed = case.listed or listed

@@ -27,12 +27,8 @@ from spmopt.core.problem import Problem, Tensor, TensorKind
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 from spmopt.tiles.layer import TileGrid
-from spmopt.tiles.order import Walk
-from spmopt.tiles.partition import Partition, deal, sub_layers
 from spmopt.tiles.program import AXES, RESULTS, PassProgram
 
-BY_ROWS = Walk(loops="ijk")
-"""The usual walk of the forward pass: a tile of Y is finished before the next begins, by rows."""
 _KINDS = {
     "dY": TensorKind.GRADIENT,
     "X": TensorKind.ACTIVATION,
@@ -98,33 +94,19 @@ def forward(
     """Make Y of one layer in tiles; of several groups, one.
 
     Parameters and errors are those of :func:`backward`; ``order`` (I K J,) or (steps, cores) is of
-    products of Y, as :func:`forward_order` or :func:`forward_on_cores` give it.
+    products of Y.
     """
     program = PassProgram.of(grid, machine, order, element_bytes=element_bytes)
     return _problem(program, computing="Y", resident=resident)
-
-
-def forward_order(grid: TileGrid, walk: Walk = BY_ROWS) -> Ints:
-    """(I K J,) Order the products of Y on one core."""
-    return walk.through(grid) + RESULTS.index("Y") * grid.products
-
-
-def forward_on_cores(grid: TileGrid, cores: int, walk: Walk = BY_ROWS) -> Ints:
-    """(steps, cores) Deal the products of Y, to each core its share of the batch.
-
-    A cut along M; no tile of Y is a sum over cores.
-    """
-    cut = sub_layers(grid, Partition(axis="m", parts=cores))
-    return deal([piece.numbers(forward_order(piece.grid, walk)) for piece in cut], cores)
 
 
 def require_room(program: PassProgram) -> None:
     """Raise :class:`InputError` where the tiles of an operation do not fit in the SPM."""
     machine, tile = program.machine, program.grid.tile
     page, room = machine.page_bytes, machine.spm_pages
-    pages = -(-program.size_bytes // page)
+    pages = -(-program.line.size_bytes // page)
     # All operands of an operation at once: no replacement can need less.
-    needs = np.add.reduceat(pages[program.tensor], program.first[:-1])
+    needs = np.add.reduceat(pages[program.line.tensor], program.line.first[:-1])
     most = int(needs.max())
     if most > room:
         operation = _names(program, _tensors(program))[int(np.argmax(needs))]
@@ -200,7 +182,7 @@ def _tensors(program: PassProgram) -> tuple[Tensor, ...]:
             keep=keep,
         )
         for (matrix, of_core, row, column, keep), size in zip(
-            named, program.size_bytes.tolist(), strict=True
+            named, program.line.size_bytes.tolist(), strict=True
         )
     )
 
@@ -238,10 +220,10 @@ def _kinds(program: PassProgram) -> list[str]:
 
 def _reads(program: PassProgram) -> list[tuple[int, ...]]:
     """List all accesses but those that only write, which are last."""
-    wrote = np.add.reduceat(program.kind == Access.WRITE, program.first[:-1], dtype=np.int64)
-    tensor: list[int] = program.tensor.tolist()
-    begin, end = program.first[:-1], program.first[1:] - wrote
-    return [tuple(tensor[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+    line, tensor = program.line, program.line.tensor.tolist()
+    wrote = np.add.reduceat(line.kind == Access.WRITE, line.first[:-1], dtype=np.int64)
+    ends = zip(line.first[:-1].tolist(), (line.first[1:] - wrote).tolist(), strict=True)
+    return [tuple(tensor[begin:end]) for begin, end in ends]
 
 
 def _writes(program: PassProgram) -> list[tuple[int, ...]]:
@@ -251,8 +233,8 @@ def _writes(program: PassProgram) -> list[tuple[int, ...]]:
 
 def _predecessors(program: PassProgram) -> list[tuple[int, ...]]:
     """Find for a step those in which its sums began; for an addition all with parts of them."""
-    operation, tensor, kind = program.operation, program.tensor, program.kind
-    began = np.empty(program.size_bytes.size, np.int64)
+    operation, tensor, kind = program.line.step, program.line.tensor, program.line.kind
+    began = np.empty(program.line.size_bytes.size, np.int64)
     wrote = kind == Access.WRITE
     began[tensor[wrote]] = operation[wrote]
     added = program.place[program.begin.size - 1 :]
@@ -260,7 +242,7 @@ def _predecessors(program: PassProgram) -> list[tuple[int, ...]]:
     later = (kind == Access.UPDATE) & in_step
     before = [(operation[later], began[tensor[later]])]
     if added.size:
-        addition = np.full(program.size_bytes.size, -1, np.int64)
+        addition = np.full(program.line.size_bytes.size, -1, np.int64)
         addition[program.added] = added
         addition[program.tiles :] = addition[program.partial_tile]
         parts = (kind != Access.READ) & in_step & (addition[tensor] >= 0)
@@ -274,11 +256,11 @@ def _predecessors(program: PassProgram) -> list[tuple[int, ...]]:
 
 def _mappings(program: PassProgram, resident: bool) -> list[tuple[OpMapping, ...]]:
     columns = (
-        np.diff(program.first),
-        program.compute_cycles,
-        program.macs,
-        program.bytes_moved(without=Access.WRITE),
-        program.bytes_moved(without=Access.READ),
+        np.diff(program.line.first),
+        program.line.compute_cycles,
+        program.line.macs,
+        program.line.spm_read_bytes,
+        program.line.spm_write_bytes,
     )
     return [_mapping(resident, row) for row in zip(*(c.tolist() for c in columns), strict=True)]
 

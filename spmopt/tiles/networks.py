@@ -124,19 +124,14 @@ def _products(graph: Graph) -> list[tuple[Node, _Product]]:
     return found
 
 
-def _kernel(graph: Graph, node: Node) -> int:
-    """Count positions of the kernel, which a convolution's weight ends with."""
-    if node.operator not in _CONVOLUTIONS:
-        return 1
-    return prod(graph.values[node.inputs[1]].shape[_BEFORE_KERNEL:])
-
-
 def _sliding(layer: Layer, graph: Graph, node: Node) -> Layer:
     """Add the kernel of a convolution, and how it slides where it has one or two dimensions.
 
     Where the im2col matrix has each element of the feature map once, it is that.
     """
-    kernel = _kernel(graph, node)
+    if node.operator not in _CONVOLUTIONS:
+        return layer
+    kernel = prod(graph.values[node.inputs[1]].shape[_BEFORE_KERNEL:])
     image = graph.values[node.inputs[0]].shape[_BEFORE_KERNEL:]
     if node.operator != "Conv" or len(image) > _DIMENSIONS:
         return replace(layer, kernel=kernel)

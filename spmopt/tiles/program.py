@@ -62,14 +62,10 @@ class PassProgram:
         Tiles that partial tiles are added to.
     place : (o,)
         Where each step, then each addition, is among the operations.
-    compute_cycles, macs : (o,)
-        Cycles of the cores, or of the scratchpad's banks where these are slower.
-    first : (o + 1,)
-        Accesses of operation ``o`` are ``first[o]:first[o + 1]``: inputs by core, each once, then
-        results that are updated, then those written first.
-    tensor, kind : (a,)
-        ``kind`` is an :class:`~spmopt.core.timeline.Access`.
-    size_bytes : (m,)
+    line
+        The problem in its own order, all operands resident. Accesses of an operation are its inputs
+        by core, each once, then results that are updated, then those written first. Compute cycles
+        are those of the cores, or of the scratchpad's banks where these are slower.
     """
 
     grid: TileGrid
@@ -85,12 +81,7 @@ class PassProgram:
     partial_core: Ints
     added: Ints
     place: Ints
-    compute_cycles: Ints
-    macs: Ints
-    first: Ints
-    tensor: Ints
-    kind: Ints
-    size_bytes: Ints
+    line: Timeline
 
     @classmethod
     def of(
@@ -168,7 +159,18 @@ class PassProgram:
         operation = place[operation]
         kind = np.repeat([each[2] for each in accesses], [each[1].size for each in accesses])
         sorting = np.argsort(operation, kind="stable")
-        program = cls(
+        line = _line(
+            first=np.append(0, np.cumsum(np.bincount(operation, minlength=place.size))),
+            tensor=tensor[sorting],
+            kind=kind[sorting],
+            size=np.append(size, size[partial_tile]),
+            made=range(min(first_tile[name] for name in results), size.size),
+            cycles=np.append(np.maximum.reduceat(own, begin[:-1]), sums)[turns],
+            macs=np.append(np.add.reduceat(macs, begin[:-1]), np.zeros_like(added))[turns],
+        )
+        # A pipelined array is filled once, before the first product.
+        line.compute_cycles[0] += _fill(machine)
+        return cls(
             grid=grid,
             machine=machine,
             element_bytes=element_bytes,
@@ -182,64 +184,49 @@ class PassProgram:
             partial_core=partial_core,
             added=added,
             place=place,
-            compute_cycles=np.append(np.maximum.reduceat(own, begin[:-1]), sums)[turns],
-            macs=np.append(np.add.reduceat(macs, begin[:-1]), np.zeros_like(added))[turns],
-            first=np.append(0, np.cumsum(np.bincount(operation, minlength=place.size))),
-            tensor=tensor[sorting],
-            kind=kind[sorting],
-            size_bytes=np.append(size, size[partial_tile]),
+            line=_wait_for_banks(machine, line),
         )
-        # A pipelined array is filled once, before the first product.
-        program.compute_cycles[0] += _fill(machine)
-        return replace(program, compute_cycles=_hold(program))
 
     @property
     def tiles(self) -> int:
         """How many tiles there are of all matrices, without partial ones."""
-        return self.size_bytes.size - self.partial_tile.size
+        return self.line.size_bytes.size - self.partial_tile.size
 
-    @property
-    def operation(self) -> Ints:
-        """(a,) The operation of each access."""
-        operation: Ints = np.arange(self.place.size).repeat(np.diff(self.first))
-        return operation
 
-    def bytes_moved(self, without: Access) -> Ints:
-        """(o,) Sum bytes of the operands that are not accessed as ``without``."""
-        size = np.where(self.kind == without, 0, self.size_bytes[self.tensor])
-        total: Ints = np.add.reduceat(size, self.first[:-1])
-        return total
-
-    def timeline(self) -> Timeline:
-        """Return arrays of the problem in its own order, all operands resident."""
-        tensor, number = self.tensor, np.arange(self.size_bytes.size)
-        results = min(self.first_tile[name] for name in self.results)
-        keep = (number >= results) & (number < self.tiles)
-        previous, following, first_access, last_access = links(tensor, number.size)
-        nothing = np.zeros(self.place.size, np.int64)
-        return Timeline(
-            chosen=Steps.listed(nothing),
-            compute_cycles=self.compute_cycles,
-            scratch_bytes=nothing,
-            macs=self.macs,
-            spm_read_bytes=self.bytes_moved(without=Access.WRITE),
-            spm_write_bytes=self.bytes_moved(without=Access.READ),
-            own_picojoules=nothing,
-            first=self.first,
-            step=self.operation,
-            tensor=tensor,
-            kind=self.kind,
-            fetches=np.ones(tensor.size, np.int64),
-            required_resident=np.ones(tensor.size, bool),
-            previous=previous,
-            next=following,
-            live_after=(following >= 0) | keep[tensor],  # only a first access is a blind write
-            size_bytes=self.size_bytes,
-            in_dram=number < results,
-            keep=keep,
-            first_access=first_access,
-            last_access=last_access,
-        )
+def _line(
+    first: Ints, tensor: Ints, kind: Ints, size: Ints, made: range, *, cycles: Ints, macs: Ints
+) -> Timeline:
+    """Return arrays of the problem in its own order; ``made`` are the tiles of results."""
+    number, nothing = np.arange(size.size), np.zeros(macs.size, np.int64)
+    keep = (number >= made.start) & (number < made.stop)
+    previous, following, first_access, last_access = links(tensor, number.size)
+    read, written = (
+        np.add.reduceat(np.where(kind == without, 0, size[tensor]), first[:-1])
+        for without in (Access.WRITE, Access.READ)
+    )
+    return Timeline(
+        chosen=Steps.listed(nothing),
+        compute_cycles=cycles,
+        scratch_bytes=nothing,
+        macs=macs,
+        spm_read_bytes=read,
+        spm_write_bytes=written,
+        own_picojoules=nothing,
+        first=first,
+        step=np.repeat(np.arange(macs.size), np.diff(first)),
+        tensor=tensor,
+        kind=kind,
+        fetches=np.ones(tensor.size, np.int64),
+        required_resident=np.ones(tensor.size, bool),
+        previous=previous,
+        next=following,
+        live_after=(following >= 0) | keep[tensor],  # only a first access is a blind write
+        size_bytes=size,
+        in_dram=number < made.start,
+        keep=keep,
+        first_access=first_access,
+        last_access=last_access,
+    )
 
 
 def product_cycles(
@@ -360,11 +347,10 @@ def _each_once(amounts: Ints, cycles: Callable[..., int]) -> Ints:
     return found[back.reshape(-1)]
 
 
-def _hold(program: PassProgram) -> Ints:
-    """(o,) Compute cycles, no fewer than those of the scratchpad's banks."""
-    machine = program.machine
+def _wait_for_banks(machine: Machine, line: Timeline) -> Timeline:
+    """Return a timeline that computes for no fewer cycles than the scratchpad's banks take."""
     if machine.memory is None or machine.memory.rates is None:
-        return program.compute_cycles
-    moved = np.stack([program.bytes_moved(without=way) for way in (Access.WRITE, Access.READ)])
+        return line
+    moved = np.stack((line.spm_read_bytes, line.spm_write_bytes))
     banks = _each_once(moved, lambda *amounts: access_cycles(machine, *amounts))
-    return np.maximum(program.compute_cycles, banks)
+    return replace(line, compute_cycles=np.maximum(line.compute_cycles, banks))

@@ -78,7 +78,7 @@ def evaluate(
     """
     program = PassProgram.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
     require_room(program)
-    return figures(machine, program.timeline(), reuse=reuse)
+    return figures(machine, program.line, reuse=reuse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

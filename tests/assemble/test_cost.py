@@ -13,7 +13,6 @@ from spmopt.assemble import (
     assemble,
     derive_commands,
     residency_plan_value,
-    step_cycles,
     transfer_cycles,
 )
 from spmopt.core.machine import Machine
@@ -23,6 +22,7 @@ from spmopt.core.result import Totals
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.verifier import require_legal
 from tests.assemble.small import arrays, make_problem, residency_plan
+from tests.assemble.step_cycles import step_cycles
 from tests.formulations.priced import OBJECTIVES
 from tests.thorough import some
 from tests.tiny import Op

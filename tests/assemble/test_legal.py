@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from spmopt.assemble import assemble, derive_commands, step_cycles
+from spmopt.assemble import assemble, derive_commands
 from spmopt.core.objective import MAKESPAN
 from spmopt.verifier import verify
 from tests.assemble.small import arrays
+from tests.assemble.step_cycles import step_cycles
 from tests.brute_force import optimum
 from tests.strategies import random_problem
 from tests.thorough import some

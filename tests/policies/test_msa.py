@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from spmopt.assemble import derive_commands, step_cycles
+from spmopt.assemble import derive_commands
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.msa import msa
 from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.assemble.step_cycles import step_cycles
 from tests.tiny import Op
 
 Row = tuple[str, int, int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spmopt.assemble import derive_commands, step_cycles
+from spmopt.assemble import derive_commands
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
@@ -13,6 +13,7 @@ from spmopt.core.timeline import fitting_timeline
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.costs import costs
 from spmopt.policies.static import nothing_kept, stream
+from tests.assemble.step_cycles import step_cycles
 from tests.policies.owed import (
     random_problems,
     residency_plan_of,

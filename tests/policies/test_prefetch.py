@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spmopt.assemble import derive_commands, step_cycles
+from spmopt.assemble import derive_commands
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.policies.hide import hide_transfers, spread_transfers
 from tests.assemble.small import arrays, make_problem, residency_plan, rows_of, stores_of
+from tests.assemble.step_cycles import step_cycles
 from tests.tiny import Op
 
 Rows = Sequence[tuple[str, int, int, int]]

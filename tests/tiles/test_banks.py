@@ -64,7 +64,7 @@ def test_a_step_ends_no_sooner_than_its_banks(
         )
         assert other.compute_cycles == max(mapping.compute_cycles, ceil(seconds))
         assert replace(other, compute_cycles=mapping.compute_cycles) == mapping
-    computed = PassProgram.of(cells, held, products).timeline().compute_cycles
+    computed = PassProgram.of(cells, held, products).line.compute_cycles
     assert computed.tolist() == timeline_in_order(after).compute_cycles.tolist()
 
 

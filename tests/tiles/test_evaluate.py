@@ -14,9 +14,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import timeline_in_order
 from spmopt.hardware.machines import load_machine
-from spmopt.policies.double_buffer.figures import Figures, figures
+from spmopt.policies.double_buffer.figures import Figures
 from spmopt.schedulers.registry import find
 from spmopt.solving import solve
 from spmopt.tiles.fetches import backward
@@ -119,10 +118,3 @@ def test_of_a_real_layer_as_solved(name: str) -> None:
     assert result.verified
     assert result.totals is not None
     assert same(evaluate(cells, npu, products), result.totals)
-
-
-def test_what_may_stream_is_refused() -> None:
-    cells = grid((4, 4, 4), (2, 2, 2))
-    problem = backward(cells, machine(900), ORDERS["dx-major"].through(cells), resident=False)
-    with pytest.raises(InputError, match="every operand must be required-resident"):
-        figures(problem.machine, timeline_in_order(problem))

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from results.shared.forward import forward_on_cores, forward_order
 from spmopt.core.errors import InputError
 from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
-from spmopt.tiles.fetches import backward, forward, forward_on_cores, forward_order
+from spmopt.tiles.fetches import backward, forward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
 from tests.thorough import share

@@ -9,13 +9,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from results.shared.forward import forward_on_cores, forward_order
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline_in_order
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.tiles.fetches import backward, forward, forward_on_cores, forward_order
+from spmopt.tiles.fetches import backward, forward
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores
@@ -195,7 +196,7 @@ def test_gradients(
         program = PassProgram.of(
             cells, spm, products, element_bytes=element_bytes, add_early=add_early
         )
-        require_same(program.timeline(), problem)
+        require_same(program.line, problem)
 
 
 @settings(max_examples=share(50), deadline=None)
@@ -205,4 +206,4 @@ def test_forward(*, cells: TileGrid, walk: Walk, spm: Machine, cores: int) -> No
         problem = forward(cells, spm, products)
         table = products.reshape(products.shape[0], -1)
         assert told(problem) == list(Plain(cells, spm, table).run(add_early=False))
-        require_same(PassProgram.of(cells, spm, products).timeline(), problem)
+        require_same(PassProgram.of(cells, spm, products).line, problem)

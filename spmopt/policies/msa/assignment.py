@@ -11,7 +11,7 @@ from spmopt.core.schedule import Residency, ResidencyPlan, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.gaps import join
-from spmopt.policies.msa.costs import by_boundedness, costs, live_ranges
+from spmopt.policies.msa.costs import by_boundedness, costs
 from spmopt.policies.msa.intervals import Intervals
 from spmopt.policies.msa.ledger import Ledger
 
@@ -46,58 +46,43 @@ class Assignment:
     def __init__(
         self, machine: Machine, timeline: Timeline, *, idle_only: bool, load_late: bool
     ) -> None:
-        cost, found = costs(machine, timeline), live_ranges(timeline)
+        cost = costs(machine, timeline)
         whole_copy = float(machine.spm_pages * machine.page_bytes / machine.bytes_per_cycle)
         self._intervals = Intervals(cost.elapsed, whole_copy)
         self._ledger = Ledger(machine, timeline, cost, idle_only=idle_only)
         self._idle_only, self._load_late = idle_only, load_late
-        self._timeline, self._page = timeline, machine.page_bytes
+        self._machine, self._line, self._cost = machine, timeline, cost
         self._rows: list[tuple[int, int, int, int]] = []
         self._stores: list[tuple[int, int, int]] = []
-        self._access: list[int] = found.access.tolist()
-        self._first: list[int] = found.first.tolist()
-        self._order: list[int] = by_boundedness(timeline, found, cost.benefit).tolist()
-        self._step: list[int] = timeline.step.tolist()
-        self._tensor: list[int] = timeline.tensor.tolist()
-        self._kind: list[int] = timeline.kind.tolist()
-        self._required_resident: list[bool] = timeline.required_resident.tolist()
-        self._live: list[bool] = timeline.live_after.tolist()
-        self._size: list[int] = timeline.size_bytes.tolist()
-        self._pages: list[int] = machine.pages(timeline.size_bytes).tolist()
-        self._copy: list[int] = cost.copy.tolist()
-        self._saved: list[float] = cost.saved.tolist()
-        self._own_in: list[int] = cost.own_in.tolist()
-        self._own_out: list[int] = cost.own_out.tolist()
 
     def residency_plan(self) -> ResidencyPlan:
         """Plan that assigns every value its place."""
-        for value in self._order:
-            self._place(value)
+        for chain in by_boundedness(self._line, self._cost.benefit):
+            self._place(chain)
         return ResidencyPlan(
-            steps=self._timeline.chosen,
+            steps=self._line.chosen,
             residency=join(Residency.of_rows(sorted(self._rows))),
             stores=Stores.of_rows(sorted(self._stores)),
         )
 
-    def _place(self, index: int) -> None:
-        """Decide where a value is between its uses."""
-        chain = self._access[self._first[index] : self._first[index + 1]]
-        tensor = self._tensor[chain[0]]
-        value = _Value(tensor=tensor, pages=self._pages[tensor])
+    def _place(self, chain: list[int]) -> None:
+        """Decide where a value of these accesses is between its uses."""
+        tensor = self._line.tensor[chain[0]]
+        value = _Value(tensor=tensor, pages=self._machine.pages(self._line.size_bytes[tensor]))
         # Reserved for required-resident operands at the start; given back here.
         for access in chain:  # the walk takes this room again
-            if self._required_resident[access]:
-                step = self._step[access]
+            if self._line.required_resident[access]:
+                step = self._line.step[access]
                 self._ledger.take(step, step + 1, -value.pages)
         for access, following in zip(chain, [*chain[1:], None], strict=True):
             # The next use is too far, or there is no room until then.
-            if value.on_chip and not self._remains(value, self._step[access]):
-                self._leave(value, self._step[access], live=True)
+            if value.on_chip and not self._remains(value, self._line.step[access]):
+                self._leave(value, self._line.step[access], live=True)
             if not value.on_chip:
                 self._enter(value, access, following)
             self._use(value, access)
         if value.on_chip:
-            self._leave(value, self._timeline.steps, live=self._live[chain[-1]])
+            self._leave(value, self._line.steps, live=self._line.live_after[chain[-1]])
 
     def _remains(self, value: _Value, use: int) -> bool:
         """No copy: keep the value from its last access to ``use``, if that is possible."""
@@ -111,18 +96,18 @@ class Assignment:
 
     def _enter(self, value: _Value, access: int, following: int | None) -> None:
         """Put the value on chip for an access, if that is possible."""
-        step, kind = self._step[access], self._kind[access]
-        use = None if following is None else self._step[following]
+        step, kind = self._line.step[access], self._line.kind[access]
+        use = None if following is None else self._line.step[following]
         if kind == Access.WRITE:
             entered = self._begins(value, step, use)
         else:
             entered = self._prefetch(value, access)
             if not entered and self._load_late and self._begins(value, step, use):
                 entered = True
-                if self._idle_only and not self._required_resident[access]:
+                if self._idle_only and not self._line.required_resident[access]:
                     ledger = self._ledger
-                    ledger.free_time(ledger.inward, step, -self._copy[value.tensor])
-        if not entered and self._required_resident[access]:
+                    ledger.free_time(ledger.inward, step, -self._cost.copy[value.tensor])
+        if not entered and self._line.required_resident[access]:
             self._ledger.take(step, step + 1, value.pages)
             entered = True
         if entered:
@@ -139,9 +124,9 @@ class Assignment:
 
     def _prefetch(self, value: _Value, access: int) -> bool:
         """Copy the value from DRAM in a window before its use, if there is one."""
-        ledger, step, copy = self._ledger, self._step[access], self._copy[value.tensor]
+        ledger, step, copy = self._ledger, self._line.step[access], self._cost.copy[value.tensor]
         begin = max(value.last + 1, value.valid_from)
-        window = self._intervals.prefetch(begin, step, copy, self._saved[access])
+        window = self._intervals.prefetch(begin, step, copy, self._cost.saved[access])
         if window is None or not ledger.fits(step, step + 1, value.pages):
             return False
         room = ledger.room_from(window.earliest, step, value.pages)
@@ -158,14 +143,14 @@ class Assignment:
 
     def _use(self, value: _Value, access: int) -> None:
         """Update the value after an access, and give back DMA time that it does not need."""
-        step, ledger = self._step[access], self._ledger
+        step, ledger = self._line.step[access], self._ledger
         if value.on_chip:
-            if self._idle_only and not self._required_resident[access]:
-                ledger.free_time(ledger.inward, step, self._own_in[access])
-                ledger.free_time(ledger.outward, step, self._own_out[access])
-            if self._kind[access] != Access.READ:
-                value.written, value.pinned = step, self._required_resident[access]
-        elif self._kind[access] != Access.READ:
+            if self._idle_only and not self._line.required_resident[access]:
+                ledger.free_time(ledger.inward, step, self._cost.own_in[access])
+                ledger.free_time(ledger.outward, step, self._cost.own_out[access])
+            if self._line.kind[access] != Access.READ:
+                value.written, value.pinned = step, self._line.required_resident[access]
+        elif self._line.kind[access] != Access.READ:
             value.valid_from = step + 1
         value.last = step
 
@@ -175,13 +160,13 @@ class Assignment:
         if live and value.written != _NEVER:
             end = self._evict(value, limit)
             value.valid_from = end
-        self._rows.append((value.tensor, value.since, end, self._size[value.tensor]))
+        self._rows.append((value.tensor, value.since, end, self._line.size_bytes[value.tensor]))
         value.since = value.written = _NEVER
 
     def _evict(self, value: _Value, limit: int) -> int:
         """Copy the value to DRAM after its last use, else after its last write; when it ends."""
         ledger, channel, begin = self._ledger, self._ledger.outward, value.last + 1
-        limit = self._intervals.eviction_end(begin, limit, self._copy[value.tensor])
+        limit = self._intervals.eviction_end(begin, limit, self._cost.copy[value.tensor])
         limit = ledger.room_until(begin, limit, value.pages)
         # Row by row with the write, unless that needs the result in one piece.
         for start in (begin, value.written + value.pinned):
@@ -193,12 +178,14 @@ class Assignment:
                 stored = zip(steps.tolist(), pieces, strict=True)
                 self._stores += [(step, value.tensor, size) for step, size in stored]
                 return end
-        self._stores.append((value.written, value.tensor, self._size[value.tensor]))
+        self._stores.append((value.written, value.tensor, self._line.size_bytes[value.tensor]))
         if not value.pinned:
-            ledger.free_time(channel, value.written, -self._copy[value.tensor])
+            ledger.free_time(channel, value.written, -self._cost.copy[value.tensor])
         return begin
 
     def _bytes(self, value: _Value, pages: Ints) -> Ints:
         """Bytes in the first ``pages``."""
-        found: Ints = np.minimum(pages * self._page, self._size[value.tensor])
+        found: Ints = np.minimum(
+            pages * self._machine.page_bytes, self._line.size_bytes[value.tensor]
+        )
         return found

@@ -86,51 +86,23 @@ def costs(machine: Machine, timeline: Timeline) -> Costs:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LiveRanges:
-    """Contents of tensors, each from its definition to its last use.
+def by_boundedness(timeline: Timeline, benefit: Floats) -> list[list[int]]:
+    """Return the accesses of each value, those first that are most bounded by DRAM.
 
-    A value is the result of one blind write, or initial contents of DRAM; updates in place
-    belong to the value they change, as XLA colocates the buffers of such a chain.
-
-    Attributes
-    ----------
-    access : (a,)
-        Accesses by value, in time order.
-    first : (v + 1,)
-        Value ``k`` has the accesses ``access[first[k]:first[k + 1]]``.
+    Of equals the larger is first, then by tensor. A value is the result of one blind write, or
+    initial contents of DRAM, up to its last use; updates in place belong to the value they change,
+    as XLA colocates the buffers of such a chain. It is bounded by its benefits over the root of its
+    size: added up where they are positive (operations that wait for DRAM); without any such, the
+    largest counts (the operation nearest to that).
     """
-
-    access: Ints
-    first: Ints
-
-
-def live_ranges(timeline: Timeline) -> LiveRanges:
-    """Split the accesses of every tensor at its blind writes."""
     access = np.lexsort((timeline.step, timeline.tensor))
     begins = (timeline.previous[access] < 0) | (timeline.kind[access] == Access.WRITE)
-    return LiveRanges(access=access, first=np.append(np.flatnonzero(begins), access.size))
-
-
-def boundedness(timeline: Timeline, found: LiveRanges, benefit: Floats) -> Floats:
-    """(v,) How much a value on chip helps: its benefits over the root of its size.
-
-    The benefits of a value are added up where they are positive (operations that wait for
-    DRAM); without any such, the largest counts (the operation nearest to that).
-    """
-    if not found.access.size:
-        return np.empty(0, np.float64)
-    starts = found.first[:-1]
-    ordered = benefit[found.access]
-    helps = np.add.reduceat(np.maximum(ordered, 0), starts)
-    nearest = np.maximum.reduceat(ordered, starts)
-    size = timeline.size_bytes[timeline.tensor[found.access[starts]]]
-    result: Floats = np.where(helps > 0, helps, nearest) / np.sqrt(size)
-    return result
-
-
-def by_boundedness(timeline: Timeline, found: LiveRanges, benefit: Floats) -> Ints:
-    """(v,) Values, the most bounded by DRAM first; then the larger, then by tensor."""
-    size = timeline.size_bytes[timeline.tensor[found.access[found.first[:-1]]]]
-    order: Ints = np.lexsort((-size, -boundedness(timeline, found, benefit)))
-    return order
+    starts = np.flatnonzero(begins)
+    if not starts.size:
+        return []
+    helps = np.add.reduceat(np.maximum(benefit[access], 0), starts)
+    nearest = np.maximum.reduceat(benefit[access], starts)
+    size = timeline.size_bytes[timeline.tensor[access[starts]]]
+    bounded = np.where(helps > 0, helps, nearest) / np.sqrt(size)
+    values = np.split(access, starts[1:])
+    return [values[k].tolist() for k in np.lexsort((-size, -bounded)).tolist()]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cost import sum_up
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
+from spmopt.policies.gaps import free_pages, in_their_steps
 from spmopt.policies.msa.costs import Costs, Floats
 
 
@@ -34,11 +34,8 @@ class Ledger:
         """All room but that of scratch and resident operands; all time, or the idle one."""
         self._setup = machine.dma_setup_cycles
         self._page_cycles = float(machine.page_bytes / machine.bytes_per_cycle)
-        pinned = np.flatnonzero(timeline.required_resident)
-        pages = machine.pages(timeline.size_bytes[timeline.tensor[pinned]])
-        scratch = machine.pages(timeline.scratch_bytes)
-        pinned_pages = sum_up(timeline.steps, timeline.step[pinned], pages)
-        self._free = machine.spm_pages - scratch - pinned_pages
+        pinned = in_their_steps(timeline, np.flatnonzero(timeline.required_resident))
+        self._free = free_pages(machine, timeline, pinned)
         self._most_pages = 2.0**62 / (self._free.size + 1)  # so that sums fit 64 bits
         # As published: copies run in the whole elapsed time.
         inward = outward = cost.elapsed

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.shown import Titled
 from spmopt.api.solutions import Solution
 from spmopt.api.verifying import find_unverified, require_feasible
 
@@ -17,28 +18,16 @@ FILES = ("commands.jsonl", "commands.bin", HEADER)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Emission:
+class Emission(Titled):
     """Files to be written to a folder.
 
     Attributes
     ----------
-    title
-        One line on their content.
     files
         Contents by name.
-    record
-        Their content, as a JSON object.
     """
 
-    title: str
     files: Mapping[str, bytes]
-    record: Mapping[str, object]
-
-    def __repr__(self) -> str:
-        return f"<{self.title}>"
-
-    def __str__(self) -> str:
-        return self.title
 
     def save(self, folder: str | Path) -> None:
         """Write the files, and the folder where there is none; existing files are replaced.

@@ -147,7 +147,7 @@ class HardwareSearch(Shown):
             save_front(front, path, x, y)
 
         record = {"study": front.name, "front": list(front.members), "x": across.key, "y": up.key}
-        return Drawing(f"study {front.name}, {up.label} over {across.label}", write, record)
+        return Drawing(f"study {front.name}, {up.label} over {across.label}", record, write)
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return a line on the content of a page, its text, and a record of it."""

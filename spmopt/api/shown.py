@@ -68,21 +68,18 @@ class Shown(ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Drawing:
-    """A picture that a notebook shows and a file keeps.
+class Titled:
+    """Base of contents of files.
 
     Attributes
     ----------
     title
-        One line on the subject.
-    write
-        Writes the picture to a file, in the format of its suffix.
+        One line on the content.
     record
-        The subject, as a JSON object.
+        The content, as a JSON object.
     """
 
     title: str
-    write: Callable[[Path], None]
     record: Mapping[str, object]
 
     def __repr__(self) -> str:
@@ -90,6 +87,19 @@ class Drawing:
 
     def __str__(self) -> str:
         return self.title
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Drawing(Titled):
+    """A picture that a notebook shows and a file keeps.
+
+    Attributes
+    ----------
+    write
+        Writes the picture to a file, in the format of its suffix.
+    """
+
+    write: Callable[[Path], None]
 
     def save(self, path: str | Path) -> None:
         """Write a .png, .svg or .pdf file; raises :class:`InputError` for any other name."""
@@ -108,28 +118,19 @@ class Drawing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Document:
+class Document(Titled):
     """A text to be written to a file: a page, a trace, a program.
 
     Attributes
     ----------
-    title
-        One line on its content.
     text
         Content of the file.
-    record
-        Its content, as a JSON object.
     require_name
         Raises :class:`InputError` for a file whose name says that it holds something else.
     """
 
-    title: str
     text: str
-    record: Mapping[str, object]
     require_name: Callable[[Path], None] = lambda _: None
-
-    def __repr__(self) -> str:
-        return f"<{self.title}>"
 
     def save(self, path: str | Path) -> None:
         """Write the file, compressed if its name ends in .gz; raises :class:`InputError`."""

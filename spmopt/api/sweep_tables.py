@@ -95,7 +95,7 @@ class SweepTable(Shown):
             save_curves(curves, view, path)
 
         title = f"{curves.subject}, {view.y.label} over {view.x.label}"
-        return Drawing(title, write, {"x": view.x.key, "y": view.y.key})
+        return Drawing(title, {"x": view.x.key, "y": view.y.key}, write)
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return a line on the content of a page, its text, and a record of it."""

@@ -94,7 +94,7 @@ def plot(
         save_picture(name, pictures, path)
 
     title = f"{name} of {pictures[0].problem.name}, {made}"
-    return Drawing(title, write, {"picture": name, "timing": timing})
+    return Drawing(title, {"picture": name, "timing": timing}, write)
 
 
 @check
@@ -137,7 +137,7 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
         record = {"timing": timing}
     size = len(text.encode())
     title = f"{about}; {si(size, 'B')}"
-    return Document(title, text, {**record, "bytes": size}, require_page)
+    return Document(title, {**record, "bytes": size}, text, require_page)
 
 
 def require_page(path: Path) -> None:
@@ -200,7 +200,7 @@ def trace(
     title = "; ".join(f"{head}, {si(time, 's')}" for head, time in pairs)
     record: dict[str, object] = {**known[0], "timing": timing, "events": len(events)}
     record |= {"second": known[1]} if len(known) > 1 else {}
-    return Document(f"{title}, {len(events)} events", trace_text(pictures, events), record)
+    return Document(f"{title}, {len(events)} events", record, trace_text(pictures, events))
 
 
 @check
@@ -270,7 +270,7 @@ def export(
         "unit": program.unit,
     }
     title = f"{problem.name}, {size}, {spoken} in {program.unit}"
-    return Document(title, program.text, record)
+    return Document(title, record, program.text)
 
 
 def lay_out(

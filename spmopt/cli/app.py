@@ -8,8 +8,7 @@ from cyclopts import App, Parameter
 from cyclopts.help import DefaultFormatter
 
 from spmopt import __version__
-from spmopt.cli.commands import COMMANDS
-from spmopt.cli.options import HELP_ALL, HELP_FLAGS
+from spmopt.cli.commands import COMMANDS, HELP_ALL, HELP_FLAGS
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpPanel
@@ -78,5 +77,7 @@ def application(words: list[str]) -> App:
         own = words[:1] == [name]
         path = f"spmopt.cli.{module}:{name}"
         app.command(path, name=name, group=group, help=None if own else summary)
-    app.register_install_completion_command(help="Install completion of commands in the shell.")
+    # To register it for a command, which does not show it, would only take time.
+    if words[:1] not in [[name] for name in COMMANDS]:
+        app.register_install_completion_command(help="Install completion of commands in the shell.")
     return app

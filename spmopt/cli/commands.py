@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from spmopt.cli.options import INPUTS, MANY, PARTS, SCHEDULES
+from cyclopts import Group
 
+HELP_ALL = "--help-all"
+HELP_FLAGS = ("--help", "-h", HELP_ALL)
+SCHEDULES = Group("Schedules", sort_key=1)
+INPUTS = Group("Inputs", sort_key=2)
+PARTS = Group("Buffers and layers", sort_key=3)
+MANY = Group("Many schedules", sort_key=4)
+"""Panels of the list of commands, which needs no options."""
 COMMANDS = {
     "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
     "bound": ("schedule", SCHEDULES, "Certify a lower bound, without a schedule."),

@@ -25,13 +25,6 @@ if TYPE_CHECKING:  # they would load numpy, and help should not
     from spmopt.core.machine import Machine
     from spmopt.core.problem import Problem
 
-HELP_ALL = "--help-all"
-HELP_FLAGS = ("--help", "-h", HELP_ALL)
-SCHEDULES = Group("Schedules", sort_key=1)
-INPUTS = Group("Inputs", sort_key=2)
-PARTS = Group("Buffers and layers", sort_key=3)
-MANY = Group("Many schedules", sort_key=4)
-"""Panels of the list of commands."""
 _SEARCH = Group("Search", sort_key=1)
 _NETWORK = Group("Network", sort_key=2)
 _MACHINE = Group("Machine", sort_key=3)
@@ -166,7 +159,8 @@ class Options:
         # cyclopts reads the help of fields from the docstring of their class.
         cls.__doc__ = of.__doc__
         panel = Parameter(name="*") if group is None else Parameter(name="*", group=group)
-        panel(dataclass(frozen=True, kw_only=True)(cls))
+        # Records are not compared; to generate methods for it would take time at each start.
+        panel(dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls))
 
     if TYPE_CHECKING:  # fields are made above
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

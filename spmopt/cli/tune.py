@@ -8,8 +8,8 @@ from cyclopts import App
 
 from spmopt.api import searches, tuning
 from spmopt.cli.codes import Code
+from spmopt.cli.commands import HELP_FLAGS
 from spmopt.cli.options import (
-    HELP_FLAGS,
     MapperOptions,
     Networks,
     Options,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +26,8 @@ from spmopt.core.validation import is_file
 
 if TYPE_CHECKING:
     from spmopt.api.callbacks import Callbacks
+    from spmopt.api.shown import Document, Drawing
+    from spmopt.api.solutions import Solution
 
 _Schedule = Annotated[
     Path | None, Parameter(help="Result file, written by 'spmopt solve -o', or CSV of a sweep.")
@@ -93,9 +96,7 @@ class _Subject:
             return found
         if files[0].suffix.lower() == ".csv":
             return sweep_tables.read_sweep(files[0])
-        for path in files:
-            _require_result(path)
-        return [verifying.find_unverified(path, callbacks) for path in files]
+        return _read(files, callbacks)
 
 
 class PlotOptions(Options, of=views.plot, without=("timing",)):
@@ -121,19 +122,13 @@ def trace(
     timing
         Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     """
-    from spmopt.cli.terminal.output import emit_file
-    from spmopt.cli.terminal.progress import watching
-
     files = [each for each in (schedule, other) if each is not None]
     _require_output(timing, output, files)
-    with watching() as callbacks:
-        for path in files:
-            _require_result(path)
-        solutions = [verifying.find_unverified(path, callbacks) for path in files]
-        found = views.trace(solutions, timing=timing, callbacks=callbacks)
-        callbacks.progress(f"writing {output}", None)
-        found.save(output)
-    emit_file(found, output, printing.json)
+
+    def make(callbacks: Callbacks) -> Document:
+        return views.trace(_read(files, callbacks), timing=timing, callbacks=callbacks)
+
+    _write(make, output, printing)
 
 
 def plot(
@@ -147,8 +142,6 @@ def plot(
     printing: Printing = Printing(),
 ) -> None:
     """Draw a schedule, two of one problem, a sweep or a search, as .png, .svg or .pdf."""
-    from spmopt.cli.terminal.output import emit_file
-    from spmopt.cli.terminal.progress import watching
     from spmopt.reporting.plots.style import require_format
 
     files = subject.files(schedule, other)
@@ -157,12 +150,12 @@ def plot(
     views.require_options(is_of_schedules, **vars(options))
     require_format(output)
     _require_output(subject.timing, output, files)
-    with watching() as callbacks:
+
+    def make(callbacks: Callbacks) -> Drawing:
         drawn = subject.read(files, callbacks)
-        found = views.plot(drawn, timing=subject.timing, **vars(options), callbacks=callbacks)
-        callbacks.progress(f"drawing {output}", None)
-        found.save(output)
-    emit_file(found, output, printing.json, **_read(files))
+        return views.plot(drawn, timing=subject.timing, **vars(options), callbacks=callbacks)
+
+    _write(make, output, printing, files)
 
 
 def report(
@@ -185,18 +178,15 @@ def report(
     open
         Open the page in a browser.
     """
-    from spmopt.cli.terminal.output import emit_file
-    from spmopt.cli.terminal.progress import watching
-
     files = subject.files(schedule, other)
     _require_output(subject.timing, output, files)
     views.require_page(output)
-    with watching() as callbacks:
+
+    def make(callbacks: Callbacks) -> Document:
         shown = subject.read(files, callbacks)
-        found = views.report(shown, timing=subject.timing, callbacks=callbacks)
-        callbacks.progress(f"writing {output}", None)
-        found.save(output)
-    emit_file(found, output, printing.json, **_read(files))
+        return views.report(shown, timing=subject.timing, callbacks=callbacks)
+
+    _write(make, output, printing, files)
     if open:
         import webbrowser
 
@@ -224,19 +214,49 @@ def export(
     format
         File format: mps or lp; default: that of the name of the file.
     """
-    from spmopt.cli.terminal.output import emit_file
-    from spmopt.cli.terminal.progress import watching
-
     chosen = (format or output.suffix.removeprefix(".")).lower()
     if chosen not in ("mps", "lp"):
         named = f"--format {format}" if format else f"{output}"
         raise InputError(f"{named}: no such format; give --format mps or --format lp")
     require_output(output)
-    with watching() as callbacks:
+
+    def make(callbacks: Callbacks) -> Document:
         problem = build(problem_options, network, callbacks)
-        found = views.export(problem, objective=objective, format=chosen, callbacks=callbacks)
+        return views.export(problem, objective=objective, format=chosen, callbacks=callbacks)
+
+    _write(make, output, printing)
+
+
+def _write(
+    make: Callable[[Callbacks], Document | Drawing],
+    output: Path,
+    printing: Printing,
+    files: Sequence[Path] = (),
+) -> None:
+    """Make the content of a file, write it, and print a summary; JSON names the ``files`` read."""
+    from spmopt.cli.terminal.output import print_json, print_line
+    from spmopt.cli.terminal.progress import watching
+
+    with watching() as callbacks:
+        found = make(callbacks)
+        callbacks.progress(f"writing {output}", None)
         found.save(output)
-    emit_file(found, output, printing.json)
+    if not printing.json:
+        print_line(f"{output}: {found.title}")
+        return
+    record: dict[str, object] = {"file": str(output)}
+    if files and files[0].suffix.lower() == ".csv":
+        record["sweep"] = str(files[0])
+    elif files:
+        record["schedules"] = [str(each) for each in files]
+    print_json({**record, **found.record})
+
+
+def _read(files: Sequence[Path], callbacks: Callbacks) -> list[Solution]:
+    """Read result files, which are verified when they are laid out."""
+    for path in files:
+        _require_result(path)
+    return [verifying.find_unverified(path, callbacks) for path in files]
 
 
 def _require_result(path: Path) -> None:
@@ -270,10 +290,3 @@ def _require_output(timing: str, output: Path, files: list[Path]) -> None:
     if timing not in views.TIMINGS:
         raise unknown("choice for --timing", timing, views.TIMINGS)
     require_output(output, files)
-
-
-def _read(files: list[Path]) -> dict[str, object]:
-    """Return the files that were read, for JSON."""
-    if files and files[0].suffix.lower() == ".csv":
-        return {"sweep": str(files[0])}
-    return {"schedules": [str(each) for each in files]} if files else {}

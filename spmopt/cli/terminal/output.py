@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -19,7 +18,7 @@ from spmopt.core.validation import shorten
 from spmopt.reporting.tables import visible
 
 if TYPE_CHECKING:
-    from spmopt.api.shown import Document, Drawing, Shown
+    from spmopt.api.shown import Shown
 
 
 class _Console(Console):
@@ -89,14 +88,6 @@ def emit(found: Shown, as_json: bool) -> None:
         print_json(found.record())
         return
     draw_parts(found.parts(), results())
-
-
-def emit_file(found: Drawing | Document, path: Path, as_json: bool, **more: object) -> None:
-    """Print a summary of a written file, for people or as JSON."""
-    if as_json:
-        print_json({"file": str(path), **more, **found.record})
-    else:
-        print_line(f"{path}: {found.title}")
 
 
 def print_line(text: str) -> None:

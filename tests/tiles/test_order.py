@@ -6,11 +6,10 @@ import pytest
 
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import ORDERS, Walk, algorithm_1
+from spmopt.tiles.order import ORDERS, algorithm_1
 from tests.tiles.cases import grid
 
 GRID = grid((3, 4, 5), (1, 1, 1))
-HALF = GRID.products
 
 
 def dy_tiles(products: Ints) -> list[tuple[int, int]]:
@@ -21,13 +20,6 @@ def dy_tiles(products: Ints) -> list[tuple[int, int]]:
 
 def layer(m: int, k: int, n: int) -> Layer:
     return Layer(name="fc", m=m, k=k, n=n)
-
-
-def test_sequential_computes_dx_first() -> None:
-    order = ORDERS["sequential"].through(GRID)
-    assert (order[:HALF] < HALF).all()
-    assert order[:HALF].tolist() == Walk(loops="ikj").through(GRID).tolist()
-    assert (order[HALF:] - HALF).tolist() == Walk(loops="jki").through(GRID).tolist()
 
 
 @pytest.mark.parametrize(("name", "line"), [("dx-major", 0), ("dw-major", 1)])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
-from spmopt.assemble.addresses import Allocator, FreeExtents, allocate_in_time
+from spmopt.assemble.addresses import Allocator, allocate_in_time
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Placements, ResidencyPlan, Stores
 from spmopt.core.timeline import timeline
@@ -85,39 +84,6 @@ def test_every_resident_page_has_one_place_and_keeps_it(
         before = now
 
 
-def test_prefix_grows_at_its_end_and_shrinking_cuts_a_run() -> None:
-    problem = make_problem({"x": (10, "in")}, [Op()] * 4, spm=10)
-    chosen = residency_plan(problem, [("x", 0, 1, 4), ("x", 1, 2, 9), ("x", 2, 4, 6)])
-    assert table(assemble(problem, chosen).placements) == [
-        (0, 0, 4, 0, 0, 4),
-        (0, 4, 2, 4, 1, 4),
-        (0, 6, 3, 6, 1, 2),
-    ]
-
-
-def test_pages_freed_by_shrinking_serve_the_same_step() -> None:
-    problem = make_problem({"x": (6, "in"), "y": (6, "in")}, [Op()] * 2, spm=6)
-    chosen = residency_plan(problem, [("x", 0, 1, 6), ("x", 1, 2, 2), ("y", 1, 2, 4)])
-    assert (1, 0, 4, 2, 1, 2) in table(assemble(problem, chosen).placements)
-
-
-def test_scratch_lasts_one_step() -> None:
-    problem = make_problem(
-        {"x": (2, "in"), "y": (4, "in"), "z": (2, "in")},
-        [Op(), Op(scratch=2), Op(scratch=1)],
-        spm=11,
-    )
-    chosen = residency_plan(problem, [("x", 0, 1, 2), ("y", 0, 3, 4), ("z", 0, 3, 2)])
-    # y at 0 and z behind it, which leaves when y does; x at the other end; scratch likewise.
-    assert table(assemble(problem, chosen).placements) == [
-        (-1, 0, 2, 9, 1, 2),
-        (-1, 0, 1, 6, 2, 3),
-        (0, 0, 2, 9, 0, 1),
-        (1, 0, 4, 0, 0, 3),
-        (2, 0, 2, 4, 0, 3),
-    ]
-
-
 def test_a_tensor_goes_on_behind_its_last_page() -> None:
     allocator = Allocator(20)
     # 0 at the low end; those that leave before it at the high one: 1 at 18, 2 at 15, 3 at 14.
@@ -162,38 +128,11 @@ def test_a_request_that_no_hole_holds_is_split_into_the_fewest_pieces() -> None:
     ]
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (0, 2, 1)])
-def test_neighboring_holes_join(order: tuple[int, int, int]) -> None:
-    free = FreeExtents(9)
-    free.take((0, 9), 0, 9)
-    assert list(free.holding(1, 9)) == []
-    for k in order:
-        free.give(3 * k, 3)
-    assert list(free.holding(1, 9)) == [(0, 9)]
-
-
-def test_what_is_left_of_an_extent_stays_free() -> None:
-    free = FreeExtents(20)
-    free.take((0, 20), 4, 6)
-    assert list(free.holding(1, 9)) == [(0, 4), (10, 10)]
-    assert list(free.holding(1, 1)) == [(0, 4)]
-    assert list(free.holding(5, 9)) == [(10, 10)]
-    assert [free.size_at(start) for start in (0, 4, 10)] == [4, 0, 10]
-    assert free.take_largest(30) == (10, 10)
-
-
 def test_overfull_plan_gets_addresses_beyond_the_scratchpad() -> None:
     problem = make_problem({"x": (6, "in"), "y": (6, "in")}, [Op()], spm=8)
     chosen = residency_plan(problem, [("x", 0, 1, 6), ("y", 0, 1, 6)])
     rows = table(assemble(problem, chosen).placements)
     assert rows == [(0, 0, 6, 0, 0, 1), (1, 0, 2, 6, 0, 1), (1, 2, 4, 8, 0, 1)]
-
-
-def test_a_tensor_that_stays_has_one_row_however_its_residency_is_cut() -> None:
-    problem = make_problem({"x": (6, "in")}, [Op()] * 3, spm=8)
-    chosen = residency_plan(problem, [("x", 0, 1, 6), ("x", 1, 2, 6), ("x", 2, 3, 6)])
-    placements = assemble(problem, chosen).placements
-    assert np.array_equal(placements.end - placements.begin, [3])
 
 
 @settings(max_examples=share(200), deadline=None)

@@ -11,7 +11,6 @@ import pytest
 
 from spmopt.assemble import (
     assemble,
-    derive_commands,
     residency_plan_value,
     transfer_cycles,
 )
@@ -21,11 +20,8 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.verifier import require_legal
-from tests.assemble.small import arrays, make_problem, residency_plan
-from tests.assemble.step_cycles import step_cycles
 from tests.formulations.priced import OBJECTIVES
 from tests.thorough import some
-from tests.tiny import Op
 from tests.verifier.random_plans import random_case
 
 MACHINE = Machine(
@@ -44,60 +40,6 @@ def test_transfer_cycles_are_exact_beyond_64_bits() -> None:
     assert size * machine.clock_hz > 2**63
     expected = 5 - (-size * 10**9 // 999_999_999_989)
     assert transfer_cycles(machine, np.array([size])).tolist() == [expected]
-
-
-@pytest.mark.parametrize(
-    ("cycles", "duplex", "expected"),
-    [
-        # Loads 2 (required-resident) + 3, stream in 4, stream out 5, stores 1 + 6
-        # (required-resident result).
-        (0, False, 21),
-        (10, False, 21),
-        (20, False, 2 + 20 + 6),
-        # Inwards 9 + 6 after, outwards 2 before + 12, serial 8 + compute.
-        (0, True, 15),
-        (7, True, 15),
-        (9, True, 17),
-    ],
-)
-def test_step_time(cycles: int, duplex: bool, expected: int) -> None:
-    problem = make_problem(
-        {
-            "weight": (2, "in"),
-            "own": (3, "in"),
-            "streamed": (4, "in"),
-            "out": (5, "keep"),
-            "stored": (1, "keep"),
-            "sums": (6, "keep"),
-        },
-        [
-            Op(
-                reads="weight own streamed",
-                writes="out stored sums",
-                required_resident="weight sums",
-                cycles=cycles,
-            )
-        ],
-        duplex=duplex,
-    )
-    chosen = residency_plan(
-        problem,
-        [("weight", 0, 1, 2), ("own", 0, 1, 3), ("stored", 0, 1, 1), ("sums", 0, 1, 6)],
-        [(0, "stored", 1), (0, "sums", 6)],
-    )
-    steps = arrays(problem, chosen)
-    commands = derive_commands(steps, chosen)
-    assert step_cycles(problem.machine, steps, commands).tolist() == [expected]
-
-
-def test_every_command_pays_the_setup_and_passes_share_one() -> None:
-    problem = make_problem(
-        {"x": (4, "in"), "y": (5, "in")}, [Op(reads="x y", fetches={"x": 3})], dma_setup_cycles=10
-    )
-    chosen = residency_plan(problem)
-    steps = arrays(problem, chosen)
-    commands = derive_commands(steps, chosen)
-    assert step_cycles(problem.machine, steps, commands).tolist() == [10 + 12 + 10 + 5]
 
 
 FEATURES: dict[str, Any] = {

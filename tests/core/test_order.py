@@ -70,15 +70,6 @@ def test_an_overwriting_operation_waits_for_the_readers() -> None:
     assert depth_first(problem).tolist() == [0, 1, 2, 3]
 
 
-def test_reordering_renumbers_predecessors() -> None:
-    problem = diamond()
-    operations = list(problem.operations)
-    operations[4] = replace(operations[4], predecessors=(2, 3))
-    again = reorder(replace(problem, operations=tuple(operations)), np.array([0, 2, 1, 3, 4, 5]))
-    assert [op.name for op in again.operations] == ["op0", "op2", "op1", "op3", "op4", "op5"]
-    assert again.operations[4].predecessors == (1, 3)
-
-
 @pytest.mark.parametrize(
     ("order", "said"),
     [

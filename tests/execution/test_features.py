@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import spmopt
-from spmopt.core.graph import Graph
 from spmopt.core.machine import Bank, Machine
 from spmopt.core.params import OrderParams, SolveParams
-from spmopt.core.problem import Problem, TensorKind
+from spmopt.core.problem import TensorKind
 from spmopt.core.scheduler import Request
-from spmopt.execution.computations import by_graph, tileable_graph_for
-from spmopt.execution.executor import Trace
-from spmopt.execution.memory import Bytes
-from spmopt.graph.training import training_graph
 from tests.banked import with_these
-from tests.execution.recomputed import recomputed
 from tests.graph import networks
 from tests.solving.fakes import bounds_only, install
 
@@ -103,28 +96,3 @@ def test_a_bound_alone_is_refused_in_a_line() -> None:
     with pytest.raises(spmopt.InputError) as raised:
         spmopt.run(solution)
     assert "\n" not in str(raised.value)
-
-
-def _by_name(problem: Problem, found: Trace) -> Mapping[str, Bytes]:
-    return {t.name: found.contents[k] for k, t in enumerate(problem.tensors) if t.keep}
-
-
-@pytest.mark.parametrize("network", [networks.residual, networks.convolution])
-def test_activations_that_are_computed_again_change_nothing(
-    network: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(monkeypatch, lp_bound=bounds_only)
-    kept = training_graph(network(), optimizer="adam")
-    again, count = recomputed(kept)
-    assert count > 1
-    plain, problem = (spmopt.lower(spmopt.load(each), PLAIN) for each in (kept, again))
-    listings = [tileable_graph_for(each, None) for each in (plain, problem)]
-    expected, made = (
-        by_graph(tileable, None, each, "integer", 0).expected
-        for tileable, each in zip(listings, (plain, problem), strict=True)
-        if tileable is not None
-    )
-    one, other = _by_name(plain, expected), _by_name(problem, made)
-    assert one.keys() == other.keys()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
-    assert spmopt.run(spmopt.solve(problem, "belady")).same

@@ -29,7 +29,6 @@ from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import problems, random_problem
 from tests.thorough import share, some
 from tests.tiny import Op, tiny
-from tests.verifier.random_plans import random_residency_plan
 
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 
@@ -86,19 +85,6 @@ def test_no_search_that_is_cut_short_proves_less_than_the_duals_it_begins_with(
     assert raised > len(seeds) / 5
 
 
-def test_never_worse_than_any_start() -> None:
-    for seed in some(range(12)):
-        problem = random_problem(seed, max_mappings=2, **LARGER)
-        objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
-        # Of another order or in other mappings at times.
-        start = random_residency_plan(
-            problem, np.random.default_rng(seed), free_order=seed % 2 == 1
-        )
-        outcome = rounded(problem, objective, start=start)
-        value = verified(problem, objective, outcome.residency_plan)
-        assert value <= verified(problem, objective, start), seed
-
-
 @pytest.mark.parametrize(
     "limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=["stopped", "late"]
 )
@@ -115,32 +101,6 @@ def test_without_time_the_start_is_returned_with_a_bound(
         assert proved(problem, outcome) <= value
         if with_start:
             assert outcome.residency_plan is start
-
-
-def test_a_stop_ends_the_search() -> None:
-    asked = 0
-
-    def stop() -> bool:
-        nonlocal asked
-        asked += 1
-        return asked > 20
-
-    problem = random_problem(4, **LARGER)
-    outcome = scheduled(problem, MAKESPAN, stop=stop)
-    assert verified(problem, MAKESPAN, outcome.residency_plan) >= proved(problem, outcome)
-    assert asked < 40
-
-
-def test_close_to_the_optimum_where_pages_are_small() -> None:
-    """Pages of one byte: the rest is the solver's tolerance and the rounding of bytes."""
-    for seed in some(range(18), 18):
-        problem = random_problem(
-            seed, page_bytes=1, max_tensor_pages=4000, max_compute_cycles=9000, **LARGER
-        )
-        objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
-        outcome = scheduled(problem, objective)
-        value = verified(problem, objective, outcome.residency_plan)
-        assert value <= proved(problem, outcome) * Fraction(101, 100), seed
 
 
 READ = Op(reads="x", cycles=5)
@@ -178,14 +138,6 @@ def test_only_an_open_gap_after_a_good_flow_ends_the_search_with_a_note(
     outcome = scheduled(problem, MAKESPAN, tolerance=tolerance)
     assert verified(problem, MAKESPAN, outcome.residency_plan) == value
     assert outcome.notes == ()
-
-
-def test_progress_is_told() -> None:
-    told: list[str] = []
-    problem = random_problem(7, **LARGER)
-    scheduled(problem, TRAFFIC, report=lambda message, done: told.append(message))
-    assert len(told) >= 2
-    assert all("program of" in message and "columns" in message for message in told)
 
 
 def test_a_solver_that_was_stopped_early_claims_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:

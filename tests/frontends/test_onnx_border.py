@@ -13,6 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import import load_onnx, wire
 
 from .figures import moving
@@ -104,3 +105,29 @@ def test_weights_are_not_read(tmp_path: Path) -> None:
 def test_too_much_beside_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MOST_KEPT", 50)
     fails(saved(tmp_path, model([RELU], {"x": [2]})), "beside its weights")
+
+
+def test_every_single_byte_may_be_wrong(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [make_node("Add", ["h", "slice"], ["h2"])],
+        "body",
+        [helper.make_tensor_value_info(name, 1, None) for name in ("h", "slice")],
+        [helper.make_tensor_value_info("h2", 1, None)],
+    )
+    nodes = [
+        make_node("Scan", ["h0", "x"], ["s"], body=body, num_scan_inputs=1),
+        make_node("Gemm", ["s", "w"], ["y"]),
+    ]
+    made = model(nodes, {"x": [3, 1, 4]}, {"h0": floats(1, 4), "w": floats(4, 2)})
+    whole = made.SerializeToString()
+    path, random = tmp_path / "model.onnx", np.random.default_rng(7)
+    refused = 0
+    for place in random.permutation(len(whole))[:150]:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << random.integers(8)
+        path.write_bytes(damaged)
+        try:
+            load_onnx(path, warn=lambda _: None)
+        except InputError:
+            refused += 1
+    assert refused > 20

@@ -136,24 +136,10 @@ def test_split_without_sizes(tmp_path: Path) -> None:
     assert output_shapes(graph) == [(2, 2)] * 3
 
 
-def test_grouped_convolution(tmp_path: Path) -> None:
-    nodes = [make_node("Conv", ["x", "w", "b"], ["y"], group=4, pads=[1, 1, 1, 1])]
-    constants = {"w": floats(16, 2, 3, 3), "b": floats(16)}
-    graph = _load(tmp_path, nodes, {"x": [2, 8, 10, 10]}, constants)
-    assert macs(graph) == 2 * 16 * 10 * 10 * 2 * 9
-    assert parameters(graph) == 16 * 2 * 9 + 16
-
-
 def test_convolution_without_its_optional_bias(tmp_path: Path) -> None:
     nodes = [make_node("Conv", ["x", "w", ""], ["y"])]
     graph = _load(tmp_path, nodes, {"x": [1, 3, 8, 8]}, {"w": floats(4, 3, 1, 1)})
     assert len(_only(graph).inputs) == 2
-
-
-def test_gemm_with_transposes_and_bias(tmp_path: Path) -> None:
-    nodes = [make_node("Gemm", ["x", "w", "b"], ["y"], transB=1, alpha=0.5)]
-    graph = _load(tmp_path, nodes, {"x": [5, 7]}, {"w": floats(3, 7), "b": floats(3)})
-    assert (macs(graph), output_shapes(graph)) == (5 * 7 * 3, [(5, 3)])
 
 
 def test_batch_normalization_with_its_old_extra_results(tmp_path: Path) -> None:

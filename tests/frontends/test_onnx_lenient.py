@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from spmopt.core.graph import Graph
 from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
-from tests.thorough import share
+from tests.thorough import nightly
 
 from .figures import moving, output_shapes
 from .models import Array, Dimensions, floats, model, saved
@@ -123,11 +123,11 @@ def test_weights_whose_file_is_missing(tmp_path: Path) -> None:
     assert output_shapes(load_onnx(tmp_path / "model.onnx")) == [(2, 5)]
 
 
+@nightly
 def test_twenty_thousand_nodes_are_soon_there(tmp_path: Path) -> None:
-    """By day 5,000 of them."""
     from time import process_time
 
-    nodes, count = [], share(5000, 4)
+    nodes, count = [], 5000
     for k in range(count):
         nodes += [
             make_node("MatMul", [f"h{k}", "w"], [f"a{k}"]),

@@ -7,7 +7,6 @@ from pathlib import Path
 import onnx
 import pytest
 
-from spmopt.core.graph import Graph
 from spmopt.core.problem import TensorKind
 from spmopt.frontends.networks import load_network
 from spmopt.frontends.onnx_import import load_onnx
@@ -71,34 +70,3 @@ def test_training_lowers(name: str) -> None:
     assert 2 * macs(forward) < macs(step) <= 3 * macs(forward)
     gradients = [v for v in step.values if v.kind is TensorKind.WEIGHT_GRADIENT]
     assert sum(v.elements for v in gradients) == parameters(forward)
-
-
-def _inputs(graph: Graph) -> list[str]:
-    return [v.name for v in graph.values if v.kind is TensorKind.INPUT]
-
-
-def test_initializers_listed_as_inputs_are_weights() -> None:
-    # IR version 3 lists all of them among the inputs; only the image is one.
-    graph = load_onnx(_path("densenet121"))
-    assert _inputs(graph) == ["data_0"]
-    kinds = {v.name: v.kind for v in graph.values}
-    assert kinds["conv1/bn_scale_0"] is TensorKind.WEIGHT
-    assert kinds["conv1/bn_mean_0"] is TensorKind.STATE
-    # An Unsqueeze of a weight is folded: the scale is one weight of shape (64, 1, 1).
-    assert (64, 1, 1) in {v.shape for v in graph.values if v.kind is TensorKind.WEIGHT}
-    assert moving(graph).keys().isdisjoint({"Unsqueeze", "ConstantOfShape"})
-
-
-def test_same_network_as_the_zoo() -> None:
-    ours, theirs = load_network("resnet50", batch=4), load_onnx(_path("resnet50"), batch=4)
-    assert macs(ours) == macs(theirs)
-    difference = moving(theirs)
-    difference.subtract(moving(ours))
-    # The file ends in a softmax, sums with Sum, and pools with a 7x7 window.
-    assert {k: v for k, v in difference.items() if v} == {
-        "Softmax": 1,
-        "Sum": 16,
-        "Add": -16,
-        "AveragePool": 1,
-        "GlobalAveragePool": -1,
-    }

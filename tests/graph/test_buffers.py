@@ -8,7 +8,6 @@ from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.operation import STREAMED, Operand, OpMapping
 from spmopt.core.problem import Problem
-from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
@@ -139,16 +138,3 @@ def test_all_that_an_operation_needs_fits_from_one_page_on(make: object) -> None
                 moved += sum(problem.tensors[t].size_bytes * o.fetches for t, o in uses)
             assert before is None or moved <= before
             before = moved
-
-
-def test_rows_of_a_transformer_are_read_once() -> None:
-    """The longest, over the vocabulary, is 134 KB long."""
-    graph = training_graph(zoo.network("transformer", batch=1, layers=1))
-    large = machine(4 * 10**6, 4096)
-    fetches = {
-        o.fetches
-        for op in lower(graph, large).operations
-        if "Norm" in op.kind or "Softmax" in op.kind
-        for o in op.mappings[0].operands
-    }
-    assert fetches == {1}

@@ -4,31 +4,10 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
-from spmopt.core.problem import TensorKind
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.statistics import macs, operations, parameters
+from spmopt.graph.statistics import macs, operations
 from spmopt.graph.training import prune
 from tests.graph.networks import convolution, lines
-
-
-def test_shapes_kinds_and_outputs() -> None:
-    graph = convolution()
-    by_name = {value.name: value for value in graph.values}
-    assert by_name["c"].shape == (2, 4, 8, 8)
-    assert by_name["p"].shape == (2, 4, 4, 4)
-    assert by_name["f"].shape == (2, 64)
-    assert by_name["y"].keep
-    assert [value.name for value in graph.values if value.keep] == ["y"]
-    assert by_name["w"].kind is TensorKind.WEIGHT
-    assert by_name["x"].kind is TensorKind.INPUT
-    assert by_name["c"].kind is TensorKind.ACTIVATION
-
-
-def test_running_statistics_are_states_and_no_parameters() -> None:
-    graph = convolution()
-    states = {value.name for value in graph.values if value.kind is TensorKind.STATE}
-    assert states == {"mean", "variance"}
-    assert parameters(graph) == 4 * 3 * 9 + 4 + 4 + 64 * 5
 
 
 def test_statistics() -> None:

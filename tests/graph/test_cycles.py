@@ -3,7 +3,7 @@
 import pytest
 
 from spmopt.core.machine import Machine, SystolicArray
-from spmopt.graph.cycles import compute_cycles, systolic_cycles
+from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
 from tests.tiny import plain_machine
 
@@ -21,25 +21,6 @@ def test_throughput_rounds_up_exactly(operations: int, cycles: int) -> None:
 
 def test_throughput_below_the_clock() -> None:
     assert compute_cycles(machine(3, 2), 5, Gemm(m=1, k=1, n=1)) == 8
-
-
-@pytest.mark.parametrize(
-    ("dataflow", "gemm", "cycles"),
-    [
-        # An array of 4 rows and 8 columns.
-        ("os", Gemm(m=4, k=10, n=8), 10 + 10),
-        ("os", Gemm(m=5, k=10, n=9), 2 * 2 * (10 + 10)),
-        ("os", Gemm(m=5, k=10, n=9, batch=3), 3 * 2 * 2 * (10 + 10)),
-        ("ws", Gemm(m=10, k=4, n=8), 10 + 14),
-        ("ws", Gemm(m=10, k=9, n=17), 3 * 3 * (10 + 14)),
-        ("is", Gemm(m=8, k=4, n=10), 10 + 14),
-        ("is", Gemm(m=9, k=5, n=10), 2 * 2 * (10 + 14)),
-    ],
-)
-def test_systolic(dataflow: str, gemm: Gemm, cycles: int) -> None:
-    array = SystolicArray(rows=4, columns=8, dataflow=dataflow)
-    assert systolic_cycles(array, gemm) == cycles
-    assert compute_cycles(machine(1, 1, array), 7, gemm) == cycles
 
 
 def test_point_wise_work_does_not_use_the_array() -> None:

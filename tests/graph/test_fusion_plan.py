@@ -22,7 +22,7 @@ from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
-from spmopt.graph.axes import LinkedAxes, inspect, same_leading
+from spmopt.graph.axes import LinkedAxes, inspect
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.tileable import tileable
@@ -84,33 +84,6 @@ def test_pieces_do_the_work_of_the_whole(network: str, training: bool) -> None:
     )
     assert residency_plan is not None
     assert require_legal(problem, assemble(problem, residency_plan)).legal
-
-
-def test_sums_over_the_batch_are_written_once_and_then_updated() -> None:
-    found = listed(training_graph(perceptron()))
-    problem, origins = found.problem(found.uniform(4))
-    for operation, origin in zip(problem.operations, origins, strict=True):
-        if operation.kind == "GemmWeightGradient":
-            partial_sums = [t for t in operation.writes if problem.tensors[t].keep]
-            assert len(partial_sums) == 1
-            assert (partial_sums[0] in operation.reads) == (origin.fusion_tile > 0)
-
-
-def test_a_coarser_segment_uses_several_parts_of_a_tensor() -> None:
-    found = listed(perceptron())
-    fusion_plan = (
-        FusedGroup(begin=0, end=1, micro_batches=8),
-        FusedGroup(begin=1, end=2, micro_batches=2),
-        FusedGroup(begin=2, end=3),
-    )
-    problem, _ = found.problem(fusion_plan)
-    names = problem.tensor_names
-    relu = [op for op in problem.operations if op.kind == "Relu"]
-    assert [[names[t] for t in op.reads] for op in relu] == [
-        [f"h[{k}]" for k in range(4)],
-        [f"h[{k}]" for k in range(4, 8)],
-    ]
-    assert len(problem.operations[-1].reads) == 3
 
 
 @pytest.mark.parametrize(
@@ -183,15 +156,6 @@ def test_a_graph_without_common_axis_has_no_batch() -> None:
         listed(graph)
 
 
-def test_views_link_axes_that_hold_the_same_elements() -> None:
-    assert same_leading((8, 16, 64), (8, 16, 4, 16)) == [(0, 0), (1, 1), (2, 2)]
-    assert same_leading((8, 16, 64), (128, 64)) == [(0, 0), (2, 1)]
-    assert same_leading((128, 64), (8, 4, 256)) == [(0, 0)]
-    assert same_leading((8, 1, 1, 64), (8, 64)) == [(0, 0), (3, 1)]
-    axes = LinkedAxes(attention())
-    assert axes.micro_batches(axes.batch) >= 1
-
-
 @given(st.data())
 def test_pieces_of_a_view_hold_the_elements_of_pieces_of_its_operand(data: st.DataObject) -> None:
     split = tuple(data.draw(st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=4)))
@@ -215,13 +179,6 @@ def test_pieces_of_a_view_hold_the_elements_of_pieces_of_its_operand(data: st.Da
                     np.split(here, count, axis=i), np.split(there, count, axis=j), strict=True
                 ):
                     assert {*one.flat} == {*other.flat}
-
-
-def test_heads_are_parts_of_columns_and_tokens_stay_tokens() -> None:
-    b = GraphBuilder("heads")
-    x = b.input("x", (2, 6, 20))
-    z = b.add("StridedView", [x], split=(2, 6, 4, 5), perm=(0, 2, 1, 3), shape=(2, 4, 6, 5))
-    assert inspect(b.nodes[0], b.values[x].shape, b.values[z].shape) == [(0, 0), (1, 2), (2, 1)]
 
 
 def joined(split: tuple[int, ...], joins: list[bool]) -> tuple[int, ...]:

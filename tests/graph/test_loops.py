@@ -11,11 +11,9 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
 from spmopt.frontends import zoo
 from spmopt.graph import operators
-from spmopt.graph.operators.loops import Index, LoopNest, loop_nest
+from spmopt.graph.operators.loops import LoopNest, loop_nest
 from spmopt.graph.operators.spec import Shape, Shapes, Style
 from spmopt.graph.training import training_graph
-
-CONV = "y0[n, g@o, *y] += x0[n, g@c, *(strides*y + dilations*r - pads)] * x1[g@o, c, *r]; g < group"
 
 
 def nest_of(
@@ -28,16 +26,6 @@ def nest_of(
     assert rule is not None
     shapes = tuple(inputs), tuple(outputs)
     return loop_nest(rule(*shapes, attributes), *shapes, attributes)
-
-
-def hull(index: Index, box: Mapping[str, tuple[int, int]], size: int) -> tuple[int, int]:
-    """Return the least interval of an axis of ``size`` that holds all indices over a box."""
-    low = high = index.offset
-    for loop, coefficient in index.terms:
-        ends = [coefficient * place for place in (box[loop][0], box[loop][1] - 1)]
-        low, high = low + min(ends), high + max(ends)
-    low = -(-low // index.divisor) if index.exact else low // index.divisor
-    return max(low, 0), min(high // index.divisor + 1, size)
 
 
 def macs(nest: LoopNest) -> int:
@@ -78,33 +66,6 @@ def test_multiplications_of_products_are_those_of_their_loops(network: str) -> N
                 products += 1
                 assert macs(nest) == spec.gemm(*shapes, attributes).macs, operator
     assert products > 5
-
-
-def test_windows_read_with_their_halo() -> None:
-    inputs, outputs = [(4, 6, 56, 56), (8, 3, 3, 3)], [(4, 8, 28, 28)]
-    nest = loop_nest(
-        CONV, tuple(inputs), tuple(outputs), {"strides": (2, 2), "pads": (1, 1, 1, 1), "group": 2}
-    )
-    assert nest.extents == {
-        "n": 4,
-        "g": 2,
-        "o": 4,
-        "c": 3,
-        "y.0": 28,
-        "y.1": 28,
-        "r.0": 3,
-        "r.1": 3,
-    }
-    assert macs(nest) == 4 * 8 * 28 * 28 * 3 * 9
-    rows = nest.accesses("x0")[0].axes[2]
-    assert rows is not None
-    box = {loop: (0, extent) for loop, extent in nest.extents.items()}
-    assert hull(rows, box | {"y.0": (0, 7)}, 56) == (0, 14)
-    assert hull(rows, box | {"y.0": (7, 14)}, 56) == (13, 28)
-    assert nest.axis("x0", "n") == nest.axis("y0", "n") == 0
-    assert nest.axis("x1", "n") is None
-    with pytest.raises(ValueError, match="not cut along one axis"):
-        nest.axis("x0", "y.0")
 
 
 def test_what_is_combined_and_read_again_cannot_be_cut() -> None:

@@ -11,7 +11,7 @@ from spmopt.core.problem import Problem, TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from tests.graph.networks import attention, convolution, mlp
+from tests.graph.networks import convolution, mlp
 from tests.tiny import plain_machine
 
 MACHINE = plain_machine(
@@ -78,20 +78,6 @@ def test_tensors_keep_their_flags() -> None:
     assert by_name["w1.gradient"].kind is TensorKind.WEIGHT_GRADIENT
     assert by_name["labels"].size_bytes == 64
     assert by_name["loss"].size_bytes == 4
-
-
-def test_panel_forward_and_backward() -> None:
-    problem = lower(training_graph(mlp()), MACHINE, mapper="panel")
-    assert used(problem, "y1") == {
-        "x": REQUIRED_RESIDENT, "w1": STREAMED, "b1": STREAMED, "y1": STREAMED,
-    }  # fmt: skip
-    assert used(problem, "y2.d1") == {
-        "y2.gradient": REQUIRED_RESIDENT,
-        "r": STREAMED,
-        "w2.gradient": STREAMED,
-        "b2.gradient": STREAMED,
-    }
-    assert used(problem, "r") == {"y1": STREAMED, "r": STREAMED}
 
 
 def test_weights_keep_whole_weights_and_their_gradients() -> None:
@@ -214,14 +200,6 @@ def test_hazards() -> None:
     }
     assert problem.operations[2].reads == (1,)
     assert (problem.operations[3].reads, problem.operations[3].writes) == ((0, 2), (2,))
-
-
-def test_batched_product_takes_a_slice_in_scratch() -> None:
-    problem = lower(attention(), MACHINE, mapper="panel")
-    (scores,) = (op for op in problem.operations if op.name == "a")
-    assert scores.mappings[0].scratch_bytes == 5 * 5 * 4
-    assert set(scores.mappings[0].operands) == {STREAMED}
-    assert scores.mappings[0].macs == 2 * 5 * 8 * 5
 
 
 def test_names_are_unique() -> None:

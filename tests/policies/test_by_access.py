@@ -17,7 +17,7 @@ from spmopt.policies.frequency import (
 )
 from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import bytes_saved, choose, keep_all, nothing_kept
-from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, rows_of
 from tests.policies.owed import totals
 from tests.strategies import random_problem
 from tests.tiny import Op
@@ -40,22 +40,6 @@ def static_residency_plan(problem: Problem) -> ResidencyPlan:
     return keep_all(steps, choose(steps, machine.page_bytes, machine.spm_pages))
 
 
-def test_what_being_resident_saves() -> None:
-    problem = make_problem(
-        {"w": (3, "in"), "once": (5, "in"), "y": (2, ""), "z": (2, "keep"), "u": (4, "in")},
-        [
-            Op(reads="w once", writes="y", fetches={"w": 2}),
-            Op(reads="w y", writes="z", required_resident="w", fetches={"z": 3}),
-            Op(reads="y u", writes="u"),
-            Op(reads="u"),
-        ],
-    )
-    # w: 2 fetches and a load, against one load. y: out once, in twice. z: 3 out and 2 in, against
-    # one store. u: in, out and in, against one load, as nothing needs its last contents.
-    steps = timeline_in_order(problem)
-    assert bytes_saved(steps).tolist() == [3 * 2, 0, 2 * 3, 2 * 4, 4 * 2]
-
-
 def test_static_keeps_the_most_saved_bytes_for_a_byte() -> None:
     problem = make_problem(
         {"a": (4, "in"), "b": (6, "in"), "c": (2, "in")},
@@ -67,21 +51,6 @@ def test_static_keeps_the_most_saved_bytes_for_a_byte() -> None:
     residency_plan = static_residency_plan(problem)
     assert rows_of(problem, residency_plan.residency) == [("a", 0, 9, 4), ("c", 2, 6, 2)]
     assert traffic(problem, residency_plan) == 4 + 3 * 6 + 2
-
-
-def test_static_rooms_are_not_shared_though_the_uses_are_far_apart() -> None:
-    problem = make_problem(
-        {"a": (4, "in"), "b": (4, "in")}, [Op(reads=name) for name in "aaabb"], spm=7
-    )
-    assert static_choice(problem) == ["a"]
-
-
-def test_what_is_required_resident_twice_running_seems_to_save_more_than_it_does() -> None:
-    problem = make_problem({"w": (3, "in")}, [Op(reads="w", required_resident="w")] * 2)
-    steps = timeline_in_order(problem)
-    assert bytes_saved(steps).tolist() == [3]
-    # It stays between its two steps although it was not chosen.
-    assert traffic(problem, nothing_kept(steps)) == 3
 
 
 def test_static_leaves_room_for_scratch_and_other_required_resident_operands() -> None:
@@ -108,13 +77,6 @@ def test_a_chosen_required_resident_operand_needs_no_second_room() -> None:
     problem = make_problem({"w": (5, "in"), "a": (3, "in")}, [read, Op(), read], spm=8)
     assert static_choice(problem) == ["w", "a"]
     assert traffic(problem, static_residency_plan(problem)) == 5 + 3
-
-
-def test_static_stores_last_contents_after_the_last_use() -> None:
-    problem = make_problem({"y": (3, "keep")}, [Op(writes="y"), Op(), Op(reads="y"), Op()], spm=4)
-    residency_plan = static_residency_plan(problem)
-    assert stores_of(problem, residency_plan.stores) == [(2, "y", 3)]
-    assert rows_of(problem, residency_plan.residency) == [("y", 0, 3, 3)]
 
 
 def test_static_saves_what_it_says_it_does() -> None:

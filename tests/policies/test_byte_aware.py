@@ -96,27 +96,6 @@ def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
     assert traffic(closer, by_bytes(closer, partial=True)) == 4 + 4 + 4
 
 
-def test_contents_that_are_only_to_be_stored_go_first() -> None:
-    problem = make_problem(
-        {"y": (4, "keep"), "x": (4, "in"), "z": (4, "in")},
-        [Op(writes="y"), *(Op(reads=name) for name in "xzzx")],
-        spm=8,
-    )
-    residency_plan = by_bytes(problem)
-    assert stores_of(problem, residency_plan.stores) == [(1, "y", 4)]
-    assert traffic(problem, residency_plan) == 4 + 4 + 4
-
-
-def test_an_operand_of_several_passes_is_taken_in_whatever_it_costs() -> None:
-    problem = make_problem(
-        {"a": (6, "in"), "b": (6, "in")},
-        [Op(reads="a"), Op(reads="b", fetches={"b": 2}), Op(reads="a")],
-        spm=8,
-    )
-    for partial in (False, True):
-        assert ("b", 1, 2, 6) in rows_of(problem, by_bytes(problem, partial=partial).residency)
-
-
 def test_the_reserve_stays_free() -> None:
     problem = make_problem({"x": (4, "in"), "y": (4, "in")}, [Op(reads="x y")] * 2, spm=10)
     assert rows_of(problem, by_bytes(problem, 3).residency) == [("x", 0, 2, 4)]

@@ -82,19 +82,6 @@ def test_shared_by_hand() -> None:
     assert figures.makespan_cycles == figures.compute_cycles + 3 + 3 == 72
 
 
-def test_none_by_hand() -> None:
-    problem = by_hand()
-    residency_plan = residency_plan_of(double_buffer(problem, Request(), reuse="none"))
-    # b is away in step 1, and is loaded again for step 3.
-    assert [row[:3] for row in rows_of(problem, residency_plan.residency) if row[0] == "b"] == [
-        ("b", 0, 1),
-        ("b", 2, 4),
-    ]
-    figures = totals(problem, residency_plan)
-    assert figures.dram_in_bytes == 3 + 4 + 5 + 2 + 4 + 3 + 3
-    assert figures.dram_out_bytes == 3 + 3 + 3
-
-
 def test_what_is_used_beyond_the_next_batch_leaves_but_over_one_operation() -> None:
     tensors = {"a": (5, "in"), "b": (5, "in"), "c": (5, "in")}
     one = make_problem(tensors, [all_required_resident(name, "", 9) for name in "aba"], spm=10)
@@ -117,19 +104,6 @@ def one_each(inputs: list[int], results: list[int], spm: int) -> Problem:
     tensors |= {f"y{step}": (size, "keep") for step, size in enumerate(results)}
     operations = [all_required_resident(f"x{step}", f"y{step}", 9) for step in range(len(inputs))]
     return make_problem(tensors, operations, spm=spm)
-
-
-def test_results_leave_while_the_next_batch_computes() -> None:
-    # 5 bytes in use, 2 that leave and 3 that come fit.
-    problem = one_each([3, 3, 3, 3], [2, 2, 2, 2], spm=10)
-    residency_plan = residency_plan_of(double_buffer(problem, Request()))
-    assert stores_of(problem, residency_plan.stores) == [
-        (1, "y0", 2),
-        (2, "y1", 2),
-        (3, "y2", 2),
-        (3, "y3", 2),
-    ]
-    assert totals(problem, residency_plan).makespan_cycles == 3 + 4 * 9 + 2
 
 
 def test_results_in_the_way_are_stored_after_their_operation() -> None:

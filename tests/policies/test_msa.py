@@ -62,16 +62,6 @@ def test_what_the_use_saves_makes_up_for_overlap() -> None:
     assert durations(problem, assigned(problem)) == [3, 1, 1]
 
 
-def test_copies_share_the_channel() -> None:
-    problem = make_problem(
-        {"w": (4, "in"), "v": (4, "in")},
-        [Op(cycles=10), Op(cycles=5), Op(reads="w v", cycles=5)],
-        spm=8,
-    )
-    # w is first and leaves 1 of 5 cycles of step 1; v starts a step earlier.
-    assert rows(problem) == [("w", 1, 3, 4), ("v", 0, 3, 4)]
-
-
 def test_a_prefetch_waits_for_room() -> None:
     operations = [
         Op(cycles=10),
@@ -154,18 +144,6 @@ def test_a_required_resident_result_is_not_copied_while_it_is_written() -> None:
         spm=6,
     )
     assert stores_of(problem, assigned(problem).stores) == [(1, "y", 4)]
-
-
-def test_an_updated_value_is_loaded_before_and_stored_after() -> None:
-    problem = make_problem(
-        {"u": (4, "in keep")},
-        [Op(cycles=10), Op(reads="u", writes="u", cycles=10), Op(cycles=10)],
-        spm=8,
-    )
-    residency_plan = assigned(problem)
-    assert rows_of(problem, residency_plan.residency) == [("u", 0, 3, 4)]
-    assert stores_of(problem, residency_plan.stores) == [(2, "u", 4)]
-    assert durations(problem, residency_plan) == [10, 10, 10]
 
 
 def test_a_required_resident_operand_may_stay_from_its_use_on() -> None:

@@ -43,14 +43,6 @@ def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler)
 
 
 @each_policy
-def test_what_fits_exactly_runs(policy: Scheduler) -> None:
-    problem = make_problem(
-        {"w": (9, "in")}, [Op(reads="w", required_resident="w", scratch=4)], spm=16, page=4
-    )
-    assert policy(problem, Request()).residency_plan is not None
-
-
-@each_policy
 def test_the_first_mode_that_fits_is_taken(policy: Scheduler) -> None:
     problem = make_problem({"w": (9, "in")}, [Op(reads="w", scratch=4)], spm=8)
     fits = problem.operations[0].mappings[0]
@@ -88,12 +80,3 @@ def test_once_stopped_the_first_plan_is_returned() -> None:
     lean, _ = figures(tight(), Request(objective=TRAFFIC))
     assert stopped == lean
     assert notes == ()
-
-
-def test_progress_is_reported() -> None:
-    heard: list[tuple[str, float | None]] = []
-    belady(tight(), Request(report=lambda message, done: heard.append((message, done))))
-    assert heard[0] == ("keeping 8 of 8 pages", 0.0)
-    assert [message for message, _ in heard[1:]] == [
-        f"keeping {8 - reserve} of 8 pages" for reserve in (1, 2)
-    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -13,16 +12,15 @@ from spmopt.assemble.index import resident_bytes
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
-from spmopt.core.scheduler import Request, Scheduler
+from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline, timeline_in_order
 from spmopt.policies.belady import belady, distance
 from spmopt.policies.belady_size import belady_size, keep_by_bytes
-from spmopt.policies.frequency import frequency, rarity
-from spmopt.policies.hide import hide_transfers, spread_transfers
-from spmopt.policies.lru import lru, recency
+from spmopt.policies.frequency import rarity
+from spmopt.policies.hide import spread_transfers
+from spmopt.policies.lru import recency
 from spmopt.policies.ranked import keep_by_rank
 from tests.assemble.small import make_problem, rows_of, stores_of
-from tests.assemble.small import residency_plan as by_hand
 from tests.brute_force import optimum
 from tests.policies.owed import random_problems, residency_plan_of, totals
 from tests.thorough import share
@@ -36,11 +34,7 @@ KEEPS: dict[str, Keep] = {
     "frequency": lambda problem, steps: keep_by_rank(problem, steps, rarity(steps), 2, "page"),
     "size": lambda problem, steps: keep_by_bytes(problem, steps, distance(steps), 0, "page"),
 }
-POLICIES: tuple[Scheduler, ...] = tuple(
-    partial(policy, granularity="page") for policy in (belady, lru, frequency, belady_size)
-)
 each_keep = pytest.mark.parametrize("keep", KEEPS.values(), ids=KEEPS)
-each_policy = pytest.mark.parametrize("policy", POLICIES, ids=KEEPS)
 
 
 def arrays(problem: Problem) -> Timeline:
@@ -113,38 +107,6 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
         ("a", 2, 3, 9),
         ("w", 1, 2, 4),
     ]
-
-
-def test_growth_and_write_back_move_into_idle_time() -> None:
-    problem = make_problem(
-        {"y": (6, ""), "w": (4, "in")},
-        [
-            Op(writes="y", cycles=3),
-            Op(reads="w", cycles=20, required_resident="w"),
-            Op(cycles=3),
-            Op(reads="y", cycles=2),
-        ],
-        spm=6,
-    )
-    plain = by_hand(
-        problem,
-        [("y", 0, 1, 6), ("y", 1, 3, 2), ("y", 3, 4, 6), ("w", 1, 2, 4)],
-        [(0, "y", 4)],
-    )
-    steps = timeline_in_order(problem)
-    hidden = hide_transfers(problem.machine, steps, plain, "page")
-    # Stored in step 0: it must go before w comes. Of the load, 2 fit under the use, 2 earlier
-    # of the 3 idle cycles of step 2; nothing has room in step 1.
-    assert rows_of(problem, hidden.residency) == [
-        ("y", 0, 1, 6),
-        ("y", 1, 2, 2),
-        ("y", 2, 3, 4),
-        ("y", 3, 4, 6),
-        ("w", 1, 2, 4),
-    ]
-    assert stores_of(problem, hidden.stores) == [(0, "y", 4)]
-    assert totals(problem, plain).makespan_cycles == 4 + (4 + 20) + 3 + 4
-    assert totals(problem, hidden).makespan_cycles == 4 + (4 + 20) + 3 + 2
 
 
 @each_keep

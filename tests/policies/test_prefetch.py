@@ -47,13 +47,6 @@ def test_a_load_spreads_over_several_steps_nearest_first() -> None:
     assert makespan(problem, after) == 5 + 0 + 2 + (2 + 1)
 
 
-def test_pieces_are_whole_pages_and_the_last_one_is_what_remains() -> None:
-    problem = weights_after([7, 6], 10, page=4)
-    after = hidden(problem, residency_plan(problem, [("w", 2, 3, 10)]))
-    # Step 1 has time for one page of 4, step 0 for one more; the last two bytes come at the use.
-    assert rows_of(problem, after.residency) == [("w", 0, 1, 4), ("w", 1, 2, 8), ("w", 2, 3, 10)]
-
-
 def test_every_piece_pays_the_setup() -> None:
     problem = weights_after([5, 5], 6, setup=3)
     after = hidden(problem, residency_plan(problem, [("w", 2, 3, 6)]))

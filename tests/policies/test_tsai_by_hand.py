@@ -115,17 +115,6 @@ def test_figure_4_2(prefetch: str, offload: str, store: int, load: int, taken: i
         assert makespan(problem, residency_plan) == taken
 
 
-@pytest.mark.parametrize("problem", [five_layers(), four_layers()])
-def test_each_part_helps_on_the_figures(problem: Problem) -> None:
-    def taken(prefetch: str, offload: str) -> int:
-        return makespan(problem, scheduled(problem, prefetch, offload))
-
-    for offload in ("ahead", "full"):
-        assert taken("latency", offload) <= taken("next", offload) <= taken("none", offload)
-    for prefetch in ("latency", "next", "none"):
-        assert taken(prefetch, "ahead") <= taken(prefetch, "full")
-
-
 def test_a_prefetch_is_put_off_until_it_can_stay() -> None:
     # w is on the list of step 1, where a still takes the room; step 2 has time for five bytes.
     problem = make_problem(
@@ -209,17 +198,6 @@ def test_depth_first_keeps_a_branch_on_chip() -> None:
     assert totals(problem, listed).traffic_bytes == 4 + 4 + 2 * (8 + 8)
 
 
-def test_every_command_pays_the_setup() -> None:
-    # Two commands of three cycles and their bytes: two bytes in step 0, four in step 1.
-    problem = make_problem(
-        {"w": (6, "in")}, [Op(cycles=5), Op(cycles=7), Op(reads="w", cycles=1)], dma_setup_cycles=3
-    )
-    residency_plan = scheduled(problem)
-    # Loading takes nine cycles: step 1 alone is too short, so the load is asked for in step 0.
-    assert loads_of(problem, residency_plan) == [(0, "w", 2), (1, "w", 4)]
-    assert makespan(problem, residency_plan) == 5 + 7 + 1
-
-
 def both_ways(duplex: bool) -> Problem:
     return make_problem(
         {"y": (6, "keep"), "w": (6, "in")},
@@ -250,10 +228,3 @@ def test_required_resident_operands_take_time_of_their_own() -> None:
     residency_plan = scheduled(problem)
     assert loads_of(problem, residency_plan) == [(0, "v", 4), (0, "w", 6)]
     assert makespan(problem, residency_plan) == (4 + 6) + 1
-
-
-def test_what_is_too_large_is_streamed() -> None:
-    problem = make_problem({"w": (20, "in"), "v": (4, "in")}, [Op(reads="w v", cycles=3)], spm=10)
-    residency_plan = scheduled(problem)
-    assert rows_of(problem, residency_plan.residency) == [("v", 0, 1, 4)]
-    assert makespan(problem, residency_plan) == 24

@@ -135,41 +135,6 @@ def test_a_killed_bench_goes_on_and_failures_say_why(small: Bench, tmp_path: Pat
     }
 
 
-def test_some_lines_are_printed(small: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    assert small.main(["--only", "FIRST", "--runs", "2"]) == 0
-    assert RUNS == [("first", "", "0"), ("first", "", "1")]
-    assert "medians of 2 runs" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        small.main(["--only", "third"])
-
-
-def test_long_lines_are_measured_once_where_asked_for(
-    small: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = small.lines[0]
-    lines = [first, replace(first, cells=("huge",), long=True)]
-    found = replace(small, lines=lines, note=lambda figures: f"{len(figures)} shown.")
-    with pytest.raises(SystemExit):
-        found.main(["--only", "huge"])
-    with pytest.raises(SystemExit):
-        small.main(["--long"])
-    assert found.main(["--runs", "2", "--output", str(tmp_path)]) == 0
-    assert [name for name, _, _ in RUNS] == ["first", "first"]
-    assert read(tmp_path / "rows.json")[0]["command"].endswith("--runs 2")
-    RUNS.clear()
-    assert found.main(["--runs", "1", "--long", "--output", str(tmp_path)]) == 0
-    head, runs = read(tmp_path / "rows.json")
-    assert head["command"].endswith("--runs 1 --long")
-    assert [*runs] == ["first", "huge"]
-    RUNS.clear()
-    assert found.main(["--only", "huge", "--long"]) == 0
-    assert RUNS == [("huge", "", "0")]
-    text = capsys.readouterr().out
-    assert "**miss**" not in text
-    assert "1 of 1 lines reach their targets." in text
-    assert "[table.csv](table.csv).\n\n1 shown.\n\n" in text
-
-
 def test_a_process_of_its_own_says_why_it_fails() -> None:
     script = str(RESULTS / "tiles" / "run.py")
     figures = bench.launch(script, [], ("no such line", "", "0"))

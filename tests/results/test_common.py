@@ -80,16 +80,6 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     assert RAN == []  # 1 and 2 were kept
 
 
-def test_one_look_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert study(tmp_path, 5).main(["--quick"]) == 0
-    assert RAN == [9]
-    assert study(tmp_path, 5).main(["--only", "2"]) == 0
-    assert RAN == [9, 2]
-    assert study(tmp_path, 5).main(["--only", "x"]) == 2
-    assert "no case has 'x'" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
-
-
 def test_assumptions_have_another_folder(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

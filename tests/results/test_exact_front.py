@@ -204,25 +204,11 @@ def test_machines_on_which_nothing_fits_are_set_apart() -> None:
     assert complaints(front) == ()
 
 
-def no_schedule(
-    problem: Problem, tolerance: float, near: Certificate | None
-) -> MachineSolution | None:
-    del problem, tolerance, near
-    return None
-
-
 def too_high(
     problem: Problem, tolerance: float, near: Certificate | None
 ) -> MachineSolution | None:
     found = Exact()(problem, tolerance, near)
     return None if found is None else replace(found, cycles=found.cycles - 1)
-
-
-def test_without_a_schedule_a_machine_stays_open() -> None:
-    options = machines(stream(5), 1, 2, costs=[1, 2])
-    front = find_front(options, no_schedule, request=REQUEST)
-    assert (list(front.open), front.members, front.solves) == ([0, 1], (), 2)
-    assert complaints(front) == ()
 
 
 def test_a_bound_above_a_schedule_is_an_error() -> None:

@@ -6,15 +6,10 @@ import pytest
 
 from results.shared import gradients
 from results.shared.gradients import (
-    BASELINE,
-    IDEAL,
     LARGE,
-    LAST,
     NETWORKS,
     REPLACEMENTS,
     SMALL,
-    Counted,
-    NpuSetting,
     counted,
     forward_pass,
     free,
@@ -28,7 +23,6 @@ from spmopt.tiles.case import LayerCase
 from spmopt.tiles.fetches import backward
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.order import ORDERS
-from spmopt.tiles.partition import scale
 from spmopt.tiles.run import run
 from tests.tiles.cases import grid, machine
 
@@ -57,41 +51,6 @@ def test_each_machine_has_the_nine_networks_of_the_table() -> None:
     assert small.layer.m == 4 * 416 * 416
 
 
-def test_topologies_of_scalesim() -> None:
-    """As their files say: rows of a sample times the batch, one filter for depth-wise layers."""
-    plain = NpuSetting(name="plain", machine=LARGE)
-    dlrm = plain.layers("dlrm")
-    assert {each.layer.m for each in dlrm} == {8 * 1024}
-    assert [each.input_gradient for each in dlrm] == [False] + [True] * (len(dlrm) - 1)
-    assert (dlrm[0].layer.k, dlrm[0].layer.n) == (16, 4)
-    wide = [each.layer for each in plain.layers("mob") if each.layer.n == 1]
-    assert wide[0].sizes == (8 * 110 * 110, 9 * 32, 1)
-    assert wide[0].groups == 1
-    ncf = plain.layers("ncf")
-    assert [(each.layer.sizes, each.count) for each in ncf[:2]] == [
-        ((8, 138000, 8), 1),  # of a user: the first layer
-        ((8, 138000, 8), 1),  # of an item
-    ]
-    published = NpuSetting(name="published", machine=LARGE, published=True)
-    assert {each.layer.m for each in published.layers("dlrm")} == {8}
-    assert published.layers("bert") == plain.layers("bert")
-
-
-def test_readings_change_layers_and_machines() -> None:
-    matrices = NpuSetting(name="im2col", im2col=True).layers("res")
-    assert all(each.layer.window is None for each in matrices)
-    assert any(each.layer.window for each in NpuSetting(name="plain").layers("res"))
-    array = NpuSetting(name="folds", pipelined=True).hardware().array
-    assert array is not None
-    assert array.pipelined
-    rows = NpuSetting(name="rows", dw="kji")
-    square = Counted(layer=LAYER)
-    assert [case.order for case in rows.cases(BASELINE, square)] == ["sequential:dw=kji"]
-    assert [case.order for case in rows.cases("+rearrangement", square)] == ["interleaved:dw=kji"]
-    long = Counted(layer=Layer(name="fc", m=3000, k=200, n=500))
-    assert [case.order for case in rows.cases("+rearrangement", long)] == ["dx-major"]
-
-
 @pytest.mark.parametrize("replacement", REPLACEMENTS)
 def test_a_forward_pass_moves_each_matrix_once_if_it_can(replacement: str) -> None:
     hardware = load_machine(SMALL)
@@ -99,15 +58,6 @@ def test_a_forward_pass_moves_each_matrix_once_if_it_can(replacement: str) -> No
     assert COMPULSORY <= traffic < 2 * COMPULSORY
     assert traffic - read == 4 * 300 * 500
     assert cycles * hardware.dram_bytes_per_s >= traffic * hardware.clock_hz
-
-
-def test_groups_and_cores_of_a_forward_pass() -> None:
-    hardware, grouped = load_machine(SMALL), Layer(name="fc", m=300, k=200, n=500, groups=3)
-    plain = forward_pass(LAYER, hardware, 1, "double-buffer", 4)
-    assert (forward_pass(grouped, hardware, 1, "double-buffer", 4) == 3 * plain).all()
-    four = forward_pass(LAYER, scale(hardware, 4), 4, "belady", 4)
-    assert COMPULSORY <= four[1] < 2 * COMPULSORY
-    assert four[0] < forward_pass(LAYER, hardware, 1, "belady", 4)[0]
 
 
 def test_without_a_second_read_dw_has_no_dy() -> None:
@@ -130,17 +80,3 @@ def test_a_free_second_read_saves_just_reads_of_dy() -> None:
     assert less[0] < plain[0]
     assert less[3] >= 4 * 300 * 500  # dX still reads all of dY
     assert less[4:].tolist() == plain[4:].tolist()
-
-
-def test_techniques_as_cases() -> None:
-    first = Counted(layer=LAYER, count=1, number=1, input_gradient=False)
-    other = Counted(layer=LAYER, count=1, number=2, input_gradient=True)
-    plain, four = NpuSetting(name="plain"), NpuSetting(name="four", cores=4, reuse="none")
-    (case,) = plain.cases(LAST, first)
-    assert (case.order, case.partition, case.input_gradient) == ("sequential", "none", False)
-    (case,) = plain.cases(LAST, other)
-    assert (case.order, case.partition, case.input_gradient) == ("algorithm-1", "best", True)
-    (case,) = four.cases(BASELINE, other)
-    assert (case.order, case.partition, case.cores) == ("sequential", "m/4", 4)
-    assert case.replacement == "double-buffer:reuse=none"
-    assert [c.order for c in four.cases(IDEAL, other)] == ["interleaved", "dx-major", "dw-major"]

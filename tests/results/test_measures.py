@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.joint.run import simplifications
 from results.place.run import (
     drawn,
     lifetimes,
     minimize,
-    mirrored,
     peer,
     peer_words,
     place,
@@ -62,12 +60,6 @@ def test_a_published_problem_and_its_copy() -> None:
         figures = place(lambda: published("J"), seed)
         assert (figures["buffers"], figures["solved"]) == (409, True)
         assert 0 < figures["cpu_s"] < 20
-
-
-def test_copies_run_backwards() -> None:
-    copy = {b.name: (b.lower, b.upper, b.size_bytes) for b in mirrored(buffers(3), 1)}
-    assert copy == {"b0": (2, 4, 10), "b1": (1, 3, 11), "b2": (0, 2, 12)}
-    assert mirrored(buffers(3), 0) == buffers(3)
 
 
 def test_least_height_of_little_time() -> None:
@@ -124,16 +116,6 @@ def test_bounds_of_whole_tensors_and_of_another_order() -> None:
     assert reach(TINY, "tsai", "traffic", 1e-4, 10.0)["gap"] >= 0
     with pytest.raises(ScheduleError, match="lp-bound: no schedule within 10 s"):
         reach(TINY, "lp-bound", "time", 1e-3, 10.0)
-
-
-def test_classes_are_in_order() -> None:
-    figures = simplifications("residual", "2048", False, 20.0)
-    assert figures["proved"] is True
-    assert figures["paged_bound"] <= figures["joint"] == figures["joint_bound"] == 13952
-    assert figures["joint"] <= figures["fixed"] <= figures["policy"]
-    assert figures["page"] <= figures["whole"]
-    assert figures["whole_replay"] <= figures["whole"]
-    assert figures["barrier_cost"] == 14656 / 13952 - 1
 
 
 def test_the_example_is_a_recorded_line() -> None:

@@ -13,7 +13,6 @@ from results.shared.memory import (
     accesses,
     one_by_one,
 )
-from spmopt.core.errors import InputError
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
 from spmopt.hardware.technologies import load_technology
@@ -102,23 +101,6 @@ def test_assumptions_are_read() -> None:
     given = {"tile": "64", "clock_hz": "1GHz", "policy": "belady", "stt": "mine.toml"}
     found = Assumptions().given(given)
     assert found == Assumptions(tile=64, clock_hz=10**9, policy="belady", stt="mine.toml")
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "complaint"),
-    [
-        ("bank", "3", "no assumption 'bank'; there are sram"),
-        ("banks", "0", "banks=0: must be a whole number, 1 or more"),
-        ("tile", "1.5", "must be a whole number"),
-        ("clock_hz", "3MB", "clock_hz"),
-        ("policy", "residency", "policy=residency: is no greedy scheduler"),
-        ("policy", "nothing", "no scheduler called 'nothing'"),
-    ],
-)
-def test_wrong_assumptions_are_one_line(name: str, text: str, complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint) as error:
-        Assumptions().given({name: text})
-    assert "\n" not in str(error.value)
 
 
 def test_scaled_sram_follows_from_what_the_paper_prints() -> None:

@@ -48,7 +48,7 @@ def test_rows_are_verified_and_hold_to_their_bounds(name: str) -> None:
     assert (known.value >= known.bound * (1 - 1e-12)).all()
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", some(STUDIES, 2))
 def test_prose_quotes_what_follows_from_the_rows(name: str) -> None:
     """Every figure of the prose is in a table of its page, or computed here, or of a paper."""
     stated = claims(name)

@@ -9,7 +9,7 @@ from math import ceil
 import pytest
 
 import spmopt
-from results.peers import cases, deeploy, scalesim, soma, stream, zigzag
+from results.peers import cases, scalesim, soma, stream, zigzag
 from results.peers.run import lines, programs
 from spmopt.core.errors import InputError
 from spmopt.core.problem import TensorKind
@@ -137,24 +137,6 @@ def test_every_cycle_of_stream_is_counted_once(block: str) -> None:
     for links, more in ((False, 0.0), (True, float(found.figures["linked"]))):
         costed = stream.costed(found, links)
         assert sum(each.mappings[0].compute_cycles for each in costed.operations) == parts + more
-
-
-def test_an_operator_of_stream_is_one_operation() -> None:
-    found = cases.load("stream-swiglu-256-2048-8192")
-    assert {each.name for each in found.problems[""].operations} == {*found.layers}
-    tokens, channels, hidden = 256, 2048, 8192
-    products = [found.layers[f"Gemm_{name}"] for name in ("Left", "Right", "Down")]
-    units = 14 * 12
-    assert all(each["cycles"] >= tokens * channels * hidden / units for each in products)
-
-
-def test_deeploy_moves_no_less_than_each_layer_by_itself() -> None:
-    for network in deeploy.NETWORKS:
-        large, small = (cases.load(f"deeploy-{network.lower()}-{size}") for size in deeploy.SIZES)
-        problem = large.problems[""]
-        alone = sum(problem.tensors[t].size_bytes for o in problem.operations for t in o.tensors)
-        assert float(large.figures["figure"]) == alone
-        assert float(small.figures["figure"]) >= alone
 
 
 def test_topologies_make_layers_that_share_nothing() -> None:

@@ -49,15 +49,3 @@ def test_limits_are_those_of_the_channel() -> None:
     assert Candidate.of(base, {}).problem(network).machine == base
     with pytest.raises(InputError, match="cycles, but at most"):
         Candidate.of(base, {"bandwidth": 1}).problem(network)
-
-
-def test_slow_banks_take_longer() -> None:
-    base = load_machine("rtx2080ti")
-    few, many = (
-        Candidate.of(base, {**FIELDS[3], "banks": banks}).problem(NETWORK) for banks in (1, 1024)
-    )
-    cycles = [
-        sum(operation.mappings[0].compute_cycles for operation in problem.operations)
-        for problem in (few, many)
-    ]
-    assert cycles[0] > cycles[1]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import fluid
-from results.shared.front_bounds import evaluate_on, least_cycles_of
+from results.shared.front_bounds import least_cycles_of
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand
@@ -146,36 +146,6 @@ def test_bytes_of_a_cut_are_below_the_least_traffic(problem: Problem, seed: int)
         cycles = small_optimum(other, MAKESPAN).value
         assert least(cuts[1], other) <= cycles
     assert max(cut.least_bytes(other.machine) for cut in cuts) <= optimum
-
-
-def test_duals_of_operations_lowered_otherwise() -> None:
-    """Those of one problem prove a bound on another with as many steps, whatever it is."""
-    pairs = 0
-    for seed in range(share(60)):
-        problem, other = random_problem(seed), random_problem(seed + 1000)
-        if len(problem.operations) != len(other.operations):
-            continue
-        pairs += 1
-        cut = evaluate_on(optimal_cut(problem), other)
-        assert float(least(cut, other)) <= fluid_cycles(other) + SLACK
-    assert pairs >= share(4)
-
-
-def test_duals_return_to_their_machine() -> None:
-    """There and back: the same bound but for the rounding, never above the exact one."""
-    for seed in range(share(40)):
-        problem = without_setups(large(seed))
-        generator = np.random.default_rng(seed)
-        certificate = random_duals(problem, MAKESPAN, generator, bits=40)
-        cut = Cut.of(problem, certificate)
-        proved = float(bound(problem, certificate))
-        assert float(least(cut, problem)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
-        back = cut.duals(problem.machine)
-        assert float(bound(problem, back)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
-        other = without_setups(elsewhere(problem, generator))
-        there = cut.duals(other.machine)
-        proved = float(least(cut, other))
-        assert float(bound(other, there)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
 
 
 def test_many_machines_at_once_are_rounded_down_and_little() -> None:

@@ -30,7 +30,6 @@ from spmopt.sweeps.cases import Network
 from spmopt.verifier import require_legal
 from tests.search.study import MLP, small_setup, small_space
 from tests.strategies import problems
-from tests.tiny import Op, tiny
 
 MACHINE = load_machine("small-npu", {"technology": "deepnvm-stt", "spm": "3MB"})
 
@@ -121,21 +120,6 @@ def policy_totals(problem: Problem, name: str, request: Request) -> Totals:
     totals = require_legal(problem, assemble(problem, residency_plan)).totals
     assert totals is not None
     return totals
-
-
-def test_bounds_by_hand() -> None:
-    problem = tiny(
-        {"x": (8, "in"), "w": (4, "in"), "y": (6, ""), "z": (10, "keep"), "u": (100, "in")},
-        [Op(reads="x w", writes="y", cycles=5), Op(reads="y w", writes="z", cycles=40)],
-        spm=64,
-    )
-    least = least_of(problem)
-    assert (least.in_bytes, least.out_bytes) == (12, 10)
-    assert least.cycles == 45
-    slow = [Op(reads="x w", writes="y", cycles=5), Op(reads="y w", writes="z", cycles=4)]
-    tensors = {"x": (8, "in"), "w": (4, "in"), "y": (6, ""), "z": (10, "keep")}
-    assert least_of(tiny(tensors, slow, spm=64)).cycles == 22
-    assert least_of(tiny(tensors, slow, spm=64, duplex=True)).cycles == 12
 
 
 def test_proofs() -> None:

@@ -7,11 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.residency import fluid
-from results.shared.front_bounds import evaluate_on, find_unused
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relax_timeline
-from spmopt.search.cuts import Cut, fingerprint
+from spmopt.search.cuts import Cut
 from spmopt.search.proofs import CutPool, least_of
 from tests.search.machines import elsewhere
 from tests.strategies import random_problem
@@ -49,17 +48,3 @@ def test_without_a_solve_it_knows_computing_and_compulsory_traffic() -> None:
                 first.setdefault(tensor, tensor in operation.reads)
         reads = sum(problem.tensors[t].size_bytes for t, read in first.items() if read)
         assert found * (1 + Fraction(1, 10**9)) >= reads / problem.machine.bytes_per_cycle
-
-
-def test_duals_from_elsewhere_are_kept_once() -> None:
-    problem, other = (random_problem(seed, max_operations=3) for seed in (2, 10))
-    steps, mark = len(other.operations), fingerprint(other)
-    assert len(problem.operations) == steps
-    pool = CutPool()
-    cut = solved(pool, problem)
-    before = least_of(other, pool).cycles
-    assert find_unused(pool, mark, steps) == [cut]
-    assert find_unused(pool, mark, steps + 1) == []
-    pool.add(evaluate_on(cut, other))
-    assert least_of(other, pool).cycles >= before
-    assert find_unused(pool, mark, steps) == []

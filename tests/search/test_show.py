@@ -1,7 +1,6 @@
 """``spmopt tune show``: every trial, what banks and fits make of machines, trials that are lost."""
 
 import csv
-import json
 import os
 import re
 import subprocess
@@ -58,16 +57,6 @@ def test_every_trial_is_in_the_record(run: Run) -> None:
     assert len(one["front"]) == 1
     run(f"{TUNE.replace('time,cost', 'time')} --study one --trials 2")
     assert len(run("tune show --study one --json").record["front"]) == 1
-
-
-def test_rows_say_whether_they_are_bounds(run: Run) -> None:
-    run(f"{TUNE} --trials 2")
-    run(f"{TUNE} -s bound --study b --trials 2")
-    for study, said in (("s", "schedules"), ("b", "bounds")):
-        shown = run(f"tune show --study {study} -o rows.csv --json").record["front"]
-        rows = list(csv.DictReader(Path("rows.csv").read_text().splitlines()))
-        assert {row["figures"] for row in rows} == {said}
-        assert [row["gap"] for row in rows] == [str(each["gap"] or "") for each in shown]
 
 
 def test_the_front_has_figures_of_constraints_and_totals(run: Run) -> None:
@@ -175,13 +164,6 @@ def test_a_journal_that_is_none(run: Run, content: bytes) -> None:
         assert "--storage journal:j: cannot be read (it is no journal of Optuna)" in found.err
         assert found.err.count("\n") == 1
     assert Path("j").read_bytes() == content
-
-
-def test_a_journal_that_is_one(run: Run) -> None:
-    Path("j").touch()
-    assert run(f"{TUNE} --storage journal:j --trials 1").code == 0
-    assert "1 trial: 1 solved" in run("tune show --storage journal:j").out
-    assert json.loads(Path("j").read_text().splitlines()[0])["op_code"] == 0
 
 
 def test_the_usage_is_what_is_typed(run: Run) -> None:

@@ -13,8 +13,6 @@ import pytest
 
 import spmopt
 from formulations.fusion.paths import FusedGroupArcs
-from formulations.fusion.search import FusionPlanSearch
-from formulations.fusion.tileable import Listed
 from formulations.residency import page
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
@@ -22,7 +20,7 @@ from spmopt.core.fusion import certificate as sizes
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FUSION_SPACES
-from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
+from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.params import FusionParams, SolveParams
@@ -36,7 +34,7 @@ from spmopt.verifier import require_legal
 from spmopt.verifier.fusion_bound import fusion_bound
 from tests.checked import need
 from tests.formulations.fusion.random_tileable_graph import fusion_plans
-from tests.graph.networks import attention, convolution, mlp
+from tests.graph.networks import convolution, mlp
 from tests.thorough import THOROUGH, nightly, some
 
 
@@ -139,21 +137,6 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
     assert not any(each in others[:at] for at, each in enumerate(others))
     for problem in ended[:8]:
         assert least_of(problem, need(result.value)) >= need(result.value)
-
-
-def test_duals_of_few_fused_groups_prove_what_those_of_all_do() -> None:
-    problem = tight(attention())
-    tileable = need(problem.listed)(problem.machine)
-    assert isinstance(tileable, TileableGraph)
-    listed = Listed(tileable, MAKESPAN)
-    arcs = FusedGroupArcs(listed, listed.capacity)
-    found = arcs.cheapest(bool)
-    count, fusion = len(tileable.operations), max(listed.micro_batches)
-    every = (FusedGroup(begin=0, end=end, micro_batches=fusion) for end in range(1, count + 1))
-    arcs.solve(each for each in every if not tileable.obstacle(each))
-    certificate = arcs.certificate()
-    assert len(certificate.duals) < len(arcs.solved)
-    assert float(fusion_bound(tileable, certificate)) == pytest.approx(found.value, rel=1e-6)
 
 
 def test_an_problem_without_a_graph_is_refused_in_one_line() -> None:
@@ -316,42 +299,3 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
     assert first == tried["batch"][0]
     assert all(each.stripes == 1 for each in first)
     assert any(each.stripes > 1 for fusion_plan in tried["all"] for each in fusion_plan)
-
-
-def test_covers_are_searched_between_natural_boundaries_then_between_all() -> None:
-    problem = tight(mlp())
-    tileable = need(problem.listed)(problem.machine)
-    assert isinstance(tileable, TileableGraph)
-    listed = Listed(tileable, MAKESPAN)
-    search = FusionPlanSearch(FusedGroupArcs(listed, listed.capacity), bool)
-    fusion_plans = list(search.fusion_plans())
-    assert search.exact
-    assert len(fusion_plans) == 6
-    natural = {0, *listed.boundaries, listed.count}
-    assert len(natural) <= listed.count
-    assert all(each.begin in natural for fusion_plan in fusion_plans[:2] for each in fusion_plan)
-    # At the last weight, that of the bound, none of all fusion plans is better.
-    least = search.held.cheapest(lambda: False).value
-    values = [
-        sum(search.held.solved[each].value for each in fusion_plan) for fusion_plan in fusion_plans
-    ]
-    assert values[-1] <= 1.05 * least
-
-
-def test_the_estimate_of_a_fusion_plan_is_between_its_two_values() -> None:
-    problem = lowered(mlp(), "64KiB")
-    tileable = need(problem.listed)(problem.machine)
-    assert isinstance(tileable, TileableGraph)
-    listed = Listed(tileable, MAKESPAN)
-    search = FusionPlanSearch(FusedGroupArcs(listed, listed.capacity), bool)
-    for micro_batches in listed.micro_batches:
-        fusion_plan = tileable.uniform(micro_batches)
-        estimate = search.estimate(fusion_plan)
-        held, empty = (
-            sum(arcs.solved[fused_group].value for fused_group in fusion_plan)
-            for arcs in (search.held, search.empty)
-        )
-        moved = sum(search.empty.solved[fused_group].moved_bytes for fused_group in fusion_plan)
-        assert 0 < held <= empty
-        # What bytes and steps cost beside is small.
-        assert 0.99 * held <= estimate <= empty + 0.1 * moved / listed.bytes_per_cycle

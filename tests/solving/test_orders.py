@@ -13,7 +13,6 @@ from spmopt.audit import audit
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.mappings import fitting_mappings
 from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.core.order import depth_first, reorder
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.schedule import Steps
@@ -28,8 +27,6 @@ from spmopt.solving import checked_calls, compare, solve
 from spmopt.verifier import bound
 from tests.checked import need
 from tests.solving.fakes import Answer, bounds_only, free, install
-from tests.strategies import random_problem
-from tests.thorough import some
 from tests.tiny import Op, tiny
 
 
@@ -156,16 +153,6 @@ def test_an_order_that_no_schedule_has_proves_nothing(order: list[int]) -> None:
     certificate = replace(free(branches(), MAKESPAN), order=np.array(order))
     with pytest.raises(InputError):
         bound(branches(), certificate)
-
-
-@pytest.mark.parametrize("seed", some(range(20)))
-def test_the_bound_of_an_order_is_that_of_the_problem_so_listed(seed: int) -> None:
-    problem = random_problem(seed, max_operations=9, max_mappings=2)
-    order = depth_first(problem)
-    random = np.random.default_rng(seed)
-    dear = random.integers(0, 2**38, len(problem.operations))
-    duals = replace(free(problem, MAKESPAN), spm=dear)
-    assert bound(problem, replace(duals, order=order)) == bound(reorder(problem, order), duals)
 
 
 def test_tables_say_which_schedules_are_in_another_order(

@@ -1,17 +1,14 @@
-from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
 from importlib.util import find_spec
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, compare_with, find
+from spmopt.schedulers.registry import SCHEDULERS, Kind, compare_with, find
 from tests.strategies import random_problem
 
 
@@ -28,47 +25,6 @@ def test_entries_are_complete_and_load(name: str) -> None:
     assert entry.granularity in ("tensor", "page", "contiguous", "fluid")
     assert find_spec(str(entry.target).split(":")[0]) is not None
     assert callable(entry.load())
-
-
-def test_roles() -> None:
-    kinds = Counter(entry.kind for entry in SCHEDULERS.values())
-    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (6, 1)
-    optimizers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
-    for name, names in ((e.name, e.starts) for e in optimizers if not e.fusion_plans):
-        starts = [find(name) for name in names]
-        kinds_of_starts = {start.kind for start in starts}
-        assert kinds_of_starts == {Kind.POLICY, *([Kind.FORMULATION] if name == "joint" else [])}
-        if name in ("residency:granularity=tensor", "residency"):
-            assert {start.granularity for start in starts} <= {"tensor", find(name).granularity}
-    assert optimizers == [
-        entry for entry in SCHEDULERS.values() if entry.starts or entry.fusion_plans
-    ]
-    assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
-
-
-def test_joint_starts_from_two_optimizers_and_every_policy_with_and_without_pages() -> None:
-    policies = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.POLICY]
-    paged = {each.name for each in policies if "granularity" in each.options}
-    assert paged == {"lru", "belady", "belady-size", "frequency"}
-    starts = find("joint").starts
-    assert starts[-2:] == ("residency", "contiguous")
-    assert len(starts) == len(set(starts)) == len(policies) + len(paged) + 2
-    assert {each.name for each in policies} <= set(starts)
-    assert {f"{name}:granularity=page" for name in paged} <= set(starts)
-
-
-def test_who_takes_an_objective() -> None:
-    time, replay = MAKESPAN, REPLAY
-    first = "residency:granularity=tensor, residency, fusion, contiguous"
-    last = "or any policy, as belady"
-    assert able(time) == f"{first}, lp-bound, {last}"
-    assert able(time, bounders=False) == f"{first}, {last}"
-    everyone = f"{first}, joint, lp-bound, {last}"
-    assert able(replay) == everyone
-    banks = frozenset({"banks"})
-    assert able(time, features=banks) == "banks, lp-bound, or any policy, as belady"
-    assert able(time, features=banks, bounders=False) == "banks, or any policy, as belady"
-    assert able(replay, features=banks) == "banks, lp-bound, or any policy, as belady"
 
 
 def test_features_that_a_scheduler_does_not_know() -> None:
@@ -135,14 +91,3 @@ def test_bad_options(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> N
     with pytest.raises(InputError, match=said) as caught:
         find(name)
     assert "\n" not in str(caught.value)
-
-
-def test_objectives_are_supported_by_their_weights() -> None:
-    mixed = replace(MAKESPAN, name="beauty", dram_in_byte=Fraction(1, 3))
-    own_replay = replace(mixed, replayed=True)
-    find("residency").require(mixed)
-    find("joint").require(replace(REPLAY, name="mine", cycle=Fraction(2)))
-    for name in ("belady", "residency", "lp-bound"):
-        find(name).require(own_replay)
-    with pytest.raises(InputError, match="scheduler joint: no objective beauty; use"):
-        find("joint").require(own_replay)

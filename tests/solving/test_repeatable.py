@@ -86,6 +86,7 @@ def test_what_is_solved_ahead_is_counted_when_it_is_taken(stops: int) -> None:
     assert known[0] == known[1]
 
 
+@nightly
 def test_threads_change_nothing_where_they_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("formulations.residency.bound.compiled._SHARE", 300)
     problem = lower(load("gnmt", batch=1, parameters={"steps": 3}), machine("rtx2080ti", spm="8MB"))

@@ -7,7 +7,7 @@ import pytest
 from spmopt.audit import audit
 from spmopt.cli import _explain
 from spmopt.cli.codes import Code
-from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
+from spmopt.core.errors import ContradictionError, InfeasibleError, ScheduleError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import REQUIRED_RESIDENT
 from spmopt.core.problem import Problem
@@ -116,18 +116,6 @@ def test_optimizer_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.notes[-1].startswith("nothing better found than belady")
 
 
-def test_optimizer_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes: dict[str, Answer] = {"belady": stream, "belady-size": stream, "lru": belady}
-    install(monkeypatch, whole=stream, lp_bound=bounds_only, **fakes)
-    lru, whole = compare(
-        PROBLEM, ["lru", "residency:granularity=tensor"], Request(objective=TRAFFIC)
-    )
-    (streamed,) = compare(PROBLEM, ["stream"], Request(objective=TRAFFIC))
-    assert exact(lru) < exact(streamed)
-    assert whole.schedule == lru.schedule
-    assert whole.notes[-1].startswith("nothing better found than lru")
-
-
 def test_whole_tensors_do_not_start_from_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, whole=keeps_start, residency=keeps_start)
     names = [
@@ -145,12 +133,6 @@ def test_whole_tensors_do_not_start_from_pages(monkeypatch: pytest.MonkeyPatch) 
         assert whole == min(policies[1:])
         differ += page < whole
     assert differ >= 1
-
-
-def test_each_policy_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, belady=belady, residency=keeps_start, whole=keeps_start)
-    compare(PROBLEM, ["belady", "residency", "residency:granularity=tensor"], Request())
-    assert len(fakes.requests["belady"]) == 1
 
 
 def test_status_follows_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,28 +230,6 @@ def test_stop_ends_the_policies_that_an_optimizer_starts_from(
     assert solve(PROBLEM, "residency", Request(stop=lambda: True)).verified
 
 
-def test_the_start_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    verified: list[str] = []
-    install(monkeypatch, residency=keeps_start, lp_bound=bounds_only)
-    request = Request(report=lambda message, done: verified.append(message))
-    page = solve(PROBLEM, "residency", request)
-    assert page.verified
-    assert "belady: verifying" in verified
-    assert "residency: verifying" not in verified
-
-
-def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = ClassBound(value=1.0, holds_for="whole tensors", proved_by="HiGHS")
-
-    def talks(problem: Problem, request: Request) -> Result:
-        return replace(keeps_start(problem, request), notes=("said",), class_bound=known)
-
-    install(monkeypatch, whole=talks)
-    result = solve(PROBLEM, "residency:granularity=tensor", Request())
-    assert result.notes == ("said",)
-    assert result.class_bound == known
-
-
 def test_a_class_bound_is_what_its_duals_prove(monkeypatch: pytest.MonkeyPatch) -> None:
     def claims(problem: Problem, request: Request) -> Result:
         duals = replace(free(problem, request.objective), holds_for=WHOLE_TENSORS)
@@ -280,22 +240,6 @@ def test_a_class_bound_is_what_its_duals_prove(monkeypatch: pytest.MonkeyPatch) 
     known = need(solve(PROBLEM, "whole", Request()).class_bound)
     computing = sum(op.mappings[0].compute_cycles for op in PROBLEM.operations)
     assert known.value == computing
-
-
-def test_names_are_checked_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    fakes = install(monkeypatch, belady=belady)
-    with pytest.raises(InputError, match="no scheduler called 'pages'"):
-        compare(PROBLEM, ["belady", "pages"], Request())
-    assert fakes.requests == {}
-
-
-def test_progress_names_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    install(monkeypatch, residency=stream)
-    solve(PROBLEM, "residency", Request(report=lambda message, done: said.append(message)))
-    assert "residency: scheduling" in said
-    assert "residency: verifying" in said
-    assert "belady: verifying" in said
 
 
 def test_a_schedule_is_kept_where_its_certificate_proves_nothing(

@@ -13,9 +13,8 @@ from spmopt.reporting.comparison import compare_view
 from spmopt.reporting.results import result_parts
 from spmopt.reporting.tables import plain_text
 from spmopt.solving import compare, solve
-from tests.solving.fakes import bounds_only, install, keeps_start
+from tests.solving.fakes import bounds_only, install
 from tests.strategies import random_problem
-from tests.tiny import Op, tiny
 
 PROBLEM = random_problem(32, max_operations=8, max_tensors=6, required_resident=False)
 OUT_OF_TIME_IN_TABLE = "The bound holds, but the time limit cut its search short: "
@@ -37,22 +36,6 @@ def test_a_policy_against_an_unfinished_bound(
     lines = plain_text(result_parts(PROBLEM, result)).splitlines()
     assert ["note", note] in [line.split(maxsplit=1) for line in lines]
     assert not any("exact)" in line for line in lines)
-
-
-def test_a_finished_bound_has_no_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, lp_bound=bounds_only)
-    assert solve(PROBLEM, "lru", Request()).notes == ()
-    install(monkeypatch, lp_bound=hurried, residency=keeps_start)
-    assert [result.notes for result in compare(PROBLEM, ["lru", "residency"], Request())] == [
-        (),
-        (),
-    ]
-
-
-def test_nor_has_one_within_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = tiny({"x": (4, "in")}, [Op(reads="x", cycles=9)], spm=8)
-    install(monkeypatch, lp_bound=hurried)
-    assert solve(alone, "lru", Request(tolerance=1.0)).notes == ()
 
 
 def test_a_table_says_it_once(monkeypatch: pytest.MonkeyPatch) -> None:

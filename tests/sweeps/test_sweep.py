@@ -25,6 +25,7 @@ from spmopt.sweeps.run import Sweep, run_sweeps
 from spmopt.sweeps.work import SolveOptions
 from tests.checked import need
 from tests.solving.fakes import bounds_only, install, keeps_start
+from tests.thorough import nightly
 from tests.tiny import Op, tiny
 
 MACHINE = load_machine("rtx2080ti")
@@ -33,10 +34,10 @@ BERT = Network(
     name="bert-tiny",
     training=True,
     batch=2,
-    parameters=(("layers", 1), ("sequence", 32)),
+    parameters=(("layers", 1), ("sequence", 32), ("hidden", 16)),
     mapper="panel",
 )
-SIZES = (400_000, 500_000, 600_000, 800_000)
+SIZES = (50_000, 60_000, 75_000, 100_000)
 
 Found = dict[tuple[int, str], tuple[Result, str]]
 Points = Sequence[tuple[int, str]]
@@ -153,6 +154,7 @@ def test_a_network_that_cannot_be_built_is_bad_input() -> None:
         swept(SweepCase(network=network, machine=MACHINE, capacities=SIZES[:1]), ["belady"])
 
 
+@nightly
 def test_processes_give_the_same() -> None:
     case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:2])
     alone, several = (

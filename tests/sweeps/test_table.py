@@ -143,11 +143,3 @@ def test_not_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not text"):
         RowTable(path, COLUMNS, SWEEP)
-
-
-def test_without_a_file() -> None:
-    table = RowTable(None, COLUMNS, SWEEP)
-    table.add([row(1)])
-    table.close(KEYS)
-    (found,) = table.rows
-    assert (found["network"], found["training"], found["batch"]) == ("resnet50", True, 32)

@@ -39,7 +39,7 @@ def moved(shape: tuple[int, int, int], spm_tiles: int, order: str) -> int:
     return result.totals.traffic_bytes // PAGE
 
 
-@pytest.mark.parametrize("line", some(LINES, 3), ids=lambda line: ",".join(line[:4]))
+@pytest.mark.parametrize("line", some(LINES, 5), ids=lambda line: ",".join(line[:4]))
 def test_what_orders_move(line: tuple[str, ...]) -> None:
     i, k, j, spm_tiles = map(int, line[:4])
     *named, good, bound, gap, order = (cell.strip(" `") for cell in line[4].split("|"))

@@ -50,18 +50,6 @@ def described(problem: Problem) -> list[tuple[str, list[str], list[str], tuple[i
     ]
 
 
-def test_a_piece_on_every_core() -> None:
-    cells = grid((3, 1, 1), (1, 1, 1))  # numbers 0 to 2 are dX(i,0,0), 3 to 5 dW
-    assert steps(cells, "m/3", 3) == [[0, 1, 2], [3, 4, 5]]
-    assert steps(cells, "m/2", 2) == [[0, 2], [1, 5], [3, IDLE], [4, IDLE]]
-    assert steps(cells, "k/2", 2) == [[n, IDLE] for n in range(6)]
-
-
-def test_more_pieces_than_cores_are_dealt_in_turn() -> None:
-    cells = grid((5, 1, 1), (1, 1, 1))
-    assert steps(cells, "m/5", 2) == [[0, 1], [5, 6], [2, 3], [7, 8], [4, IDLE], [9, IDLE]]
-
-
 @given(cells=ANY_GRID, cut=ANY_PARTITION, order=ANY_ORDER, cores=st.integers(1, 4))
 def test_every_product_once_on_some_core(
     cells: TileGrid, cut: Partition, order: Order, cores: int
@@ -138,15 +126,6 @@ def test_steps_that_cannot_be() -> None:
             backward(cells, machine(4096), np.array(table))
     with pytest.raises(InputError, match="layer fc: no core has a product in step 1; leave it out"):
         backward(cells, machine(4096), np.array([[0, 1], [IDLE, IDLE], [2, 3]]))
-
-
-def test_one_core_is_a_table_of_one_column() -> None:
-    cells = grid((5, 4, 7), (2, 4, 3))
-    order = SEQUENTIAL.through(cells)
-    assert backward(cells, machine(4096), order) == backward(
-        cells, machine(4096), order.reshape(-1, 1)
-    )
-    assert np.array_equal(baseline(cells, 1)[:, 0], order)
 
 
 def test_machines_of_several_cores() -> None:

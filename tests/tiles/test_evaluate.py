@@ -14,17 +14,15 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.hardware.machines import load_machine
 from spmopt.policies.double_buffer.figures import Figures
 from spmopt.schedulers.registry import find
-from spmopt.solving import solve
 from spmopt.tiles.fetches import backward
-from spmopt.tiles.layer import Layer, Tile, TileGrid
-from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.layer import TileGrid
+from spmopt.tiles.order import Order
 from spmopt.tiles.partition import Partition, on_cores, partition
 from spmopt.tiles.tiling import evaluate
 from tests.policies.owed import residency_plan_of, totals
-from tests.thorough import share, some
+from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.maps import CONVOLUTIONS
 
@@ -106,15 +104,3 @@ def test_of_partitions(
         problem = backward(cells, spm, products, add_early=add_early)
         found = evaluate(cells, spm, products, reuse=reuse, add_early=add_early)
         assert same(found, verified(problem, reuse))
-
-
-@pytest.mark.parametrize("name", some([*ORDERS], 2))
-def test_of_a_real_layer_as_solved(name: str) -> None:
-    layer = Layer(name="res2_3x3", m=4 * 56 * 56, k=576, n=64)
-    cells = TileGrid(layer=layer, tile=Tile(m=360, k=135, n=64))
-    npu = load_machine("small-npu")
-    products = ORDERS[name].through(cells)
-    result = solve(backward(cells, npu, products), "double-buffer", Request())
-    assert result.verified
-    assert result.totals is not None
-    assert same(evaluate(cells, npu, products), result.totals)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.tiles.layer import TileGrid
-from spmopt.tiles.order import LOOPS, ORDERS, Order, Walk
+from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import on_cores, parse_partition
-from spmopt.tiles.window import Window
 from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
-from tests.tiles.maps import CONVOLUTIONS, convolution
+from tests.tiles.maps import CONVOLUTIONS
 
 
 @pytest.mark.parametrize("resident", [True, False])
@@ -29,23 +28,6 @@ def test_orders_of_the_paper(name: str, resident: bool) -> None:
         case.check(schedule)
         # The walks of the baseline finish a tile of dX or dW before they begin the next.
         assert case.partial_sums_return(schedule) == name.endswith("major")
-
-
-@pytest.mark.parametrize(("dx", "dw"), [*zip(LOOPS, LOOPS[::-1], strict=True)])
-def test_all_loop_orders_of_each(dx: str, dw: str) -> None:
-    cells = grid((4, 5, 6), (2, 2, 3))
-    order = Order(dx=Walk(loops=dx), dw=Walk(loops=dw), alternate=True).through(cells)
-    case = Case(cells, order, 128, True, MAKESPAN)
-    for schedule in case.schedules():
-        case.check(schedule)
-
-
-def test_dw_alone() -> None:
-    cells = grid((7, 4, 5), (2, 2, 2))
-    order = ORDERS["sequential"].through(cells, input_gradient=False)
-    case = Case(cells, order, 96, True, TRAFFIC)
-    for schedule in case.schedules():
-        case.check(schedule)
 
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3))
@@ -88,16 +70,6 @@ def test_feature_maps(
     products = order.through(cells, input_gradient=input_gradient)
     schedulers = ("belady", "residency", "double-buffer:reuse=sums")
     case = Case(cells, products, 16 * pages, resident, objective, schedulers)
-    for schedule in case.schedules():
-        case.check(schedule)
-
-
-@pytest.mark.parametrize("partition", ["m/2", "k/2", "n/2"])
-def test_feature_maps_on_cores(partition: str) -> None:
-    window = Window(image=(5, 4), kernel=(3, 2), output=(5, 3), padding=(1, 0))
-    cells = convolution(window, 2, 3, 4, (8, 7, 2))
-    products = on_cores(cells, parse_partition(partition), ORDERS["interleaved"], 2)
-    case = Case(cells, products, 16 * 120, True, TRAFFIC)
     for schedule in case.schedules():
         case.check(schedule)
 

@@ -16,7 +16,7 @@ from spmopt.core.scheduler import Request
 from spmopt.solving import compare
 from spmopt.tiles.fetches import backward, forward
 from spmopt.tiles.layer import TileGrid
-from spmopt.tiles.order import LOOPS, Walk
+from spmopt.tiles.order import Walk
 from tests.thorough import share
 from tests.tiles.cases import ANY_WALK, grid, machine
 from tests.tiles.execution import matrix_of, numbers
@@ -37,13 +37,6 @@ def executed(cells: TileGrid, problem: Problem, objective: Objective = TRAFFIC) 
         computed = simulate(cells, problem, result.schedule, given)
         assert sorted(name for step in computed.ran for name in step.split("+")) == expected
         assert np.array_equal(computed.y, matrix_of(cells, given["X"]) @ given["W"])
-
-
-@pytest.mark.parametrize("loops", LOOPS)
-def test_all_loops_execute_exactly(loops: str) -> None:
-    cells = grid((7, 8, 5), (2, 3, 2))
-    order = forward_order(cells, Walk(loops=loops))
-    executed(cells, forward(cells, machine(160, page_bytes=16), order))
 
 
 @settings(max_examples=share(15), deadline=None)

@@ -6,11 +6,10 @@ import pytest
 
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import ORDERS, Order, Walk, algorithm_1
+from spmopt.tiles.order import ORDERS, algorithm_1
 from tests.tiles.cases import grid
 
 GRID = grid((3, 4, 5), (1, 1, 1))
-HALF = GRID.products
 
 
 def dy_tiles(products: Ints) -> list[tuple[int, int]]:
@@ -23,20 +22,6 @@ def layer(m: int, k: int, n: int) -> Layer:
     return Layer(name="fc", m=m, k=k, n=n)
 
 
-def test_sequential_computes_dx_first() -> None:
-    order = ORDERS["sequential"].through(GRID)
-    assert (order[:HALF] < HALF).all()
-    assert order[:HALF].tolist() == Walk(loops="ikj").through(GRID).tolist()
-    assert (order[HALF:] - HALF).tolist() == Walk(loops="jki").through(GRID).tolist()
-
-
-def test_interleaving_keeps_the_walks_of_the_baseline() -> None:
-    sequential = ORDERS["sequential"].through(GRID)
-    interleaved = ORDERS["interleaved"].through(GRID)
-    assert interleaved[::2].tolist() == sequential[:HALF].tolist()
-    assert interleaved[1::2].tolist() == sequential[HALF:].tolist()
-
-
 @pytest.mark.parametrize(("name", "line"), [("dx-major", 0), ("dw-major", 1)])
 def test_rearrangement_shares_dy(name: str, line: int) -> None:
     order = ORDERS[name].through(GRID)
@@ -45,17 +30,6 @@ def test_rearrangement_shares_dy(name: str, line: int) -> None:
     # One row of dY after another, or one column.
     lines = [tile[line] for tile in tiles]
     assert lines == sorted(lines)
-
-
-def test_walks_of_one_kind_share_dy_in_blocks_too() -> None:
-    walk = Walk(loops="jik", block=(2, 3, 2), blocks="kji", boustrophedon=True)
-    order = Order(dx=walk, dw=walk, alternate=True).through(GRID)
-    assert (order[::2] + HALF).tolist() == order[1::2].tolist()
-
-
-def test_the_first_layer_needs_no_dx() -> None:
-    order = ORDERS["dx-major"].through(GRID, input_gradient=False)
-    assert (order - HALF).tolist() == Walk(loops="ikj").through(GRID).tolist()
 
 
 @pytest.mark.parametrize(

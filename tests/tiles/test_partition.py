@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.tiles.layer import Layer, TileGrid
-from spmopt.tiles.order import ORDERS, Order, algorithm_1
+from spmopt.tiles.layer import TileGrid
+from spmopt.tiles.order import Order
 from spmopt.tiles.partition import (
     AXIS_NAMES,
     Partition,
@@ -40,43 +40,6 @@ def test_pieces_are_whole_rows_of_tiles() -> None:
     assert {piece.grid.tile for piece in sub_layers(cells, parse_partition("m/3"))} == {cells.tile}
 
 
-def test_there_are_no_more_pieces_than_rows_of_tiles() -> None:
-    cells = grid((5, 9, 4), (2, 3, 2))
-    assert cut(cells, "m/4") == cut(cells, "m/3")
-    assert cut(cells, "m/4") == [(0, (2, 9, 4)), (1, (2, 9, 4)), (2, (1, 9, 4))]
-
-
-def test_one_piece_after_another() -> None:
-    cells = grid((2, 1, 3), (1, 1, 1))
-    # Numbers 0 to 5 are dX(i,0,j) by rows, 6 to 11 dW.
-    assert partition(cells, parse_partition("m/2"), ORDERS["dx-major"]).tolist() == [
-        *(0, 6, 1, 7, 2, 8),
-        *(3, 9, 4, 10, 5, 11),
-    ]
-    assert partition(cells, parse_partition("n/2"), ORDERS["sequential"]).tolist() == [
-        *(0, 1, 3, 4, 6, 9, 7, 10),
-        *(2, 5, 8, 11),
-    ]
-
-
-def test_every_size_of_pieces_may_choose_its_order() -> None:
-    cells = grid((2, 6, 3), (1, 1, 1))
-    seen: list[tuple[int, int, int]] = []
-
-    def choose(layer: Layer) -> Order:
-        seen.append((layer.m, layer.k, layer.n))
-        return ORDERS[algorithm_1(layer)]
-
-    order = partition(cells, parse_partition("k/4"), choose)
-    assert seen == [(2, 2, 3), (2, 1, 3)]
-    # Nearly square: walks of their own; a quarter of K less is nearly square too.
-    assert (
-        order.tolist() == partition(cells, parse_partition("k/4"), ORDERS["interleaved"]).tolist()
-    )
-    whole = partition(cells, parse_partition("k/1"), choose)
-    assert whole.tolist() == ORDERS["interleaved"].through(cells).tolist()
-
-
 @given(cells=ANY_GRID, order=ANY_ORDER)
 def test_one_part_is_no_cut(cells: TileGrid, order: Order) -> None:
     whole = order.through(cells)
@@ -103,10 +66,6 @@ def test_every_product_once_piece_by_piece(
 @given(cutting=ANY_PARTITION)
 def test_partitions_are_text(cutting: Partition) -> None:
     assert parse_partition(str(cutting)) == cutting
-
-
-def test_text_of_a_partition() -> None:
-    assert str(Partition(axis="k", parts=8)) == "k/8"
 
 
 @pytest.mark.parametrize("text", ["", "m", "m/", "i/2", "m/-1", "m/2/3", "M/2", "m/1000000000"])

@@ -11,7 +11,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, on_cores, parse_partition, partition
+from spmopt.tiles.partition import Partition, on_cores
 from spmopt.tiles.program import IDLE
 from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid
@@ -20,15 +20,6 @@ from tests.tiles.test_partition import ANY_PARTITION
 
 SCHEDULERS = ("lru", "belady", "residency")
 CELLS = grid((7, 8, 9), (2, 3, 2))  # 4, 3 and 5 tiles, all with a rest
-
-
-@pytest.mark.parametrize("parts", [1, 2, 3, 4])
-@pytest.mark.parametrize("axis", ["m", "k", "n"])
-def test_pieces_in_turn(axis: str, parts: int) -> None:
-    order = partition(CELLS, Partition(axis=axis, parts=parts), ORDERS["dx-major"])
-    case = Case(CELLS, order, 160, True, TRAFFIC, SCHEDULERS)
-    for schedule in case.schedules():
-        case.check(schedule)
 
 
 @pytest.mark.parametrize("parts", [2, 3, 4])
@@ -43,15 +34,6 @@ def test_a_piece_on_every_core(axis: str, parts: int) -> None:
         case.check(schedule)
         # Partial tiles spill: they are ordinary tensors, and there is no room for all.
         assert axis == "k" or case.partial_sums_return(schedule)
-
-
-def test_more_pieces_than_cores_and_dw_alone() -> None:
-    cut = parse_partition("m/4")
-    cells = grid((7, 4, 5), (2, 2, 2))
-    order = on_cores(cells, cut, ORDERS["sequential"], 3, input_gradient=False)
-    case = Case(cells, order, 240, False, MAKESPAN, SCHEDULERS)
-    for schedule in case.schedules():
-        case.check(schedule)
 
 
 @settings(max_examples=share(20), deadline=None)

@@ -80,13 +80,6 @@ def test_an_order_is_shown_as_given_unless_one_was_chosen(order: str, shown: str
     assert line["order"] == shown
 
 
-def test_columns_are_those_of_records() -> None:
-    for row, count in counted():
-        values = record(row, count)
-        assert list(values) == list(COLUMNS.types)
-        assert COLUMNS.key_about(about(row.case, count)) == COLUMNS.key(COLUMNS.texts(values))
-
-
 @pytest.mark.parametrize("replacement", ["double-buffer", "residency"])
 @pytest.mark.parametrize("order", ["best", "optimal"])
 def test_a_record_can_be_read_again(order: str, replacement: str) -> None:

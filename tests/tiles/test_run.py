@@ -110,15 +110,6 @@ def test_best_is_the_best_of_the_named(objective: str, replacement: str) -> None
     assert best.ran.order == min(rows, key=lambda row: row.value).ran.order
 
 
-def test_best_partition_is_the_best_of_all() -> None:
-    cuts = ["none", *(f"{axis}/{parts}" for axis in "mkn" for parts in (2, 4))]
-    rows = [run(case(order="sequential", partition=cut)) for cut in cuts]
-    assert len({row.value for row in rows}) > 1
-    best = run(case(order="sequential", partition="best"))
-    assert best.value == min(row.value for row in rows)
-    assert best.ran.partition in cuts
-
-
 def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
     tile = Tile(m=80, k=150, n=45)
     rows = {

@@ -73,19 +73,6 @@ def test_boustrophedon_moves_by_one_tile(shape: Shape, loops: str) -> None:
     assert (np.diff(walked[:, "ikj".index(loops[0])]) >= 0).all()
 
 
-def test_boustrophedon_by_hand() -> None:
-    assert steps(Walk(loops="ikj", boustrophedon=True), (2, 2, 2)) == [
-        (0, 0, 0),
-        (0, 0, 1),
-        (0, 1, 1),
-        (0, 1, 0),
-        (1, 1, 0),
-        (1, 1, 1),
-        (1, 0, 1),
-        (1, 0, 0),
-    ]
-
-
 @given(SHAPES, NESTS, SHAPES, NESTS, st.booleans())
 def test_every_walk_is_a_permutation(
     shape: Shape, loops: str, block: Shape, blocks: str, turns: bool

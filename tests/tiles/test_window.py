@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -13,9 +12,6 @@ from spmopt.frontends import zoo
 from spmopt.tiles.networks import layers_of
 from spmopt.tiles.window import Window
 from tests.thorough import share
-from tests.tiles.maps import convolution
-
-SAME = Window(image=(4, 4), kernel=(3, 3), output=(4, 4), padding=(1, 1))
 
 
 def test_equal_to_the_values_of_an_index_matrix() -> None:
@@ -57,30 +53,6 @@ def test_equal_to_the_values_of_an_index_matrix() -> None:
         ]
         assert window.touched(np.diff(rows), np.diff(columns)).tolist() == wanted
         assert window.is_plain == (np.unique(one).size == one.size and bool((one >= 0).all()))
-
-
-def test_by_hand() -> None:
-    # Two rows of the output: with what is above and below three rows of 4 at the edges.
-    assert convolution(SAME, 1, 2, 1, (8, 18, 1)).map_elements.tolist() == [[24], [24]]
-    # One row: two rows of 4 at the edges, three between them; halos are in several tiles.
-    assert convolution(SAME, 1, 1, 1, (4, 9, 1)).map_elements.tolist() == [[8], [12], [12], [8]]
-    # The upper left place of the kernel touches the map but for its last row and column.
-    assert SAME.touched(np.array([16]), np.array([1, 8])).tolist() == [[9, 16]]
-    # Five channels: 8 places of the first, all of three, the upper left place of the last.
-    assert SAME.touched(np.array([16]), np.array([1, 36])).tolist() == [[9, 16 + 3 * 16 + 9]]
-    # A stride above the kernel leaves elements out, padding is nothing; there is no empty tile.
-    spread = Window(image=(5, 5), kernel=(1, 1), output=(3, 3), strides=(2, 2))
-    assert spread.touched(np.array([9]), np.array([2])).tolist() == [[18]]
-    outside = Window(image=(1, 1), kernel=(2, 2), output=(1, 1), padding=(1, 1))
-    assert outside.touched(np.array([1]), np.array([1, 3])).tolist() == [[1, 1]]
-
-
-def test_which_matrices_are_plain_by_hand() -> None:
-    apart = Window(image=(4, 4), kernel=(2, 2), output=(2, 2), strides=(2, 2))
-    assert apart.is_plain
-    assert not replace(apart, output=(3, 3), strides=(1, 1)).is_plain
-    assert not replace(apart, image=(3, 4)).is_plain
-    assert not replace(apart, padding=(1, 0)).is_plain
 
 
 @pytest.mark.parametrize("network", ["resnet18", "mobilenet"])

@@ -1,7 +1,6 @@
 """Commands written to a folder, from Python and by the command line."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,19 +35,6 @@ def test_the_command_writes_a_folder(run: Run, solution: spmopt.Solution, tmp_pa
     found = spmopt.emit(solution)
     for name in FILES:
         assert (folder / name).read_bytes() == found.files[name]
-
-
-def test_an_illegal_schedule_is_refused(
-    run: Run, solution: spmopt.Solution, tmp_path: Path
-) -> None:
-    broken = replace(solution.schedule, commands=solution.schedule.commands.take(slice(1, None)))
-    result = replace(solution.result, schedule=broken)
-    file, folder = tmp_path / "broken.json", tmp_path / "folder"
-    replace(solution, result=result).save(file)
-    ran = run(f"emit {file} -o {folder}")
-    assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
-    assert "is not legal: " in ran.err
-    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.bound.duals import Multipliers, certificate
-from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.verifier import bound
 from tests.formulations.priced import OBJECTIVES, Case, cases, random_duals
 from tests.formulations.small import SMALL, small_optimum
-from tests.strategies import problems, random_problem
+from tests.strategies import problems
 from tests.thorough import share
 from tests.tiny import Op, tiny
 from tests.verifier.test_bound import leave_pages_out
@@ -68,38 +67,6 @@ def test_legal_duals_of_slow_channels_overflow_nothing() -> None:
     duals = Multipliers.legal(case.coefficients, np.zeros(2), load, store)
     np.testing.assert_allclose(duals.load, [0.0, 0.75e9])
     np.testing.assert_allclose(duals.store, [0.0, 0.25e9])
-
-
-@pytest.mark.parametrize("cycle", [Fraction(1, 3), Fraction(10**9), Fraction(1, 10**30)])
-def test_bits_follow_the_size_of_duals(monkeypatch: pytest.MonkeyPatch, cycle: Fraction) -> None:
-    leave_pages_out(monkeypatch)
-    objective = Objective(name="time", unit="", cycle=cycle)
-    case = Case.of(random_problem(5), objective)
-    duals = random_duals(case, 1)
-    found = of(case, duals)
-    largest = case.coefficients.byte_time * 2**found.bits
-    assert 2**43 <= largest < 2**44
-    exact = float(bound(case.problem, found))
-    assert exact == pytest.approx(case.priced(duals).value, rel=1e-9)
-
-
-def test_an_objective_without_weights_proves_zero() -> None:
-    free = Objective(name="nothing", unit="")
-    case = Case.of(random_problem(5), free)
-    found = of(case, random_duals(case, 1))
-    assert found.bits == 0
-    assert bound(case.problem, found) == 0
-
-
-def test_the_price_of_a_full_step_may_be_anything() -> None:
-    """Its dual is unbounded: resident operands fill the step. 64 bits hold it all the same."""
-    fixed = Op(reads="x", required_resident="x")
-    operations = [Op(reads="y"), fixed, Op(reads="y")]
-    case = Case.of(tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8), TRAFFIC)
-    spm, nothing = np.array([0.0, 1.0, 0.0]), np.zeros(3)
-    for dual in (1.0, 1e6, 1e30, 1e300):
-        duals = Multipliers.legal(case.coefficients, dual * spm, nothing, nothing)
-        assert bound(case.problem, of(case, duals)) == 24
 
 
 def test_long_problems_take_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:

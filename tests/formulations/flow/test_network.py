@@ -51,12 +51,6 @@ def relaxed(case: Packing) -> float:
     return -need(answer.objective)
 
 
-def test_without_stays_there_is_nothing_to_do() -> None:
-    found = packed(packing([2, 0]))
-    assert found.kept.size == 0
-    assert found.dual.tolist() == [0, 0]
-
-
 def test_out_of_time() -> None:
     case = packing([1], (0, 1, 1, 1), (0, 1, 1, 1))
     assert pack(case, Request(time_limit_s=0)) is None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from formulations.residency import page
 from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_optimum
 from formulations.residency.flow.savings import SavingIntervals
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
@@ -25,7 +23,6 @@ from tests.checked import need, totals_of
 from tests.formulations.flow.cases import OBJECTIVES, pinned_problems, random_pinned
 from tests.formulations.plain.values import plain_value
 from tests.formulations.small import small_optimum
-from tests.strategies import problems
 from tests.thorough import share, some
 from tests.tiles.cases import grid, machine
 from tests.tiny import Op, tiny
@@ -63,14 +60,6 @@ def test_it_is_the_optimum(problem: Problem, objective: Objective) -> None:
     assert least <= value == small_optimum(problem, objective).value
 
 
-@settings(max_examples=share(120), deadline=None)
-@given(pinned_problems(5, aligned=True, **LARGER))
-def test_full_pages_leave_no_gap(problem: Problem) -> None:
-    assume(applies(problem))
-    least, value = checked(problem)
-    assert least == value
-
-
 def test_larger_ones_have_the_plain_optimum() -> None:
     met = 0
     for seed in some(range(60), 4):
@@ -87,19 +76,6 @@ def test_larger_ones_have_the_plain_optimum() -> None:
         # Pages may prove more than bytes.
         assert float(bound(problem, relaxed.certificate)) >= float(relaxed.value) * (1 - 1e-6)
     assert met > share(20, 4)
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("sizes", some([(6, 4, 6), (5, 4, 7), (4, 6, 5)], 2))
-@pytest.mark.parametrize("spm_pages", some([5, 3, 9], 3))
-def test_tiles(order: str, sizes: tuple[int, int, int], spm_pages: int) -> None:
-    # Tiles have 2 x 2 elements of 4 bytes, at ragged edges fewer; a page holds 16 bytes.
-    cut = grid(sizes, (2, 2, 2))
-    problem = backward(cut, machine(16 * spm_pages, 16), ORDERS[order].through(cut))
-    least, value = checked(problem)
-    assert float(value) == pytest.approx(plain_value(problem, TRAFFIC, pages=True), rel=1e-6)
-    ragged = any(size % 2 for size in sizes)
-    assert ragged or least == value
 
 
 def test_what_it_applies_to() -> None:
@@ -123,16 +99,6 @@ def test_what_it_applies_to() -> None:
     assert applies(tiny(dead, [Op()], spm=4)) is False
 
 
-@settings(max_examples=share(60), deadline=None)
-@given(problems(max_mappings=2, **SMALL))
-def test_elsewhere_it_keeps_out_of_the_way(problem: Problem) -> None:
-    single = all(len(operation.mappings) == 1 for operation in problem.operations)
-    if in_pages(problem) is not None:
-        assert single
-        assert applies(problem)
-    assert in_pages(problem, MAKESPAN) is None
-
-
 def test_the_schedulers_use_it() -> None:
     cut = grid((7, 4, 6), (2, 2, 2))
     problem = backward(cut, machine(96, 16), ORDERS["dx-major"].through(cut))
@@ -142,15 +108,6 @@ def test_the_schedulers_use_it() -> None:
     assert need(result.class_bound).value == float(found.value)
     relaxed = solve(problem, "lp-bound", Request(objective=TRAFFIC))
     assert need(result.bound) <= need(relaxed.bound) <= found.value
-
-
-def test_a_start_as_good_is_returned_as_it_is() -> None:
-    cut = grid((4, 4, 4), (2, 2, 2))
-    problem = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
-    found = need(in_pages(problem))
-    start = replace(found.residency_plan)
-    outcome = page.schedule(problem, Request(objective=TRAFFIC, start=start))
-    assert outcome.residency_plan is start
 
 
 def test_without_time_the_search_takes_over() -> None:

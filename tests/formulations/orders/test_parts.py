@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from formulations.orders.moves import OrderMoves
-from formulations.orders.products import Masks, Products, Symmetry, require_small
-from formulations.orders.search import least_touched, still_to_move
-from spmopt.core.errors import InputError
-from spmopt.core.table import Ints
+from formulations.orders.products import Masks, Products, Symmetry
+from formulations.orders.search import least_touched
 
 
 @pytest.mark.parametrize("both", [True, False])
@@ -32,32 +28,6 @@ def test_least_touched_of_all_sets(shape: tuple[int, int, int], both: bool) -> N
         assert found[count] == min(touched)
 
 
-@pytest.mark.parametrize("both", [True, False])
-@pytest.mark.parametrize("shape", [(2, 4, 4), (1, 2, 16), (4, 4, 2), (1, 5, 6), (64, 1, 1)])
-def test_products_and_tiles_are_counted_as_they_are_listed(
-    shape: tuple[int, int, int], both: bool
-) -> None:
-    listed = Products((1, 1, 1), both)
-    object.__setattr__(listed, "shape", shape)  # past the check
-    small = len(listed.names) <= 64 and len(listed.tiles) <= 64
-    with (
-        nullcontext()
-        if small
-        else pytest.raises(
-            InputError, match=f"has {len(listed.names)} products of {len(listed.tiles)} tiles"
-        )
-    ):
-        require_small(shape, input_gradient=both)
-
-
-def test_phases_of_the_smallest_spm() -> None:
-    # Two products share a tile at most, so each after the first brings two.
-    assert still_to_move(least_touched((3, 3, 3)), 3)[0] == 3 + 53 * 2
-    moved, left = still_to_move(least_touched((3, 3, 3)), 45)
-    assert moved == 45
-    assert left[0] == 0
-
-
 @pytest.mark.parametrize(
     "shape", [(3, 3, 3), (2, 3, 2), (1, 2, 4), (2, 2, 8), (4, 2, 4), (6, 1, 4)]
 )
@@ -75,26 +45,6 @@ def test_images_are_one_state(shape: tuple[int, int, int]) -> None:
     state = int(done[0]), int(held[0])
     seen = {(move(state[0], each.products), move(state[1], each.tiles)) for each in images}
     assert (int(least[0][0]), int(least[1][0])) in seen
-
-
-def test_images_use_the_tiles_of_their_products() -> None:
-    products = Products((2, 3, 2))
-    for image in products.symmetries():
-        for product, tiles in enumerate(products.used):
-            assert {image.tiles[tile] for tile in tiles} == set(
-                products.used[image.products[product]]
-            )
-
-
-def test_a_product_runs_with_what_it_frees() -> None:
-    products = Products((1, 1, 1))
-    none: Ints = np.zeros(3, np.int64)
-    moves = OrderMoves(products, 5, none)
-    (after,) = moves.after(moves.begin(), below=100)
-    assert after.done.tolist() == [1, 2]
-    # dY alone is still of use.
-    assert after.held.tolist() == [1, 1]
-    assert after.total.tolist() == [5, 5]
 
 
 def some(draw: np.random.Generator, bits: int) -> Masks:

@@ -64,37 +64,3 @@ def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
     assert (step >= intervals.begin[after.access]).all()
     assert (step <= may_end).all()
     assert len(after) <= len(columns)
-
-
-def test_two_interleaved_loads_become_two_whole_ones() -> None:
-    line = timeline_in_order(random_problem(3, max_operations=14, max_tensors=9))
-    intervals = RankedIntervals(line)
-    long = (
-        existing(intervals)[ColumnKind.LOAD]
-        & (intervals.step - intervals.begin >= 2)
-        & (intervals.begin == 0)
-    )
-    first, second = np.flatnonzero(long)[np.argsort(intervals.step[long])][:2].tolist()
-    access = np.array([first, first, second, second])
-    columns = of_kind(ColumnKind.LOAD, access, np.array([0, 1, 0, 1]))
-    after, sizes = consolidate(intervals, columns, np.full(4, 100.0))
-    pieces = sorted(zip(after.access.tolist(), after.step.tolist(), sizes.tolist(), strict=True))
-    assert pieces == sorted([(first, 0, 200.0), (second, 1, 200.0)])
-
-
-def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
-    for seed in some(range(200)):
-        intervals = RankedIntervals(timeline_in_order(random_problem(seed, max_operations=14)))
-        both = np.flatnonzero(
-            existing(intervals)[ColumnKind.DROP] & (intervals.step - intervals.begin >= 2)
-        )
-        if both.size:
-            break
-    at = both[:1]
-    begin = intervals.begin[at]
-    columns = PathColumns.together(
-        of_kind(ColumnKind.LOAD, at, begin), of_kind(ColumnKind.DROP, at, begin + 1)
-    )
-    after, sizes = consolidate(intervals, columns, np.array([50.0, 60.0]))
-    assert after == columns
-    assert sizes.tolist() == [50.0, 60.0]

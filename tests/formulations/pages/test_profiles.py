@@ -7,7 +7,6 @@ import numpy as np
 from formulations.residency.pages.profiles import Profiles, profiles
 from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.solver.program import Floats
-from spmopt.core.timeline import Access
 from tests.formulations.priced import all_columns, cases
 from tests.thorough import share
 
@@ -41,24 +40,3 @@ def test_resident_and_dirty_bytes_of_every_step() -> None:
             dense(profile, c, tensors, intervals.steps) for c in (profile.resident, profile.dirty)
         ]
         np.testing.assert_allclose(got, [resident, dirty], atol=1e-9)
-
-
-def test_rows_are_marked() -> None:
-    for case in cases(share(40)):
-        intervals = case.intervals
-        columns = all_columns(intervals)
-        profile = profiles(intervals, columns, np.ones(len(columns)))
-        key = list(zip(profile.tensor.tolist(), profile.step.tolist(), strict=True))
-        assert key == sorted(set(key))
-        for access, (tensor, step) in enumerate(
-            zip(intervals.tensor.tolist(), intervals.step.tolist(), strict=True)
-        ):
-            row = key.index((tensor, step))
-            assert (tensor, step + 1) in key
-            assert profile.access[row] == access
-            assert profile.fixed[row] == intervals.required_resident[access]
-            if tensor == profile.tensor[min(row + 1, len(key) - 1)]:
-                change = profile.version[row + 1] - profile.version[row]
-                assert change == (intervals.kind[access] != Access.READ)
-        assert (profile.access >= 0).sum() == intervals.step.size
-        np.testing.assert_array_equal(profile.size_bytes, case.line.size_bytes[profile.tensor])

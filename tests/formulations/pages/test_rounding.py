@@ -124,26 +124,10 @@ def test_residency_is_in_pages_and_fits() -> None:
         assert ((-(-held // page)).sum(axis=0) <= solution.capacity_pages).all(), seed
 
 
-def test_without_worth_everything_is_rounded_down() -> None:
-    """Rises stay rises and falls falls: each step's bytes are rounded by one monotone rule."""
-    for seed, solution in enumerate(solutions(share(60))):
-        residency_plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
-        held = resident(solution.case.problem, need(residency_plan))
-        own = profile.step < solution.case.intervals.steps
-        got = held[profile.tensor[own], profile.step[own]]
-        size, amount, fixed = profile.size_bytes[own], profile.resident[own], profile.fixed[own]
-        assert (got <= np.maximum(np.where(fixed, size, 0), amount + 0.6)).all(), seed
-        assert (got > np.minimum(size, amount - page) - 1e-3).all(), seed
-        assert (got[fixed] == size[fixed]).all()
-        bytes_of: dict[tuple[float, int], int] = {}
-        for tensor, exact, whole, is_fixed in zip(
-            profile.tensor[own].tolist(), amount.tolist(), got.tolist(), fixed, strict=True
-        ):
-            if not is_fixed:
-                bytes_of[tensor, exact] = whole
-        for (tensor, exact), whole in bytes_of.items():
-            for (other, less), fewer in bytes_of.items():
-                assert other != tensor or less > exact or fewer <= whole, seed
+def rows(residency_plan: ResidencyPlan | None) -> list[tuple[int, ...]]:
+    table = need(residency_plan).residency
+    columns = (table.tensor, table.begin, table.end, table.size_bytes)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def held_part(amount: float, spm: int = 8) -> Solution:
@@ -156,12 +140,6 @@ def held_part(amount: float, spm: int = 8) -> Solution:
     )
     amounts = np.array([amount, amount, 10 - amount, 10 - amount])
     return Solution(case=case, columns=columns, amounts=amounts)
-
-
-def rows(residency_plan: ResidencyPlan | None) -> list[tuple[int, ...]]:
-    table = need(residency_plan).residency
-    columns = (table.tensor, table.begin, table.end, table.size_bytes)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -181,47 +159,8 @@ def test_by_hand(amount: float, spm: int, worth: float, held: int) -> None:
     assert rows(held_part(amount, spm).rounded(worth)) == ([(0, 0, 3, held)] if held else [])
 
 
-def test_nearly_all_of_a_large_tensor_is_all_of_it() -> None:
-    """Two bytes in a million are the solver's noise, not a page to read again."""
-    problem = tiny({"x": (10**6, "in")}, [READ, Op(), READ], spm=10**6)
-    whole = replace(held_part(10**6 - 2), case=Case.of(problem, TRAFFIC))
-    assert rows(whole.rounded()) == [(0, 0, 3, 10**6)]
-    part = replace(whole, amounts=whole.amounts - np.array([50, 50, -50, -50]))
-    assert rows(part.rounded()) == [(0, 0, 3, 10**6 - 52)]
-
-
-def test_a_solution_slightly_over_the_capacity_shrinks() -> None:
-    # A solver's 8.001 bytes are two pages; three pages are more than there are.
-    assert rows(held_part(8.001).rounded()) == [(0, 0, 3, 8)]
-    case = Case.of(tiny({"x": (16, "in")}, [READ, Op(), READ], spm=8), TRAFFIC)
-    over = replace(held_part(8), case=case)
-    for amount, held in ((12.0001, 8), (13.0, 8)):
-        residency_plan = replace(over, amounts=np.array([amount, amount, 0, 0])).rounded()
-        assert rows(residency_plan) == [(0, 0, 3, held)]
-
-
 def test_what_cannot_be_made_to_fit_is_no_plan() -> None:
     assert held_part(10.0, spm=8).rounded(extra_pages=-2) is None
-
-
-def test_dirty_bytes_are_stored_when_they_leave() -> None:
-    """y is written; 6 of 8 bytes stay until they are stored in step 1, 3 of those leave."""
-    operations = [Op(writes="y"), Op(), Op(reads="y"), Op()]
-    case = Case.of(tiny({"y": (8, "keep")}, operations, spm=8), TRAFFIC)
-    columns = PathColumns.together(
-        of_kind(ColumnKind.STREAM, np.array([0, 1])),
-        of_kind(ColumnKind.DROP, np.array([1]), 1),
-        of_kind(ColumnKind.HOLD_DIRTY, np.array([1])),
-        of_kind(ColumnKind.FINAL, np.array([1]), 3),
-    )
-    solution = Solution(case=case, columns=columns, amounts=np.array([0.0, 4, 4, 4, 4]))
-    residency_plan = need(solution.rounded())
-    assert rows(residency_plan) == [(0, 0, 2, 8), (0, 2, 4, 4)]
-    stores = zip(
-        residency_plan.stores.step.tolist(), residency_plan.stores.size_bytes.tolist(), strict=True
-    )
-    assert list(stores) == [(1, 4), (3, 4)]
-    assert verify(case.problem, assemble(case.problem, residency_plan)).legal
 
 
 def pages_of(profile: Profiles, page: int) -> tuple[Ints, Ints]:

@@ -46,20 +46,6 @@ def test_a_path_costs_what_the_dual_says() -> None:
         assert case.close(best, cost.sum() + uncolumned_cost(case, duals), 1e-9), seed
 
 
-def test_a_path_is_a_solution() -> None:
-    """Without the capacity, whole tensors on one path each meet every row of the program."""
-    for seed, case in enumerate(cases(share(100))):
-        priced = case.priced(random_duals(case, seed))
-        columns = path_columns(priced)
-        assert keys(case, columns) <= keys(case, all_columns(case.intervals)), seed
-        program = roomy(case, columns)
-        sizes = case.intervals.size_bytes[columns.access] / unit_bytes(case, columns)
-        lower = program.lower.copy()
-        lower[: len(columns)] = sizes
-        answer = solve(replace(program, lower=lower), options={"solver": "simplex"})
-        assert answer.feasible, seed
-
-
 def unit_bytes(case: Case, columns: PathColumns) -> float:
     return Master(case.intervals, case.coefficients, columns, page_bytes=1).unit_bytes
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
@@ -45,28 +43,6 @@ def test_interior_point_without_presolve_has_the_same_duals() -> None:
         assert case.close(least, case.priced(built.multipliers(answer)).value, 1e-4), seed
 
 
-def test_too_much_that_is_required_resident_is_infeasible() -> None:
-    two = Op(reads="x y", required_resident="x y")
-    problem = tiny({"x": (8, "in"), "y": (8, "in")}, [two], spm=16)
-    case = Case.of(problem, TRAFFIC)
-    assert solved(case, all_columns(case.intervals))[2] == pytest.approx(16)
-    # The margin never takes from what is required-resident, so the capacity itself is cut.
-    program = Master(
-        case.intervals, case.coefficients, all_columns(case.intervals), page_bytes=1
-    ).program
-    upper = np.where(np.isinf(program.upper), np.inf, program.upper * 0.99)
-    answer = solve(replace(program, upper=upper), options={"solver": "simplex"})
-    assert answer.status is SolverStatus.INFEASIBLE
-
-
-def test_a_required_resident_result_that_nothing_needs_takes_room() -> None:
-    # It has no column: the capacity is less, for x too.
-    operations = [READ, Op(writes="y", required_resident="y"), READ]
-    problem = tiny({"x": (8, "in"), "y": (4, "")}, operations, spm=8)
-    assert value(problem) == pytest.approx(12)
-    assert value(replace(problem, machine=replace(problem.machine, spm_bytes=12))) == 8
-
-
 def test_pages_and_margin_leave_room_for_rounding() -> None:
     """Occupancy counts whole pages a byte; the margin is free but for what is required-resident."""
     case = Case.of(tiny({"x": (6, "in")}, [READ, READ], spm=8), TRAFFIC)
@@ -90,17 +66,6 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
         fixed.intervals, fixed.coefficients, all_columns(fixed.intervals), page_bytes=4, margin=0.5
     )
     assert solve(built.program, options={"solver": "simplex"}).status is SolverStatus.OPTIMAL
-
-
-def test_amounts_are_bytes() -> None:
-    case = Case.of(tiny({"x": (4000, "in")}, [READ, READ], spm=3000, page_bytes=1), TRAFFIC)
-    columns = all_columns(case.intervals)
-    built, answer, _ = solved(case, columns)
-    amounts = built.amounts(answer)
-    streamed = amounts[columns.kind == ColumnKind.STREAM]
-    np.testing.assert_allclose(np.sort(streamed), [1000, 1000], rtol=1e-9)
-    use = Usage(case.intervals, columns)
-    assert (amounts * use.moved_in).sum() == pytest.approx(5000)
 
 
 def test_a_program_without_duals_is_refused() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from formulations.solver import highs
-from formulations.solver.highs import Option, solve
-from formulations.solver.program import Floats, Program, ProgramBuilder, SolverStatus
+from formulations.solver.highs import solve
+from formulations.solver.program import Program, ProgramBuilder, SolverStatus
 from tests.checked import need
 
 
@@ -34,33 +34,6 @@ def _diet(by_rows: bool) -> Program:
     build.add(build.rows(1, 4.0), column, 1.0)
     build.add(build.rows(1, upper=2.0), column, [1.0, -1.0])
     return build.program(by_rows=by_rows, offset=1.0)
-
-
-@pytest.mark.parametrize("by_rows", [False, True])
-def test_linear_program_with_duals(by_rows: bool) -> None:
-    answer = solve(_diet(by_rows))
-    assert answer.status is SolverStatus.OPTIMAL
-    assert answer.objective == pytest.approx(10.0)
-    assert answer.bound == answer.objective
-    np.testing.assert_allclose(_need(answer.primal), [3.0, 1.0])
-    np.testing.assert_allclose(_need(answer.row_dual), [2.5, -0.5])
-    np.testing.assert_allclose(_need(answer.column_dual), [0.0, 0.0], atol=1e-9)
-
-
-def _need(values: Floats | None) -> Floats:
-    return need(values)
-
-
-def test_interior_point_without_crossover() -> None:
-    options: dict[str, Option] = {
-        "solver": "ipx",
-        "run_crossover": "off",
-        "presolve": "off",
-        "ipm_optimality_tolerance": 1e-10,
-    }
-    answer = solve(_diet(by_rows=False), options=options)
-    np.testing.assert_allclose(_need(answer.primal), [3.0, 1.0], atol=1e-6)
-    np.testing.assert_allclose(_need(answer.row_dual), [2.5, -0.5], atol=1e-6)
 
 
 def test_integer_program_equals_enumeration() -> None:

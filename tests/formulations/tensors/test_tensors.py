@@ -9,20 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.plain.cells import Spans
 from formulations.residency.plain.search import page_optimum
-from formulations.residency.tensors import FAMILIES, never_resident, schedule
+from formulations.residency.tensors import FAMILIES, schedule
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective, objective_named
 from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import WHOLE_TENSORS
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import fitting_timeline, relax_mapping, relax_timeline
+from spmopt.core.timeline import fitting_timeline
 from spmopt.frontends.zoo import network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.policies.belady import belady
-from spmopt.verifier import bound, paths
+from spmopt.verifier import bound
 from tests.checked import need
 from tests.formulations.small import small_optimum
 from tests.formulations.tensors.cases import (
@@ -88,16 +87,6 @@ def test_a_tensor_is_kept_in_full_or_leaves_in_full() -> None:
     assert small_optimum(problem, TRAFFIC, "page").value == 12
 
 
-@pytest.mark.parametrize("spans", [Spans.POWERS, Spans.STEPS])
-def test_loads_run_ahead_in_parts(spans: Spans) -> None:
-    """x comes in two parts, while the first two operations compute."""
-    operations = [Op(cycles=4), Op(cycles=4), Op(reads="x", required_resident="x", cycles=1)]
-    problem = tiny({"x": (8, "in")}, operations, spm=8)
-    request = Request(tolerance=0.0, threads=1)
-    found = need(page_optimum(problem, request, fitting_timeline(problem), FAMILIES, spans))
-    assert found.value == 9
-
-
 @settings(max_examples=share(20), deadline=None)
 @given(problems(max_operations=4, setup=True))
 def test_never_worse_than_a_start_of_another_class(problem: Problem) -> None:
@@ -137,14 +126,3 @@ def test_it_keeps_to_its_time_and_to_whole_tensors() -> None:
     )
     stopped = schedule(problem, Request(start=start, stop=lambda: True))
     assert stopped.residency_plan is start
-
-
-def test_both_find_the_same_accesses_that_only_stream() -> None:
-    for seed in some(range(100)):
-        problem = random_problem(seed, max_operations=6, max_mappings=2)
-        one = tuple(replace(op, mappings=(relax_mapping(op),)) for op in problem.operations)
-        line = relax_timeline(problem)
-        streamed = never_resident(problem.machine, line)
-        found = set(zip(line.step[streamed].tolist(), line.tensor[streamed].tolist(), strict=True))
-        assert found == paths.never_resident(replace(problem, operations=one)), seed
-        assert found <= paths.never_resident(problem), seed

@@ -14,22 +14,18 @@ from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
     of_keys,
-    of_kind,
     require,
 )
 from formulations.residency.program.master import Master
 from formulations.residency.program.paths import near_best_paths
-from formulations.residency.windows.costs_to_go import CostsToGo
-from formulations.residency.windows.state import Amounts, State
+from formulations.residency.windows.state import Amounts
 from formulations.residency.windows.sweep import Span, Sweep, SweepPart
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
-from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from tests.checked import need
 from tests.formulations.priced import Case, all_columns, cases, random_duals, solved
 from tests.thorough import share
-from tests.tiny import Op, tiny
 
 LARGER: dict[str, Any] = {"max_operations": 12, "max_tensors": 7}
 SLACK = 1e-5
@@ -129,42 +125,6 @@ def test_stopped_after_any_window_the_rest_streams() -> None:
     assert held > share(20)
 
 
-def test_costs_to_go_are_those_of_the_dual() -> None:
-    """At the first step of an interval, costs to go are those after the access before it."""
-    compared = 0
-    for seed, case in enumerate(cases(share(40), **LARGER)):
-        dual, intervals = case.priced(random_duals(case, seed)), case.intervals
-        to_go, back = CostsToGo(dual), dual.back
-        for access in np.flatnonzero(intervals.between_uses).tolist():
-            dirty, clean = to_go.beyond(int(intervals.begin[access]), np.array([access]))
-            before = intervals.previous[access]
-            assert clean[0] == pytest.approx(back.clean[before] - back.gone[before], abs=1e-12)
-            if intervals.dirty[access]:
-                compared += 1
-                least = back.dirty[before] - back.gone[before]
-                assert dirty[0] == pytest.approx(least, abs=1e-12)
-        for access in intervals.last.tolist():
-            step = int(intervals.step[access]) + 1
-            if step < intervals.steps:
-                assert to_go.final(step) == pytest.approx(back.dirty[access], abs=1e-12)
-    assert compared > share(50)
-
-
-def test_bytes_that_no_path_holds_can_leave() -> None:
-    """A window that holds what its end values finds out later, and has columns to store it."""
-    operations = [Op(writes="y"), Op(cycles=9), Op(scratch=8), Op(cycles=9), Op(reads="y")]
-    case = Case.of(tiny({"y": (8, "")}, operations, spm=8), MAKESPAN)
-    columns = require(case.intervals).union(
-        of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(case.intervals.dirty)), 5
-    )
-    run = sweep(case, Multipliers.zero(case.coefficients), columns, 1)
-    found = run.run(Request(threads=1))
-    assert run.state.step == 5
-    assert ColumnKind.DROP in found.columns.kind
-    # Stored and loaded while something is computed.
-    assert cost(case, found) == pytest.approx(18)
-
-
 def test_nothing_is_resident_where_none_may_be() -> None:
     """No recourse and no cost to go brings bytes to accesses at which they must be absent."""
     barred = 0
@@ -228,28 +188,6 @@ def test_joining_an_optimum_leaves_it() -> None:
         for cut in range(1, steps):
             joined = cost(case, run.join(cut, best, Request(threads=1)))
             assert case.close(joined, least, 2e-5), (seed, cut)
-
-
-def test_what_is_on_chip_at_a_step_is_read_off_amounts() -> None:
-    compared = 0
-    for seed, case in enumerate(cases(share(40), **LARGER)):
-        columns = all_columns(case.intervals)
-        run = sweep(case, random_duals(case, seed), columns, 2)
-        seen = []
-        while run.state.step < run.end:
-            assert run.advance(Request(threads=1))
-            state = run.state
-            seen.append((state.step, state.dirty.copy(), state.clean.copy(), state.final.copy()))
-        amounts = run.state.decide()
-        for step, dirty, clean, final in seen:
-            state, later = State.at(case.intervals, step, amounts)
-            np.testing.assert_allclose(state.dirty, dirty, atol=1e-5)
-            np.testing.assert_allclose(state.final, final, atol=1e-5)
-            assert (state.clean <= clean + 1e-5).all()
-            parts = (state.decide(), state.parcels, later)
-            assert sum(part.size_bytes.size for part in parts) == amounts.size_bytes.size
-            compared += int((dirty > 0).sum())
-    assert compared > share(50)
 
 
 def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

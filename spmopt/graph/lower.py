@@ -9,6 +9,7 @@ from typing import NamedTuple
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
+from spmopt.core.loops import LoopNest
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation, OpMapping
 from spmopt.core.order import hazards
@@ -19,7 +20,7 @@ from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
 from spmopt.graph.lowered_tensors import forms_of, tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
-from spmopt.graph.operators.loops import LoopNest, loop_nest
+from spmopt.graph.operators.loops import loop_nest
 from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.tiles import budget_bytes, least_traffic

@@ -139,7 +139,6 @@ def resolve_fusion(
         fused_groups = read_fusion_plan(Path(fusion_plan), tileable)
     else:
         fused_groups = tuple(fusion_plan)
-        tileable.require(fused_groups)
     # A plan outside the space could be below the space's bound, and look like a contradiction.
     outside = tileable.outside(tileable.fusion_space(fusion or "all"), fused_groups)
     if outside:

@@ -16,7 +16,6 @@ from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.objective import MAKESPAN, Objective
-from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
@@ -106,12 +105,10 @@ class Explanation:
         ``certificate``: of the fusion space that groups may be changed in; default: any.
         """
         analysis = Analysis.of(problem, schedule)
-        groups: Sequence[FusedGroupFigures] = ()
-        # The steps of a group are consecutive in the order of the plan only.
-        if problem.fused_from is not None and other_order(schedule.steps.operation) is None:
-            groups = fused_group_figures(analysis.steps, objective, certificate)
         return cls(
-            analysis=analysis, obstacles=obstacles(analysis.steps), fused_groups=tuple(groups)
+            analysis=analysis,
+            obstacles=obstacles(analysis.steps),
+            fused_groups=fused_group_figures(analysis.steps, objective, certificate),
         )
 
     @property

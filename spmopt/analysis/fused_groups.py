@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
 
-import numpy as np
-
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.objective import Objective
+from spmopt.core.order import other_order
+from spmopt.core.problem import Problem
+from spmopt.core.schedule import Schedule
 
 _COSTS = "formulations.fusion.boundary_costs", "boundary_costs"
 _LIMIT_S = 5.0  # for all estimates
@@ -36,9 +37,9 @@ class _Costs(Protocol):
     ) -> Sequence[BoundaryCost]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FusedGroupFigures:
-    """One fused group of a schedule.
+@dataclass(frozen=True, kw_only=True)
+class FusedGroupSpan:
+    """A fused group of a schedule.
 
     Attributes
     ----------
@@ -46,6 +47,27 @@ class FusedGroupFigures:
         Names of its operations.
     begin_step, end_step
         Its steps: [begin, end).
+    """
+
+    fused_group: FusedGroup
+    first: str
+    last: str
+    begin_step: int
+    end_step: int
+
+    @property
+    def blocks(self) -> range:
+        """First steps of its blocks: of each micro-batch, and in it of each stripe."""
+        # Every block runs all operations of the group.
+        return range(self.begin_step, self.end_step, self.fused_group.end - self.fused_group.begin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FusedGroupFigures(FusedGroupSpan):
+    """Figures of a fused group of a schedule.
+
+    Attributes
+    ----------
     cycles, stall_cycles, moved_bytes
         Sums over its steps.
     obstacles
@@ -55,11 +77,6 @@ class FusedGroupFigures:
         Estimated costs of changes of it, or of the boundary at its end.
     """
 
-    fused_group: FusedGroup
-    first: str
-    last: str
-    begin_step: int
-    end_step: int
     cycles: int
     stall_cycles: int
     moved_bytes: int
@@ -72,41 +89,54 @@ class FusedGroupFigures:
         return min(known, key=lambda each: each.cost, default=None)
 
 
+def fused_group_spans(problem: Problem, schedule: Schedule) -> tuple[FusedGroupSpan, ...]:
+    """Return the groups of a fused schedule; none of one that leaves the order of its plan."""
+    if problem.fused_from is None or other_order(schedule.steps.operation) is not None:
+        return ()
+    names, begin = [each.name for each in source_graph(problem).operations], 0
+    spans = list[FusedGroupSpan]()
+    for group in problem.fusion_plan:
+        end = begin + (group.end - group.begin) * group.count
+        spans.append(
+            FusedGroupSpan(
+                fused_group=group,
+                first=names[group.begin],
+                last=names[group.end - 1],
+                begin_step=begin,
+                end_step=end,
+            )
+        )
+        begin = end
+    return tuple(spans)
+
+
 def fused_group_figures(
     figures: StepFigures, objective: Objective, certificate: FusionCertificate | None
-) -> list[FusedGroupFigures]:
-    """Measure the groups of a schedule that runs the operations.
-
-    Of its fusion plan in their order.
-    """
+) -> tuple[FusedGroupFigures, ...]:
+    """Measure the groups of a fused schedule, if it has any."""
     problem = figures.view.problem
+    spans = fused_group_spans(problem, figures.view.schedule)
+    if not spans:
+        return ()
     tileable, fusion_plan = source_graph(problem), problem.fusion_plan
     fusion_space = tileable.fusion_space() if certificate is None else certificate.fusion_space
     # By name: analyses must not depend on formulations when they are imported.
     module, name = _COSTS
     costs = cast("_Costs", getattr(import_module(module), name))
     estimates = costs(tileable, fusion_plan, fusion_space, objective, _LIMIT_S)
-    # Each tile runs all operations of its group, so steps multiply.
-    steps = [(each.end - each.begin) * each.micro_batches * each.stripes for each in fusion_plan]
-    edges = np.concatenate(([0], np.cumsum(steps))).tolist()
     moved = figures.dram_in_bytes + figures.dram_out_bytes
-    return [
+    return tuple(
         FusedGroupFigures(
-            fused_group=fused_group,
-            first=tileable.operations[fused_group.begin].name,
-            last=tileable.operations[fused_group.end - 1].name,
-            begin_step=begin,
-            end_step=end,
-            cycles=int(figures.cycles[begin:end].sum()),
-            stall_cycles=int(figures.stall_cycles[begin:end].sum()),
-            moved_bytes=int(moved[begin:end].sum()),
+            **vars(span),
+            cycles=int(figures.cycles[steps].sum()),
+            stall_cycles=int(figures.stall_cycles[steps].sum()),
+            moved_bytes=int(moved[steps].sum()),
             obstacles=_obstacles(tileable, fusion_space, fusion_plan[number : number + 2]),
             costs=tuple(each for each in estimates if each.fused_group == number),
         )
-        for number, (fused_group, begin, end) in enumerate(
-            zip(fusion_plan, edges[:-1], edges[1:], strict=True)
-        )
-    ]
+        for number, span in enumerate(spans)
+        for steps in [slice(span.begin_step, span.end_step)]
+    )
 
 
 def _obstacles(

@@ -132,13 +132,13 @@ def resolve_fusion(
         It is no fusion plan of the problem's listing, or none of those that are asked for.
     """
     from spmopt.core.fusion.tileable_graph import tileable_graph_of
-    from spmopt.io.fusion_plans import read_fusion_plan, require_fusion_plan
+    from spmopt.io.fusion_plans import read_fusion_plan
 
     tileable = tileable_graph_of(problem)
     if isinstance(fusion_plan, str | Path):
         fused_groups = read_fusion_plan(Path(fusion_plan), tileable)
     else:
-        fused_groups = require_fusion_plan(fusion_plan, tileable)
+        fused_groups = tuple(fusion_plan)
     # A plan outside the space could be below the space's bound, and look like a contradiction.
     outside = tileable.outside(tileable.fusion_space(fusion or "all"), fused_groups)
     if outside:

@@ -16,20 +16,17 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph, Node
+from spmopt.core.loops import LoopNest
 from spmopt.core.problem import Problem
 from spmopt.graph import operators
 from spmopt.graph.axes import LinkedAxes
-from spmopt.graph.operators.loops import Access, LoopNest
 from spmopt.graph.operators.spec import Shape, Style
 from spmopt.graph.rows import RowAxes
 from spmopt.verifier.tile_maps import (
-    AccessMap,
-    AxisMap,
     Box,
     NodeMap,
     PartMap,
     Share,
-    StatementMap,
     TileMap,
     TileMaps,
     ValueMap,
@@ -84,7 +81,14 @@ def tile_maps(
         tensors=tensors,
         values=values,
         nodes=[
-            _node(name, node, nest) for name, node, nest in zip(names, kept, nests, strict=True)
+            NodeMap(
+                name=name,
+                extents=nest.extents,
+                statements=nest.statements,
+                inputs=dict(_operands("x", node.inputs)),
+                outputs=dict(_operands("y", node.outputs)),
+            )
+            for name, node, nest in zip(names, kept, nests, strict=True)
         ],
         parts=_parts(tensors, values, problem),
         fusion_tiles=fusion_tiles,
@@ -233,23 +237,3 @@ def _loop(node: Node, nest: LoopNest, values: Sequence[ValueMap], place: int) ->
 
 def _operands(letter: str, values: Sequence[int]) -> list[tuple[str, int]]:
     return [(f"{letter}{place}", value) for place, value in enumerate(values)]
-
-
-def _node(name: str, node: Node, nest: LoopNest) -> NodeMap:
-    return NodeMap(
-        name=name,
-        extents=nest.extents,
-        statements=tuple(
-            StatementMap(target=_access(each.target), reads=tuple(map(_access, each.reads)))
-            for each in nest.statements
-        ),
-        inputs=dict(_operands("x", node.inputs)),
-        outputs=dict(_operands("y", node.outputs)),
-    )
-
-
-def _access(access: Access) -> AccessMap:
-    axes = (
-        None if i is None else AxisMap(i.terms, i.offset, i.divisor, i.exact) for i in access.axes
-    )
-    return AccessMap(operand=access.tensor, axes=tuple(axes))

@@ -88,7 +88,7 @@ def audit(problem: Problem, result: Result, repeat: Request | None = None) -> Au
         except InputError as error:
             complaints.append(f"the dual values prove no bound: {error}")
         else:
-            complaints += _proof(result, value, proved)
+            complaints += _proof(result, value, proved, result.bound, "")
     elif result.bound is not None:
         complaints.append(
             f"a bound of {result.bound} is claimed, but there are no dual values to prove it"
@@ -151,22 +151,24 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
     return complaints
 
 
-def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str]:
-    """Compare the proved bound with the claimed one, and with the schedule."""
-    complaints = []
-    # Less than they prove is true: so did earlier versions, without set-ups for example.
-    if result.bound is None or result.bound > proved:
-        complaints.append(f"the dual values prove a bound of {proved}, but {_claim(result.bound)}")
-    if result.certificate is not None and result.certificate.objective != result.objective:
-        complaints.append("the dual values are for another objective")
-    if value is None or result.schedule is None:
-        return complaints
-    certificate = result.certificate
-    if certificate is not None and not same_order(certificate.order, result.order):
-        complaints.append("the bound holds for another order than the schedule's")
+def _proof(
+    result: Result, value: Fraction | None, proved: Fraction, claimed: Fraction | None, where: str
+) -> Iterator[str]:
+    """Compare a proved bound with the claimed one, and with the schedule."""
+    # Less than they prove is true: older versions proved less with the same dual values.
+    if claimed is None or claimed > proved:
+        yield f"the dual values prove a bound of {proved}{where}, but {_claim(claimed)}"
+    proof = result.fusion_certificate if where else result.certificate
+    if proof is not None and proof.objective != result.objective:
+        yield f"the dual values of the bound{where} are for another objective"
+    if value is None:
+        return
+    # A bound over the fusion space is for the order of the tileable graph.
+    order = result.certificate.order if result.certificate is not None and not where else None
+    if not same_order(order, result.order):
+        yield f"the bound{where} holds for another order than the schedule's"
     elif proved > value:
-        complaints.append(f"the bound {proved} is above the schedule's {value}")
-    return complaints
+        yield f"the bound{where}, {proved}, is above the schedule's {value}"
 
 
 def _fusion(
@@ -204,11 +206,7 @@ def _fusion_plan_proof(
         proved = fusion_bound(tileable, certificate)
     except InputError as error:
         return None, [f"the dual values prove no bound {space}: {error}"]
-    complaints = []
-    # Less than they prove is true: the verifier proves more of certificates of older files.
-    if result.fusion_bound is None or result.fusion_bound > proved:
-        said = _claim(result.fusion_bound)
-        complaints.append(f"the dual values prove a bound of {proved} {space}, but {said}")
+    complaints = [*_proof(result, value, proved, result.fusion_bound, f" {space}")]
     fusion_space = certificate.fusion_space
     if fusion_space.name not in FUSION_SPACES:
         complaints.append(
@@ -221,12 +219,6 @@ def _fusion_plan_proof(
     outside = tileable.outside(fusion_space, fusion_plan)
     if outside:
         complaints.append(f"the bound is over other fusion plans than the schedule's: {outside}")
-    if certificate.objective != result.objective:
-        complaints.append(f"the dual values of the bound {space} are for another objective")
-    if result.order is not None:
-        complaints.append(f"the bound {space} is for the order of the tileable graph, no other")
-    elif value is not None and proved > value:
-        complaints.append(f"the bound {space}, {proved}, is above the schedule's {value}")
     return proved, complaints
 
 

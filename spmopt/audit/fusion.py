@@ -38,9 +38,7 @@ def restore(stored: Solution) -> Solution:
     try:
         tileable.require(kept.fusion_plan)
     except InputError as error:
-        raise InputError(
-            f"fusion.fusion_plan: {str(error).removeprefix('fusion plan: ')}"
-        ) from None
+        raise InputError(f"fusion.fusion_plan: {error}") from None
     loops = loops_of(tileable, kept.fusion_plan)
     if kept.loops != loops:
         pairs = zip(kept.loops, loops, strict=False)

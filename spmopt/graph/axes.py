@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
+from spmopt.core.loops import LoopNest
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.gathering import gather
-from spmopt.graph.operators.loops import LoopNest
 from spmopt.graph.operators.spec import Shape, Style
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from spmopt.graph.operators.loops import Index, LoopNest
+from spmopt.core.loops import Index, LoopNest
 from spmopt.graph.operators.spec import Shape
 
 _LINES = 2

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from spmopt.core.fusion.row_windows import Window
 from spmopt.core.graph import Node
+from spmopt.core.loops import Access, Index, LoopNest
 from spmopt.graph import operators
 from spmopt.graph.axes import Axis, LinkedAxes, classes, names_of, no_links
-from spmopt.graph.operators.loops import Access, Index, LoopNest
 from spmopt.graph.operators.spec import Style
 
 

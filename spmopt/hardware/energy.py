@@ -81,16 +81,6 @@ class EnergyReport:
     area: AreaReport
 
     @property
-    def spm_dynamic_j(self) -> float:
-        """Reads and writes of the scratchpad."""
-        return self.spm_read_j + self.spm_write_j
-
-    @property
-    def spm_j(self) -> float:
-        """The scratchpad's: its reads, writes and leakage."""
-        return self.spm_dynamic_j + self.leakage_j
-
-    @property
     def power_w(self) -> float:
         """Average power: energy over time; 0 for a schedule that takes no time."""
         return self.energy_j / self.time_s if self.time_s else 0.0

@@ -46,11 +46,6 @@ class Fit:
     curve: CapacityCurve
     residuals: tuple[float, ...]
 
-    @property
-    def worst(self) -> float:
-        """Largest residual, regardless of sign."""
-        return max(map(abs, self.residuals))
-
 
 def fit(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
     """Fit a curve by least squares of the relative residuals.

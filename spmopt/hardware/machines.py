@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources.abc import Traversable
 from os import PathLike
@@ -53,7 +53,7 @@ def _machine(name: str, found: object) -> Machine:
 
 
 MACHINES: Registry[Machine] = Registry(group="spmopt.machines", make=_machine, own={})
-"""Machines that were registered, and those of packages."""
+"""Machines of packages."""
 
 
 def list_left_out(name_or_path: str) -> str | None:
@@ -66,22 +66,9 @@ def list_left_out(name_or_path: str) -> str | None:
     return f"machine {name_or_path}: has no counterpart here: {said}"
 
 
-def register_machine(machine: Machine) -> None:
-    """Make ``machine`` known by its name, as the presets are.
-
-    Raises
-    ------
-    InputError
-        The program has one of that name.
-    """
-    if machine.name in names():
-        raise InputError(f"machine {machine.name}: there is one already; choose another name")
-    MACHINES.register(machine.name, machine)
-
-
 def names() -> list[str]:
-    """Return the names of the machines that come with the program or were registered, sorted."""
-    return sorted([*preset_files("machine"), *MACHINES.added])
+    """Return the names of the machines that come with the program, sorted."""
+    return sorted(preset_files("machine"))
 
 
 def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machine:
@@ -271,9 +258,12 @@ def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setti
         if isinstance(value, dict) and (not prefix or prefix + key in TYPED):
             settings |= _flat(value, f"{prefix}{key}.", where)
         elif prefix + key == BANK:
-            settings[key] = _banks(value, where)
+            place = f"machine {where}: {BANK}"
+            joined = join_banks(_texts(value, place, ("1MB:nvsim-sram", "4MB:nvsim-stt")))
+            require_units(split_banks(joined), place)
+            settings[key] = joined
         elif prefix + key == BYPASS:
-            settings[key] = _kinds(value, where)
+            settings[key] = ",".join(_texts(value, f"machine {where}: {BYPASS}", ("weight",)))
         elif isinstance(value, str | int | float):
             settings[prefix + key] = value
         else:
@@ -281,24 +271,10 @@ def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setti
     return settings
 
 
-def _kinds(given: object, where: str) -> str:
-    """Return a text of all kinds of tensors, from one or from a list."""
-    given = given if isinstance(given, list) else [given]
-    names = [name for name in given if isinstance(name, str)]
-    if len(names) < len(given):
-        raise InputError(f"machine {where}: {BYPASS}: must be a list of kinds, as ['weight']")
-    return ",".join(names)
-
-
-def _banks(given: object, where: str) -> str:
-    """Return a text of all banks, from one or from a list."""
+def _texts(given: object, where: str, example: Sequence[str]) -> list[str]:
+    """Return texts that are given as one or as a list."""
     given = given if isinstance(given, list) else [given]
     texts = [text for text in given if isinstance(text, str)]
-    if not texts or len(texts) < len(given):
-        raise InputError(
-            f"machine {where}: {BANK}: must be a list of texts, as ['1MB:nvsim-sram', "
-            "'4MB:nvsim-stt']"
-        )
-    joined = join_banks(texts)
-    require_units(split_banks(joined), f"machine {where}: {BANK}")
-    return joined
+    if len(texts) < len(given):
+        raise InputError(f"{where}: must be a list of texts, as {list(example)}")
+    return texts

@@ -66,25 +66,12 @@ def _technology(name: str, found: object) -> Technology:
 
 
 TECHNOLOGIES: Registry[Technology] = Registry(group="spmopt.technologies", make=_technology, own={})
-"""Technologies that were registered, and those of packages."""
-
-
-def register_technology(technology: Technology) -> None:
-    """Make ``technology`` known by its name, to options and machine files.
-
-    Raises
-    ------
-    InputError
-        The program has one of that name.
-    """
-    if technology.name in names():
-        raise InputError(f"technology {technology.name}: there is one already; choose another name")
-    TECHNOLOGIES.register(technology.name, technology)
+"""Technologies of packages."""
 
 
 def names() -> list[str]:
-    """Return names of the technologies that come with the program or were registered, sorted."""
-    return sorted([*preset_files("technology"), *_NVSIM_CELLS, *TECHNOLOGIES.added])
+    """Return the names of the technologies that come with the program, sorted."""
+    return sorted([*preset_files("technology"), *_NVSIM_CELLS])
 
 
 def load_technology(name_or_path: str) -> Technology:

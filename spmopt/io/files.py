@@ -31,7 +31,6 @@ from spmopt.io.renames import FORMATS, rename_fields
 T = TypeVar("T")
 VERSION = 4
 """Version of every format that is written; older files are read as well."""
-KINDS = ("problem", "schedule", "result")
 _TAKEN_BY = {
     "spmopt-problem": "; a problem is for 'spmopt solve' and 'spmopt compare'",
     "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt explain'",
@@ -39,7 +38,6 @@ _TAKEN_BY = {
 
 _WANTED = {
     "problem": "a problem (.json), as 'spmopt problem -o' writes it",
-    "schedule": "a schedule (.json)",
     "result": "a result file (.json), as 'spmopt solve -o' writes it",
 }
 
@@ -238,18 +236,6 @@ def write_problem(path: Path, problem: Problem) -> None:
 def read_problem(path: Path) -> Problem:
     """Read a problem; raises :class:`InputError` when it cannot be used."""
     return _read(path, decode_problem)
-
-
-def write_schedule(path: Path, schedule: Schedule) -> None:
-    """Write ``schedule``; raises :class:`InputError` when ``path`` cannot be written."""
-    from spmopt.io.document import write_json
-
-    write_json(path, encode_schedule(schedule))
-
-
-def read_schedule(path: Path) -> Schedule:
-    """Read a schedule; raises :class:`InputError` when it cannot be used."""
-    return _read(path, decode_schedule)
 
 
 def write_result(path: Path, stored: Solution) -> None:

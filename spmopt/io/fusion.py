@@ -23,7 +23,7 @@ from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, join
 from spmopt.io.columns import columns, columns_of, document_of, rows
-from spmopt.io.renames import OLD_ROWS, ROWS
+from spmopt.io.renames import ROWS
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
 _NEVER_WRITTEN = -1
@@ -273,10 +273,10 @@ def _whole(text: str, where: str) -> int:
 
 def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     """Add the dual values of rows of one name to those of their fused groups."""
-    # Certificates of older files have rows of older names, and of single tensors. The bound needs
-    # no dual values of the latter: it finds the cheapest way of each byte itself.
     kind = ROWS.get(part.row, part.row)
-    if kind in OLD_ROWS:
+    # Older files have rows of single tensors too. The bound needs no dual values of these: it finds
+    # the cheapest way of each byte itself.
+    if kind not in ROWS.values():
         return
     # Checked here, as `zip(strict=True)` below would raise an error of ours.
     if {len(each) for each in (part.fused_group, *part.indices)} - {len(part.dual)}:

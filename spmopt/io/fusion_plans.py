@@ -9,7 +9,7 @@ by default.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,43 +46,6 @@ def read_fusion_plan(path: Path, tileable: TileableGraph) -> FusionPlan:
         raise InputError(f"{path}: {error}") from None
 
 
-def require_fusion_plan(fusion_plan: Sequence[FusedGroup], tileable: TileableGraph) -> FusionPlan:
-    """Return fused groups that are a fusion plan of a tileable graph.
-
-    Raises
-    ------
-    InputError
-        They are none; the line says which fused group, and why.
-    """
-    names, at = [operation.name for operation in tileable.operations], 0
-    for number, fused_group in enumerate(fusion_plan):
-        where = f"fused_groups[{number}]"
-        if fused_group.end > len(names):
-            raise InputError(
-                f"{where}: ends at {fused_group.end}, but there are {len(names)} operations"
-            )
-        # Gaps and overlaps apart, as the remedies differ.
-        if fused_group.begin > at:
-            raise InputError(
-                f"{where}: begins with {names[fused_group.begin]}, but {names[at]} before it is "
-                "in no "
-                "fused_group"
-            )
-        if fused_group.begin < at:
-            raise InputError(f"{where}: {names[fused_group.begin]} is in a fused group before, too")
-        obstacle = tileable.obstacle(fused_group)
-        if obstacle:
-            inner = f"{names[fused_group.begin]} to {names[fused_group.end - 1]}"
-            stripes = f" of {fused_group.stripes} stripes" if fused_group.stripes > 1 else ""
-            raise InputError(
-                f"{where}, {inner} in {fused_group.micro_batches} fusion tiles{stripes}: {obstacle}"
-            )
-        at = fused_group.end
-    if at < len(names):
-        raise InputError(f"fused groups: {names[at]} and what follows it are in none")
-    return tuple(fusion_plan)
-
-
 def _read_toml(path: Path) -> dict[str, Any]:
     if path.suffix.lower() != ".toml" or is_folder(path):
         other = kind_of_file(path) or "is no file of a fusion plan"
@@ -114,13 +77,12 @@ def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
         if key != "fused_groups":
             raise InputError(str(unknown("key", key, ("fused_groups",))))
     at = {operation.name: place for place, operation in enumerate(tileable.operations)}
-    return require_fusion_plan(
-        [
-            _read_fused_group(table, f"fused_groups[{number}]", at)
-            for number, table in enumerate(tables)
-        ],
-        tileable,
+    fusion_plan = tuple(
+        _read_fused_group(table, f"fused_groups[{number}]", at)
+        for number, table in enumerate(tables)
     )
+    tileable.require(fusion_plan)
+    return fusion_plan
 
 
 def _read_fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:

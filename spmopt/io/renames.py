@@ -51,36 +51,7 @@ ROWS: Mapping[str, str] = {
     "room": "capacity",
     "writes": "outward time",
 }
-"""New name of each family of rows in a certificate of a fusion space."""
-OLD_ROWS = frozenset(
-    (
-        *(
-            "ahead",
-            "behind",
-            "comes",
-            "dirty in",
-            "found",
-            "grows",
-            "held",
-            "holds",
-            "kept",
-            "later",
-        ),
-        *("left", "less", "newer", "newer out", "old", "partial_sums", "rests", "spared", "stays"),
-        *("stored", "stores", "sums", "waits", "arrival", "capacity at begin", "capacity at end"),
-        *("dirty after tiles", "dirty at begin", "dirty to the end", "dirty within resident"),
-        *("first read", "found in tiles", "growth", "last store", "last tile", "loads ahead"),
-        *(
-            "loads for later",
-            "no loss",
-            "old dirty resident",
-            "partial sums",
-            "resident after tiles",
-        ),
-        *("serial time", "stores behind", "stores of the rest", "write back"),
-    )
-)
-"""Families of rows in certificates of older files, by all their names: they prove nothing more."""
+"""New name of each family of rows in a certificate of a fusion space, and so all of today's."""
 _FREE = frozenset({"attributes", "versions"})
 """Fields with keys that are names of others: of ONNX attributes, of programs."""
 

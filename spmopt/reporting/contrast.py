@@ -112,12 +112,8 @@ def next_groups(found: KeptOtherwise, picture: ScheduleView) -> tuple[list[str],
 def bytes_kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
     """Return residencies of ``picture`` between two uses that ``other`` does not have.
 
-    Raises
-    ------
-    InputError
-        They are not of one problem, or not in the same times.
+    Both are of one problem, in times of one kind.
     """
-    require_comparable(other, picture)
     found, rows = gaps(other, picture), picture.residencies
     found = found.take(found.bytes_saved > 0)
     at = step_of_operation(picture)[other.view.timeline.order]

@@ -1,4 +1,4 @@
-"""Fused groups of a fused schedule as a table: the costs of each, and the reason for its end."""
+"""Fused groups of a schedule in words; as a table with costs, and the reason for each end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from typing import Self
 
-from spmopt.analysis.fused_groups import FusedGroupFigures
+from spmopt.analysis.fused_groups import FusedGroupFigures, FusedGroupSpan
 from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup
 from spmopt.core.machine import Machine
 from spmopt.core.result import Result
@@ -110,20 +110,35 @@ def fused_groups_record(fused_groups: Sequence[FusedGroupFigures]) -> list[Recor
     ]
 
 
-def _number(fused_group: FusedGroup) -> str:
+def operations_words(span: FusedGroupSpan) -> str:
+    """Return the first operation of a group to the last."""
+    return span.first if span.first == span.last else f"{span.first} to {span.last}"
+
+
+def group_labels(span: FusedGroupSpan) -> tuple[str, str, str]:
+    """Return labels of a group, the longest first: tiles with operations, tiles, numbers."""
+    group, operations = span.fused_group, operations_words(span)
+    tiles = tile_words(group.micro_batches, group.stripes)
+    return operations if group.count == 1 else f"{tiles}: {operations}", tiles, _number(group)
+
+
+def block_name(span: FusedGroupSpan, block: int) -> str:
+    """Return the name of a block: its micro-batch and stripe."""
+    group = span.fused_group
+    batch, stripe = divmod(block, group.stripes)
+    levels = (("micro-batch", batch, group.micro_batches), ("stripe", stripe, group.stripes))
+    return ", ".join(f"{noun} {at + 1} of {count}" for noun, at, count in levels if count > 1)
+
+
+def _number(group: FusedGroup) -> str:
     """Return how many fusion tiles there are, and of each how many stripes."""
-    return (
-        f"{fused_group.micro_batches} x {fused_group.stripes}"
-        if fused_group.stripes > 1
-        else str(fused_group.micro_batches)
-    )
+    batches = str(group.micro_batches)
+    return f"{batches} x {group.stripes}" if group.stripes > 1 else batches
 
 
 def _span(each: FusedGroupFigures) -> str:
     count = each.fused_group.end - each.fused_group.begin
-    if count == 1:
-        return each.first
-    return f"{each.first} to {each.last} ({count})"
+    return operations_words(each) + (f" ({count})" if count > 1 else "")
 
 
 def _why(each: FusedGroupFigures, is_last: bool, scale: _Scale) -> str:

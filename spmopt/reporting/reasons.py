@@ -15,7 +15,6 @@ from spmopt.reporting.contrast import (
     KeptOtherwise,
     gaps,
     next_groups,
-    require_comparable,
     step_of_operation,
 )
 from spmopt.reporting.phases import FORWARD, PHASES, UPDATE, layer_groups, phases
@@ -42,12 +41,8 @@ _AWAITED = {
 def reasons(first: ScheduleView, second: ScheduleView) -> list[str]:
     """Return sentences on the savings of B, the second, against A, the first.
 
-    Raises
-    ------
-    InputError
-        They are not of one problem, or not in the same times.
+    Both are of one problem, in times of one kind.
     """
-    require_comparable(first, second)
     found = [_time(first, second), _where(first, second), _waits(first, second)]
     found += [_traffic(first, second), _keep(first, second), _room(first, second)]
     return [text for text in found if text]

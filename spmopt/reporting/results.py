@@ -14,6 +14,7 @@ from spmopt.core.result import Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
+from spmopt.reporting.fusion_plans import fusion_plan_words, places
 from spmopt.reporting.headings import (
     bank_names,
     heading,
@@ -114,8 +115,6 @@ def results_record(
 
 def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]:
     """Return the figures of results; ``of`` says whether they are layer by layer."""
-    from spmopt.reporting.fusion_plans import places
-
     rows = [result_record(problem.machine, result) for result in results]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
@@ -297,8 +296,6 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
         yield _figure("fusion_bound", label, *quantity(result.fusion_bound), note)
         yield _gap("fusion_gap", "gap, fusion space", result.fusion_gap)
     if fusion is not None:
-        from spmopt.reporting.fusion_plans import fusion_plan_words
-
         words = fusion_plan_words(fusion)
         yield Figure("fused_groups", "fusion plan", len(fusion.fusion_plan), words)
     for other in result.beside:
@@ -321,8 +318,6 @@ def _beside(result: Result, other: Result, value: float, unit: str) -> Figure:
         key, label = "listed", "as listed"
     else:
         key, label = "best_fusion_plan", "best fusion plan"
-        from spmopt.reporting.fusion_plans import fusion_plan_words
-
         note = f"{other.scheduler}: {fusion_plan_words(other.fused)}"
     if result.value is not None and other.value:
         note += f"; this schedule {percent(float(result.value / other.value - 1))}"

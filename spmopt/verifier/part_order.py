@@ -73,7 +73,7 @@ class _Order:
 
     def _follow(self, node: NodeMap, values: list[int], cut: set[str]) -> _Uses:
         """Add a node in the order of the whole: its inputs and its results."""
-        said = {access.operand for each in node.statements for access in each.reads}
+        said = {access.tensor for each in node.statements for access in each.reads}
         inputs = dict[int, bool]()
         for operand, value in node.inputs.items():
             inputs[values[value]] = inputs.get(values[value], False) or operand in said
@@ -150,9 +150,9 @@ class _Order:
 
 def _partial_sums(node: NodeMap, cut: set[str]) -> set[str]:
     """Return the results to which each fusion tile adds: that lack a loop that is cut."""
-    said = {statement.target.operand for statement in node.statements}
+    said = {statement.target.tensor for statement in node.statements}
     found = {
-        statement.target.operand
+        statement.target.tensor
         for statement in node.statements
         if statement.loops & cut - statement.target.loops
     }

@@ -10,8 +10,9 @@ from math import prod
 
 import numpy as np
 
+from spmopt.core.loops import Access, Index
 from spmopt.core.table import Ints
-from spmopt.verifier.tile_maps import AccessMap, AxisMap, Box, NodeMap, TileMap, TileMaps
+from spmopt.verifier.tile_maps import Box, NodeMap, TileMap, TileMaps, indices_over
 
 _NAMED = 3
 """Parts that are named in a line."""
@@ -28,7 +29,7 @@ def accesses(maps: TileMaps) -> Iterator[str]:
 class _Along:
     """An index along an axis of so many elements that parts cut."""
 
-    map: AxisMap
+    map: Index
     axis: int
     size: int
 
@@ -91,7 +92,7 @@ class _Accesses:
         self.count = Counter(self.tensor)
         self.first = {tensor: at for at, tensor in reversed([*enumerate(self.tensor)])}
         self.needs = [self._of(node) for node in maps.nodes]
-        self._images: dict[tuple[AxisMap, int, tuple[int, ...]], _Indices] = {}
+        self._images: dict[tuple[Index, int, tuple[int, ...]], _Indices] = {}
 
     def _of(self, node: NodeMap) -> _Needs:
         """Return the accesses of a node, each need once."""
@@ -99,13 +100,13 @@ class _Accesses:
         said = set[str]()
         for statement in node.statements:
             for access in statement.reads:
-                if access.operand in node.inputs:
-                    needs[self._need(access, node.inputs[access.operand], "reads")] = None
-                    said.add(access.operand)
+                if access.tensor in node.inputs:
+                    needs[self._need(access, node.inputs[access.tensor], "reads")] = None
+                    said.add(access.tensor)
             target = statement.target
-            if target.operand in node.outputs:
-                needs[self._need(target, node.outputs[target.operand], "writes")] = None
-                said.add(target.operand)
+            if target.tensor in node.outputs:
+                needs[self._need(target, node.outputs[target.tensor], "writes")] = None
+                said.add(target.tensor)
         tensor = [value.tensor for value in self.maps.values]
         written = {tensor[value] for value in node.outputs.values()}
         unsaid = {tensor[v] for operand, v in node.inputs.items() if operand not in said}
@@ -116,7 +117,7 @@ class _Accesses:
                 needs[_Need(tensor[value], "writes")] = None
         return _Needs(tuple(needs), tuple(sorted(unsaid & written)))
 
-    def _need(self, access: AccessMap, index: int, verb: str) -> _Need:
+    def _need(self, access: Access, index: int, verb: str) -> _Need:
         value = self.maps.values[index]
         along: list[_Along | None] = []
         for axis in value.axes:
@@ -193,7 +194,7 @@ class _Accesses:
         found, by = self._image(along.map, fusion_tile.box, node)
         return found.shift(by, along.size)
 
-    def _image(self, along: AxisMap, box: Box, node: NodeMap) -> tuple[_Indices, int]:
+    def _image(self, along: Index, box: Box, node: NodeMap) -> tuple[_Indices, int]:
         """Return the indices over a box moved to the origin, padding among them, and by how much.
 
         One image serves all boxes of a size; of a quotient, those that leave the same remainder.
@@ -205,7 +206,7 @@ class _Accesses:
         image = self._images.get((along, rest, lengths))
         if image is None:
             start = {loop: (0, n) for (loop, _), n in zip(along.terms, lengths, strict=True)}
-            every = replace(along, offset=along.offset + rest).image(start)
+            every = indices_over(replace(along, offset=along.offset + rest), start)
             first, end = (int(every[0]), int(every[-1]) + 1) if every.size else (0, 0)
             image = _Indices(first, end, every if end - first > every.size else None)
             self._images[along, rest, lengths] = image
@@ -215,22 +216,21 @@ class _Accesses:
         """Return own results that a fusion tile uses before it has computed or completed them."""
         for statement in node.statements:
             for access in statement.reads:
-                if access.operand in node.inputs:
+                if access.tensor in node.inputs:
                     continue
                 for earlier in node.statements:
-                    if earlier.target.operand != access.operand:
+                    if earlier.target.tensor != access.tensor:
                         continue
                     if earlier.loops & fusion_tile.box.keys() - earlier.target.loops:
-                        what = f"{access.operand} before all fusion tiles have added to it"
+                        what = f"{access.tensor} before all fusion tiles have added to it"
                         yield f"{fusion_tile.name}: uses {what}"
                     elif not self._is_computed(fusion_tile, node, earlier.target, access):
                         yield (
-                            f"{fusion_tile.name}: uses {access.operand} where it has not "
-                            "computed it"
+                            f"{fusion_tile.name}: uses {access.tensor} where it has not computed it"
                         )
 
     def _is_computed(
-        self, fusion_tile: TileMap, node: NodeMap, target: AccessMap, access: AccessMap
+        self, fusion_tile: TileMap, node: NodeMap, target: Access, access: Access
     ) -> bool:
         """Return whether a fusion tile has computed its accesses, along each axis."""
         for made, used in zip(target.axes, access.axes, strict=True):

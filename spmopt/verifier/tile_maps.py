@@ -13,66 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spmopt.core.loops import Index, Statement
 from spmopt.core.table import Ints
 
 Box = Mapping[str, tuple[int, int]]
 """Where each loop runs, from one index to before another."""
 
 
-@dataclass(frozen=True, slots=True)
-class AxisMap:
-    """An index along an axis: ``offset`` and each loop times its coefficient, by ``divisor``.
-
-    The quotient is rounded down; or, if it is ``exact``, it is no index where it is not whole.
-    """
-
-    terms: tuple[tuple[str, int], ...] = ()
-    offset: int = 0
-    divisor: int = 1
-    exact: bool = False
-
-    @property
-    def loops(self) -> frozenset[str]:
-        """The loops that it depends on."""
-        return frozenset(loop for loop, _ in self.terms)
-
-    def image(self, box: Box) -> Ints:
-        """Return all indices over a box, in ascending order, each once."""
-        steps = (coefficient * np.arange(*box[loop]) for loop, coefficient in self.terms)
-        first = np.array([self.offset], np.int64)
-        every = reduce(lambda found, step: np.unique(np.add.outer(found, step)), steps, first)
-        if self.exact:
-            every = every[every % self.divisor == 0]
-        return every if self.divisor == 1 else np.unique(every // self.divisor)
-
-
-@dataclass(frozen=True, slots=True)
-class AccessMap:
-    """Elements of an operand, by its name in the operation: an index an axis, None for all of it.
-
-    A name that is no operand is of a value within the operation.
-    """
-
-    operand: str
-    axes: tuple[AxisMap | None, ...]
-
-    @property
-    def loops(self) -> frozenset[str]:
-        """The loops that it depends on."""
-        return frozenset[str]().union(*(axis.loops for axis in self.axes if axis is not None))
-
-
-@dataclass(frozen=True, slots=True)
-class StatementMap:
-    """``target`` gets a function of ``reads``, combined over the loops that it lacks."""
-
-    target: AccessMap
-    reads: tuple[AccessMap, ...]
-
-    @property
-    def loops(self) -> frozenset[str]:
-        """All loops."""
-        return self.target.loops.union(*(access.loops for access in self.reads))
+def indices_over(index: Index, box: Box) -> Ints:
+    """Return all indices along an axis over a box, in ascending order, each once."""
+    steps = (coefficient * np.arange(*box[loop]) for loop, coefficient in index.terms)
+    first = np.array([index.offset], np.int64)
+    every = reduce(lambda found, step: np.unique(np.add.outer(found, step)), steps, first)
+    if index.exact:
+        every = every[every % index.divisor == 0]
+    return every if index.divisor == 1 else np.unique(every // index.divisor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +36,7 @@ class NodeMap:
 
     name: str
     extents: Mapping[str, int]
-    statements: tuple[StatementMap, ...]
+    statements: tuple[Statement, ...]
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
 

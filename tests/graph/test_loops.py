@@ -9,9 +9,10 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
+from spmopt.core.loops import LoopNest
 from spmopt.frontends import zoo
 from spmopt.graph import operators
-from spmopt.graph.operators.loops import LoopNest, loop_nest
+from spmopt.graph.operators.loops import loop_nest
 from spmopt.graph.operators.spec import Shape, Shapes, Style
 from spmopt.graph.training import training_graph
 

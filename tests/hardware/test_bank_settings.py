@@ -94,7 +94,7 @@ def test_other_settings_keep_banks_with_figures_of_their_own() -> None:
 
 WRONG = [
     ('bank = ["1MB"]\n', r"m\.toml: bank '1MB': write SIZE:TECHNOLOGY"),
-    ("bank = []\n", "bank: must be a list of texts"),
+    ("bank = []\n", "write SIZE:TECHNOLOGY"),
     ("bank = [1, 2]\n", "bank: must be a list of texts"),
     ('bank = ["1MB:nvsim-sran"]\n', "did you mean nvsim-sram"),
     ('bank = ["1MB:nvsim-sram:x"]\n', "'x' is not a whole number of ports"),

@@ -74,8 +74,6 @@ def test_energy_of_two_layers_by_hand() -> None:
     assert report.spm_write_j == pytest.approx((10 + 16) * 3 * pico)
     assert report.mac_j == pytest.approx(4 * 4 * pico)
     assert report.leakage_j == 15 * 0.25
-    assert report.spm_dynamic_j == pytest.approx(99 * pico)
-    assert report.spm_j == pytest.approx(3.75 + 99 * pico)
     assert report.energy_j == float(Fraction(2515, 10**12) + Fraction(15, 4))
     assert (report.time_s, report.power_w) == (15, report.energy_j / 15)
     # SPM 1, engine 2, and 2 bytes a second of DRAM.

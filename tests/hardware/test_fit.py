@@ -70,8 +70,7 @@ def test_residuals_are_those_of_the_file(name: str, figure: str) -> None:
         for size, value in zip(sizes, values, strict=True)
     ]
     assert of.residuals == pytest.approx(expected, abs=1e-5)
-    assert of.worst == max(abs(residual) for residual in of.residuals)
-    assert round(100 * of.worst, 1) == WORST[name][FIGURES.index(figure)]
+    assert round(100 * max(map(abs, of.residuals)), 1) == WORST[name][FIGURES.index(figure)]
 
 
 @pytest.mark.parametrize(("name", "figure"), CASES)
@@ -134,14 +133,6 @@ def test_a_fit_is_not_used_far_beyond_its_points(name: str) -> None:
         technology.at(FURTHEST * 32 * MIB + 1)
 
 
-@given(st.sampled_from(sorted(LABELS)), st.integers(1, 2**27), st.integers(1, 2**27))
-def test_no_figure_falls_with_the_capacity(name: str, one: int, other: int) -> None:
-    technology = load_technology(name)
-    less, more = (technology.at(size).point for size in sorted((one, other)))
-    for figure in FIGURES:
-        assert getattr(less, figure) <= getattr(more, figure)
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(
@@ -164,7 +155,7 @@ def test_a_curve_of_the_form_is_found_again() -> None:
     sizes = [10**6 * 2**k for k in range(6)]
     of = fit(sizes, [3 + 0.5 * 2 ** (0.75 * k) for k in range(6)])
     assert (of.curve.constant, of.curve.factor, of.curve.exponent) == pytest.approx((3, 0.5, 0.75))
-    assert of.worst < 1e-5
+    assert of.residuals == pytest.approx([0.0] * 6, abs=1e-5)
 
 
 def test_what_falls_is_taken_for_constant() -> None:

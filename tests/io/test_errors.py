@@ -8,12 +8,10 @@ from spmopt.core.errors import InputError
 from spmopt.core.operation import STREAMED, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
 from spmopt.hardware.machines import load_machine
-from spmopt.io.document import write_text
 from spmopt.io.files import (
     encode_problem,
     read_problem,
     read_result,
-    read_schedule,
     write_problem,
     write_result,
 )
@@ -128,7 +126,7 @@ def test_bad_field(tmp_path: Path, path: str, value: object, expected: str) -> N
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read \(No such file"):
-        read_schedule(tmp_path / "none.json")
+        read_problem(tmp_path / "none.json")
     with pytest.raises(InputError, match=r"is a folder; give a result file"):
         read_result(tmp_path)
     with pytest.raises(InputError, match=r"cannot be written \(No such file"):
@@ -169,20 +167,3 @@ def test_columns_hold_64_bits_of_equal_length(tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(InputError, match=r"schedule.steps: columns differ in length, see mapping"):
         read_result(path)
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
-    path = tmp_path / "i.json"
-    write_text(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_text(path, "half \ud800")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_links_stay(tmp_path: Path) -> None:
-    real, link = tmp_path / "real", tmp_path / "link"
-    link.symlink_to(real)
-    write_text(link, "text")
-    assert link.is_symlink()
-    assert real.read_text() == "text"

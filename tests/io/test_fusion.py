@@ -258,16 +258,16 @@ DAMAGE = [
     ("graph.nodes.inputs.0", [], "fusion.graph: cannot be lowered (IndexError: tuple index"),
     ("graph.values.kind.0", "wight", "fusion.graph.values.kind[0]: must be one of input"),
     ("mapper", "best", "fusion.mapper: 'best' is unknown; use tiled, panel, weights or"),
-    ("fusion_plan.begin.1", 6, "fusion.fusion_plan: fused groups must follow each other"),
+    ("fusion_plan.begin.1", 6, "fusion.fusion_plan: fused_groups[1]: "),
     (
         "fusion_plan.micro_batches.0",
         3,
-        "fusion.fusion_plan: fused group 0 to 7: 3 fusion tiles do not divide a batch of 8",
+        ": 3 fusion tiles do not divide a batch of 8",
     ),
     (
         "fusion_plan.micro_batches.1",
         2,
-        "fusion.fusion_plan: fused group 7 to 8: w2.update cannot be cut",
+        "fusion.fusion_plan: fused_groups[1], w2.update to w2.update in 2 fusion tiles: w2.update",
     ),
     ("certificate.duals.0.dual.0", "0x1", "certificate.duals[0].dual value: must be whole numbers"),
     (

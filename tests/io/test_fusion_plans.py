@@ -13,7 +13,7 @@ from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.io.files import write_result
-from spmopt.io.fusion_plans import read_fusion_plan, require_fusion_plan
+from spmopt.io.fusion_plans import read_fusion_plan
 from tests.fused import MACHINE, perceptron
 from tests.graph.networks import mlp
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_cut_is_named() -> None:
     with pytest.raises(
         InputError, match=r"fused_groups\[0\].*w2.update cannot be cut along the batch"
     ):
-        require_fusion_plan([FusedGroup(begin=0, end=count, micro_batches=4)], found)
-    twice = [FusedGroup(begin=0, end=2), FusedGroup(begin=1, end=count)]
+        found.require((FusedGroup(begin=0, end=count, micro_batches=4),))
+    twice = FusedGroup(begin=0, end=2), FusedGroup(begin=1, end=count)
     with pytest.raises(InputError, match="is in a fused group before, too"):
-        require_fusion_plan(twice, found)
+        found.require(twice)

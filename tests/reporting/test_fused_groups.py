@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from spmopt.analysis.fused_groups import FusedGroupSpan
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.tileable_graph import source_graph
-from spmopt.reporting.fusion_plans import fusion_plan_words, tile_words
+from spmopt.reporting.fused_groups import group_labels
+from spmopt.reporting.fusion_plans import fusion_plan_words
 from spmopt.reporting.plots.schedule import plot_lanes
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.record import schedule_record
@@ -30,9 +32,9 @@ def test_fused_groups_fill_the_schedule_in_blocks_of_equal_length(picture: Sched
     fusion = picture.result.fused
     assert fusion is not None
     steps = picture.times.start.size
-    assert picture.fused_groups[0].begin == 0
-    assert picture.fused_groups[-1].end == steps
-    assert all(one.end == other.begin for one, other in pairwise(picture.fused_groups))
+    assert picture.fused_groups[0].begin_step == 0
+    assert picture.fused_groups[-1].end_step == steps
+    assert all(one.end_step == other.begin_step for one, other in pairwise(picture.fused_groups))
     for span, fused_group in zip(picture.fused_groups, fusion.fusion_plan, strict=True):
         assert len(span.blocks) == fused_group.micro_batches
         inner = range(fused_group.begin, fused_group.end)
@@ -47,7 +49,7 @@ def test_a_page_gets_them_in_cycles(picture: ScheduleView) -> None:
     record: Any = schedule_record(picture)
     found = record["fused_groups"]
     assert [each["micro_batches"] for each in found] == [
-        each.micro_batches for each in picture.fused_groups
+        each.fused_group.micro_batches for each in picture.fused_groups
     ]
     assert found[0]["start"] == 0
     assert found[-1]["stop"] == picture.times.cycles
@@ -76,20 +78,24 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
 
 
 def test_labels_are_never_cut(picture: ScheduleView) -> None:
-    known = {label for each in picture.fused_groups for label in each.labels}
+    known = {label for each in picture.fused_groups for label in group_labels(each)}
     drawn = [each.get_text() for each in plot_lanes(picture).texts]
     assert drawn
     assert known.issuperset(drawn)
-    stripes = replace(
-        picture.fused_groups[0], micro_batches=4, stripes=2, begin=0, end=16, operations="a to b"
+    stripes = FusedGroupSpan(
+        fused_group=FusedGroup(begin=0, end=2, micro_batches=4, stripes=2),
+        first="a",
+        last="b",
+        begin_step=0,
+        end_step=16,
     )
-    assert stripes.labels == (
+    assert group_labels(stripes) == (
         "4 micro-batches of 2 stripes: a to b",
         "4 micro-batches of 2 stripes",
         "4 x 2",
     )
-    whole = replace(stripes, micro_batches=1, stripes=1)
-    assert whole.labels == ("a to b", "untiled", "1")
+    whole = replace(stripes, fused_group=FusedGroup(begin=0, end=2))
+    assert group_labels(whole) == ("a to b", "untiled", "1")
 
 
 def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
@@ -109,16 +115,3 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
         fusion, fusion_plan=(one,), fused_from=replace(source_graph(fusion), along="axis 1 of x")
     )
     assert fusion_plan_words(tokens) == "1 group, 4 parts of axis 1 of x"
-
-
-@pytest.mark.parametrize(
-    ("tiles", "words"),
-    [
-        ((1, 1), "untiled"),
-        ((1, 8), "8 stripes"),
-        ((4, 1), "4 micro-batches"),
-        ((4, 8), "4 micro-batches of 8 stripes"),
-    ],
-)
-def test_fusion_tiles_are_counted(tiles: tuple[int, int], words: str) -> None:
-    assert tile_words(*tiles) == words

@@ -11,15 +11,12 @@ import pytest
 
 import spmopt
 from spmopt.analysis.stalls import Cause
-from spmopt.core.errors import InputError
 from spmopt.reporting.contrast import gaps
 from spmopt.reporting.differences import contrast_record
-from spmopt.reporting.page.schedule import page_of
 from spmopt.reporting.quantities import si
 from spmopt.reporting.reasons import reasons
 from spmopt.reporting.schedule_view import ScheduleView
 from tests import banks_by_hand
-from tests.reporting.page.reading import Document
 from tests.reporting.schedule_view.small import result_of
 
 
@@ -104,10 +101,3 @@ def test_ports_of_banks_and_the_replay(timing: str) -> None:
     duration[0] += 7
     b = replace(a, times=replace(slower, duration=duration, cycles=a.times.cycles + 7))
     assert "7 s more for ports of banks" in reasons(a, b)[2]
-
-
-def test_they_stand_on_the_page_of_both() -> None:
-    a, b = view("belady"), view("belady-size:granularity=page")
-    assert Document.of(page_of([a, b])).blocks()["contrast"]["reasons"] == reasons(a, b)
-    with pytest.raises(InputError, match="their networks differ"):
-        reasons(a, view("belady", training=False))

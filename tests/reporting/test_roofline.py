@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from spmopt.analysis import Analysis, Breakdown
 from spmopt.analysis.steps import attainable
@@ -11,7 +10,6 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.reporting.plots.roofline import plot_roofline
 from tests.ablations import told
-from tests.analysis.small import kept, training_step
 from tests.fused import perceptron
 from tests.reporting.schedule_view.small import result_of
 from tests.verifier.random_plans import rich_schedule
@@ -51,14 +49,6 @@ def test_memory_bound_is_what_waits_for_dram() -> None:
         if not problem.machine.banks:
             waits = layers.stall_cycles > 0.01 * layers.cycles
             assert ((layers.roofline == "memory") == waits).all()
-
-
-def test_intensity_counts_what_crosses_the_dram_boundary() -> None:
-    layers = kept(training_step(spm=1000)).by_layer()
-    assert layers.traffic_bytes.sum() < layers.operand_bytes.sum()
-    moved = layers.traffic_bytes > 0
-    expected = layers.flop[moved] / layers.traffic_bytes[moved]
-    assert layers.flop_per_byte[moved] == pytest.approx(expected)
 
 
 def test_every_layer_is_drawn_in_its_color_or_counted_as_left_out() -> None:

@@ -242,21 +242,6 @@ def test_lanes_of_addresses_are_the_pages_in_use() -> None:
             assert event["args"]["address"] % page == 0
 
 
-def test_no_address_is_in_two_lanes_at_once() -> None:
-    for picture, events in cases():
-        if picture.times.timing == "step":
-            slices = sorted(
-                of_phase(events, "X", BANKS), key=lambda each: int(each["args"]["address"])
-            )
-            for place, one in enumerate(slices):
-                for other in slices[place + 1 :]:
-                    args = one["args"]
-                    if other["args"]["address"] >= args["address"] + args["bytes"]:
-                        break
-                    first, last = sorted((one, other), key=lambda each: float(each["ts"]))
-                    assert ns(first["ts"]) + ns(first["dur"]) <= ns(last["ts"])
-
-
 def test_why_a_tensor_came_and_went_by_hand() -> None:
     """``y`` is written, half of it leaves, then the rest; it is loaded again in the last step."""
     case = hand_made.reuse()

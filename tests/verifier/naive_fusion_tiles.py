@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from spmopt.verifier.tile_maps import AccessMap, AxisMap, Box, NodeMap, TileMap, TileMaps
+from spmopt.core.loops import Access, Index
+from spmopt.verifier.tile_maps import Box, NodeMap, TileMap, TileMaps
 
 _MASK = 2**64 - 1
 _NEVER = -(2**40)
@@ -92,7 +93,7 @@ class _Run:
         tensor = {k: maps.values[v].tensor for k, v in {**node.inputs, **node.outputs}.items()}
         self.written = {tensor[operand] for operand in node.outputs}
         updated = {tensor[operand] for operand in node.inputs} & self.written
-        said = {access.operand for each in node.statements for access in each.reads}
+        said = {access.tensor for each in node.statements for access in each.reads}
         self.inputs = [tensor[operand] for operand in node.inputs]
         unsaid = [tensor[k] for k in node.inputs if k not in said and tensor[k] not in updated]
         self.whole = hash(tuple(self._seen(t, k) for t in unsaid for k in range(len(store[t]))))
@@ -113,21 +114,21 @@ class _Run:
                 if _may(self.may_write, t, k):
                     self.store[t][k] += hash((k, *every)) & _MASK
 
-    def read(self, access: AccessMap, point: Mapping[str, int]) -> Iterator[object]:
+    def read(self, access: Access, point: Mapping[str, int]) -> Iterator[object]:
         """Return what an access finds at a point."""
-        if access.operand not in self.node.inputs:
-            yield self.local.get((access.operand, _place(access, point)), "none")
+        if access.tensor not in self.node.inputs:
+            yield self.local.get((access.tensor, _place(access, point)), "none")
             return
-        value = self.maps.values[self.node.inputs[access.operand]]
+        value = self.maps.values[self.node.inputs[access.tensor]]
         for k in _flat(access, value.shape, point):
             yield self._seen(value.tensor, k)
 
-    def write(self, access: AccessMap, point: Mapping[str, int], more: int) -> None:
+    def write(self, access: Access, point: Mapping[str, int], more: int) -> None:
         """Add to what an access is of at a point."""
-        key = access.operand, _place(access, point)
+        key = access.tensor, _place(access, point)
         self.local[key] = (self.local.get(key, 0) + more) & _MASK
-        if access.operand in self.node.outputs:
-            value = self.maps.values[self.node.outputs[access.operand]]
+        if access.tensor in self.node.outputs:
+            value = self.maps.values[self.node.outputs[access.tensor]]
             row = self.store[value.tensor]
             for k in _flat(access, value.shape, point):
                 if _may(self.may_write, value.tensor, k):
@@ -147,16 +148,16 @@ def _allowed(maps: TileMaps, fusion_tile: TileMap | None, verb: str) -> dict[int
     return found
 
 
-def _index(axis: AxisMap, point: Mapping[str, int]) -> int:
+def _index(axis: Index, point: Mapping[str, int]) -> int:
     whole, rest = divmod(axis.offset + sum(c * point[loop] for loop, c in axis.terms), axis.divisor)
     return _NEVER if axis.exact and rest else whole
 
 
-def _place(access: AccessMap, point: Mapping[str, int]) -> tuple[int, ...]:
+def _place(access: Access, point: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(-1 if axis is None else _index(axis, point) for axis in access.axes)
 
 
-def _flat(access: AccessMap, shape: Sequence[int], point: Mapping[str, int]) -> Iterator[int]:
+def _flat(access: Access, shape: Sequence[int], point: Mapping[str, int]) -> Iterator[int]:
     """The elements that an access is of at a point, none of padding."""
     axes = []
     for axis, size in zip(access.axes, shape, strict=True):

@@ -8,22 +8,23 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.loops import Access, Index, Statement
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.tileable import tileable
 from spmopt.verifier.fusion_tiles import check_fusion
-from spmopt.verifier.tile_maps import AccessMap, AxisMap, Share, StatementMap, TileMap
+from spmopt.verifier.tile_maps import Share, TileMap
 from tests.fused import MACHINE
 from tests.thorough import nightly
 from tests.verifier.naive_fusion_tiles import chunked, whole
 from tests.verifier.test_fusion_tiles import access, listed, maps_of, rows, said
 
 
-def window(strides: int, dilations: int, pads: int) -> tuple[StatementMap, ...]:
+def window(strides: int, dilations: int, pads: int) -> tuple[Statement, ...]:
     """Three rows of x for each of y."""
     source = access("x0", "y", "r", factors=(strides, dilations), offset=-pads)
-    return (StatementMap(target=access("y0", "y"), reads=(source,)),)
+    return (Statement(target=access("y0", "y"), reads=(source,)),)
 
 
 def test_a_missing_row_of_a_halo_is_named() -> None:
@@ -40,28 +41,28 @@ def test_a_missing_row_of_a_halo_is_named() -> None:
         assert chunked(maps) != whole(maps)
 
 
-def upward(quotient: AxisMap) -> tuple[StatementMap, ...]:
+def upward(quotient: Index) -> tuple[Statement, ...]:
     """Twice as many rows of y as there are of x."""
-    source = AccessMap("x0", (quotient,))
-    return (StatementMap(target=access("y0", "y"), reads=(source,)),)
+    source = Access("x0", (quotient,))
+    return (Statement(target=access("y0", "y"), reads=(source,)),)
 
 
 @pytest.mark.parametrize(
     ("quotient", "taps", "halo"),
     [
         # A transposed convolution of four taps, and of two; stripes that split a row of x.
-        (AxisMap((("y", 1), ("r", -1)), 1, 2, True), 4, [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]),
-        (AxisMap((("y", 1), ("r", -1)), 0, 2, True), 2, [(0,), (1,), (2,), (3,)]),
-        (AxisMap((("y", 1), ("r", -1)), 1, 2, True), 2, [(0, 1), (1, 2), (2, 3), (3,)]),
+        (Index((("y", 1), ("r", -1)), 1, 2, True), 4, [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]),
+        (Index((("y", 1), ("r", -1)), 0, 2, True), 2, [(0,), (1,), (2,), (3,)]),
+        (Index((("y", 1), ("r", -1)), 1, 2, True), 2, [(0, 1), (1, 2), (2, 3), (3,)]),
         # Only every other row of y has one of x.
-        (AxisMap((("y", 1), ("r", -1)), 1, 2, True), 1, [(1,), (2,), (3,), ()]),
+        (Index((("y", 1), ("r", -1)), 1, 2, True), 1, [(1,), (2,), (3,), ()]),
         # Nearest rows, and the two around.
-        (AxisMap((("y", 1),), 0, 2), 1, [(0,), (1,), (2,), (3,)]),
-        (AxisMap((("r", 4), ("y", 2)), -1, 4), 2, [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]),
+        (Index((("y", 1),), 0, 2), 1, [(0,), (1,), (2,), (3,)]),
+        (Index((("r", 4), ("y", 2)), -1, 4), 2, [(0, 1), (0, 1, 2), (1, 2, 3), (2, 3)]),
     ],
 )
 def test_rows_of_a_larger_map_need_their_quotients(
-    quotient: AxisMap, taps: int, halo: list[tuple[int, ...]]
+    quotient: Index, taps: int, halo: list[tuple[int, ...]]
 ) -> None:
     statements, extents = upward(quotient), {"y": 8, "r": taps}
     if "r" not in quotient.loops:

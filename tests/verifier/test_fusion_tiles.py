@@ -16,6 +16,7 @@ from spmopt.audit.boxes import tile_maps
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
+from spmopt.core.loops import Access, Index, Statement
 from spmopt.frontends import zoo
 from spmopt.graph import axes
 from spmopt.graph.build import GraphBuilder
@@ -23,12 +24,9 @@ from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.verifier.fusion_tiles import check_fusion
 from spmopt.verifier.tile_maps import (
-    AccessMap,
-    AxisMap,
     NodeMap,
     PartMap,
     Share,
-    StatementMap,
     TileMap,
     TileMaps,
     ValueMap,
@@ -299,28 +297,26 @@ def test_parts_that_do_not_add_up_are_named() -> None:
 def test_what_is_read_within_an_operation_is_complete() -> None:
     """A softmax over the axis that is cut: each fusion tile has a part of the sum only."""
     statements = (
-        StatementMap(target=AccessMap("s", ()), reads=(access("x0", "n"),)),
-        StatementMap(target=access("y0", "n"), reads=(access("x0", "n"), AccessMap("s", ()))),
+        Statement(target=Access("s", ()), reads=(access("x0", "n"),)),
+        Statement(target=access("y0", "n"), reads=(access("x0", "n"), Access("s", ()))),
     )
     maps = rows(statements, {"n": 4}, 4, 4, reads=[(0,), (1,), (2,), (3,)])
     assert "y[0]: uses s before all fusion tiles have added to it" in said(maps)
     shifted = (
-        StatementMap(target=access("s", "n"), reads=(access("x0", "n"),)),
-        StatementMap(target=access("y0", "n"), reads=(access("s", "n", offset=1),)),
+        Statement(target=access("s", "n"), reads=(access("x0", "n"),)),
+        Statement(target=access("y0", "n"), reads=(access("s", "n", offset=1),)),
     )
     maps = rows(shifted, {"n": 4}, 4, 4, reads=[(0,), (1,), (2,), (3,)])
     assert "y[0]: uses s where it has not computed it" in said(maps)
 
 
-def access(
-    operand: str, *loops: str, factors: tuple[int, ...] = (1,), offset: int = 0
-) -> AccessMap:
+def access(operand: str, *loops: str, factors: tuple[int, ...] = (1,), offset: int = 0) -> Access:
     terms = tuple(zip(loops, factors, strict=True))
-    return AccessMap(operand, (AxisMap(terms=terms, offset=offset),))
+    return Access(operand, (Index(terms=terms, offset=offset),))
 
 
 def rows(
-    statements: tuple[StatementMap, ...],
+    statements: tuple[Statement, ...],
     extents: dict[str, int],
     size: int,
     made: int,

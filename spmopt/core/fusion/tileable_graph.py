@@ -139,16 +139,33 @@ class TileableGraph:
         ------
         InputError
             Fused groups leave something out or overlap, cut an operation that cannot be cut, or
-            read a sum before it is complete.
+            read a sum before it is complete; the line says which fused group, and why.
         """
-        count, ends = len(self.operations), [0, *(fused_group.end for fused_group in fusion_plan)]
-        follow = all(each.begin == end for each, end in zip(fusion_plan, ends, strict=False))
-        if not follow or ends[-1] != count:
-            raise InputError(f"fusion plan: fused groups must follow each other from 0 to {count}")
-        for fused_group in fusion_plan:
-            found = self.obstacle(fused_group)
-            if found:
-                raise InputError(f"fused group {fused_group.begin} to {fused_group.end}: {found}")
+        names, at = [operation.name for operation in self.operations], 0
+        for number, each in enumerate(fusion_plan):
+            where = f"fused_groups[{number}]"
+            if each.end > len(names):
+                raise InputError(
+                    f"{where}: ends at {each.end}, but there are {len(names)} operations"
+                )
+            # Gaps and overlaps apart, as the remedies differ.
+            first = names[each.begin]
+            if each.begin > at:
+                raise InputError(
+                    f"{where}: begins with {first}, but {names[at]} before it is in no fused group"
+                )
+            if each.begin < at:
+                raise InputError(f"{where}: {first} is in a fused group before, too")
+            obstacle = self.obstacle(each)
+            if obstacle:
+                inner = f"{first} to {names[each.end - 1]}"
+                stripes = f" of {each.stripes} stripes" if each.stripes > 1 else ""
+                raise InputError(
+                    f"{where}, {inner} in {each.micro_batches} fusion tiles{stripes}: {obstacle}"
+                )
+            at = each.end
+        if at < len(names):
+            raise InputError(f"fused groups: {names[at]} and what follows it are in none")
 
     def obstacle(self, fused_group: FusedGroup) -> str:
         """Say why a fused group cannot be computed in its fusion tiles; nothing if it can.

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from spmopt.core.graph import Node
+from spmopt.core.loops import Access, Index, LoopNest
 from spmopt.execution.kernels.call import Array, Call, NodeKernel
 from spmopt.graph import operators
 from spmopt.graph.operators.attributes import number
-from spmopt.graph.operators.loops import Access, Index, LoopNest, loop_nest
+from spmopt.graph.operators.loops import loop_nest
 from spmopt.graph.operators.spec import Attributes, Shape, Style
 
 _FORWARD_OF_ONNX = ("Conv", "Gemm", "MatMul")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from spmopt.graph.operators.loops import Access, Index, LoopNest, Statement
+from spmopt.core.loops import Access, Index, LoopNest, Statement
 from spmopt.graph.operators.spec import Shape
 
 _MAP = "x0"

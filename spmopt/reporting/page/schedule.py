@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spmopt.core.errors import InputError
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.page.sheet import figure_sections
 from spmopt.reporting.page.shell import Json, html, source
@@ -39,14 +38,7 @@ def page(
         Of two records, :func:`spmopt.reporting.contrast.contrast_record`.
     figures
         Pictures by title, below the tables.
-
-    Raises
-    ------
-    InputError
-        No records or more than two, or two without their contrast (or one with).
     """
-    if len(records) not in (1, 2) or (contrast is None) != (len(records) == 1):
-        raise InputError(f"page of {len(records)} schedules: give one, or two and their contrast")
     blocks: dict[str, Json] = {"look": look()}
     for place, record in enumerate(records):
         # Both schedules have blocks of their own; scripts find them by place.
@@ -68,7 +60,7 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
     Raises
     ------
     InputError
-        Not one or two, or of different problems or times.
+        Two of different problems or times.
     """
     records = [schedule_record(picture) for picture in pictures]
     if len(pictures) != 2:

@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.analysis import Cause
+from spmopt.analysis.fused_groups import FusedGroupSpan
 from spmopt.analysis.stalls import bytes_moved
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, unit_of
+from spmopt.reporting.fused_groups import group_labels
 from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
 from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.quantities import capacity_unit
-from spmopt.reporting.results import fields_by_name
-from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan
 from spmopt.reporting.schedule_view.residencies import Came, Left
 from spmopt.reporting.schedule_view.view import (
     GB,
@@ -117,15 +117,17 @@ def _steps(picture: ScheduleView) -> Json:
     }
 
 
-def _fused_group(picture: ScheduleView, fused_group: FusedGroupSpan) -> Json:
+def _fused_group(picture: ScheduleView, span: FusedGroupSpan) -> Json:
     """Return a fused group in steps, and the times at which it and its blocks begin and end."""
     edges = np.append(picture.times.start, picture.times.cycles)
     return {
-        "labels": list(fused_group.labels),
-        **fields_by_name(fused_group, "micro_batches", "begin", "end"),
-        "start": int(edges[fused_group.begin]),
-        "stop": int(edges[fused_group.end]),
-        "blocks": edges[list(fused_group.blocks)].tolist(),
+        "labels": list(group_labels(span)),
+        "micro_batches": span.fused_group.micro_batches,
+        "begin": span.begin_step,
+        "end": span.end_step,
+        "start": int(edges[span.begin_step]),
+        "stop": int(edges[span.end_step]),
+        "blocks": edges[list(span.blocks)].tolist(),
     }
 
 

@@ -11,20 +11,20 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis import Analysis
+from spmopt.analysis.fused_groups import FusedGroupSpan, fused_group_spans
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.analysis.steps import Reals
 from spmopt.audit import audit
-from spmopt.core.errors import InputError, ScheduleError, unknown
+from spmopt.core.errors import ScheduleError, unknown
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Totals
 from spmopt.core.solution import Solution
 from spmopt.core.table import Ints
 from spmopt.metrics import in_unit
-from spmopt.reporting.headings import describe, speak
+from spmopt.reporting.headings import describe, require_schedule, speak
 from spmopt.reporting.occupancy import bytes_occupied
 from spmopt.reporting.quantities import si
 from spmopt.reporting.results import Figure, figures
-from spmopt.reporting.schedule_view.fused_groups import FusedGroupSpan, fused_group_spans
 from spmopt.reporting.schedule_view.residencies import Residencies, residencies
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
 from spmopt.verifier import ScheduleArrays
@@ -84,17 +84,13 @@ class ScheduleView:
         problem, result = stored.problem, stored.result
         if timing not in TIMINGS:
             raise unknown("choice for timing", timing, TIMINGS)
-        if result.schedule is None:
-            raise InputError(
-                f"{problem.name}, {result.scheduler}: holds no schedule ({result.status}); "
-                "name a result that has one"
-            )
+        schedule = require_schedule(f"{problem.name}, {result.scheduler}", problem, result)
         checked = audit(problem, result)
         totals, run = checked.totals, checked.replay
         if checked.violations or totals is None or run is None:
             shown = "; ".join(str(violation) for violation in checked.violations[:SHOWN])
             raise ScheduleError(f"{problem.name}, {result.scheduler}: not verified: {shown}")
-        analysis = Analysis.of(problem, result.schedule)
+        analysis = Analysis.of(problem, schedule)
         figures, view = analysis.steps, analysis.steps.view
         times = replay_times(figures, run) if timing == "async" else step_times(figures)
         duals = ShadowPrices.of_result(problem, result, checked.bound)
@@ -108,7 +104,7 @@ class ScheduleView:
             occupied=bytes_occupied(view),
             duals=duals,
             source=source,
-            fused_groups=fused_group_spans(result),
+            fused_groups=fused_group_spans(result.fused or problem, schedule),
         )
 
     @property

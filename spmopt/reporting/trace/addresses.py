@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from dataclasses import replace
 from heapq import heappop, heappush
 
 import numpy as np
@@ -74,10 +75,8 @@ def _step_words(group: Group, step: int) -> str:
 def _within(rows: Residencies, low: int, pages: int) -> Residencies:
     """Return the parts of residencies in pages [low, low + pages)."""
     first, last = np.maximum(rows.page, low), np.minimum(rows.page + rows.pages, low + pages)
-    columns = {name: getattr(rows, name) for name in rows.names()}
-    columns |= {"page": first, "pages": last - first}
-    columns["tensor_page"] = rows.tensor_page + first - rows.page
-    return Residencies(**columns).take(first < last)
+    offset = rows.tensor_page + first - rows.page
+    return replace(rows, page=first, pages=last - first, tensor_page=offset).take(first < last)
 
 
 def lanes(rows: Residencies) -> Ints:

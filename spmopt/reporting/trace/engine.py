@@ -18,6 +18,7 @@ import numpy as np
 from spmopt.analysis import Cause
 from spmopt.analysis.stalls import bytes_moved, inward
 from spmopt.core.schedule import Command
+from spmopt.reporting.fused_groups import block_name, group_labels
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.schedule_view.residencies import next_use
 from spmopt.reporting.trace.events import ENGINE, Event, Group
@@ -50,12 +51,12 @@ def _fused_groups(group: Group) -> Iterator[Event]:
     """Yield fused groups, and below them their fusion tiles."""
     add, edges = group.process(ENGINE).slice, group.edges
     for number, each in enumerate(group.picture.fused_groups):
-        args: Event = {"fused_group": number, "micro_batches": each.micro_batches}
-        span = edges[each.begin], edges[each.end]
-        yield add(FUSED_GROUPS, "fused group", each.labels[0], span, args)
+        args: Event = {"fused_group": number, "micro_batches": each.fused_group.micro_batches}
+        span = edges[each.begin_step], edges[each.end_step]
+        yield add(FUSED_GROUPS, "fused group", group_labels(each)[0], span, args)
     for number, each in enumerate(group.picture.fused_groups):
-        for block, (begin, end) in enumerate(pairwise([*each.blocks, each.end])):
-            more: Event = {"fused_group": number, "block": each.block_name(block)}
+        for block, (begin, end) in enumerate(pairwise([*each.blocks, each.end_step])):
+            more: Event = {"fused_group": number, "block": block_name(each, block)}
             span = edges[begin], edges[end]
             yield add(FUSION, "fusion tile", f"fused group {number}", span, more)
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from spmopt.core.errors import InputError
 from spmopt.core.scheduler import Request
 from spmopt.core.solution import Solution
 from spmopt.io.files import read_problem
-from spmopt.metrics import metrics
 from spmopt.reporting.differences import contrast_record
-from spmopt.reporting.page import page, page_of
+from spmopt.reporting.page import page_of
 from spmopt.reporting.reasons import reasons
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.solving import solve
@@ -46,18 +44,6 @@ def test_a_page_holds_all_of_the_record(pictures: list[ScheduleView]) -> None:
     assert {*blocks} == {"look", "view-0", "tables-0"}
 
 
-def test_figures_are_those_of_metrics(pictures: list[ScheduleView]) -> None:
-    (picture, _), blocks = pictures, _blocks(page_of(pictures[:1]))
-    found = metrics(picture.problem.machine, picture.totals)
-    shown = {figure["key"]: figure["value"] for figure in blocks["view-0"]["figures"]}
-    assert shown["makespan"] == found.time_s
-    assert shown["traffic"] == picture.totals.traffic_bytes
-    assert shown["energy"] == found.energy_j
-    commands = blocks["view-0"]["commands"]
-    assert sum(commands["bytes"]) == picture.totals.traffic_bytes
-    assert sum(blocks["view-0"]["steps"]["cycles"]) == picture.totals.makespan_cycles
-
-
 def test_two_schedules_come_with_their_contrast(pictures: list[ScheduleView]) -> None:
     text = page_of(pictures)
     blocks = _blocks(text)
@@ -65,12 +51,3 @@ def test_two_schedules_come_with_their_contrast(pictures: list[ScheduleView]) ->
     assert blocks["contrast"] == json.loads(json.dumps(contrast_record(*pictures)))
     assert [blocks[f"view-{place}"]["title"] for place in (0, 1)] == ["lstm, belady", "lstm, lru"]
     assert [title for _, title in Document.of(text).all("title")] == ["lstm, A: belady; B: lru"]
-
-
-@pytest.mark.parametrize(("count", "contrast"), [(0, None), (1, {}), (2, None), (3, {})])
-def test_a_page_has_one_schedule_or_two_and_their_contrast(
-    pictures: list[ScheduleView], count: int, contrast: dict[str, object] | None
-) -> None:
-    records = [schedule_record(pictures[0])] * count
-    with pytest.raises(InputError, match=f"page of {count} schedules: give one, or two"):
-        page("x", records, contrast)

@@ -1,13 +1,9 @@
 """Curves drawn: lines by scheduler, bands where something is certified, axes with units."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 from matplotlib.collections import LineCollection
 
-from spmopt.core.errors import InputError
-from spmopt.reporting.plots.curves import plot_curves, save_curves
+from spmopt.reporting.plots.curves import plot_curves
 from tests.reporting.curves.rows import curves, relaxed, schedule
 
 SIZES = (4096, 8192, 65536)
@@ -74,18 +70,3 @@ def test_schedulers_beyond_the_colors_differ_in_dashes() -> None:
     _, *lines = plot_curves(curves(*rows).views[0]).get_lines()
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}
     assert len(looks) == 9
-
-
-def test_a_file_is_the_same_again_and_of_its_format(tmp_path: Path) -> None:
-    rows = [
-        schedule("residency", 1.0, 0.5, network=f"<n{place}>", spm_bytes=size)
-        for place in range(2)
-        for size in SIZES
-    ]
-    made = curves(*rows)
-    for name in ("a.svg", "b.svg", "a.png"):
-        save_curves(made, made.views[0], tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(InputError, match="not a picture format"):
-        save_curves(made, made.views[0], tmp_path / "a.txt")

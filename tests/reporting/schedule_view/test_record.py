@@ -192,7 +192,7 @@ def test_what_is_not_true_is_no_picture() -> None:
 def test_what_cannot_be_shown_is_said_in_a_line() -> None:
     stored = hand()
     empty = changed(stored, schedule=None, totals=None, value=None, status=Status.UNKNOWN)
-    with pytest.raises(InputError, match=r"hand, belady: holds no schedule \(unknown\); name"):
+    with pytest.raises(InputError, match="hand, belady: holds no schedule: none was found"):
         ScheduleView.of(empty)
     with pytest.raises(InputError, match="no choice for timing called 'stpe'; did you mean"):
         ScheduleView.of(stored, timing="stpe")

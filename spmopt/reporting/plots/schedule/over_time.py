@@ -15,6 +15,7 @@ from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Bools, Ints
+from spmopt.reporting.fused_groups import group_labels
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line
@@ -96,21 +97,22 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
 
 def _fused_groups(ax: Axes, picture: ScheduleView, base: int) -> None:
     """Draw groups as bands, with as much of a label as fits, and a line where a tile begins."""
-    clock, start = picture.problem.machine.clock_hz, picture.times.start
+    clock = picture.problem.machine.clock_hz
+    edge = np.append(picture.times.start, picture.times.cycles)
     # Inches per second: labels are chosen by the room on paper.
     inches = ax.get_window_extent().width / ax.figure.dpi / (ax.get_xlim()[1] or 1.0)
     for number, fused_group in enumerate(picture.fused_groups):
-        last = fused_group.end - 1
-        left = int(start[fused_group.begin]) / clock
-        right = int(start[last] + picture.times.duration[last]) / clock
+        left, right = edge[fused_group.begin_step] / clock, edge[fused_group.end_step] / clock
         color = _BANDS[number % len(_BANDS)]
         band = Rectangle((left, base), right - left, _HEIGHT, facecolor=color, linewidth=0)
         ax.add_patch(band)
         wide = (right - left) * inches
         if len(fused_group.blocks) <= wide / _TILE:
-            at = start[list(fused_group.blocks)] / clock
+            at = edge[list(fused_group.blocks)] / clock
             ax.vlines(at, base, base + _HEIGHT, color="white", linewidth=0.4)
-        label = next((each for each in fused_group.labels if len(each) + 1 <= wide / _LETTER), "")
+        label = next(
+            (each for each in group_labels(fused_group) if len(each) + 1 <= wide / _LETTER), ""
+        )
         if label:
             ax.text(
                 (left + right) / 2,

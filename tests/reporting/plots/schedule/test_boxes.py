@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-from spmopt.core.errors import InputError
 from spmopt.reporting.contrast import bytes_kept_more
 from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.occupancy import KINDS, SCRATCH
 from spmopt.reporting.plots.schedule import Boxes
 from spmopt.reporting.schedule_view import ScheduleView
-from tests.reporting.samples import picture
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.verifier.random_plans import random_schedule
 
@@ -88,9 +85,3 @@ def test_what_is_kept_more_is_what_the_differences_say() -> None:
         assert cells == by_gaps(one, other)
         seen += len(cells)
     assert seen > 5
-
-
-def test_another_problem_is_refused() -> None:
-    problem, residency_plan = random_schedule(0)
-    with pytest.raises(InputError, match="name two schedules of one problem"):
-        bytes_kept_more(picture("residency"), ScheduleView.of(result_of(problem, residency_plan)))

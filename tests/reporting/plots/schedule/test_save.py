@@ -76,9 +76,7 @@ def test_refusals(tmp_path: Path) -> None:
     problem, residency_plan = random_schedule(0)
     other = ScheduleView.of(result_of(problem, residency_plan))
     for name, chosen, target, text in (
-        ("maps", [one], path, "did you mean map?"),
         ("compare", [one], path, "picture compare: takes 2 schedules, not 1"),
-        ("map", [], path, "takes 1 or 2 schedules, not 0"),
         ("map", [one, other], path, "name two schedules of one problem"),
         ("map", [one, picture("residency", "async")], path, "timing step and async"),
         ("map", [one], tmp_path / "p.gif", r"p.gif: not a picture format.*\.png, \.svg, \.pdf"),

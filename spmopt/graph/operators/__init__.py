@@ -14,8 +14,9 @@ from pathlib import Path
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Node
+from spmopt.core.loops import LoopNest
 from spmopt.core.plugins import Registry
-from spmopt.graph.operators.loops import LoopNest, loop_nest
+from spmopt.graph.operators.loops import loop_nest
 from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, ShapeRule, Shapes
 from spmopt.graph.operators.table import operators_of, read_operators, read_tables
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -11,8 +10,9 @@ from formulations.contiguous.memory import SpmMap, Taken
 from formulations.contiguous.window import StepWindow
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
+from spmopt.core.units import LARGEST
 
 NOWHERE = -1  # the base of a block that has none yet
 
@@ -23,6 +23,8 @@ class Block:
 
     Attributes
     ----------
+    dirty
+        Bytes dirty after each of its steps; without them stores are at the latest.
     uses : (u,)
         Steps in which the tensor is used, those of the block only.
     required-resident : (v,)
@@ -34,6 +36,7 @@ class Block:
     tensor: int
     begin: int
     heights: Ints
+    dirty: Ints | None = None
     uses: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     required_resident: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     base: float = NOWHERE
@@ -53,6 +56,11 @@ class Block:
         """Pages times steps."""
         return int(self.heights.sum())
 
+    @property
+    def dirty_most(self) -> Ints:
+        """Most bytes that may be dirty after each step."""
+        return np.full(self.heights.size, LARGEST) if self.dirty is None else self.dirty
+
 
 class UseSteps:
     """Steps in which each tensor is used, in order."""
@@ -70,11 +78,11 @@ class UseSteps:
         return steps[inside], steps[inside & required_resident]
 
     def mark(self, blocks: list[Block]) -> list[Block]:
-        """Copies that know their uses."""
+        """Copies that know their uses, with stores at the latest."""
         found = []
         for block in blocks:
             uses, required_resident = self.of(block.tensor, block.begin, block.end)
-            found.append(replace(block, uses=uses, required_resident=required_resident))
+            found.append(replace(block, dirty=None, uses=uses, required_resident=required_resident))
         return found
 
 
@@ -98,46 +106,6 @@ def blocks_of(residency: Residency, machine: Machine) -> list[Block]:
         Block(tensor=tensor, begin=begin, heights=profile)
         for tensor, begin, profile in zip(tensors, begins, heights, strict=True)
     ]
-
-
-class Dirty(NamedTuple):
-    """Bytes dirty after steps, by ``tensor * steps + step``, in that order; elsewhere none are."""
-
-    key: Ints
-    size_bytes: Ints
-    steps: int
-
-    @classmethod
-    def over(cls, tensor: Ints, step: Ints, size_bytes: Ints, steps: int) -> Self:
-        """Of cells sorted by tensor, then step."""
-        some = size_bytes > 0
-        return cls(tensor[some] * steps + step[some], size_bytes[some], steps)
-
-    def of(self, tensor: Ints, step: Ints) -> Ints:
-        """(k,) Bytes of ``tensor[k]`` dirty after ``step[k]``."""
-        if not self.key.size:
-            return np.zeros(tensor.size, np.int64)
-        wanted = tensor * self.steps + step
-        at = np.minimum(np.searchsorted(self.key, wanted), self.key.size - 1)
-        found: Ints = np.where(self.key[at] == wanted, self.size_bytes[at], 0)
-        return found
-
-    def replace(self, window: StepWindow, other: Dirty) -> Dirty:
-        """``other`` in the steps of ``window`` and its edges."""
-        step = self.key % self.steps
-        kept: Bools = (step < window.first) | (step >= window.last)
-        key = np.concatenate((self.key[kept], other.key))
-        order = np.argsort(key)
-        size_bytes = np.concatenate((self.size_bytes[kept], other.size_bytes))
-        return Dirty(key[order], size_bytes[order], self.steps)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """Blocks with bases, and dirty bytes."""
-
-    blocks: list[Block]
-    dirty: Dirty
 
 
 REACH = 30
@@ -188,17 +156,3 @@ def _free_around(block: Block, owner: int, taken: Taken, window: StepWindow) -> 
     after = int(begin[begin >= block.end].min(initial=window.last))
     before = int(end[end <= block.begin].max(initial=window.first))
     return before, after
-
-
-def heights_at(blocks: list[Block], owner: Ints, step: Ints) -> Ints:
-    """(k,) Pages of the block ``owner`` in a ``step``; 0 for no block, and outside of it."""
-    begin = np.array([block.begin for block in blocks], np.int64)
-    heights = np.concatenate([np.empty(0, np.int64), *(block.heights for block in blocks)])
-    first = np.cumsum([0, *(block.heights.size for block in blocks)])
-    pages = np.zeros(owner.size, np.int64)
-    there = np.flatnonzero(owner >= 0)
-    row = owner[there]
-    at = step[there] - begin[row]
-    own: Bools = (at >= 0) & (at < np.diff(first)[row])
-    pages[there[own]] = heights[first[row[own]] + at[own]]
-    return pages

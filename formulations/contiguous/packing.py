@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +14,7 @@ from formulations.contiguous.window import StepWindow
 from formulations.placement.place import place
 from formulations.solver.program import Floats
 from spmopt.core.placement import Buffer, Gap
+from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
@@ -25,8 +25,7 @@ def fit(
     blocks: list[Block],
     pages: int,
     scratch_pages: Ints,
-    stop: Callable[[], bool],
-    limit_s: float,
+    request: Request,
 ) -> bool:
     """Give each block a base, the scratch at the top; false if no bases were found soon."""
     busy = np.flatnonzero(scratch_pages).tolist()
@@ -34,7 +33,10 @@ def fit(
         *(_buffer(number, block) for number, block in enumerate(blocks)),
         *(_scratch(step, int(scratch_pages[step]), pages) for step in busy),
     ]
-    found = place(buffers, pages, min(_LIMIT_S, limit_s), stop).placement
+    own = Request(
+        time_limit_s=min(_LIMIT_S, request.remaining_s()), stop=request.stop, params=request.params
+    )
+    found = place(buffers, pages, own).placement
     if found is None:
         return False
     for block, base in zip(blocks, found.offsets_bytes, strict=False):
@@ -185,39 +187,19 @@ def cut(block: Block, room: Ints) -> Ints:
     return np.array(heights, np.int64)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Reuses:
-    """Bytes used again.
+def reuses(line: Timeline, pages: Ints, gain: Floats) -> Ints:
+    """(4, r) Tensor, first and last step, and pages of bytes used again: by gain for its time.
 
-    Attributes
-    ----------
-    pages : (m,)
-        Of each tensor.
-    gain : (a,)
-        Of a page kept from an access to the tensor's next one.
+    ``pages`` (m,) are of each tensor, ``gain`` (a,) of a page kept from an access to the next.
     """
-
-    line: Timeline
-    pages: Ints
-    gain: Floats
-
-    def spans(self, window: StepWindow) -> Iterator[tuple[int, int, int, int]]:
-        """Tensor, first and last step, pages of the tensor: by gain for its time."""
-        line = self.line
-        inside = slice(int(line.first[window.begin]), int(line.first[window.end]))
-        access = np.arange(inside.start, inside.stop)
-        again = (line.next[inside] >= 0) & line.live_after[inside] & (self.gain[inside] > 0)
-        access = access[again]
-        access = access[line.step[line.next[access]] < window.end]
-        begin, end = line.step[access], line.step[line.next[access]]
-        order = np.argsort(-self.gain[access] / (end - begin), kind="stable")
-        tensor = line.tensor[access]
-        columns = (column[order].tolist() for column in (tensor, begin, end, self.pages[tensor]))
-        return zip(*columns, strict=True)
+    access = np.flatnonzero((line.next >= 0) & line.live_after & (gain > 0))
+    tensor, begin, end = line.tensor[access], line.step[access], line.step[line.next[access]]
+    order = np.argsort(-gain[access] / (end - begin), kind="stable")
+    return np.stack((tensor, begin, end, pages[tensor]))[:, order]
 
 
-def fill(blocks: list[Block], memory: SpmMap, window: StepWindow, again: Reuses) -> None:
-    """Keep more bytes that are used again, where pages are free until then.
+def fill(blocks: list[Block], memory: SpmMap, window: StepWindow, again: Ints) -> None:
+    """Keep more bytes that are used ``again``, where pages are free until then.
 
     ``blocks`` have bases, as they are in ``memory``; they grow, and there are more of them, in
     steps of ``window`` only. They lose their uses.
@@ -225,7 +207,8 @@ def fill(blocks: list[Block], memory: SpmMap, window: StepWindow, again: Reuses)
     of_tensor: defaultdict[int, list[int]] = defaultdict(list)
     for owner, block in enumerate(blocks):
         of_tensor[block.tensor].append(owner)
-    for tensor, begin, last, pages in again.spans(window):
+    inside = (again[1] >= window.begin) & (again[2] < window.end)
+    for tensor, begin, last, pages in again[:, inside].T.tolist():
         end = last + 1
         met = [k for k in of_tensor[tensor] if blocks[k].begin <= end and blocks[k].end >= begin]
         if not met:
@@ -249,7 +232,10 @@ def _add(blocks: list[Block], memory: SpmMap, where: tuple[int, int, int], pages
     enough = np.flatnonzero(room >= pages)
     run = enough[room[enough].argmin()] if enough.size else room.argmax()
     heights = np.full(end - begin, min(pages, int(room[run])))
-    blocks.append(Block(tensor=tensor, begin=begin, heights=heights, base=int(low[run])))
+    dirty = np.zeros_like(heights)
+    blocks.append(
+        Block(tensor=tensor, begin=begin, heights=heights, dirty=dirty, base=int(low[run]))
+    )
     memory.take(len(blocks) - 1, int(low[run]), begin, heights)
     return True
 
@@ -272,5 +258,7 @@ def _grow(block: Block, owner: int, memory: SpmMap, span: tuple[int, int], pages
     heights[block.begin - first : block.end - first] = block.heights
     kept = heights[begin - first : end - first]
     np.maximum(kept, room, out=kept)
-    block.begin, block.heights = first, heights
+    dirty = np.zeros(last - first, np.int64)
+    dirty[block.begin - first : block.end - first] = block.dirty_most
+    block.begin, block.heights, block.dirty = first, heights, dirty
     memory.take(owner, int(block.base), first, heights)

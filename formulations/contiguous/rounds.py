@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, Dirty, Holding, lengthen, own_spans
+from formulations.contiguous.blocks import Block, lengthen, own_spans
 from formulations.contiguous.memory import SpmMap
-from formulations.contiguous.packing import Reuses, fill
+from formulations.contiguous.packing import fill
 from formulations.contiguous.stack import (
     BlockCells,
     ContiguousCase,
@@ -35,38 +35,35 @@ _SIMPLEX: dict[str, highs.Option] = {"solver": "simplex", "presolve": "off"}
 
 @dataclass(frozen=True, kw_only=True)
 class ContiguousPlan:
-    """Bytes held, and their costs in the steps of the window and its edges."""
+    """Blocks with bases, and their costs in the steps of the window and its edges."""
 
     residency_plan: ResidencyPlan
     value: Fraction
-    held: Holding
+    blocks: list[Block]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rounds:
-    """Inputs of a round."""
+    """Inputs of a round; ``again`` are bytes used again, as of ``packing.reuses``."""
 
     case: ContiguousCase
     request: Request
-    again: Reuses
+    again: Ints
 
     @property
     def _page(self) -> int:
         return self.case.problem.machine.page_bytes
 
-    def evaluate(
-        self, blocks: list[Block], window: StepWindow, dirty: Dirty | None = None
-    ) -> ContiguousPlan:
-        """Values of ``blocks`` as they are; without ``dirty`` every store at the latest."""
+    def evaluate(self, blocks: list[Block], window: StepWindow) -> ContiguousPlan:
+        """Values of ``blocks`` as they are."""
         part = self.case.part(blocks, own_spans(blocks, window), window)
-        resident = np.minimum(part.heights(blocks) * self._page, self._size(part))
+        pages, most = part.amounts(blocks)
+        resident = np.minimum(pages * self._page, self._size(part))
         bases = np.array([block.base for block in blocks], np.int64)
-        now = blocks_now(part, bases, resident, self._page)
-        if dirty is None:
-            most: Floats = np.full(resident.shape, np.inf)
-        else:
-            most = dirty.of(part.cells.tensor, part.cells.step).astype(np.float64)
-        return self._find(part, now, (resident, most), blocks, window)
+        left = store_late(part.cells, self._size(part), resident, most)
+        amounts = Amounts(resident=resident, dirty=left)
+        now = blocks_now(part, bases, amounts, self._page)
+        return self._plan(part, amounts, now, blocks, window)
 
     def fill(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:
         """Copies that last longer, and some more, where room is left over."""
@@ -76,14 +73,13 @@ class Rounds:
         return blocks, memory
 
     def solve(
-        self, held: Holding, window: StepWindow, *, tie: bool = False
+        self, blocks: list[Block], window: StepWindow, *, tie: bool = False
     ) -> ContiguousPlan | None:
         """Fill, then solve; None where there is no answer."""
-        blocks, memory = self.fill(held.blocks, window)
+        blocks, memory = self.fill(blocks, window)
         spans = lengthen(blocks, memory, window, self.case.uses)
         part = self.case.part(blocks, spans, window)
-        held = Holding(blocks=blocks, dirty=held.dirty)
-        model = StackModel(self.case, held, part, window, tie=tie)
+        model = StackModel(self.case, blocks, part, window, tie=tie)
         answer = highs.solve(
             model.program,
             options=_SIMPLEX,
@@ -93,40 +89,34 @@ class Rounds:
         # The program has the plan before as a solution; only time can be short.
         if not answer.feasible or answer.primal is None:
             return None
-        fluid, dirty, bases = model.read(answer.primal)
+        fluid, most, bases = model.read(answer.primal)
         resident = in_pages(self._size(part), self._page, fluid)
-        now = blocks_now(part, bases, resident, self._page)
+        left = store_late(part.cells, self._size(part), resident, most)
+        amounts = Amounts(resident=resident, dirty=left)
+        now = blocks_now(part, bases, amounts, self._page)
         # Blocks that reach over the edge keep their base: their other part is decided elsewhere.
         fixed = np.array([any(_at_edges(block, window)) for block in now[0]], bool)
         if not settle(now[0], fixed, _empty(self.case, window)):
             return None
-        return self._find(part, now, (resident, dirty), blocks, window)
+        return self._plan(part, amounts, now, blocks, window)
 
     def _size(self, part: BlockCells) -> Ints:
         return self.case.line.size_bytes[part.cells.tensor]
 
-    def _find(
+    def _plan(
         self,
         part: BlockCells,
+        amounts: Amounts,
         now: tuple[list[Block], list[int]],
-        amounts: tuple[Ints, Floats],
         before: list[Block],
         window: StepWindow,
     ) -> ContiguousPlan:
-        """From the resident and the dirty bytes of each cell."""
-        resident, most = amounts
-        left = store_late(part.cells, self._size(part), resident, most)
-        line = self.case.line
-        plan = plan_of(line.chosen, part.cells, Amounts(resident=resident, dirty=left))
+        """From the bytes of each cell, blocks that they make, and blocks that they were of."""
+        plan = plan_of(self.case.line.chosen, part.cells, amounts)
         return ContiguousPlan(
             residency_plan=replace(plan, ranges=_ranges(now[0])),
             value=self._value(plan, window),
-            held=Holding(
-                blocks=[
-                    _join(block, before[owner], window) for block, owner in zip(*now, strict=True)
-                ],
-                dirty=Dirty.over(part.cells.tensor, part.cells.step, left, line.steps),
-            ),
+            blocks=[_join(block, before[owner], window) for block, owner in zip(*now, strict=True)],
         )
 
     def _value(self, plan: ResidencyPlan, window: StepWindow) -> Fraction:
@@ -167,14 +157,18 @@ def _at_edges(block: Block, window: StepWindow) -> tuple[bool, bool]:
 def _join(block: Block, before: Block, window: StepWindow) -> Block:
     """``block`` with the parts outside the window of the block that it was a part of."""
     left, right = _at_edges(block, window)
-    parts = [block.heights]
-    begin = block.begin
-    if left:
-        parts.insert(0, before.heights[: max(window.first - before.begin, 0)])
-        begin = min(before.begin, begin)
-    if right:
-        parts.append(before.heights[window.last - before.begin :])
-    return replace(block, begin=begin, heights=np.concatenate(parts))
+    first = slice(max(window.first - before.begin, 0) if left else 0)
+    last = slice(window.last - before.begin if right else before.heights.size, None)
+
+    def join(inner: Ints, outer: Ints) -> Ints:
+        return np.concatenate((outer[first], inner, outer[last]))
+
+    return replace(
+        block,
+        begin=min(before.begin, block.begin) if left else block.begin,
+        heights=join(block.heights, before.heights),
+        dirty=join(block.dirty_most, before.dirty_most),
+    )
 
 
 _LEAST = 2e-6  # of the objective: gain of a window after which another one follows there
@@ -196,36 +190,35 @@ class WindowSweep:
         """Whether another sweep may gain something."""
         return bool(self._hope.sum() > self._least)
 
-    def over(self, held: Holding) -> Holding:
-        """Bytes held when each window has been improved as far as possible."""
+    def over(self, blocks: list[Block]) -> list[Block]:
+        """Blocks when each window has been improved as far as possible."""
         request = self._rounds.request
         cells = request.params.contiguous.window_cells
-        parts = windows(held.blocks, self._whole.steps, cells, half=self._half)
+        parts = windows(blocks, self._whole.steps, cells, half=self._half)
         self._half = not self._half
         for number, window in enumerate(parts):
             inside = slice(window.begin, window.end)
-            if request.remaining_s() <= 0:
+            if request.is_over():
                 break
             if self._hope[inside].sum() <= self._least:
                 continue
             request.report("contiguous addresses, window by window", number / len(parts))
-            held, gain = self._within(window, held)
+            blocks, gain = self._within(window, blocks)
             self._hope[inside] = gain / (window.end - window.begin)
-        return held
+        return blocks
 
-    def _within(self, window: StepWindow, held: Holding) -> tuple[Holding, float]:
-        """Bytes held then, and the gain."""
-        met = [s.begin < window.last and s.end > window.first for s in held.blocks]
-        blocks = [block for block, own in zip(held.blocks, met, strict=True) if own]
-        before = self._rounds.evaluate(blocks, window, held.dirty)
-        after = self._rounds.solve(before.held, window)
+    def _within(self, window: StepWindow, blocks: list[Block]) -> tuple[list[Block], float]:
+        """Blocks then, and the gain."""
+        met, others = list[Block](), list[Block]()
+        for block in blocks:
+            inside = block.begin < window.last and block.end > window.first
+            (met if inside else others).append(block)
+        before = self._rounds.evaluate(met, window)
+        after = self._rounds.solve(before.blocks, window)
         # Rounding to pages may lose the gain of the program.
         if after is None or after.value >= before.value:
-            return held, 0.0
-        others = [block for block, own in zip(held.blocks, met, strict=True) if not own]
-        dirty = held.dirty.replace(window, after.held.dirty)
-        found = Holding(blocks=[*others, *after.held.blocks], dirty=dirty)
-        return found, float(before.value - after.value)
+            return blocks, 0.0
+        return [*others, *after.blocks], float(before.value - after.value)
 
 
 def windows(blocks: list[Block], steps: int, most: int, *, half: bool = False) -> list[StepWindow]:

@@ -17,8 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, Holding, blocks_of
-from formulations.contiguous.packing import ORDERS, Order, Reuses, fit, pack, shake
+from formulations.contiguous.blocks import Block, blocks_of
+from formulations.contiguous.packing import ORDERS, Order, fit, pack, reuses, shake
 from formulations.contiguous.rounds import ContiguousPlan, Rounds, WindowSweep
 from formulations.contiguous.stack import ContiguousCase
 from formulations.contiguous.window import whole
@@ -55,9 +55,7 @@ class Repair:
         self._rounds = Rounds(
             case=case,
             request=request,
-            again=Reuses(
-                line=line, pages=problem.machine.pages(line.size_bytes), gain=_gain(line, duals)
-            ),
+            again=reuses(line, problem.machine.pages(line.size_bytes), _gain(line, duals)),
         )
         # Contiguous plans hardly beat the paged one: within the tolerance of it none is sought.
         self._goal = residency_plan_value(problem, residency_plan, request.objective)
@@ -82,18 +80,18 @@ class Repair:
 
     def _search(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Rounds while they help; of the solutions that cost the same, one that moves less."""
-        while self._request.remaining_s() > 0:
+        while not self._request.is_over():
             before = best
             yield from self._after(before, self._rounds_best)
             for order in ORDERS.values():  # its blocks placed anew
-                start = self._pack(before.held.blocks, order)
+                start = self._pack(before.blocks, order)
                 if start is not None:
                     yield from self._after(start, self._rounds_each)
             best = self._best or before
             if best.value > before.value * (1 - self._least):
                 break
         yield from self._shake(best)
-        last = self._rounds.solve((self._best or best).held, self._whole, tie=True)
+        last = self._rounds.solve((self._best or best).blocks, self._whole, tie=True)
         if last is not None:
             yield last
 
@@ -103,10 +101,9 @@ class Repair:
         while (
             best.value > self._goal
             and vain < self._params.failed_starts
-            and self._request.remaining_s() > 0
+            and not self._request.is_over()
         ):
-            self._request.report("contiguous addresses, some placed anew", None)
-            start = self._partly(best.held.blocks, random)
+            start = self._partly(best.blocks, random)
             for found in () if start is None else self._after(start, self._rounds_each):
                 yield found
                 # Where the first round ends far from the best there is no second one.
@@ -117,30 +114,24 @@ class Repair:
 
     def _partly(self, blocks: list[Block], random: np.random.Generator) -> ContiguousPlan | None:
         """Those that are there in some steps placed anew, the others where they are."""
-        blocks = self._uses.mark(blocks)
         steps = self._whole.steps
         begin, count = random.integers(steps), 1 + random.integers(steps // _SHARE + 1)
-        apart = [block.begin < begin + count and block.end > begin for block in blocks]
-        memory = self._rounds.case.memory(
-            self._whole, {owner: blocks[owner] for owner, moved in enumerate(apart) if not moved}
-        )
-        if not pack(blocks, memory, shake(random), np.flatnonzero(apart).tolist()):
-            return None
-        return self._rounds.evaluate(blocks, self._whole)
+        there = [block.begin < begin + count and block.end > begin for block in blocks]
+        return self._pack(blocks, shake(random), np.flatnonzero(there).tolist())
 
     def _sweep(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Sweep after sweep over windows, those of one between those of the one before."""
-        best = self._fill(best.held)
+        best = self._fill(best.blocks)
         yield best
         sweep = WindowSweep(self._rounds, best)
-        while sweep.promising and self._request.remaining_s() > 0:
-            best = self._fill(sweep.over(best.held))
+        while sweep.promising and not self._request.is_over():
+            best = self._fill(sweep.over(best.blocks))
             yield best
 
-    def _fill(self, held: Holding) -> ContiguousPlan:
+    def _fill(self, blocks: list[Block]) -> ContiguousPlan:
         """With more kept where room is left over, which moves less in the same time."""
-        blocks, _ = self._rounds.fill(held.blocks, self._whole)
-        return self._rounds.evaluate(blocks, self._whole, held.dirty)
+        blocks, _ = self._rounds.fill(blocks, self._whole)
+        return self._rounds.evaluate(blocks, self._whole)
 
     def _begin(self) -> Iterator[ContiguousPlan]:
         """The paged blocks, if they fit; else cut to fit; else required-resident operands alone."""
@@ -148,14 +139,10 @@ class Repair:
         if fitted is not None:
             yield fitted
             return
-        orders = list(ORDERS.values())[: 1 if self._large else None]
         any_found = False
-        for blocks, ways in (
-            (self._paged, orders),
-            (self._blocks_of_operands(), list(ORDERS.values())),
-        ):
-            for order in ways:
-                if any_found and self._request.remaining_s() <= 0:
+        for blocks in (self._paged, self._blocks_of_operands()):
+            for order in ORDERS.values():
+                if any_found and (self._large or self._request.is_over()):
                     return
                 found = self._pack(blocks, order)
                 if found is not None:
@@ -172,14 +159,19 @@ class Repair:
         scratch = machine.pages(case.line.scratch_bytes)
         if len(blocks) > self._params.fitted_blocks:
             return None
-        if not fit(blocks, machine.spm_pages, scratch, request.stop, request.remaining_s()):
+        if not fit(blocks, machine.spm_pages, scratch, request):
             return None
         return self._rounds.evaluate(blocks, self._whole)
 
-    def _pack(self, blocks: list[Block], order: Order) -> ContiguousPlan | None:
-        blocks = self._uses.mark(blocks)
+    def _pack(
+        self, blocks: list[Block], order: Order, owners: list[int] | None = None
+    ) -> ContiguousPlan | None:
+        """Blocks placed anew, or only ``owners``; None if a required operand does not fit."""
         self._request.report("contiguous addresses, placed anew", None)
-        if not pack(blocks, self._rounds.case.memory(self._whole), order):
+        blocks = self._uses.mark(blocks)
+        moved = range(len(blocks)) if owners is None else owners
+        others = {owner: blocks[owner] for owner in {*range(len(blocks))} - {*moved}}
+        if not pack(blocks, self._rounds.case.memory(self._whole, others), order, moved):
             return None
         return self._rounds.evaluate(blocks, self._whole)
 
@@ -188,10 +180,10 @@ class Repair:
         if self._large:
             return
         for number in range(most):
-            if self._request.remaining_s() <= 0:
+            if self._request.is_over():
                 return
             self._request.report(f"contiguous addresses, round {number + 1}", None)
-            found = self._rounds.solve(start.held, self._whole)
+            found = self._rounds.solve(start.blocks, self._whole)
             if found is None:
                 return
             yield found
@@ -255,7 +247,7 @@ def schedule(problem: Problem, request: Request) -> Result:
     for residency_plan in residency_plans:
         if best is not None and value(residency_plan) >= best.value:
             continue
-        late = best is not None and request.remaining_s() <= 0
+        late = best is not None and request.is_over()
         for found in Repair(problem, request, residency_plan, paged.certificate).residency_plans():
             if best is None or found.value < best.value:
                 best = found

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.contiguous.blocks import Block, Holding, UseSteps, heights_at
+from formulations.contiguous.blocks import Block, UseSteps
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.window import StepWindow, cells_of
 from formulations.residency.plain.cells import Cells
@@ -70,9 +70,24 @@ class BlockCells:
     cells: Cells
     owner: Ints
 
-    def heights(self, blocks: list[Block]) -> Ints:
-        """(k,) Pages of the block of each cell in its step."""
-        return heights_at(blocks, self.owner, self.cells.step)
+    def amounts(self, blocks: list[Block]) -> tuple[Ints, Ints]:
+        """(k,) Pages, and dirty bytes, of the block of each cell in its step.
+
+        None are of no block, and outside of it.
+        """
+        owner, step = self.owner, self.cells.step
+        begin = np.array([block.begin for block in blocks], np.int64)
+        length = np.array([block.heights.size for block in blocks], np.int64)
+        there = np.flatnonzero(owner >= 0)
+        at = step[there] - begin[owner[there]]
+        inside = (at >= 0) & (at < length[owner[there]])
+        own = there[inside]
+        row = (np.cumsum(length) - length)[owner[own]] + at[inside]
+        none = np.empty(0, np.int64)
+        pages, dirty = np.zeros((2, owner.size), np.int64)
+        pages[own] = np.concatenate([none, *(block.heights for block in blocks)])[row]
+        dirty[own] = np.concatenate([none, *(block.dirty_most for block in blocks)])[row]
+        return pages, dirty
 
 
 class StackModel(PlainModel):
@@ -89,19 +104,18 @@ class StackModel(PlainModel):
     def __init__(
         self,
         case: ContiguousCase,
-        held: Holding,
+        blocks: list[Block],
         part: BlockCells,
         window: StepWindow,
         *,
         tie: bool = False,
     ) -> None:
-        self._blocks, self._part, self._steps = held.blocks, part, window
-        self._pages = part.heights(held.blocks)
+        self._blocks, self._part, self._steps = blocks, part, window
+        self._pages, dirty = part.amounts(blocks)
         size = case.line.size_bytes
         page = case.problem.machine.page_bytes
         around = Amounts(
-            resident=np.minimum(self._pages * page, size[part.cells.tensor]),
-            dirty=held.dirty.of(part.cells.tensor, part.cells.step),
+            resident=np.minimum(self._pages * page, size[part.cells.tensor]), dirty=dirty
         )
         everything = np.ones(size.size, bool)
         super().__init__(
@@ -179,13 +193,13 @@ def in_pages(size: Ints, page: int, resident: Floats) -> Ints:
 
 
 def blocks_now(
-    part: BlockCells, bases: Ints | Floats, resident: Ints, page: int
+    part: BlockCells, bases: Ints | Floats, amounts: Amounts, page: int
 ) -> tuple[list[Block], list[int]]:
-    """Return blocks that ``resident`` makes, and of each the block that its cells were of.
+    """Return blocks that ``amounts`` make, and of each the block that its cells were of.
 
     They are at the ``bases`` of those.
     """
-    cells = part.cells
+    cells, resident = part.cells, amounts.resident
     first, last = runs_of(cells, resident > 0, part.owner)
     owners = part.owner[first].tolist()
     blocks = [
@@ -193,6 +207,7 @@ def blocks_now(
             tensor=int(cells.tensor[begin]),
             begin=int(cells.step[begin]),
             heights=-(-resident[begin : end + 1] // page),
+            dirty=amounts.dirty[begin : end + 1],
             base=bases[owner],
         )
         for begin, end, owner in zip(first.tolist(), last.tolist(), owners, strict=True)
@@ -221,7 +236,7 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
     return True
 
 
-def store_late(cells: Cells, size: Ints, resident: Ints, most: Floats) -> Ints:
+def store_late(cells: Cells, size: Ints, resident: Ints, most: Ints | Floats) -> Ints:
     """(k,) Bytes dirty after each cell: stored at the latest in time, at most ``most`` (k,).
 
     Nothing is dirty that the next step does not hold, nor more than the program leaves dirty.

@@ -7,45 +7,18 @@ placement is one maximum of two arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from formulations.placement.greedy import Floats, arrange
-from formulations.placement.parts import NEVER, Part
+from formulations.placement.greedy import Order
+from formulations.placement.parts import NEVER
 from spmopt.core.table import Ints
 
 SCALE = 1 << 12
 """More than the buffers of any part that is searched."""
 PLACED = 1 << 61
 """Key of a buffer that has its offset."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaledPart:
-    """A part, scaled, that all branches of a search share: ``apart`` (k, k), ``needs`` (k, m).
-
-    It is searched in the order ``word``, shaken by ``noise`` (k,) if there is any.
-    """
-
-    part: Part
-    apart: Ints
-    needs: Ints
-    word: str = ""
-    noise: Floats | None = None
-
-    @classmethod
-    def of(cls, part: Part) -> ScaledPart:
-        """Scale ``part``."""
-        return cls(part=part, apart=part.apart * SCALE, needs=part.needs * SCALE)
-
-    def order(self, word: str, noise: Floats | None = None) -> ScaledPart:
-        """The same in another order."""
-        return replace(self, word=word, noise=noise)
-
-    def arrange(self, which: Ints, totals: Ints, origin: int) -> Ints:
-        """Buffers ``which`` in the order in which they are tried."""
-        return arrange(self.part, self.word, which, totals, origin, noise=self.noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +43,9 @@ class Branch:
         from each to the next (m - 1,).
     special
         Whether any buffer is aligned or fixed.
-    identity
-        Which buffers these are, in order.
     """
 
-    scaled: ScaledPart
+    order: Order
     origin: int
     which: Ints
     ranks: Ints
@@ -89,7 +60,6 @@ class Branch:
     totals: Ints
     crossing: Ints
     special: bool
-    identity: bytes
     _raised: dict[int, tuple[Ints, int]] = field(default_factory=dict)
 
     def raise_values(self, rank: int) -> tuple[Ints, int]:
@@ -99,38 +69,56 @@ class Branch:
         way of, as the bits of a number.
         """
         if rank not in self._raised:
-            raised: Ints = self.scaled.apart[self.which[rank], self.which] + self.ranks
+            apart = self.order.part.apart[self.which[rank], self.which]
             # Bits of a number: intersections are one machine operation.
-            met = np.packbits(raised > NEVER * SCALE // 2, bitorder="little")
+            met = np.packbits(apart > NEVER, bitorder="little")
+            raised = apart * SCALE + self.ranks
             self._raised[rank] = raised, int.from_bytes(met.tobytes(), "little")
         return self._raised[rank]
 
     def needs(self, rank: int) -> Ints:
-        """Size of a buffer in each section (m,), scaled."""
+        """Size of a buffer in each section (m,)."""
         end = self.origin + self.totals.size
-        needs: Ints = self.scaled.needs[self.which[rank], self.origin : end]
+        needs: Ints = self.order.part.needs[self.which[rank], self.origin : end]
         return needs
 
     def settle(self, keys: Ints) -> bool:
         """Round ``keys`` up to the alignments, in place; False if a fixed buffer cannot be."""
-        part = self.scaled.part
+        part = self.order.part
         steps, fixed = part.alignment[self.which], part.fixed[self.which]
         offsets = -(-(keys // SCALE) // steps) * steps
         left = keys < PLACED
         np.copyto(keys, offsets * SCALE + self.ranks, where=left)
         return not ((fixed >= 0) & left & (offsets > fixed)).any()
 
+    def take(
+        self, ranks: Ints, sections: slice, *, keys: Ints, totals: Ints, crossing: Ints
+    ) -> Branch:
+        """Buffers ``ranks`` and their ``sections`` by themselves, ranked anew."""
+        begin, end = sections.start, sections.stop
+        inside = slice(*np.searchsorted(self.sections, (begin, end)))
+        return _branch(
+            self.order,
+            origin=self.origin + begin,
+            chosen=self.which[ranks],
+            offsets=keys[ranks] // SCALE,
+            buffers=self.which[self.members[inside]],
+            sections=self.sections[inside] - begin,
+            totals=totals[begin:end],
+            crossing=crossing[begin : end - 1],
+        )
 
-def root(scaled: ScaledPart) -> Branch:
+
+def root(order: Order) -> Branch:
     """All buffers."""
-    part = scaled.part
-    totals = scaled.needs.sum(axis=0)
+    part = order.part
+    totals = part.needs.sum(axis=0)
     crossing = np.zeros(totals.size + 1, dtype=np.int64)
     np.add.at(crossing, part.first, 1)
     np.add.at(crossing, part.last - 1, -1)
-    sections, buffers = np.nonzero(scaled.needs.T)
+    sections, buffers = np.nonzero(part.needs.T)
     return _branch(
-        scaled,
+        order,
         origin=0,
         chosen=np.arange(len(part)),
         offsets=np.maximum(part.fixed, 0),
@@ -141,39 +129,8 @@ def root(scaled: ScaledPart) -> Branch:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remainder:
-    """Buffers ``chosen`` by their ranks in ``whole``, and their sections ``[begin, end)``.
-
-    The state is that of ``whole`` when these fell apart from all others.
-    """
-
-    whole: Branch
-    chosen: Ints
-    begin: int
-    end: int
-    keys: Ints
-    totals: Ints
-    crossing: Ints
-
-    def branch(self) -> Branch:
-        """A branch of its own, ranked anew."""
-        whole = self.whole
-        inside = slice(*np.searchsorted(whole.sections, (self.begin, self.end)))
-        return _branch(
-            whole.scaled,
-            origin=whole.origin + self.begin,
-            chosen=whole.which[self.chosen],
-            offsets=self.keys[self.chosen] // SCALE,
-            buffers=whole.which[whole.members[inside]],
-            sections=whole.sections[inside] - self.begin,
-            totals=self.totals[self.begin : self.end],
-            crossing=self.crossing[self.begin : self.end - 1],
-        )
-
-
 def _branch(
-    scaled: ScaledPart,
+    order: Order,
     *,
     origin: int,
     chosen: Ints,
@@ -187,20 +144,18 @@ def _branch(
 
     ``buffers`` are those of each of ``sections``, of which any that are in place keep no rank.
     """
-    part = scaled.part
-    which = scaled.arrange(chosen, totals, origin)
+    part = order.part
+    which = order.arrange(chosen, totals, origin)
     rank = np.full(len(part), -1, dtype=np.int64)
-    rank[which] = np.arange(which.size)
+    rank[which] = ranks = np.arange(which.size)
     members = rank[buffers]
-    kept = members >= 0
-    members, sections = members[kept], sections[kept]
+    members, sections = members[members >= 0], sections[members >= 0]
     least = np.empty(which.size, dtype=np.int64)
     least[rank[chosen]] = offsets
-    ranks = np.arange(which.size)
     size = part.size[which]
     starts = np.searchsorted(sections, np.arange(totals.size))
     return Branch(
-        scaled=scaled,
+        order=order,
         origin=origin,
         which=which,
         ranks=ranks,
@@ -216,5 +171,4 @@ def _branch(
         totals=totals,
         crossing=crossing,
         special=bool((part.alignment[which] > 1).any() or (part.fixed[which] >= 0).any()),
-        identity=which.tobytes(),
     )

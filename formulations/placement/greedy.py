@@ -6,6 +6,7 @@ First fit: the lowest offset. Best fit: the tightest hole.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ _ENDLESS = 1 << 61  # the room above all buffers; no sum of two leaves 64 bits
 def fits(part: Part) -> Iterator[tuple[str, Ints]]:
     """Names of ways and offsets, way by way; those with buffers that overlap are left out."""
     for word in FITTED:
-        order = arrange_buffers(part, word)
+        order = Order(part, word).arrange_all()
         order = np.concatenate([order[part.fixed[order] >= 0], order[part.fixed[order] < 0]])
         for best in (True, False):
             offsets = fit(part, order, best=best)
@@ -63,47 +64,45 @@ DIVED = ("TWA", "TE", "WAT", "WZ", "WA")
 FITTED = ("Z", "WZ")
 
 
-def arrange(
-    part: Part,
-    word: str,
-    which: Ints,
-    totals: Ints,
-    origin: int = 0,
-    *,
-    noise: Floats | None = None,
-) -> Ints:
-    """Buffers ``which`` of ``part`` in the order ``word``; ties as they stand.
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order of the buffers of ``part``: keys by ``word``, multiplied by ``noise`` (k,) if any.
 
-    ``totals`` are the needs of the sections from ``origin`` on; the key of a buffer is multiplied
-    by its ``noise`` (k,).
+    Ties remain as they stand.
     """
-    keys = [_key(part, letter, which, totals, origin) for letter in reversed(word)]
-    if noise is not None:
-        shaken: Ints = which[np.lexsort([key * noise[which] for key in keys])]
-        return shaken
-    arranged: Ints = which[np.lexsort(keys)]
-    return arranged
 
+    part: Part
+    word: str
+    noise: Floats | None = None
 
-def arrange_buffers(part: Part, word: str) -> Ints:
-    """All buffers of ``part`` in the order ``word``."""
-    return arrange(part, word, np.arange(len(part)), part.needs.sum(axis=0))
+    def arrange(self, which: Ints, totals: Ints, origin: int = 0) -> Ints:
+        """Buffers ``which``, where ``totals`` are the needs of the sections from ``origin`` on."""
+        keys = [self._key(letter, which, totals, origin) for letter in reversed(self.word)]
+        if self.noise is not None:
+            shaken: Ints = which[np.lexsort([key * self.noise[which] for key in keys])]
+            return shaken
+        arranged: Ints = which[np.lexsort(keys)]
+        return arranged
 
+    def arrange_all(self) -> Ints:
+        """All buffers."""
+        return self.arrange(np.arange(len(self.part)), self.part.needs.sum(axis=0))
 
-def _key(part: Part, letter: str, which: Ints, totals: Ints, origin: int) -> Ints:
-    size, lower, upper = part.size[which], part.lower[which], part.upper[which]
-    begun: Ints = lower - part.lower.min()  # noise grows with it
-    match letter:
-        case "A":
-            return -size * (upper - lower)
-        case "E":
-            return begun
-        case "L":
-            return -begun
-        case "W":
-            return lower - upper
-        case "Z":
-            return -size
-    needs = part.needs[which, origin : origin + totals.size]
-    fullest: Ints = np.where(needs > 0, totals, 0).max(axis=1, initial=0)
-    return -fullest
+    def _key(self, letter: str, which: Ints, totals: Ints, origin: int) -> Ints:
+        part = self.part
+        size, lower, upper = part.size[which], part.lower[which], part.upper[which]
+        begun: Ints = lower - part.lower.min()  # noise grows with it
+        match letter:
+            case "A":
+                return -size * (upper - lower)
+            case "E":
+                return begun
+            case "L":
+                return -begun
+            case "W":
+                return lower - upper
+            case "Z":
+                return -size
+        needs = part.needs[which, origin : origin + totals.size]
+        fullest: Ints = np.where(needs > 0, totals, 0).max(axis=1, initial=0)
+        return -fullest

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 from math import gcd
 
@@ -20,14 +19,8 @@ from spmopt.core.table import Bools, Ints
 
 NEVER = -(1 << 40)
 """In place of a separation, for buffers that never meet: far less than any sum of sizes is."""
-
-
-class Verdict(Enum):
-    """Knowledge about a part under a capacity."""
-
-    OPEN = "open"
-    FOUND = "found"
-    INFEASIBLE = "infeasible"  # proved; by a search, if all buffers are rectangles
+FREE = -1
+"""In place of the offset of a buffer that is not fixed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +30,9 @@ class Part:
     Attributes
     ----------
     ids : (k,)
-        Which of the units' buffers these are.
+        Which of the buffers given these are.
+    size, alignment, fixed : (k,)
+        Units; ``fixed`` is :data:`FREE` for most.
     lower, upper : (k,)
         Times.
     first, last : (k,)
@@ -83,53 +78,54 @@ class Part:
         """
         return bool(self.size.all() and not self.windowed.any())
 
-    @cached_property
-    def crowd(self) -> Ints:
-        """Buffers of the fullest section."""
-        return np.flatnonzero(self.needs[:, self.needs.sum(axis=0).argmax()])
 
+def split(buffers: Sequence[Buffer]) -> tuple[int, list[Part]]:
+    """Return the bytes of a unit, and parts in order of time.
 
-def split(units: Units) -> list[Part]:
-    """Parts, in order of time."""
-    if not units.ids.size:
-        return []
-    lower = np.array([buffer.lower for buffer in units.members], dtype=np.int64)
-    upper = np.array([buffer.upper for buffer in units.members], dtype=np.int64)
+    Buffers that are nowhere in the way are left out: any offset will do for them.
+    """
+    ids = np.array([k for k, buffer in enumerate(buffers) if _counts(buffer)], dtype=np.int64)
+    kept = [buffers[k] for k in ids]
+    unit = _unit(kept)
+    if not kept:
+        return unit, []
+    table = np.array([(b.size_bytes, b.lower, b.upper) for b in kept], dtype=np.int64)
+    _, lower, upper = table.T
     order = np.argsort(lower, kind="stable")
     reached = np.maximum.accumulate(upper[order])
     # A time at which nothing lives separates parts.
     cuts = np.flatnonzero(lower[order][1:] >= reached[:-1]) + 1
     # What decides a tie is the same in every copy, whatever the order of the file.
-    upper_first = (units.size, lower, upper)
-    return [
-        _part(units, group[np.lexsort([column[group] for column in upper_first])])
-        for group in np.split(order, cuts)
-    ]
+    groups = [group[np.lexsort(table[group].T)] for group in np.split(order, cuts)]
+    return unit, [_part(buffers, ids[group], unit) for group in groups]
 
 
-def _part(units: Units, ids: Ints) -> Part:
-    kept = units.members
-    buffers = [kept[k] for k in ids]
+def _counts(buffer: Buffer) -> bool:
+    return bool(buffer.pieces) and (buffer.size_bytes > 0 or buffer.fixed_bytes is not None)
+
+
+def _part(every: Sequence[Buffer], ids: Ints, unit: int) -> Part:
+    buffers = [every[k] for k in ids]
     times = _section_times(buffers)
     needs = np.zeros((len(buffers), times.size), dtype=np.int64)
     active = np.zeros((len(buffers), times.size), dtype=np.bool_)
     for k, buffer in enumerate(buffers):
         for lower, upper, low, high in buffer.pieces:
             span = slice(*np.searchsorted(times, (lower, upper)))
-            needs[k, span] = (high - low) // units.unit_bytes
+            needs[k, span] = (high - low) // unit
             active[k, span] = True
     windowed = np.array([any(g.window_bytes for g in b.gaps) for b in buffers], dtype=np.bool_)
-    sizes = units.size[ids]
+    sizes = _ints([buffer.size_bytes // unit for buffer in buffers])
     meets = _meets(buffers, active)
     apart = np.where(meets, sizes[:, None], NEVER)
-    _correct_windowed(apart, buffers, np.flatnonzero(windowed), units.unit_bytes)
+    _correct_windowed(apart, buffers, np.flatnonzero(windowed), unit)
     return Part(
         ids=ids,
         size=sizes,
-        alignment=units.alignment[ids],
-        fixed=units.fixed[ids],
-        lower=np.array([b.lower for b in buffers], dtype=np.int64),
-        upper=np.array([b.upper for b in buffers], dtype=np.int64),
+        alignment=_ints([max(1, b.alignment_bytes // unit) for b in buffers]),
+        fixed=_ints([FREE if b.fixed_bytes is None else b.fixed_bytes // unit for b in buffers]),
+        lower=_ints([b.lower for b in buffers]),
+        upper=_ints([b.upper for b in buffers]),
         first=active.argmax(axis=1),
         last=times.size - active[:, ::-1].argmax(axis=1),
         needs=needs,
@@ -164,65 +160,6 @@ def _correct_windowed(apart: Ints, buffers: Sequence[Buffer], windowed: Ints, un
             for below, above in ((one, other), (other, one)):
                 found = separation(buffers[below], buffers[above])
                 apart[below, above] = NEVER if found is None else found // unit
-
-
-FREE = -1
-"""In place of the offset of a buffer that is not fixed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Units:
-    """Buffers in units of ``unit_bytes``; those that are nowhere in the way are left out.
-
-    Attributes
-    ----------
-    ids : (k,)
-        Which buffers these are; any other is put at offset 0.
-    size, alignment, fixed : (k,)
-        Units; ``fixed`` is :data:`FREE` for most.
-    """
-
-    buffers: tuple[Buffer, ...]
-    unit_bytes: int
-    ids: Ints
-    size: Ints
-    alignment: Ints
-    fixed: Ints
-
-    @property
-    def members(self) -> list[Buffer]:
-        """The buffers of ``ids``."""
-        return [self.buffers[k] for k in self.ids]
-
-    def offsets_bytes(self, offsets: Ints) -> tuple[int, ...]:
-        """Offsets of all buffers, from those of the ``k`` that count."""
-        found = [buffer.fixed_bytes or 0 for buffer in self.buffers]
-        for k, offset in zip(self.ids.tolist(), offsets.tolist(), strict=True):
-            found[k] = offset * self.unit_bytes
-        return tuple(found)
-
-    def floor(self, capacity_bytes: int) -> int:
-        """Whole units in ``capacity_bytes``."""
-        return capacity_bytes // self.unit_bytes
-
-
-def in_units(buffers: Sequence[Buffer]) -> Units:
-    """Leave out buffers of size 0, and divide."""
-    ids = [
-        k
-        for k, buffer in enumerate(buffers)
-        if buffer.pieces and (buffer.size_bytes or buffer.fixed_bytes is not None)
-    ]
-    kept = [buffers[k] for k in ids]
-    unit = _unit(kept)
-    return Units(
-        buffers=tuple(buffers),
-        unit_bytes=unit,
-        ids=_ints(ids),
-        size=_ints([buffer.size_bytes // unit for buffer in kept]),
-        alignment=_ints([max(1, buffer.alignment_bytes // unit) for buffer in kept]),
-        fixed=_ints([FREE if b.fixed_bytes is None else b.fixed_bytes // unit for b in kept]),
-    )
 
 
 def _unit(buffers: Sequence[Buffer]) -> int:

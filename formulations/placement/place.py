@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic
 
-from formulations.placement.attempts import OnImproved, SearchLimit
 from formulations.placement.conflict import clash, explain
 from formulations.placement.progress import Progress
 from spmopt.core.errors import ScheduleError
-from spmopt.core.params import DEFAULTS, PlacementParams
 from spmopt.core.placement import (
     Buffer,
     Placed,
@@ -18,63 +17,38 @@ from spmopt.core.placement import (
     require_placement,
 )
 from spmopt.core.result import Status
+from spmopt.core.scheduler import Request, ignore_incumbent
 
 _EXPLAINING_S = 2.0  # beyond the time that the proof took
 
 
 def place(
     buffers: Sequence[Buffer],
-    capacity_bytes: int,
-    time_limit_s: float = 60.0,
-    stop: Callable[[], bool] = bool,
-    on_improved: OnImproved = lambda height_bytes, bound_bytes: None,
+    capacity_bytes: int | None,
+    request: Request,
     *,
-    params: PlacementParams = DEFAULTS.placement,
+    lowest: bool = False,
 ) -> Placed:
-    """Find any placement under ``capacity_bytes``.
+    """Find any placement under ``capacity_bytes``, or the ``lowest``.
 
-    ``stop`` is asked now and then whether to give up, ``on_improved`` told the height found, once
-    there is one, and the bound (bytes), as they improve. The status is ``optimal`` when the height
-    is also least, ``unknown`` when time ran out.
+    Heights and bounds are reported in bytes as they improve. Without ``lowest`` the status is
+    ``optimal`` when the height is also least; it is ``unknown`` when time ran out. Under a capacity
+    the search for the lowest begins as that for any, and improves its result.
+
+    Where there is no placement the conflict says why; that takes no longer than the proof, and a
+    little.
     """
-    limit = SearchLimit(
-        time_limit_s=time_limit_s, stop=stop, on_improved=on_improved, params=params
-    )
-    return _explain(buffers, capacity_bytes, limit, lowest=False)
-
-
-def minimize(
-    buffers: Sequence[Buffer],
-    capacity_bytes: int | None = None,
-    time_limit_s: float = 60.0,
-    stop: Callable[[], bool] = bool,
-    on_improved: OnImproved = lambda height_bytes, bound_bytes: None,
-    *,
-    params: PlacementParams = DEFAULTS.placement,
-) -> Placed:
-    """Find a placement of least height, at most ``capacity_bytes`` if that is given.
-
-    With a capacity this begins as :func:`place` does, and improves its result.
-    """
-    limit = SearchLimit(
-        time_limit_s=time_limit_s, stop=stop, on_improved=on_improved, params=params
-    )
-    return _explain(buffers, capacity_bytes, limit, lowest=True)
-
-
-def _explain(
-    buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
-) -> Placed:
-    """Add why there is no placement; that takes no longer than the proof, and a little."""
     require_addressable(buffers)
-    found = _search(buffers, capacity_bytes, limit, lowest=lowest)
+    found = _search(buffers, capacity_bytes, request, lowest=lowest)
     unexplained = found.status is Status.INFEASIBLE and found.conflict is None
     if not unexplained or capacity_bytes is None:
         return found
-    own = SearchLimit(
-        time_limit_s=min(limit.remaining_s(), limit.seconds_spent() + _EXPLAINING_S),
-        stop=limit.stop,
-        params=limit.params,
+    now = monotonic()
+    own = replace(
+        request,
+        started=now,
+        time_limit_s=min(request.remaining_s(), now - request.started + _EXPLAINING_S),
+        on_incumbent=ignore_incumbent,
     )
     conflict = explain(
         buffers, capacity_bytes, lambda some: _search(some, capacity_bytes, own, lowest=False)
@@ -83,9 +57,9 @@ def _explain(
 
 
 def _search(
-    buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
+    buffers: Sequence[Buffer], capacity_bytes: int | None, request: Request, *, lowest: bool
 ) -> Placed:
-    progress = Progress(buffers, limit)
+    progress = Progress(buffers, request)
     early = _early(progress, buffers, capacity_bytes)
     if early is not None and not (lowest and early.status is Status.FEASIBLE):
         return early
@@ -93,11 +67,11 @@ def _search(
     known = None if early is None or early.placement is None else early.placement.height_bytes - 1
     limits = [height for height in (capacity_bytes, known) if height is not None]
     most = min(limits, default=None)
-    ceiling = None if most is None else progress.units.floor(most)
+    ceiling = None if most is None else most // progress.unit_bytes
     if early is None and ceiling is not None and progress.may_reach(most):
-        progress.fill(ceiling)
+        progress.search(ceiling, lowest=False)
     if lowest and progress.may_reach(most):
-        progress.descend(ceiling)
+        progress.search(ceiling, lowest=True)
     found = progress.answer(capacity_bytes)
     if found.placement is None and early is not None:
         return replace(early, bound_bytes=found.bound_bytes)
@@ -108,24 +82,19 @@ def _early(
     progress: Progress, buffers: Sequence[Buffer], capacity_bytes: int | None
 ) -> Placed | None:
     """An answer without any search: fixed offsets that clash, or hints that will do."""
-    conflict = clash(buffers)
-    if conflict is not None:
-        return Placed(
-            status=Status.INFEASIBLE,
-            placement=None,
-            bound_bytes=progress.bound_bytes,
-            method="fixed offsets",
-            conflict=conflict,
-        )
-    hint = _hint(buffers, capacity_bytes)
-    if hint is None:
+    bound_bytes, conflict = progress.bound_bytes, clash(buffers)
+    hint = None if conflict is not None else _hint(buffers, capacity_bytes)
+    if conflict is None and hint is None:
         return None
-    optimal = hint.height_bytes <= progress.bound_bytes
+    status = Status.INFEASIBLE
+    if hint is not None:
+        status = Status.OPTIMAL if hint.height_bytes <= bound_bytes else Status.FEASIBLE
     return Placed(
-        status=Status.OPTIMAL if optimal else Status.FEASIBLE,
+        status=status,
         placement=hint,
-        bound_bytes=progress.bound_bytes,
-        method="hints",
+        bound_bytes=bound_bytes,
+        method="fixed offsets" if hint is None else "hints",
+        conflict=conflict,
     )
 
 

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
 
 from formulations.placement import greedy
-from formulations.placement.attempts import CapacityAttempt, PartProgress, SearchLimit
-from formulations.placement.parts import Verdict, in_units, split
+from formulations.placement.attempts import Attempt, Dives
+from formulations.placement.parts import Part, split
+from formulations.placement.tree import searchable
 from spmopt.core.placement import Buffer, Placed, Placement, require_placement
 from spmopt.core.result import Status
+from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.table import Ints
+
+
+@dataclass(kw_only=True)
+class _PartProgress:
+    """The lowest offsets (k,) found of a part, if any, their source, and attempts by capacity."""
+
+    part: Part
+    dives: Dives | None
+    offsets: Ints | None = None
+    height: int = 0
+    method: str = ""
+    under: dict[int, Attempt] = field(default_factory=dict)
+
+    def reaches(self, capacity: int) -> bool:
+        """Whether offsets under ``capacity`` are known."""
+        return self.offsets is not None and self.height <= capacity
 
 
 class Progress:
@@ -20,27 +39,31 @@ class Progress:
 
     Attributes
     ----------
+    unit_bytes
+        Of a unit.
     bound
         Units.
     effort
         Spent on steps and dives, in nodes of a search or equal work.
     """
 
-    def __init__(self, buffers: Sequence[Buffer], limit: SearchLimit) -> None:
-        self.limit, self._params = limit, limit.params
-        self.units = in_units(buffers)
-        self.parts = [PartProgress(part, limit.params) for part in split(self.units)]
+    def __init__(self, buffers: Sequence[Buffer], request: Request) -> None:
+        self._request, self._params = request, request.params.placement
+        self.unit_bytes, parts = split(buffers)
         self.effort = 0
-        self.bound = max((each.part.load for each in self.parts), default=0)
+        self.bound = max((part.load for part in parts), default=0)
+        self._parts = [
+            _PartProgress(part=part, dives=Dives(part, self._params) if searchable(part) else None)
+            for part in parts
+        ]
         self._buffers = buffers
-        self._found: list[PartProgress] = []
         self._proof = "load"
         self._lowest = max(((b.fixed_bytes or 0) + b.size_bytes for b in buffers), default=0)
 
     @property
     def bound_bytes(self) -> int:
         """A height that no placement is below."""
-        return max(self.bound * self.units.unit_bytes, self._lowest)
+        return max(self.bound * self.unit_bytes, self._lowest)
 
     def may_reach(self, height_bytes: int | None) -> bool:
         """Whether a placement may be that low."""
@@ -49,50 +72,41 @@ class Progress:
     @property
     def height(self) -> int | None:
         """Of the result, in units; None until all parts have offsets."""
-        if len(self._found) < len(self.parts):
+        if any(each.offsets is None for each in self._parts):
             return None
-        return max((each.height for each in self._found), default=0)
+        return max((each.height for each in self._parts), default=0)
 
-    @property
-    def largest(self) -> int:
-        """Buffers of the largest part."""
-        return max((len(each.part) for each in self.parts), default=0)
-
-    def step(self, capacity: int, *, exploring: bool = False) -> Verdict:
+    def step(self, capacity: int, *, exploring: bool = False) -> None:
         """Go on by one step with each part that is not yet under ``capacity``."""
-        done = True
-        for each in self.parts:
+        for each in self._parts:
             if each.reaches(capacity):
                 continue
             if capacity not in each.under:
-                each.under[capacity] = CapacityAttempt(each, capacity, exploring=exploring)
+                attempt = Attempt(each.part, capacity, self._request, exploring=exploring)
+                each.under[capacity] = attempt
             attempt = each.under[capacity]
             before = attempt.effort
-            attempt.step(self.limit)
+            attempt.step()
             self.effort += max(1, attempt.effort - before)
-            if attempt.verdict is Verdict.INFEASIBLE:
+            if attempt.status is Status.INFEASIBLE:
                 # One part that does not fit is enough: no placement is that low.
-                if capacity >= self.bound:
-                    self.bound, self._proof = capacity + 1, attempt.method
-                    self._report()
-                return Verdict.INFEASIBLE
-            if attempt.offsets is None:
-                done = False
-            else:
+                self.bound, self._proof = capacity + 1, attempt.method
+                self._report()
+                return
+            if attempt.offsets is not None:
                 self._keep(each, attempt.offsets, attempt.method)
-        return Verdict.FOUND if done else Verdict.OPEN
 
     def dive(self) -> bool:
         """Search the tallest part once, in passing; there must be offsets of all parts.
 
         False, and nothing done, if it cannot be searched.
         """
-        tallest = max(self._found, key=lambda each: each.height)
+        tallest = max(self._parts, key=lambda each: each.height)
         dives = tallest.dives
         if dives is None:
             return False
         before = dives.nodes
-        found = dives.dive(self.bound, tallest.height, self.limit.over)
+        found = dives.dive(self.bound, tallest.height, self._request.is_over)
         if found is not None:
             self._keep(tallest, found[1], found[0])
         self.effort += max(1, dives.nodes - before)
@@ -100,72 +114,66 @@ class Progress:
 
     def fit(self, capacity: int, larger_than: int = 0) -> None:
         """Place parts of more than ``larger_than`` buffers the greedy ways, until one is enough."""
-        for each in self.parts:
+        for each in self._parts:
             if len(each.part) <= larger_than or each.reaches(capacity):
                 continue
             for method, offsets in greedy.fits(each.part):
                 self._keep(each, offsets, method)
-                if each.reaches(capacity) or self.limit.over():
+                if each.reaches(capacity) or self._request.is_over():
                     break
 
-    def fill(self, capacity: int) -> None:
-        """Look for any placement under ``capacity`` (units): by steps, later by dives as well."""
-        self.fit(capacity, self._params.greedy_buffers)
-        diving, dived = capacity > self.bound, 0
-        alone = self._params.feasible_effort
-        while not self.limit.over() and self.step(capacity) is Verdict.OPEN:
-            if self.height is None and self.effort > alone:
-                self.fit(capacity)
-            while diving and dived < self.effort // 2 - alone and not self.limit.over():
-                if self.height is None or self.height <= capacity:
-                    break
-                before = self.effort
-                diving = self.dive()
-                dived += self.effort - before
-
-    def descend(self, ceiling: int | None) -> None:
-        """Look for least height until it is found or time is over.
+    def search(self, ceiling: int | None, *, lowest: bool) -> None:
+        """Look for any placement under ``ceiling`` (units), or the lowest, until time is over.
 
         Three ways share the effort, so that none starves the others:
 
-        1. Steps at the bound, which find a placement there or raise it: a tight capacity is often
-           easier than a loose one.
+        1. Steps under the ceiling, or at the bound for least height, which find a placement there
+           or raise the bound: a tight capacity is often easier than a loose one.
         2. Dives, which come down fast from far above, and slowly later.
-        3. Steps at heights between the bound and the best, each with as little effort as any other:
-           which heights are easy is a matter of luck.
-
-        Heights above ``ceiling`` (units) are of no use.
+        3. For least height, steps at heights between the bound and the best, each with as little
+           effort as any other: which heights are easy is a matter of luck.
         """
-        self.fit(self.bound, self._params.greedy_buffers)
         params = self._params
-        for _ in range(1 if self.largest > params.greedy_buffers else params.patience):
-            if self.limit.over() or self.step(self.bound) is not Verdict.OPEN:
-                break
-        if self.height is None:
-            self.fit(self.bound)
-        at_bound, between, by_dives = params.effort
-        spent = {"dives": 0.0, "ladder": 0.0, "bound": self.effort / at_bound}
+        shares = dict(zip(("target", "ladder", "dives"), params.effort, strict=True))
+        largest = max((len(each.part) for each in self._parts), default=0)
+        patience = 1 if largest > params.greedy_buffers else params.patience
+        target = self.bound if lowest or ceiling is None else ceiling
+        self.fit(target, params.greedy_buffers)
+        spent = {"dives": 0.0, "ladder": 0.0 if lowest else inf, "target": 0.0}
         rungs: dict[int, int] = defaultdict(int)
-        while not self.limit.over():
-            improved = None if self.height is None else self.height - 1
-            top = min(most for most in (improved, ceiling) if most is not None)
-            if top < self.bound:
-                break
+        for number in count():
+            if lowest:
+                target = self.bound
+            over = self._request.is_over()
+            alone = number < patience if lowest else self.effort <= params.feasible_effort
+            if self.height is None and (not alone or (lowest and over)):
+                self.fit(target)
+            if over or self._reaches(target) or (ceiling is not None and self.bound > ceiling):
+                return
+            way = "target" if alone or self.height is None else min(spent, key=spent.__getitem__)
             before = self.effort
-            match min(spent, key=spent.__getitem__):
-                case "bound":
-                    self.step(self.bound)
-                    spent["bound"] += (self.effort - before) / at_bound
-                case "ladder":
-                    ladder = _ladder(self.bound, top, params.heights)
-                    rung = min(ladder, key=lambda height: (rungs[height], -height))
-                    self.step(rung, exploring=True)
-                    rungs[rung] += self.effort - before
-                    spent["ladder"] += (self.effort - before) / between
-                case _:
-                    # Nothing is spent on parts that are too large for it.
-                    dived = self.dive()
-                    spent["dives"] += (self.effort - before) / by_dives if dived else float("inf")
+            if way == "ladder":
+                top = (self.height or 0) - 1
+                rung = self._rung(top if ceiling is None else min(top, ceiling), rungs)
+                self.step(rung, exploring=True)
+                rungs[rung] += self.effort - before
+            elif way == "target":
+                self.step(target)
+            elif (not lowest and target <= self.bound) or not self.dive():
+                spent[way] = inf
+            # Under a capacity dives take no part of the effort before them.
+            if lowest or not alone:
+                spent[way] += (self.effort - before) / shares[way]
+
+    def _rung(self, top: int, rungs: Mapping[int, int]) -> int:
+        """The height above the bound, up to ``top``, on which the least was spent: ``rungs``."""
+        # The same heights as before where they can be.
+        step = 1 << ((top - self.bound) // self._params.heights).bit_length()
+        ladder = range(self.bound // step * step + step, top + 1, step)
+        return min(ladder or [top], key=lambda height: (rungs[height], -height))
+
+    def _reaches(self, target: int) -> bool:
+        return all(each.reaches(target) for each in self._parts)
 
     def answer(self, capacity_bytes: int | None) -> Placed:
         """Return the result, for least height or under ``capacity_bytes``."""
@@ -174,7 +182,7 @@ class Progress:
         if placement is not None:
             optimal = placement.height_bytes <= self.bound_bytes
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
-            method = "; ".join(sorted({each.method for each in self._found}))
+            method = "; ".join(sorted({each.method for each in self._parts}))
         elif capacity_bytes is not None and self.bound_bytes > capacity_bytes:
             status, method = Status.INFEASIBLE, self._proof
         return Placed(
@@ -185,23 +193,22 @@ class Progress:
         )
 
     def _placement(self, capacity_bytes: int | None) -> Placement | None:
-        if self.height is None:
-            return None
-        offsets = np.zeros(self.units.ids.size, dtype=np.int64)
-        for each in self._found:
-            if each.offsets is not None:
-                offsets[each.part.ids] = each.offsets
-        placement = Placement.of(self._buffers, self.units.offsets_bytes(offsets))
+        offsets = [buffer.fixed_bytes or 0 for buffer in self._buffers]
+        for each in self._parts:
+            if each.offsets is None:
+                return None
+            found = (each.offsets * self.unit_bytes).tolist()
+            for k, offset in zip(each.part.ids.tolist(), found, strict=True):
+                offsets[k] = offset
+        placement = Placement.of(self._buffers, offsets)
         if capacity_bytes is not None and placement.height_bytes > capacity_bytes:
             return None
         require_placement(self._buffers, placement, capacity_bytes)
         return placement
 
-    def _keep(self, each: PartProgress, offsets: Ints, method: str) -> None:
+    def _keep(self, each: _PartProgress, offsets: Ints, method: str) -> None:
         height = greedy.height(each.part, offsets)
-        if each.offsets is None:
-            self._found.append(each)
-        elif height >= each.height:
+        if each.offsets is not None and height >= each.height:
             return
         each.offsets, each.height, each.method = offsets, height, method
         self._report()
@@ -211,11 +218,5 @@ class Progress:
     def _report(self) -> None:
         found = self.height
         if found is not None:
-            found = max(found * self.units.unit_bytes, self._lowest)
-        self.limit.on_improved(found, self.bound_bytes)
-
-
-def _ladder(bound: int, top: int, least: int) -> list[int]:
-    """Heights above the bound, the same ones as before where they can be."""
-    step = 1 << ((top - bound) // least).bit_length()
-    return list(range(bound // step * step + step, top + 1, step)) or [top]
+            found = max(found * self.unit_bytes, self._lowest)
+        self._request.on_incumbent(Incumbent(value=found, bound=self.bound_bytes, certified=True))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 
-from formulations.placement.branch import PLACED, SCALE, Branch, Remainder, ScaledPart, root
-from formulations.placement.parts import NEVER, Part, Verdict
+from formulations.placement.branch import PLACED, SCALE, Branch, root
+from formulations.placement.greedy import Order
+from formulations.placement.parts import NEVER, Part
+from spmopt.core.result import Status
 from spmopt.core.table import Ints
 
 _REMEMBERED = 1 << 18  # states, some 25 MB
@@ -35,7 +38,6 @@ class _Frame:
     totals: Ints
     crossing: Ints
     last: int
-    left: int
     waiting: int
     back: int
     pending: _Pending | None
@@ -44,7 +46,7 @@ class _Frame:
     tried: int = -1
 
 
-_Pending = tuple[Remainder, int, "_Pending | None"]
+_Pending = tuple[Callable[[], Branch], int, "_Pending | None"]
 
 
 def searchable(part: Part) -> bool:
@@ -61,11 +63,11 @@ class TreeSearch:
         Buffers put in place so far.
     """
 
-    def __init__(self, scaled: ScaledPart, capacity: int) -> None:
+    def __init__(self, order: Order, capacity: int) -> None:
         self.nodes = 0
-        self._scaled = scaled
+        self._order, self._capacity = order, capacity
         self._limit = (capacity + 1) * SCALE
-        self._offsets = np.full(len(scaled.part), -1, dtype=np.int64)
+        self._offsets = np.full(len(order.part), -1, dtype=np.int64)
         self._failed: set[bytes] = set()
         self._stack: list[_Frame] = []
 
@@ -74,20 +76,20 @@ class TreeSearch:
         """Of the buffers of the part (k,), once a placement is found."""
         return self._offsets.copy()
 
-    def run(self, node_limit: int, stop: Callable[[], bool]) -> Verdict:
+    def run(self, node_limit: int, stop: Callable[[], bool]) -> Status:
         """Search until the end, ``node_limit`` nodes in all, or ``stop``."""
         stack = self._stack
         if not stack:
-            if self._scaled.part.load * SCALE >= self._limit:
-                return Verdict.INFEASIBLE
-            self._enter(root(self._scaled), 0, None)
+            if self._order.part.load > self._capacity:
+                return Status.INFEASIBLE
+            self._enter(root(self._order), 0, None)
         while stack:
             frame = stack[-1]
-            if not frame.left:
+            if not frame.waiting:
                 if frame.pending is None:
-                    return Verdict.FOUND
+                    return Status.FEASIBLE
                 following, back, pending = frame.pending
-                self._enter(following.branch(), back, pending)
+                self._enter(following(), back, pending)
             elif not frame.candidates or _hatless(frame):
                 # Memory is bounded; forgotten states are only searched again.
                 if len(self._failed) == _REMEMBERED:
@@ -95,10 +97,10 @@ class TreeSearch:
                 self._failed.add(frame.state)
                 del stack[frame.back :]
             elif self.nodes >= node_limit or (self.nodes % 64 == 0 and stop()):
-                return Verdict.OPEN
+                return Status.UNKNOWN
             else:
                 self._place(frame, frame.candidates.pop())
-        return Verdict.INFEASIBLE
+        return Status.INFEASIBLE
 
     def _enter(self, start: Branch, back: int, pending: _Pending | None) -> None:
         """Go on with a branch of its own."""
@@ -109,7 +111,6 @@ class TreeSearch:
                 totals=start.totals,
                 crossing=start.crossing,
                 last=-1,
-                left=start.which.size,
                 waiting=(1 << start.which.size) - 1,
                 back=back,
                 pending=pending,
@@ -122,12 +123,12 @@ class TreeSearch:
         if frame.state in self._failed:
             del self._stack[frame.back :]
             return
-        if frame.left:
+        if frame.waiting:
             # Above the least end that a buffer can have, that buffer would fit below; and the
             # fullest section needs all its room above the offset, as offsets only grow.
             keys = frame.keys
             lowest_end = int((keys + frame.branch.tops).min())
-            below = min(lowest_end, self._limit - int(frame.totals.max()))
+            below = min(lowest_end, self._limit - int(frame.totals.max()) * SCALE)
             allowed = keys[(keys > frame.last) & (keys < below)]
             frame.candidates = np.sort(allowed)[::-1].tolist()
         self._stack.append(frame)
@@ -148,27 +149,31 @@ class TreeSearch:
         # What a section still needs goes above its lowest buffer; above this one it has room.
         # A section's lower bound: its lowest buffer, and above it all that it still needs.
         ends = np.minimum.reduceat(keys.take(start.members), start.starts)
-        ends += totals
+        ends += totals * SCALE
         if np.count_nonzero((ends >= self._limit) & (totals > 0)):
             return
-        left = frame.left - 1
-        if np.count_nonzero(keys + start.heights < self._limit) < left:
+        waiting = frame.waiting & ~(1 << rank)
+        if np.count_nonzero(keys + start.heights < self._limit) < waiting.bit_count():
             return
         self._offsets[start.which[rank]] = base // SCALE
         crossing = frame.crossing.copy()
         span = crossing[start.first[rank] : start.last[rank] - 1]
         span -= 1
         pending, depth = frame.pending, len(self._stack)
-        if left and np.count_nonzero(span) < span.size:
-            parts = _split_parts(start, keys, totals, crossing)
+        if waiting and np.count_nonzero(span) < span.size:
+            parts = _split(start, keys, totals, crossing)
             if len(parts) > 1:
-                large = [part for part in parts if not self._alone(part)]
-                for part in large[1:]:
-                    pending = (part, depth, pending)
+                # A buffer that no other meets any more stays at its least offset.
+                for ranks, _ in parts:
+                    if ranks.size == 1:
+                        self._offsets[start.which[ranks]] = keys[ranks] // SCALE
+                large = [following for ranks, following in parts if ranks.size > 1]
+                for following in large[1:]:
+                    pending = (following, depth, pending)
                 if large:
-                    self._enter(large[0].branch(), depth, pending)
+                    self._enter(large[0](), depth, pending)
                     return
-                left = 0
+                waiting = 0
         self._open(
             _Frame(
                 branch=start,
@@ -176,20 +181,11 @@ class TreeSearch:
                 totals=totals,
                 crossing=crossing,
                 last=key,
-                left=left,
-                waiting=frame.waiting & ~(1 << rank),
+                waiting=waiting,
                 back=depth,
                 pending=pending,
             )
         )
-
-    def _alone(self, part: Remainder) -> bool:
-        """Put a buffer in place that no other meets any more; False if there are several."""
-        if part.chosen.size > 1:
-            return False
-        one = part.chosen[0]
-        self._offsets[part.whole.which[one]] = part.keys[one] // SCALE
-        return True
 
 
 def _hatless(frame: _Frame) -> bool:
@@ -197,30 +193,25 @@ def _hatless(frame: _Frame) -> bool:
     return frame.tried >= 0 and not frame.branch.raise_values(frame.tried)[1] & frame.waiting
 
 
-def _split_parts(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Remainder]:
-    """Buffers still to be placed, by independent runs of sections."""
+def _split(
+    start: Branch, keys: Ints, totals: Ints, crossing: Ints
+) -> list[tuple[Ints, Callable[[], Branch]]]:
+    """Ranks of buffers still to be placed, and their branches, by independent runs of sections."""
     cuts = np.flatnonzero(crossing == 0)
     left = np.flatnonzero(keys < PLACED)
     run = np.searchsorted(cuts, start.first[left])
-    bounds = np.concatenate([[0], cuts + 1, [totals.size]])
-    found = [
-        Remainder(
-            whole=start,
-            chosen=left[run == which],
-            begin=int(bounds[which]),
-            end=int(bounds[which + 1]),
-            keys=keys,
-            totals=totals,
-            crossing=crossing,
-        )
-        for which in np.unique(run).tolist()
-    ]
-    return sorted(found, key=lambda part: part.chosen.size)
+    bounds = [0, *(cuts + 1).tolist(), totals.size]
+    found = []
+    for number in np.unique(run).tolist():
+        ranks, sections = left[run == number], slice(bounds[number], bounds[number + 1])
+        branch = partial(start.take, ranks, sections, keys=keys, totals=totals, crossing=crossing)
+        found.append((ranks, branch))
+    return sorted(found, key=lambda part: part[0].size)
 
 
 def _digest(frame: _Frame) -> bytes:
     """State that a node's fate depends on."""
-    digest = blake2b(frame.branch.identity, digest_size=16)
+    digest = blake2b(frame.branch.which.tobytes(), digest_size=16)
     digest.update(frame.keys.tobytes())
     digest.update(frame.last.to_bytes(8, "little", signed=True))
     return digest.digest()

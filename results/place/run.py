@@ -20,6 +20,7 @@ from results.shared.bench import Bench, BenchLine, Case, Figures, summed, timed
 from results.shared.page import ROOT
 from spmopt.core.errors import InputError
 from spmopt.core.placement import Buffer, Placement, require_placement
+from spmopt.core.scheduler import Request
 from spmopt.io.minimalloc import read_buffers, write_buffers
 
 CAPACITY = 1048576
@@ -88,7 +89,7 @@ def mirrored(buffers: Buffers, seed: int) -> Buffers:
 def place(source: Source, seed: int, capacity: int = CAPACITY) -> Figures:
     """Measure a placement under ``capacity`` bytes, CP-SAT's process included."""
     own = mirrored(source(), seed)
-    found, taken = timed(lambda: search.place(own, capacity, 300.0))
+    found, taken = timed(lambda: search.place(own, capacity, Request(time_limit_s=300.0)))
     if found.placement is not None:
         require_placement(own, found.placement, capacity)
     solved = found.placement is not None
@@ -98,7 +99,9 @@ def place(source: Source, seed: int, capacity: int = CAPACITY) -> Figures:
 def minimize(source: Source, limit_s: float) -> Figures:
     """Measure the least height within ``limit_s``, and how far it is from the proved bound."""
     buffers = source()
-    found, taken = timed(lambda: search.minimize(buffers, None, limit_s))
+    found, taken = timed(
+        lambda: search.place(buffers, None, Request(time_limit_s=limit_s), lowest=True)
+    )
     if found.placement is not None:
         require_placement(buffers, found.placement)
     return {

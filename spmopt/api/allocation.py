@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -168,7 +168,7 @@ def place(
         A file that cannot be read, or neither capacity nor ``minimize``.
     """
     from spmopt.core.params import SolveParams
-    from spmopt.core.scheduler import Incumbent
+    from spmopt.core.scheduler import Incumbent, Request
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.minimalloc import read_buffers
 
@@ -186,12 +186,15 @@ def place(
     search = import_module(_TARGET)
     callbacks.progress("placing", None)
 
-    def better(height: int | None, bound: int) -> None:
-        news = Incumbent(scheduler=name, value=height, bound=bound, certified=True)
-        callbacks.on_incumbent(news)
+    def better(news: Incumbent) -> None:
+        callbacks.on_incumbent(replace(news, scheduler=name))
 
+    request = Request(
+        time_limit_s=time_limit,
+        stop=callbacks.stop,
+        on_incumbent=better,
+        params=SolveParams.of(params),
+    )
     # Deciding a capacity is far easier than proving a least height.
-    way = search.minimize if minimize else search.place
-    own = SolveParams.of(params).placement
-    placed = way(buffers, size, time_limit, callbacks.stop, better, params=own)
+    placed = search.place(buffers, size, request, lowest=minimize)
     return BufferPlacement(buffers, placed, minimize, callbacks.stop())

@@ -144,6 +144,10 @@ class Request:
         slack = 1.0 if self.due == inf else _SLACK
         return max(0.0, min(self.due, self.started + slack * self.time_limit_s) - monotonic())
 
+    def is_over(self) -> bool:
+        """Return whether no time is left."""
+        return self.remaining_s() <= 0
+
     def phase(self, seconds: float) -> Request:
         """The request for a phase of the search, of so many counted seconds.
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.placement.place import minimize, place
+from formulations.placement.place import place
 from spmopt.core.errors import Conflict, Member
 from spmopt.core.placement import Buffer
 from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.formulations.placement.brute_force import draw, least_height
@@ -31,7 +32,7 @@ def buffer(
 
 
 def proof(capacity: int, *buffers: Buffer) -> Conflict:
-    found = place(buffers, capacity, 20.0)
+    found = place(buffers, capacity, Request(time_limit_s=20.0))
     assert found.status is Status.INFEASIBLE
     assert found.conflict is not None
     assert found.conflict.irreducible
@@ -77,7 +78,7 @@ def test_fixed_buffers_that_overlap() -> None:
     assert figures(found) == (8, 4, 4)
     assert [(m.name, m.offset_bytes) for m in found.members] == [("b", 0), ("a", 4)]
     # No capacity helps.
-    assert minimize(clashing, None, 20.0).conflict == found
+    assert place(clashing, None, Request(time_limit_s=20.0), lowest=True).conflict == found
 
 
 def test_fixed_buffers_leave_no_hole() -> None:
@@ -117,7 +118,7 @@ def test_members_do_not_fit_but_all_of_them_less_one_do(seed: int, windows: bool
     capacity = 24 if least is None else least - 1
     if capacity < 0:
         return
-    found = place(buffers, capacity, 20.0)
+    found = place(buffers, capacity, Request(time_limit_s=20.0))
     assert found.status is Status.INFEASIBLE
     conflict = found.conflict
     assert conflict is not None

@@ -66,8 +66,8 @@ def test_blocks_are_fitted_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_greedy_placements_come_first_above_a_number_of_buffers() -> None:
     buffers = [Buffer(name=str(k), lower=k, upper=k + 2, size_bytes=1 + k % 3) for k in range(9)]
-    searched = place(buffers, 9)
-    greedy = place(buffers, 9, params=PlacementParams(greedy_buffers=0))
+    searched = place(buffers, 9, asked())
+    greedy = place(buffers, 9, with_params(placement=PlacementParams(greedy_buffers=0)))
     assert "search" in searched.method
     assert "search" not in greedy.method
 

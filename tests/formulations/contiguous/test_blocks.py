@@ -41,6 +41,24 @@ def test_what_is_taken_for_hundreds_of_steps_is_taken_in_each_of_them() -> None:
     assert (taken.begin.min(), taken.end.max()) == (10, 160)
 
 
+def test_scratch_lies_at_the_top() -> None:
+    memory = SpmMap(10, np.array([0, 3, 0]))
+    assert memory.around(1, 2, -2).low.tolist() == [7]
+    low, high = memory.around(0, 3, -2).free_runs(10)
+    assert (low.tolist(), high.tolist()) == ([0], [7])
+
+
+def test_taking_again_gives_back_first() -> None:
+    memory = SpmMap(10, np.zeros(4, np.int64))
+    memory.take(0, 2, 1, np.array([3, 3, 5]))
+    assert memory.around(0, 4, -2).high.tolist() == [5, 7]
+    memory.take(0, 2, 1, np.array([1]))
+    taken = memory.around(0, 4, -2)
+    assert (taken.low.tolist(), taken.high.tolist()) == ([2], [3])
+    low, high = taken.free_runs(10)
+    assert (low.tolist(), high.tolist()) == ([0, 3], [2, 10])
+
+
 def test_rows_that_adjoin_make_one_block_for_each_tensor() -> None:
     case = readers(["ab", "ab", "ab", "ab", "ab"])
     rows = Residency(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.contiguous.blocks import Block, Dirty, Holding
-from formulations.contiguous.memory import SpmMap
-from formulations.contiguous.packing import ORDERS, cut, pack
 from formulations.contiguous.rounds import ContiguousPlan
 from formulations.contiguous.schedule import schedule
 from spmopt.assemble import assemble
@@ -21,7 +19,7 @@ from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import Ranges, ResidencyPlan, Schedule
+from spmopt.core.schedule import Ranges, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
 from spmopt.solving import compare
@@ -70,87 +68,23 @@ def test_random_problems(seed: int, objective: Objective) -> None:
 def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(5)
     start = need(find("stream").load()(problem, Request()).residency_plan)
-    none = np.empty(0, np.int64)
-    nothing = Holding(blocks=[], dirty=Dirty(none, none, 1))
 
     class Placed:
         """The paged optimum is placed badly, a start as it is."""
 
-        def __init__(
-            self, _: Problem, request: Request, residency_plan: ResidencyPlan, duals: object
-        ) -> None:
-            del request, duals
-            self._residency_plan = residency_plan
+        def __init__(self, *given: object) -> None:
+            self._plan: Any = given[2]
 
         def residency_plans(self) -> Iterator[ContiguousPlan]:
-            if self._residency_plan is not start:
-                yield ContiguousPlan(
-                    residency_plan=self._residency_plan, value=Fraction(10**12), held=nothing
-                )
-                return
-            yield ContiguousPlan(
-                residency_plan=start,
-                value=residency_plan_value(problem, start, MAKESPAN),
-                held=nothing,
-            )
-            pytest.fail("no time for a second plan")
+            value = residency_plan_value(problem, start, MAKESPAN)
+            if self._plan is not start:
+                value = Fraction(10**12)
+            yield ContiguousPlan(residency_plan=self._plan, value=value, blocks=[])
+            if self._plan is start:
+                pytest.fail("no time for a second plan")
 
     monkeypatch.setattr("formulations.contiguous.schedule.Repair", Placed)
     assert schedule(problem, Request(time_limit_s=1e-9, others=(start,))).residency_plan is start
-
-
-def block(
-    begin: int, heights: list[int], uses: list[int], required_resident: Sequence[int] = ()
-) -> Block:
-    return Block(
-        tensor=0,
-        begin=begin,
-        heights=np.array(heights),
-        uses=np.array(uses),
-        required_resident=np.array(required_resident, np.int64),
-    )
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_packed_stays_keep_apart(order: str) -> None:
-    rng = np.random.default_rng(7)
-    for _ in range(30):
-        blocks = []
-        for _ in range(12):
-            begin, length = int(rng.integers(0, 15)), int(rng.integers(1, 6))
-            heights = rng.integers(1, 7, length).tolist()
-            uses = sorted({begin, begin + int(rng.integers(0, length))})
-            blocks.append(block(begin, heights, uses))
-        wanted = [one.heights for one in blocks]
-        assert pack(blocks, SpmMap(10, np.zeros(21, np.int64)), ORDERS[order])
-        taken = np.zeros((21, 10), int)
-        for one, heights in zip(blocks, wanted, strict=True):
-            assert (one.heights <= heights).all()
-            for step, height in enumerate(one.heights.tolist(), one.begin):
-                taken[step, one.base : one.base + height] += 1
-        assert taken.max() == 1
-
-
-def test_a_stay_is_cut_where_least_is_lost() -> None:
-    # The first fills pages 0 to 5 of 8; above it there is room for 2 pages of the second.
-    blocks = [block(0, [6, 6, 6], [0, 2]), block(1, [4, 4], [1, 2])]
-    assert pack(blocks, SpmMap(8, np.zeros(3, np.int64)), ORDERS["area"])
-    assert [one.base for one in blocks] == [0, 6]
-    assert blocks[1].heights.tolist() == [2, 2]
-
-
-def test_a_required_resident_operand_is_never_cut() -> None:
-    blocks = [block(0, [6, 6, 6], [0, 2]), block(1, [4, 4], [1, 2], [1])]
-    assert pack(blocks, SpmMap(8, np.zeros(3, np.int64)), ORDERS["area"])
-    assert blocks[1].heights.tolist() == [4, 4]
-    assert blocks[0].heights.tolist() in ([6, 4, 4], [4, 4, 4], [6, 4, 6])
-    crowd = [block(0, [5], [0], [0]), block(0, [5], [0], [0])]
-    assert not pack(crowd, SpmMap(8, np.zeros(1, np.int64)), ORDERS["area"])
-
-
-def test_what_is_cut_comes_back_at_a_use() -> None:
-    one = replace(block(0, [2, 4, 4, 4, 4, 4], [0, 4]), base=0)
-    assert cut(one, np.array([9, 9, 1, 9, 9, 9])).tolist() == [2, 4, 1, 1, 4, 4]
 
 
 def test_plans_without_a_range_are_refused() -> None:
@@ -165,24 +99,6 @@ def test_plans_without_a_range_are_refused() -> None:
     assert len(missing.residency)
     with pytest.raises(ScheduleError, match="has no range of addresses there"):
         assemble(problem, missing)
-
-
-def test_scratch_lies_at_the_top() -> None:
-    memory = SpmMap(10, np.array([0, 3, 0]))
-    assert memory.around(1, 2, -2).low.tolist() == [7]
-    low, high = memory.around(0, 3, -2).free_runs(10)
-    assert (low.tolist(), high.tolist()) == ([0], [7])
-
-
-def test_taking_again_gives_back_first() -> None:
-    memory = SpmMap(10, np.zeros(4, np.int64))
-    memory.take(0, 2, 1, np.array([3, 3, 5]))
-    assert memory.around(0, 4, -2).high.tolist() == [5, 7]
-    memory.take(0, 2, 1, np.array([1]))
-    taken = memory.around(0, 4, -2)
-    assert (taken.low.tolist(), taken.high.tolist()) == ([2], [3])
-    low, high = taken.free_runs(10)
-    assert (low.tolist(), high.tolist()) == ([0, 3], [2, 10])
 
 
 @pytest.mark.parametrize("name", ["mlp", pytest.param("attention", marks=nightly), "residual"])

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.placement.place import minimize
+from formulations.placement.place import place
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer, Gap, Placement, require_placement, separation
+from spmopt.core.scheduler import Request
 from tests.checked import need
 from tests.formulations.placement.brute_force import collide, draw
 
@@ -106,8 +107,8 @@ def test_buffers_that_could_end_beyond_64_bits_are_refused_before_the_search() -
         Buffer(name="b2", lower=5, upper=18, size_bytes=2),
     )
     with pytest.raises(InputError, match=r"at most 2\*\*60 can be placed"):
-        minimize(huge)
+        place(huge, None, Request())
     with pytest.raises(InputError, match=r"at most 2\*\*60 can be placed"):
-        minimize([replace(huge[2], fixed_bytes=2**60 - 1)])
-    placed = minimize([replace(huge[1], size_bytes=2**60 - 1)])
+        place([replace(huge[2], fixed_bytes=2**60 - 1)], None, Request())
+    placed = place([replace(huge[1], size_bytes=2**60 - 1)], None, Request(), lowest=True)
     assert need(placed.placement).height_bytes == 2**60 - 1

@@ -125,7 +125,7 @@ def test_covers_that_do_not_suit_are_refused_in_a_line() -> None:
     assert "cannot be cut" in found.obstacle(
         FusedGroup(begin=update, end=update + 1, micro_batches=2)
     )
-    with pytest.raises(InputError, match="follow each other from 0"):
+    with pytest.raises(InputError, match="before it is in no fused group"):
         found.problem((FusedGroup(begin=0, end=2), FusedGroup(begin=3, end=len(found.operations))))
     with pytest.raises(InputError, match="3 fusion tiles do not divide a batch of 2"):
         found.problem(

@@ -158,5 +158,5 @@ def test_file_of_a_machine(tmp_path: Path) -> None:
     path.write_text(own + 'bypass = ["weight", "weight_gradient"]\n')
     assert load_machine(str(path)).bypass == ("weight", "weight_gradient")
     path.write_text(own + "bypass = [1]\n")
-    with pytest.raises(InputError, match=r"bypass: must be a list of kinds, as \['weight'\]"):
+    with pytest.raises(InputError, match=r"bypass: must be a list of texts, as \['weight'\]"):
         load_machine(str(path))

@@ -27,7 +27,7 @@ from tests.checked import need
 from tests.solving.fakes import exact
 from tests.solving.test_orders import branches
 from tests.strategies import random_problem
-from tests.thorough import share, some
+from tests.thorough import nightly, share, some
 from tests.tiny import Op, tiny
 
 NETWORKS: tuple[tuple[str, bool, Mapping[str, int]], ...] = (
@@ -85,7 +85,10 @@ def test_orders_keep_what_is_read(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("network", "training", "parameters"), some(NETWORKS, 5))
-@pytest.mark.parametrize("order", ORDERS[1:])
+@pytest.mark.parametrize(
+    "order",
+    [pytest.param(each, marks=[nightly] if each == "searched" else []) for each in ORDERS[1:]],
+)
 def test_networks_compute_the_same(
     network: str,
     training: bool,

@@ -34,8 +34,10 @@ class ResidencyParams(Params):
         Cells up to which a problem is solved as one integer program.
     exact_cells
         Cells up to which whole cycles of all commands may close the last of the gap.
+    windows_cells
+        Cells of a problem up to which windows of the plain model improve its plan.
     window_cells
-        Cells of windows of the plain model, one size after the other.
+        Cells of such windows, one size after the other.
     quiet_sweeps
         Sweeps over such windows without a gain that end their search; 0 leaves them out.
     window_s
@@ -72,6 +74,7 @@ class ResidencyParams(Params):
     replay_steps: Positive = 1_000
     program_cells: Count = 10_000
     exact_cells: Count = 1_000
+    windows_cells: Count = 10_000_000
     window_cells: tuple[Positive, ...] = (100, 600)
     quiet_sweeps: Count = 2
     window_s: Amount = 1.0

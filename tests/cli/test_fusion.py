@@ -119,7 +119,7 @@ def test_a_fusion_plan_from_outside_is_held_against_all(run: Run, tmp_path: Path
 def test_bad_fusion_plans_are_refused_before_the_search(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[[fused_groups]]\nbegin = 0\nend = 17\npieces = 2\n")
-    assert "fc8 and what follows it are in none" in refused(
+    assert "fc8 and all later operations are in none" in refused(
         run(f"solve {NETWORK} --fusion-plan {file}")
     )
     file.write_text("[[fused_groups]]\nbegin = 0\nend = 18\npieces = 2\n")

@@ -68,7 +68,7 @@ def test_a_result_is_a_file_of_its_fusion_plan(tmp_path: Path) -> None:
     ("fused_groups", "said"),
     [
         ('first = "y3"\nlast = "r"', "fused_groups[0].first: no operation called 'y3'"),
-        ('first = "y1"\nlast = "r"', "fused groups: y2 and what follows it are in none"),
+        ('first = "y1"\nlast = "r"', "fused groups: y2 and all later operations are in none"),
         ('first = "r"\nlast = "loss"', "fused_groups[0]: begins with r, but y1 before it is in no"),
         ("begin = 0\nend = 5", "fused_groups[0].end: must be 0 to 4, is 5"),
         ("begin = 2\nend = 2", "fused_groups[0]: ends before it begins"),

@@ -165,7 +165,7 @@ class TileableGraph:
                 )
             at = each.end
         if at < len(names):
-            raise InputError(f"fused groups: {names[at]} and what follows it are in none")
+            raise InputError(f"fused groups: {names[at]} and all later operations are in none")
 
     def obstacle(self, fused_group: FusedGroup) -> str:
         """Say why a fused group cannot be computed in its fusion tiles; nothing if it can.

@@ -24,6 +24,7 @@ from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import FusionPlanTrials, steps_of
 from formulations.fusion.work import BEGIN_S, CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S, STRIPED_S
+from formulations.residency import page
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
@@ -117,9 +118,8 @@ class _Search(FusionPlanTrials):
         else:
             # It was scheduled by the caller, to the gap asked for.
             self.take(request.start, request.duals)
-            if self._least_s > request.remaining_s():
-                note = _TOO_SHORT.format(len(self.tileable.operations))
-                return Result(residency_plan=request.start, notes=(note,), cut_short=True)
+            if not request.has_time_for(self._least_s):
+                return self._layer_by_layer()
         try:
             if self._estimates_first():
                 self._begin()
@@ -128,7 +128,8 @@ class _Search(FusionPlanTrials):
             else:
                 self._tabulate()
                 self._begin()
-            self._search(max(1, request.threads - 1))
+            if not self.late:
+                self._search(max(1, request.threads - 1))
             self._end()
         finally:
             if self.bounding is not None:
@@ -136,6 +137,15 @@ class _Search(FusionPlanTrials):
         if self.named:
             self.attempt(self.named)
         return self._finish()
+
+    def _layer_by_layer(self) -> Result:
+        """Schedule the layer-by-layer plan on, where there is no time for others."""
+        assert self.best is not None
+        found = page.schedule(self.best.problem, self.request)
+        notes = (*found.notes, _TOO_SHORT.format(len(self.tileable.operations)))
+        return replace(
+            found, class_bound=None, notes=notes, cut_short=True, fused=self.best.problem
+        )
 
     @property
     def _least_s(self) -> float:

@@ -57,7 +57,7 @@ def refine(problem: Problem, request: Request, rounded: Rounded, *, counted: boo
     ``counted``: cycles of all commands are counted in the end, where that is possible.
     """
     plan = rounded.result.residency_plan
-    is_open = rounded.gap > request.tolerance
+    is_open = rounded.gap > request.tolerance and not request.is_over()
     # The plain model runs the listed order.
     if is_open and plan is not None and other_order(plan.steps.operation) is None:
         rounded = _Refinement(problem, request, plan, rounded, counted=counted).run()

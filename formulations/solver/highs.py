@@ -23,7 +23,7 @@ Progress = Callable[[float, float], None]
 _BY_COLUMNS, _BY_ROWS, _MINIMIZE, _FEASIBLE = 1, 2, 1, 2
 _POLL_S = 0.05  # between two questions whether to stop
 _GRACE_S = 0.7  # for a solver that was told to stop
-_LATE_S = 2.0  # for a solver to heed its own time limit
+_LATE_S = 0.3  # for a solver to heed its own time limit
 _new: Callable[[], highspy.Highs] = highspy.Highs  # its constructor has no annotation
 _INTERRUPTS = (
     cb.HighsCallbackType.kCallbackSimplexInterrupt,
@@ -177,9 +177,14 @@ def solve_within(
     progress: Progress | None = None,
     brief: bool = False,
 ) -> SolverResult:
-    """Solve ``program`` in the time that ``request`` has left, or a phase of it; count its work."""
+    """Solve ``program`` in the time that ``request`` has left, or a phase of it; count its work.
+
+    With no time left it is not begun, unless it is ``brief``.
+    """
     if share < 1:
         request = request.share(share)
+    if not brief and program.cost.size and request.is_over():
+        return SolverResult(status=SolverStatus.INTERRUPTED, solver=_name())
     answer = solve(
         program,
         options=options,

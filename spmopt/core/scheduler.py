@@ -118,6 +118,8 @@ class Request:
         Work counted so far, of all phases.
     due, work_end
         End of the phase that this is for: a time of the monotonic clock, and of ``work``.
+    pace
+        Wall seconds that a second of work takes, about: more than 1 on a busy machine.
     """
 
     objective: Objective = MAKESPAN
@@ -135,6 +137,7 @@ class Request:
     work: Work = field(default_factory=Work, compare=False)
     due: float = inf
     work_end: float = inf
+    pace: float = 1.0
 
     def remaining_s(self) -> float:
         """Return the seconds left of the time limit; 0 once stopped, and at the end of a phase."""
@@ -143,6 +146,10 @@ class Request:
         # A phase ends by counted work; its clock is only a safety net.
         slack = 1.0 if self.due == inf else _SLACK
         return max(0.0, min(self.due, self.started + slack * self.time_limit_s) - monotonic())
+
+    def has_time_for(self, seconds: float) -> bool:
+        """Return whether so many seconds of work fit in the time left, at the machine's pace."""
+        return self.pace * seconds <= self.remaining_s()
 
     def is_over(self) -> bool:
         """Return whether no time is left."""

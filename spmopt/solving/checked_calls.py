@@ -64,11 +64,12 @@ class CheckedCalls:
         spent_s: float = 0.0,
         *,
         duals: Certificate | None = None,
+        pace: float = 1.0,
     ) -> Result:
         """Run one scheduler from the plans of ``starts``, the best first, and verify its schedule.
 
         ``spent_s`` of its time limit are over; ``duals``: those to search from, in place of the
-        request's.
+        request's; ``pace``: of the machine, if known.
         """
 
         def report(message: str, done: float | None) -> None:
@@ -89,6 +90,7 @@ class CheckedCalls:
             start=plans[0] if plans else None,
             others=tuple(plans[1:]),
             duals=duals or self.request.duals,
+            pace=pace,
             report=report,
             on_incumbent=self._tell_of_remainder,
         )

@@ -30,6 +30,9 @@ from spmopt.solving.records import (
     within_class,
 )
 
+_LEAST_CPU_S = 0.05
+"""Of a search that tells how busy the machine is."""
+
 
 def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
     """Run schedulers one after the other, until the request is stopped."""
@@ -233,7 +236,9 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     if listed.verified:
         case.tell_schedule(listed)
     starts = [listed] if listed.verified else []
-    found = case.call(entry, starts, listed.solve_s, duals=listed.certificate)
+    # A search of fusion plans that a busy machine cannot begin in time is not begun.
+    pace = max(1.0, listed.solve_s / max(listed.cpu_s, _LEAST_CPU_S))
+    found = case.call(entry, starts, listed.solve_s, duals=listed.certificate, pace=pace)
     found = better_of_policies(case, found)
     if found.fused is None and found.verified:  # no time for any other plan
         found = on_whole_plan(found, listed, case.problem)
@@ -248,7 +253,7 @@ def better_of_policies(case: Case, found: Result) -> Result:
 
     Of a few pages and operations one rounds luckier than the program: 48 cycles, not 50.
     """
-    if found.fused is None or found.value is None or case.request.stop():
+    if found.fused is None or found.value is None or case.request.is_over():
         return found
     on = Case(found.fused, case.request.part(bounds=False))
     if on.many:

@@ -1,6 +1,10 @@
 """Each search says why it ended; a policy does not search."""
 
+from dataclasses import replace
+
 import spmopt
+from formulations.fusion import schedule as fusion
+from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.result import End, Status
 from spmopt.core.scheduler import Request
@@ -49,3 +53,19 @@ def test_fusion_is_left_out_where_it_cannot_begin_in_time() -> None:
     assert found.status is Status.FEASIBLE
     assert found.end is End.LIMIT
     assert any("too short to begin with fusion plans of 99 operations" in n for n in found.notes)
+
+
+def test_a_busy_machine_has_no_time_for_fusion() -> None:
+    """At its pace the search would begin after the limit: the list gets what is left."""
+    problem = spmopt.lower(spmopt.load("alexnet", batch=2), spmopt.machine("ethos-u65"))
+    request = Request(time_limit_s=30.0)
+    listed = solve(problem, "residency", replace(request, tolerance=0.5))
+    asked = replace(request, start=listed.residency_plan, duals=listed.certificate)
+    idle, busy = (fusion.schedule(problem, replace(asked, pace=pace)) for pace in (1.0, 1e6))
+    assert not any("too short" in note for note in idle.notes)
+    assert any("too short" in note for note in busy.notes)
+    layers = need(busy.fused)
+    assert len(layers.fusion_plan) == 1
+    assert residency_plan_value(layers, need(busy.residency_plan), request.objective) <= need(
+        listed.value
+    )

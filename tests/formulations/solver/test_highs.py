@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from formulations.solver import highs
-from formulations.solver.highs import solve
+from formulations.solver.highs import solve, solve_within
 from formulations.solver.program import Program, ProgramBuilder, SolverStatus
+from spmopt.core.scheduler import Request
 from tests.checked import need
 
 
@@ -112,6 +113,14 @@ def test_a_solver_that_does_not_stop_is_left(
     left.set()
     assert answer.status is SolverStatus.INTERRUPTED
     assert (answer.primal, answer.row_dual, answer.bound) == (None, None, -np.inf)
+
+
+def test_without_time_no_program_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building and presolving one takes seconds of a limit that has passed."""
+    monkeypatch.setattr(highs, "_pass", lambda *_: pytest.fail("begun"))
+    answer = solve_within(_diet(by_rows=False), Request(time_limit_s=0.0))
+    assert answer.status is SolverStatus.INTERRUPTED
+    assert (answer.primal, answer.bound) == (None, -np.inf)
 
 
 def test_control_c_reaches_the_caller() -> None:

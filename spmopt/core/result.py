@@ -84,7 +84,9 @@ class Certificate:
     bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
     of schedules, :data:`WHOLE_TENSORS`; empty for all. Of the replay, which has no steps, ``spm``
     are dual values of a byte of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one
-    held when it starts.
+    held when it starts. ``uses``: what each byte of an operand pays, and the operation earns, in
+    each mapping of an operation that has several (none: 0), of any sign; by operation, operand,
+    and mapping.
     """
 
     objective: Objective
@@ -96,6 +98,7 @@ class Certificate:
     banks: tuple[BankDuals, ...] = field(default=(), metadata={"group": "banks"})
     holds_for: str = field(default="", metadata={"group": "class"})
     spm_at_start: Ints | None = field(default=None, metadata={"group": "replay"})
+    uses: Ints | None = field(default=None, metadata={"group": "mappings"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ least of each figure, as a bound for all mappings must assume.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -135,6 +135,39 @@ def relax_timeline(problem: Problem) -> Timeline:
         return _build(problem, steps, problem.operands.mappings, problem.operands.mapping)
     mappings = MappingTable.of([relax_mapping(op) for op in problem.operations])
     return _build(problem, steps, mappings, np.arange(count))
+
+
+def timeline_of_mappings(problem: Problem) -> Timeline:
+    """Return the relaxed timeline with a row for each access in each mapping of its operation.
+
+    Rows of an access follow each other, by the mapping's number. ``previous``, ``next`` and the
+    like are the first rows of other accesses.
+    """
+    line, table = relax_timeline(problem), problem.operands
+    counts = np.diff(table.first_mapping)[line.step]
+    first = np.cumsum(counts) - counts
+    access = np.repeat(np.arange(counts.size), counts)
+    step = line.step[access]
+    mapping = table.mapping[table.first_mapping[step] + np.arange(access.size) - first[access]]
+    operand = table.mappings.first[mapping] + access - line.first[step]
+
+    def row_of(other: Ints) -> Ints:
+        return np.where(other < 0, -1, np.append(first, -1)[other])
+
+    return replace(
+        line,
+        first=np.append(first, access.size)[line.first],
+        step=step,
+        tensor=line.tensor[access],
+        kind=line.kind[access],
+        fetches=table.mappings.fetches[operand],
+        required_resident=table.mappings.required_resident[operand],
+        previous=row_of(line.previous)[access],
+        next=row_of(line.next)[access],
+        live_after=line.live_after[access],
+        first_access=row_of(line.first_access),
+        last_access=row_of(line.last_access),
+    )
 
 
 def relax_mapping(operation: Operation) -> OpMapping:

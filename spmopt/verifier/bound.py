@@ -28,8 +28,9 @@ states
 
 along the arcs of :mod:`spmopt.verifier.paths` (R2 to R5, R7), so it pays at least the shortest
 path, which is the same for all bytes of a tensor. Of the replay there is a proof of its own
-(:mod:`spmopt.verifier.replay_bound`). Several mappings: the least of each figure
-(``relaxed_timeline``). Set-ups of commands are added to paths (:mod:`spmopt.verifier.setups`);
+(:mod:`spmopt.verifier.replay_bound`). Several mappings: a byte takes the least arc of all of them,
+and each step the least mapping (:mod:`spmopt.verifier.mappings`). Set-ups of commands are added to
+paths (:mod:`spmopt.verifier.setups`);
 rounding up and the waste of part-filled pages are dropped.
 
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
@@ -53,8 +54,9 @@ from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
 from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, relax_timeline
+from spmopt.core.timeline import Timeline, relax_timeline, timeline_of_mappings
 from spmopt.verifier.dual_check import CheckedDuals, step_duals
+from spmopt.verifier.mappings import least_mappings
 from spmopt.verifier.page_paths import page_paths
 from spmopt.verifier.paths import all_paths, never_resident
 from spmopt.verifier.setups import exact_setups, setups_of_steps
@@ -89,7 +91,11 @@ def bound(
     # What tensors that bypass the scratchpad cost is the same for all schedules (section 2).
     remainder = without_bypass(problem)
     problem = remainder.problem
-    line = relax_timeline(problem)
+    # The theorems of banks and of the replay know the least of each figure alone.
+    by_mapping = not (problem.machine.banks or certificate.objective.replayed)
+    line = timeline_of_mappings(problem) if by_mapping else relax_timeline(problem)
+    if certificate.uses is not None and not by_mapping:
+        raise InputError("certificate: of banks and replays it has no dual values of mappings")
     duals = step_duals(problem, certificate, line)
     machine, objective = problem.machine, certificate.objective
     # R1: scratch takes whole pages, so that the rest is floor(C/g) - ceil(b/g) pages.
@@ -103,6 +109,8 @@ def bound(
         total: int | Fraction = replay_bound(problem, certificate, line, duals, room)
     else:
         total = _of_steps(problem, certificate, line, duals, room, pages=pages)
+        if by_mapping:
+            total += least_mappings(problem, certificate, line, duals)
     # The same in every schedule: figures of the mappings, the least where there are several.
     of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
     fixed = objective.of_mappings(*(sum(column.tolist()) for column in of_mappings))
@@ -135,8 +143,9 @@ def _of_steps(
         total = all_paths(line, duals, absent, setups=setups)
         if pages and not holds_for:
             exact = exact_setups(problem, certificate, duals)
+            paged = page_paths(problem.machine, line, duals, exact)
             # Both hold; by bytes alone tensors may be parted, in pages they move as a whole.
-            total = max(total, page_paths(problem.machine, line, duals, exact) or 0)
+            total = total if paged is None else max(total, paged)
     # Python integers: rho may exceed 64 bits, and the sum of products does.
     total += sum(map(mul, duals.cycle, line.compute_cycles.tolist()))
     held: int = sum(map(mul, duals.hold.tolist(), room.tolist()))

@@ -28,6 +28,8 @@ class CheckedDuals:
     """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``.
 
     ``held`` (n + 1,) is the sum of ``hold`` over the steps before; ``cycle`` may be beyond 64 bits.
+    ``uses`` (a,): payment of a byte in the mapping of each row of a timeline of mappings; no byte
+    pays more than ``most_uses`` in all, of either sign.
     """
 
     hold: Ints
@@ -37,6 +39,8 @@ class CheckedDuals:
     firm_load: Ints
     firm_store: Ints
     cycle: list[int]
+    uses: Ints | None = None
+    most_uses: int = 0
 
 
 def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> CheckedDuals:
@@ -77,7 +81,8 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
     firm_load, firm_store = ([dual + add for dual in firm] for add in (add_in, add_out))
-    check_magnitude(hold, firm_load, firm_store, line)
+    uses, most_uses = _uses(problem, certificate, line)
+    check_magnitude(hold, firm_load, firm_store, line, most_uses)
     return CheckedDuals(
         hold=np.array(hold, np.int64),
         held=np.array([0, *accumulate(hold)], np.int64),
@@ -86,7 +91,31 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
         firm_load=np.array(firm_load, np.int64),
         firm_store=np.array(firm_store, np.int64),
         cycle=rho,
+        uses=uses,
+        most_uses=most_uses,
     )
+
+
+def _uses(problem: Problem, certificate: Certificate, line: Timeline) -> tuple[Ints | None, int]:
+    """Return the payments for mappings of all rows, and the most of any path; None of relaxed ones.
+
+    In a timeline of mappings an access has as many rows as its operation has mappings.
+    """
+    several = np.diff(problem.operands.first_mapping)[line.step] > 1
+    if line.step.size == problem.operands.tensor.size:
+        return None, 0
+    uses, given = np.zeros(line.step.size, np.int64), certificate.uses
+    if given is not None and given.shape != (int(several.sum()),):
+        raise InputError(
+            "certificate: needs one dual value for each operand in each mapping of the operations "
+            "that have several"
+        )
+    if given is not None:
+        uses[several] = given
+    paid = dict[int, int]()
+    for tensor, payment in zip(line.tensor.tolist(), uses.tolist(), strict=True):
+        paid[tensor] = paid.get(tensor, 0) + abs(payment)
+    return uses, max(paid.values(), default=0)
 
 
 def _ports(problem: Problem, certificate: Certificate) -> list[int]:
@@ -108,15 +137,17 @@ def _ports(problem: Problem, certificate: Certificate) -> list[int]:
     return [sum(duals) for duals in zip(*ports, strict=True)] if ports else [0] * steps
 
 
-def check_magnitude(hold: list[int], load: list[int], store: list[int], line: Timeline) -> None:
+def check_magnitude(
+    hold: list[int], load: list[int], store: list[int], line: Timeline, more: int = 0
+) -> None:
     """Check that no path pays too much.
 
-    In each step one holding, and ``fetches`` moves each way.
+    In each step one holding, and ``fetches`` moves each way; ``more`` beside them.
     """
     # A path holds its byte once a step, and moves it at most so often each way; 2**59 leaves room
     # for INFINITE plus a path in 64 bits.
     fetches = np.ones(line.steps, np.int64)
     np.maximum.at(fetches, line.step, line.fetches)
     moves = zip(load, store, fetches.tolist(), strict=True)
-    if sum(hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
+    if more + sum(hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
         raise InputError("certificate: dual values are too large for 64 bits; give fewer bits")

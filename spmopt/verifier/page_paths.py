@@ -31,6 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -97,6 +99,11 @@ def _work(line: Timeline, owner: int, rows: Ints, page_bytes: int) -> int:
     return (last - first) * max(_LEAST_ENTRIES, states * states if dirty else states)
 
 
+def _pay(table: Ints, payment: int) -> Ints:
+    """Add a payment, of any sign, to what is not infinite."""
+    return np.where(table < INFINITE, table + payment, INFINITE) if payment else table
+
+
 class _Walk:
     """A table of least costs by state, (r, D), as it follows the steps of one tensor.
 
@@ -126,16 +133,20 @@ class _Walk:
         self.firm_store = self._scale(duals.firm_store.tolist())
         self.load_setup, self.store_setup = self._scale(setups.load), self._scale(setups.store)
         self.firm_setup = self._scale(setups.firm)
+        uses = np.zeros(self.rows.size, np.int64) if duals.uses is None else duals.uses[self.rows]
+        # Of all of the tensor, rounded down too where it is negative.
+        self.uses = [self.size * each >> self.shift for each in uses.tolist()]
 
     def _largest_payment(self, duals: CheckedDuals, setups: SetupPrices) -> int:
         """Return a sum that no path of the tensor exceeds."""
         line, rows = self.line, self.rows
         fetches = np.ones(line.steps, np.int64)
-        fetches[line.step[rows]] = np.maximum(line.fetches[rows], 1)
+        np.maximum.at(fetches, line.step[rows], line.fetches[rows])
         moves = zip(
             duals.firm_load.tolist(), duals.firm_store.tolist(), fetches.tolist(), strict=True
         )
         bytes_paid: int = sum(duals.hold.tolist()) + sum(2 * p * (i + o) for i, o, p in moves)
+        bytes_paid += duals.most_uses
         return (self.size + self.page_bytes) * bytes_paid + 4 * sum(setups.firm)
 
     def _scale(self, prices: Sequence[int]) -> Ints:
@@ -148,13 +159,14 @@ class _Walk:
         table[0, 0] = 0
         needed = bool(line.in_dram[self.owner]) and line.kind[rows[0]] != Access.WRITE
         step = 0
-        for row in rows.tolist():
-            use = int(line.step[row])
+        mappings = zip(line.step[rows].tolist(), rows.tolist(), self.uses, strict=True)
+        for use, of_mappings in groupby(mappings, key=itemgetter(0)):
             # Dead contents need no space: the next use overwrites them.
             for between in range(step, use) if needed else ():
                 table = self._pass(table, between)
-            table = self._use(table, row)
-            needed, step = bool(line.live_after[row]), use + 1
+            each = [(self._use(table, row), row, paid) for _, row, paid in of_mappings]
+            table = np.minimum.reduce([_pay(used, paid) for used, _, paid in each])
+            needed, step = bool(line.live_after[each[0][1]]), use + 1
         if needed and table.shape[1] > 1:
             for between in range(step, line.steps):
                 table = self._pass(table, between)

@@ -73,6 +73,11 @@ def all_paths(
         starts = np.flatnonzero(np.diff(tensor, prepend=-1))
         counts = np.diff(starts, append=rows.size)
         costs = access_costs(line, rows, duals, resident[rows], arriving(gap[:, rows]), moves)
+        if duals.uses is not None:
+            costs, begins = cheapest_mappings(costs, line, rows, duals.uses)
+            rows, tensor = rows[begins], tensor[begins]
+            starts = np.flatnonzero(np.diff(tensor, prepend=-1))
+            counts = np.diff(starts, append=rows.size)
         costs = join(costs, np.arange(rows.size) - np.repeat(starts, counts))
         owner = tensor[starts]
         least = costs[np.where(line.in_dram[owner], N, U), :, np.arange(owner.size)]
@@ -83,6 +88,21 @@ def all_paths(
         # integers.
         total += sum(map(mul, line.size_bytes[owner].tolist(), least.min(axis=1).tolist()))
     return total
+
+
+def cheapest_mappings(costs: Ints, line: Timeline, rows: Ints, uses: Ints) -> tuple[Ints, Ints]:
+    """Add the payments for mappings; return the least table of each access, and its first row.
+
+    Parameters
+    ----------
+    costs : (4, 4, k)
+        Of each access in each mapping, by tensor, step and mapping.
+    """
+    paid = np.where(costs < INFINITE, costs + uses[rows], INFINITE)
+    other = np.diff(line.tensor[rows], prepend=-1) != 0
+    begins = np.flatnonzero(other | (np.diff(line.step[rows], prepend=-1) != 0))
+    least: Ints = np.minimum.reduceat(paid, begins, axis=2)
+    return least, begins
 
 
 def resident_duals(

@@ -188,4 +188,4 @@ def _most(line: Timeline, duals: CheckedDuals) -> int:
     moves = zip(duals.firm_load.tolist(), duals.firm_store.tolist(), fetches.tolist(), strict=True)
     paid: int = sum(duals.hold.tolist()) + sum(count * (i + o) for i, o, count in moves)
     uses = int(np.bincount(line.tensor).max(initial=0))
-    return max(0, LARGEST - paid) // (4 * (uses + 1))
+    return max(0, LARGEST - paid - duals.most_uses) // (4 * (uses + 1))

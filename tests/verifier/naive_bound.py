@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from math import floor
 from typing import Self
 
+from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relax_timeline
@@ -27,17 +29,34 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
     total = 0
     for tensor, record in enumerate(problem.tensors):
         total += record.size_bytes * _cheapest(problem, line, certificate, tensor)
-    for step in range(line.steps):
-        rho = _rho(problem, certificate, step)
-        room = machine.spm_pages - -(-int(line.scratch_bytes[step]) // page)
-        total += rho * int(line.compute_cycles[step]) - int(certificate.spm[step]) * room * page
-    constant = sum(
-        min(mapping.macs for mapping in operation.mappings) * objective.mac
-        + min(mapping.spm_read_bytes for mapping in operation.mappings) * objective.spm_read_byte
-        + min(mapping.spm_write_bytes for mapping in operation.mappings) * objective.spm_write_byte
-        for operation in problem.operations
-    )
-    return Fraction(total, scale) + constant
+    exact, uses = Fraction(0), uses_of(problem, certificate)
+    for step, operation in enumerate(problem.operations):
+        hold = int(certificate.spm[step]) * page
+        total -= hold * machine.spm_pages
+        exact += min(
+            _rho(problem, certificate, step) * mapping.compute_cycles
+            + hold * -(-mapping.scratch_bytes // page)
+            + scale * mapping.macs * objective.mac
+            + scale * mapping.spm_read_bytes * objective.spm_read_byte
+            + scale * mapping.spm_write_bytes * objective.spm_write_byte
+            + scale * mapping.own_picojoules * objective.own_picojoule
+            - sum(problem.tensors[t].size_bytes * uses[step, t, number] for t in operation.tensors)
+            for number, mapping in enumerate(operation.mappings)
+        )
+    return (total + exact) / scale
+
+
+def uses_of(problem: Problem, certificate: Certificate) -> dict[tuple[int, int, int], int]:
+    """What a byte of a tensor pays in a step in each mapping; 0 where nothing is said."""
+    places = [
+        (step, tensor, number)
+        for step, operation in enumerate(problem.operations)
+        for tensor in operation.tensors
+        for number in range(len(operation.mappings))
+    ]
+    several = [place for place in places if len(problem.operations[place[0]].mappings) > 1]
+    given = [0] * len(several) if certificate.uses is None else certificate.uses.tolist()
+    return dict.fromkeys(places, 0) | dict(zip(several, given, strict=True))
 
 
 def _rho(problem: Problem, certificate: Certificate, step: int) -> int:
@@ -54,26 +73,37 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
     """Least cost of one byte over all steps."""
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
+    uses = uses_of(problem, certificate)
     costs: Costs = {(False, bool(line.in_dram[tensor])): 0}
     for step in range(line.steps):
         access = rows.get(step, -1)
         after: Costs = {}
-        for (was, valid_before), cost in costs.items():
-            for resident in (False, True):
-                for store in (False, True):
-                    here = _byte(problem, line, certificate, step, access)
-                    here = _with_setups(problem, certificate, here, step, tensor)
-                    found = here.move((was, valid_before), resident, store, live)
-                    if found is None:
-                        continue
-                    valid, paid = found
-                    key = resident, valid
-                    after[key] = min(after.get(key, cost + paid), cost + paid)
+        mappings = problem.operations[step].mappings if access >= 0 else (None,)
+        for number, mapping in enumerate(mappings):
+            of_mapping = line if mapping is None else _with(line, access, mapping)
+            here = _byte(problem, of_mapping, certificate, step, access)
+            here = _with_setups(problem, certificate, here, step, tensor)
+            use = uses.get((step, tensor, number), 0)
+            for state, resident, store in product(costs, (False, True), (False, True)):
+                found = here.move(state, resident, store, live)
+                if found is None:
+                    continue
+                valid, paid = found
+                cost, key = costs[state] + paid + use, (resident, valid)
+                after[key] = min(after.get(key, cost), cost)
         costs = after
         if access >= 0:
             live = bool(line.live_after[access])
     keep = bool(line.keep[tensor])
     return min(cost for (_, valid), cost in costs.items() if valid or not keep)
+
+
+def _with(line: Timeline, access: int, mapping: OpMapping) -> Timeline:
+    """Return a timeline whose access is that of a mapping."""
+    operand = mapping.operands[access - int(line.first[line.step[access]])]
+    fetches, firm = line.fetches.copy(), line.required_resident.copy()
+    fetches[access], firm[access] = operand.fetches, operand.required_resident
+    return replace(line, fetches=fetches, required_resident=firm)
 
 
 def _byte(

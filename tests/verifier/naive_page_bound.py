@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
 
+from spmopt.core.operation import Operand
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relax_timeline
+from tests.verifier.naive_bound import uses_of
 
 State = tuple[int, int]
 """Resident bytes, and those of them that DRAM lacks."""
@@ -17,18 +19,27 @@ State = tuple[int, int]
 def naive_page_bound(problem: Problem, certificate: Certificate) -> Fraction:
     """Return what the dual values prove, without rounding, with states of any bytes."""
     line, machine = relax_timeline(problem), problem.machine
-    objective = certificate.objective
+    objective, uses = certificate.objective, uses_of(problem, certificate)
     total = Fraction(0)
     for tensor in range(len(problem.tensors)):
         if line.first_access[tensor] >= 0:
             total += _Tensor(problem, certificate, line, tensor).least()
     for step in range(line.steps):
-        price = _Prices(problem, certificate, step)
-        room = machine.spm_pages - ceil(Fraction(int(line.scratch_bytes[step]), machine.page_bytes))
-        total += price.rho * int(line.compute_cycles[step])
-        total -= price.hold * machine.page_bytes * room
-    figures = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
-    return total + objective.of_mappings(*(sum(each.tolist()) for each in figures))
+        price, page = _Prices(problem, certificate, step), machine.page_bytes
+        total -= price.hold * page * machine.spm_pages
+        operation, costs = problem.operations[step], list[Fraction]()
+        for number, each in enumerate(operation.mappings):
+            cost = objective.of_mappings(
+                each.spm_read_bytes, each.spm_write_bytes, each.macs, each.own_picojoules
+            )
+            cost += price.rho * each.compute_cycles
+            cost += price.hold * page * ceil(Fraction(each.scratch_bytes, page))
+            for tensor in operation.tensors:
+                earned = problem.tensors[tensor].size_bytes * uses[step, tensor, number]
+                cost -= Fraction(earned, 2**certificate.bits)
+            costs.append(cost)
+        total += min(costs)
+    return total
 
 
 class _Prices:
@@ -58,6 +69,8 @@ class _Tensor:
         self.prices = [_Prices(problem, certificate, step) for step in range(line.steps)]
         rows = [row for row in range(line.step.size) if line.tensor[row] == tensor]
         self.access = {int(line.step[row]): row for row in rows}
+        self.operations, self.unit = problem.operations, Fraction(1, 2**certificate.bits)
+        self.uses = uses_of(problem, certificate)
 
     def least(self) -> Fraction:
         states: dict[State, Fraction] = {(0, 0): Fraction(0)}
@@ -73,14 +86,25 @@ class _Tensor:
 
     def moves(self, step: int, state: State) -> Iterator[tuple[State, Fraction]]:
         """Yield the states after a step, with the payments in it."""
-        line, price, size = self.line, self.prices[step], self.size
+        line, price = self.line, self.prices[step]
         row = self.access.get(step)
         if row is None:
             for held, cost in self.loads(step, state, price.load):
                 yield from self.stores(held, state[1], cost, price.store)
             return
+        for number, mapping in enumerate(self.operations[step].mappings):
+            operand = mapping.operands[row - int(line.first[step])]
+            use = self.size * self.uses[step, self.tensor, number] * self.unit
+            for new, cost in self.used(step, state, row, operand):
+                yield new, cost + use
+
+    def used(
+        self, step: int, state: State, row: int, operand: Operand
+    ) -> Iterator[tuple[State, Fraction]]:
+        """Yield the states after a step that uses the tensor so, with the payments in it."""
+        line, price, size = self.line, self.prices[step], self.size
         kind, live = line.kind[row], bool(line.live_after[row])
-        firm, fetches = bool(line.required_resident[row]), int(line.fetches[row])
+        firm, fetches = operand.required_resident, operand.fetches
         read, written = kind != Access.WRITE, kind != Access.READ
         load, store = (price.firm_load, price.firm_store) if firm else (price.load, price.store)
         # Serial stores are those of results.

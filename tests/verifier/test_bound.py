@@ -66,7 +66,17 @@ def random_duals(
     byte = max(most, objective.dram_in_byte * scale)
     spm = [int(byte * Fraction(f)) for f in (generator.random(steps) ** 2).tolist()]
     spm = [dual if generator.random() < 0.5 else 0 for dual in spm]
-    return duals(objective, spm, dram[0], dram[1] if problem.machine.duplex else dram[0], bits)
+    found = duals(objective, spm, dram[0], dram[1] if problem.machine.duplex else dram[0], bits)
+    if problem.machine.banks or objective.replayed or generator.random() < 0.3:
+        return found
+    several = sum(
+        len(each.tensors) * len(each.mappings)
+        for each in problem.operations
+        if len(each.mappings) > 1
+    )
+    # Of any sign, and up to a few moves of a byte.
+    uses = [int(2 * byte * Fraction(f)) for f in generator.normal(size=several).tolist()]
+    return replace(found, uses=np.array(uses, np.int64)) if several else found
 
 
 def objectives(problem: Problem) -> tuple[Objective, ...]:

@@ -1,0 +1,71 @@
+"""The mapping of each step in the bound, where an operation has several.
+
+**Claim.** Let ``nu_tim`` be any numbers, one for each tensor t that step i uses and each mapping m
+of its operation. Then every legal schedule costs at least
+
+    sum_t s_t DP_t(nu)
+    + sum_i min_m (rho_i c_im + pi_i g ceil(b_im / g) + fixed_im - sum_t s_t nu_tim)
+    - sum_i pi_i g floor(C / g)
+
+where a byte of t takes the arcs of any mapping at i, with that mapping's fetches and needs of
+residency, and pays ``nu_tim`` on each. ``fixed_im`` are bytes of the scratchpad, MACs and energy of
+its own, at the objective's weights.
+
+**Proof.** A schedule runs one mapping m in step i. Each byte of t pays ``nu_tim`` there, whatever
+it does, so ``s_t nu_tim`` in all; the step gives back as much. What is left is the cost of
+:mod:`spmopt.verifier.bound` with the figures of m. The path and the step each take their least over
+all mappings, which is no more. The same holds where a tensor is decided as a whole
+(:mod:`spmopt.verifier.page_paths`).
+
+With ``nu`` 0 that is no less than the least of each figure by itself.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+from spmopt.core.operands import FIGURES
+from spmopt.core.operation import OpMapping
+from spmopt.core.problem import Problem
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import Timeline
+from spmopt.verifier.dual_check import CheckedDuals
+
+
+def least_mappings(
+    problem: Problem, certificate: Certificate, line: Timeline, duals: CheckedDuals
+) -> Fraction:
+    """Return how far the least mapping of each step is above the least of each of its figures.
+
+    In units of ``2**-bits``.
+
+    Parameters
+    ----------
+    line, duals
+        A timeline of mappings, whose figures of steps are the least of each, and the dual values.
+    """
+    objective, page = certificate.objective, problem.machine.page_bytes
+    unit, total = 1 << certificate.bits, Fraction(0)
+
+    def paid(step: int, mapping: OpMapping) -> Fraction:
+        pages = -(-mapping.scratch_bytes // page)
+        of_mapping = objective.of_mappings(
+            mapping.spm_read_bytes, mapping.spm_write_bytes, mapping.macs, mapping.own_picojoules
+        )
+        held = int(duals.hold[step]) * page * pages
+        return duals.cycle[step] * mapping.compute_cycles + held + of_mapping * unit
+
+    for step, (begin, end) in enumerate(pairwise(line.first.tolist())):
+        mappings = problem.operations[step].mappings
+        if len(mappings) == 1:
+            continue
+        sizes = [int(line.size_bytes[tensor]) for tensor in line.tensor[begin:end].tolist()]
+        uses = [0] * len(sizes) if duals.uses is None else duals.uses[begin:end].tolist()
+        # Rows are by operand, then by mapping.
+        earned = [size * use for size, use in zip(sizes, uses, strict=True)]
+        count = len(mappings)
+        costs = [paid(step, each) - sum(earned[m::count]) for m, each in enumerate(mappings)]
+        figures = {name: int(getattr(line, name)[step]) for name in FIGURES}
+        total += min(costs) - paid(step, OpMapping(operands=(), **figures))
+    return total

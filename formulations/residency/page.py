@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite
 
+import numpy as np
+
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import time_start
 from formulations.residency.plain import search as plain
+from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
 from formulations.residency.plain.windows import improve
 from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
@@ -19,7 +22,11 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, fitting_timeline, timeline
+
+_CHOICE_FRACTION = 0.4
+"""Of the time left, to choose mappings by an integer program in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,9 @@ def schedule(problem: Problem, request: Request) -> Result:
     InfeasibleError
         An operation's required-resident operands and scratch do not fit the SPM.
     """
+    several = problem.several_mappings
+    if several and plain.is_small(fitting_timeline(problem), request.params.residency):
+        return _Chosen(problem, request).run()
     return refine(problem, request, round_columns(problem, request))
 
 
@@ -94,7 +104,7 @@ class _Refinement:
         small = plain.is_small(self.line, self.params)
         if small and not self.problem.several_mappings:
             self._relax()
-        else:
+        elif not small:
             certificate = with_setups(self.problem, self.request, self.best.result.certificate)
             self.best = replace(
                 self.best, result=replace(self.best.result, certificate=certificate)
@@ -209,3 +219,75 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
     )
     value = inf if search.value is None else search.value
     return Rounded(result=result, value=value, bound=proof.bound)
+
+
+class _Chosen:
+    """Residency of a small problem whose operations choose among mappings.
+
+    The relaxation proves the bound over all of them, and its reduced costs say which are worth a
+    try. Of these an integer program in bytes chooses, then windows and all of the plain model.
+    """
+
+    def __init__(self, problem: Problem, request: Request) -> None:
+        self.problem, self.request = problem, request
+        self.params, self.first = request.params.residency, fitting_timeline(problem)
+
+    def run(self) -> Result:
+        """Return the best schedule in time."""
+        request, relaxed = self.request, plain.relax(self.problem, self.request, self.first)
+        if relaxed is None or relaxed.reduced is None:  # no time
+            return refine(self.problem, request, round_columns(self.problem, request))
+        bound, reduced = relaxed.bound, relaxed.reduced
+        plan, room, count = request.start, np.inf, self.params.mappings
+        while True:
+            taken = cheapest_mappings(self.problem, self.first.chosen.mapping, reduced, count)
+            # With any other mapping a schedule would cost more than the best so far.
+            possible = reduced <= room
+            last = bool(taken[possible].all())
+            few = FewerMappings(self.problem, taken)
+            part = request if last else request.phase(request.remaining_s() / 2)
+            found = refine(few.problem, part, self._round(few, replace(part, start=plan), bound))
+            assert found.residency_plan is not None
+            plan = few.outside(found.residency_plan)
+            value = float(residency_plan_value(self.problem, plan, request.objective))
+            room = min(room, value - bound)
+            proved = bool(taken[reduced <= room].all())
+            if proved or last or value <= bound * (1 + request.tolerance) or request.is_over():
+                break
+            count *= 2
+        return replace(
+            found,
+            residency_plan=plan,
+            certificate=relaxed.certificate,
+            class_bound=found.class_bound if proved else None,
+            cut_short=request.is_over() or (found.cut_short and not proved),
+        )
+
+    def _round(self, few: FewerMappings, request: Request, bound: float) -> Rounded:
+        """Round in the first mappings that fit, and in those that are best in bytes."""
+        problem, request = few.problem, request.part(bounds=False)
+        start = None if request.start is None else few.inside(request.start)
+        known = [] if start is None else [start]
+        part = request.phase(_CHOICE_FRACTION * request.remaining_s())
+        first = fitting_timeline(problem)
+        plan = _round_in(problem, part, first.chosen.mapping)
+        known += [] if plan is None else [plan]
+        best = plain.choose_mappings(problem, replace(part, start=plan), first)
+        if best is not None:
+            plan = _round_in(problem, request, best)
+            known += [] if plan is None else [plan]
+        valued = [(residency_plan_value(problem, each, request.objective), each) for each in known]
+        value, plan = min(valued, key=lambda each: each[0])
+        self.request.report_incumbent(value=value)
+        return Rounded(result=Result(residency_plan=plan), value=value, bound=bound)
+
+
+def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:
+    """Round with one mapping of each operation (n,)."""
+    first = problem.operands.first_mapping
+    taken = np.zeros(int(first[-1]), bool)
+    taken[first[:-1] + mapping] = True
+    fixed = FewerMappings(problem, taken)
+    own = replace(request, start=None, others=(), duals=None)
+    plan = round_columns(fixed.problem, own).result.residency_plan
+    return None if plan is None else fixed.outside(plan)

@@ -312,15 +312,9 @@ def _locate(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
 
 
 def _require_few(cases: Sequence[LayerCase]) -> None:
-    """Refuse cases with too many tile products, before any is run.
-
-    To search all orders is refused where no layer in tiles of the size given is small enough.
-    """
-    from spmopt.tiles.case import OPTIMAL
-    from spmopt.tiles.run import require_small
+    """Refuse cases with too many tile products, before any is run."""
     from spmopt.tiles.tiling import HalfSpm, require_tiles
 
-    errors = []
     for case in cases:
         if case.tile is None:
             half = HalfSpm(
@@ -331,13 +325,6 @@ def _require_few(cases: Sequence[LayerCase]) -> None:
             )
             # Checked here, since a layer without any tile would fail only after others have run.
             require_tiles(half)
-        elif case.order == OPTIMAL:
-            try:
-                require_small(case)
-            except InputError as error:
-                errors.append(InputError(f"layer {case.layer.name}: {error}"))
-    if errors and len(errors) == sum(case.order == OPTIMAL for case in cases):
-        raise errors[0]
 
 
 def _ways(

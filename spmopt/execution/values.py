@@ -213,6 +213,12 @@ def inspect(node: Node, array: Array, shape: tuple[int, ...]) -> Array:
     return array.reshape(shape)
 
 
+def _fits(shape: tuple[int, ...], result: tuple[int, ...]) -> bool:
+    """Return whether a shape broadcasts to that of a result; that of a padded operand does not."""
+    axes = zip(reversed(shape), reversed(result), strict=False)
+    return len(shape) <= len(result) and all(size in (1, of) for size, of in axes)
+
+
 def wrap(
     array: Array,
     operands: Sequence[Array],
@@ -234,7 +240,7 @@ def wrap(
     if wrong.any():
         sane = (np.isfinite(each) for each in operands if each.dtype.kind == "f")
         for each in sane:
-            wrong &= each if elementwise else each.all()
+            wrong &= each if elementwise and _fits(each.shape, wrong.shape) else each.all()
         found[wrong] = 0
     found = np.round(found * (FACTOR * scale))
     return residue(found if before is None else found + before)

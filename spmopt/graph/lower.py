@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import ceil
 from typing import NamedTuple
 
 from spmopt.core.elements import element_type, sum_type
@@ -20,7 +21,8 @@ from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.spec import Gemm, Shape, Style
-from spmopt.graph.preparation import LOWERINGS, TILED, prepare, with_name
+from spmopt.graph.preparation import CHOOSE, LOWERINGS, TILED, prepare, with_name
+from spmopt.graph.tile_choice import other_tilings
 from spmopt.graph.tiles import budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling, tile
 
@@ -37,7 +39,7 @@ Shapes = tuple[tuple[int, ...], ...]
 def lower(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> Problem:
     """Fix sizes, cycles, residency needs and order (PROBLEM.md, section 1).
 
-    Every node of the graph, :func:`prepare` first, becomes an operation of one mapping, in the
+    Every node of the graph, :func:`prepare` first, becomes an operation, in the
     graph's order, except views: a view and its operand are one tensor, named after the operand,
     and kept if either is. A value that no operation touches is left out. Predecessors are all
     earlier operations that wrote an operand of an operation, or read one of its results, since the
@@ -48,10 +50,11 @@ def lower(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> Prob
     required-resident. ``panel``: matrix products keep an operand or need scratch, see
     :mod:`spmopt.graph.tiling`. ``tiled``: products go in the tiles that move least
     (:mod:`spmopt.graph.tiles`), and streams have buffers, which are scratch
-    (:mod:`spmopt.graph.buffers`). Operands read again once a sum of them is known stream once where
-    two rows of them fit in the room of an operation's buffers, else twice: for the statistics,
-    which one reading gives, and for their users. Required-resident operands and scratch of an
-    operation always fit in the SPM, whatever its size.
+    (:mod:`spmopt.graph.buffers`). ``choose``: that, and other mappings to choose among
+    (:mod:`spmopt.graph.tile_choice`). Operands read again once a sum of them is known stream once
+    where two rows of them fit in the room of an operation's buffers, else twice: for the
+    statistics, which one reading gives, and for their users. Required-resident operands and
+    scratch of an operation always fit in the SPM, whatever its size.
 
     Compute cycles: see :mod:`spmopt.graph.cycles`; where the machine names the banks of its
     scratchpad, no fewer than these need to deliver ``spm_read_bytes`` and to accept
@@ -123,7 +126,7 @@ class Mapper:
             Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
             for node in self.nodes
         ]
-        self._mappings: dict[object, OpMapping] = {}
+        self._mappings: dict[object, tuple[OpMapping, ...]] = {}
         self._product_types = self._types_of_products()
 
     def problem(self) -> Problem:
@@ -137,7 +140,7 @@ class Mapper:
                 name=name,
                 reads=reads,
                 writes=writes,
-                mappings=(self.mapping(at, used, self.shapes(self.nodes[at]), self.sizes),),
+                mappings=self.mappings(at, used, self.shapes(self.nodes[at]), self.sizes),
                 predecessors=tuple(sorted(earlier)),
                 kind=self.kind(at),
             )
@@ -188,7 +191,19 @@ class Mapper:
         *,
         worked: tuple[Shapes, Shapes] | None = None,
     ) -> OpMapping:
-        """Return the one mapping of the operation ``at``, of operands of these shapes and sizes.
+        """Return the first mapping of the operation ``at``, as :meth:`mappings`."""
+        return self.mappings(at, used, shapes, sizes, worked=worked)[0]
+
+    def mappings(
+        self,
+        at: int,
+        used: Used,
+        shapes: tuple[Shapes, Shapes],
+        sizes: Sequence[int] | Mapping[int, int],
+        *,
+        worked: tuple[Shapes, Shapes] | None = None,
+    ) -> tuple[OpMapping, ...]:
+        """Return the mappings of the operation ``at``, of operands of these shapes and sizes.
 
         Operations that are alike share theirs. ``worked``: shapes by which its work counts, where
         some of its inputs are another's as well.
@@ -200,7 +215,7 @@ class Mapper:
         key = (self._likeness(at, tensors), shapes, worked, bytes_of)
         mapping = self._mappings.get(key)
         if mapping is None:
-            mapping = self._mappings[key] = self._new_mapping(at, used, shapes, sizes, worked)
+            mapping = self._mappings[key] = self._new_mappings(at, used, shapes, sizes, worked)
         return mapping
 
     def _likeness(self, at: int, tensors: tuple[int, ...]) -> tuple[object, ...]:
@@ -216,29 +231,43 @@ class Mapper:
         attributes = tuple(node.attributes.items()) if node.attributes else ()
         return node.operator, attributes, self._product_types[at], places, barred, kept
 
-    def _new_mapping(
+    def _new_mappings(
         self,
         at: int,
         used: Used,
         shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
         worked: tuple[Shapes, Shapes],
-    ) -> OpMapping:
+    ) -> tuple[OpMapping, ...]:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
         gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
-        work = spec.operations(*worked, node.attributes)
         # Before any tiling: with all three roles barred there is no legal choice left.
         if gemm is not None and self.bypassing and self.name in _NEEDS_ROOM:
             self._require_one_to_stay(node, used, gemm)
-        tiling = _IDEAL
+        tilings = [_IDEAL]
         if self.name in TILED:
-            tiling = self._tile(at, used, shapes, sizes, gemm)
+            tilings = self._tile(at, used, shapes, sizes, gemm)
         elif self.name == "panel" and gemm is not None:
-            tiling = tile(
-                *(gemm, used.inputs, used.outputs, sizes, machine), bypassing=self.bypassing
-            )
+            tilings = [
+                tile(*(gemm, used.inputs, used.outputs, sizes, machine), bypassing=self.bypassing)
+            ]
         elif self.name == "weights" and gemm is not None:
-            tiling = self._whole_weights(used, gemm, sizes)
+            tilings = [self._whole_weights(used, gemm, sizes)]
+        work = spec.operations(*worked, node.attributes)
+        found = [self._mapping_of(at, used, sizes, gemm, work, tiling) for tiling in tilings]
+        # Tilings may differ in nothing that counts.
+        return tuple(dict.fromkeys(found))
+
+    def _mapping_of(  # noqa: PLR0917
+        self,
+        at: int,
+        used: Used,
+        sizes: Sequence[int] | Mapping[int, int],
+        gemm: Gemm | None,
+        work: int,
+        tiling: Tiling,
+    ) -> OpMapping:
+        machine = self.machine
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
@@ -257,9 +286,10 @@ class Mapper:
         # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
         cycles = compute_cycles(machine, work, gemm, of_type)
+        # Banks and array work at the same time: the slower one decides.
+        cycles = max(cycles, access_cycles(machine, read, written))
         return OpMapping(
-            # Banks and array work at the same time: the slower one decides.
-            compute_cycles=max(cycles, access_cycles(machine, read, written)),
+            compute_cycles=cycles + ceil(tiling.serial_bytes / machine.bytes_per_cycle),
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
             macs=macs,
@@ -296,8 +326,11 @@ class Mapper:
         shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
         gemm: Gemm | None,
-    ) -> Tiling:
-        """Return how operands are used, and the buffers of those that stream."""
+    ) -> list[Tiling]:
+        """Return how operands may be used, and the buffers of those that stream.
+
+        One way, or several to choose among.
+        """
         machine, budget = self.machine, budget_bytes(self.machine)
         operands = _operands(used, shapes)
         of_shape = {name: shape for name, (_, shape) in operands.items()}
@@ -313,22 +346,27 @@ class Mapper:
             inside = set().union(*gemm.roles(used.inputs, used.outputs))
             # A bias or addend streams by pages beside the product.
             others = sum(size for t, size in pages.items() if t not in inside)
-            return least_traffic(
-                *(gemm, used.inputs, used.outputs, sizes, machine),
-                lines=lines,
-                others=others,
-                bypassing=self.bypassing,
-            )
+            product = gemm, used.inputs, used.outputs, sizes, machine
+            barred = self.bypassing
+            tilings = [least_traffic(*product, lines=lines, others=others, bypassing=barred)]
+            if self.name == CHOOSE:
+                tilings += other_tilings(*product, lines=lines, others=others, bypassing=barred)
+            return tilings
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
         held = {t: size for t, size in rows.items() if t in on_chip}
         # Later entries win: rows and lines replace the pages of the same tensor.
         once = sum({**pages, **lines, **held}.values())
+        again = dict.fromkeys(rows.keys() - held.keys(), _TWICE)
         # With room for two rows a row stays from its first reading to the last: one fetch.
-        if not held or once <= budget:
-            again = dict.fromkeys(rows.keys() - held.keys(), _TWICE)
-            return Tiling(operands=again, scratch_bytes=min(once, budget))
+        if not held:
+            return [Tiling(operands=again, scratch_bytes=min(once, budget))]
         buffers = min(sum({**pages, **lines}.values()), budget)
-        return Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
+        stay = Tiling(operands=again, scratch_bytes=once)
+        twice = Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
+        if self.name != CHOOSE:
+            return [stay if once <= budget else twice]
+        fits = once <= machine.spm_pages * machine.page_bytes
+        return [stay, twice] if once <= budget else [twice, *([stay] if fits else [])]
 
     def _is_accessed_again(
         self, at: int, used: Used, gemm: Gemm, array: SystolicArray, once: Mapping[int, int]

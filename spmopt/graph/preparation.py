@@ -8,11 +8,13 @@ from spmopt.core.problem import TensorKind
 from spmopt.graph.folding import fold
 from spmopt.graph.normalization import split_normalizations
 
-LOWERINGS = ("tiled", "panel", "weights", "ideal")
+LOWERINGS = ("tiled", "choose", "panel", "weights", "ideal")
 """Rules that make a problem of a graph; the first is the default."""
 UNFOLDED = "tiled-unfolded"
 """Name of ``tiled`` where an inference graph is taken as it stands."""
-TILED = (LOWERINGS[0], UNFOLDED)
+CHOOSE = "choose"
+"""Name of ``tiled`` where each operation may choose among mappings."""
+TILED = (LOWERINGS[0], UNFOLDED, CHOOSE)
 _BACKWARD = TensorKind.GRADIENT, TensorKind.WEIGHT_GRADIENT
 
 

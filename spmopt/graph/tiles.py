@@ -47,9 +47,9 @@ SHARE = Fraction(1, 2)
 79.9); inference, 4 MB: 26.7, 26.7, 26.8 (21.4 each). ResNet-50, batch 4, small-npu, 1 MB: 50.5,
 47.8, 47.6 (49.7, 46.1, 46.2). A larger share saves passes, and takes room from resident tensors.
 """
-_DIMENSIONS = ((0, 1), (1, 2), (0, 2))
+DIMENSIONS = ((0, 1), (1, 2), (0, 2))
 """Of A, B and C, among m, k and n."""
-_LACKS = (2, 0, 1)
+LACKS = (2, 0, 1)
 _BEFORE = (1, 2, 0)
 """B before C before A."""
 _Tile = tuple[int, ...]
@@ -90,18 +90,8 @@ def least_traffic(
         Tensors that are never in the scratchpad.
     """
     roles = gemm.roles(inputs, outputs)
-    may_stay = tuple(k for k in _BEFORE if not any(t in bypassing for t in roles[k]))
-    product = _Product(
-        dimensions=(gemm.m, gemm.k, gemm.n),
-        whole=tuple(sum(sizes[t] for t in role) for role in roles),
-        # Groups are slices here: one of them is worked through before the next.
-        slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
-        lines=tuple(sum(lines.get(t, 0) for t in role) for role in roles),
-        added=any(t in inputs for t in roles[2]),
-        may_stay=may_stay,
-        buffered=tuple(k for k in range(3) if not all(t in bypassing for t in roles[k])),
-    )
-    budget = budget_bytes(machine)
+    product = product_of(gemm, inputs, outputs, sizes, lines=lines, bypassing=bypassing)
+    may_stay, budget = product.may_stay, budget_bytes(machine)
     # A quarter at most, so that tiles of the product always have room.
     others = min(others, budget // 4)
     required_resident = [
@@ -118,13 +108,42 @@ def least_traffic(
         _, _, buffers, kept = min(fitting)
         return Tiling(operands=dict.fromkeys(roles[kept], REQUIRED_RESIDENT), scratch_bytes=buffers)
     _, buffers, _, fetches = _best_tiles(product, budget - others)
+    operands = stream_operands(roles, fetches)
+    return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
+
+
+def product_of(
+    gemm: Gemm,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    sizes: Sequence[int] | Mapping[int, int],
+    *,
+    lines: Mapping[int, int],
+    bypassing: Collection[int],
+) -> Product:
+    """Return the sizes of a product, by the parameters of :func:`least_traffic`."""
+    roles = gemm.roles(inputs, outputs)
+    return Product(
+        dimensions=(gemm.m, gemm.k, gemm.n),
+        whole=tuple(sum(sizes[t] for t in role) for role in roles),
+        # Groups are slices here: one of them is worked through before the next.
+        slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
+        lines=tuple(sum(lines.get(t, 0) for t in role) for role in roles),
+        added=any(t in inputs for t in roles[2]),
+        may_stay=tuple(k for k in _BEFORE if not any(t in bypassing for t in roles[k])),
+        buffered=tuple(k for k in range(3) if not all(t in bypassing for t in roles[k])),
+    )
+
+
+def stream_operands(roles: Sequence[Sequence[int]], fetches: Sequence[int]) -> dict[int, Operand]:
+    """Return how the tensors of A, B and C are used, by fetches of each."""
     operands: dict[int, Operand] = {}
     for role, count in zip(roles, fetches, strict=True):
         for tensor in role:
             # One tensor in two roles (x times x) is fetched as often as the worse of them.
             most = max(count, operands[tensor].fetches if tensor in operands else 1)
             operands[tensor] = Operand(fetches=most)
-    return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
+    return operands
 
 
 class _Term(NamedTuple):
@@ -140,7 +159,7 @@ class _Term(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Product:
+class Product:
     """Sizes of a product: ``lines`` are 0 of other tensors than feature maps.
 
     ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
@@ -157,14 +176,14 @@ class _Product:
     @cached_property
     def positions(self) -> int:
         """The dimension of positions in feature maps, which both of them have; -1: none."""
-        maps = [set(_DIMENSIONS[k]) for k in range(3) if self.lines[k]]
+        maps = [set(DIMENSIONS[k]) for k in range(3) if self.lines[k]]
         shared = set.intersection(*maps) if len(maps) == 2 else set[int]()
         # X and Y of a convolution share the positions; weights have no lines.
         return next(iter(shared), -1)
 
     def row_buffers(self, kept: int) -> int:
         """Return the buffers of the other two, which stream by rows of the shared axis."""
-        shared = _LACKS[kept]
+        shared = LACKS[kept]
         rows = (
             # Two rows: one in use, one on its way.
             max(-(-2 * self.whole[k] // self.dimensions[shared]), self._lines(k, shared))
@@ -178,11 +197,11 @@ class _Product:
         return self.lines[operand] if along == self.positions else 0
 
     @cached_property
-    def _terms(self) -> tuple[_Term, ...]:
+    def terms(self) -> tuple[_Term, ...]:
         """Terms of :meth:`buffers`, which a search asks thousands of times."""
         found = list[_Term]()
         for k in self.buffered:
-            p, q = _DIMENSIONS[k]
+            p, q = DIMENSIONS[k]
             across = q if p == self.positions else p
             limit = -(-self.whole[k] // self.slices[k])
             term = _Term(
@@ -201,7 +220,7 @@ class _Product:
     def buffers(self, tile: _Tile) -> int:
         """Return the bytes of two tiles of each operand; of one in one slice, no more than it."""
         total = 0
-        for (p, q), whole, elements, lines, across, parts, limit in self._terms:
+        for (p, q), whole, elements, lines, across, parts, limit in self.terms:
             found = 2 * -(-whole * tile[p] * tile[q] // elements)
             if lines:
                 found = max(found, -(-lines * tile[across] // parts))
@@ -220,7 +239,7 @@ class _Product:
 
         Of each number of tiles along its shorter side these are the largest that fit.
         """
-        first, second = sorted(_DIMENSIONS[kept], key=self.dimensions.__getitem__)
+        first, second = sorted(DIMENSIONS[kept], key=self.dimensions.__getitem__)
         length = self.dimensions[second]
         tile = [1, 1, 1]
 
@@ -229,7 +248,7 @@ class _Product:
             return self.buffers(tuple(tile))
 
         # From the largest on: fewer tiles along one side are more along the other.
-        for size in reversed([*_sizes(self.dimensions[first])]):
+        for size in reversed([*sizes_of_tiles(self.dimensions[first])]):
             tile[first], tile[second] = size, length
             if least is not None:
                 most = self._traffic(kept, tuple(tile))[0]
@@ -254,7 +273,7 @@ class _Product:
         """Return the bytes that such tiles move, and fetches of the three operands."""
         trips = [-(-size // each) for size, each in zip(self.dimensions, tile, strict=True)]
         # Each operand is fetched once per tile of the dimension that it lacks.
-        a, b, c = (1 if k == kept else trips[_LACKS[k]] for k in range(3))
+        a, b, c = (1 if k == kept else trips[LACKS[k]] for k in range(3))
         # p passes over C write p times and read p - 1 times; an addend is read once more.
         moved = (a, b, 2 * c if self.added else 2 * c - 1)
         return sum(times * size for times, size in zip(moved, self.whole, strict=True)), (a, b, c)
@@ -266,12 +285,12 @@ class _Product:
 
 
 @lru_cache(4096)
-def _best_tiles(product: _Product, room: int) -> _Found:
-    """Return :meth:`_Product.tiles`; many operations of a network have the same sizes."""
+def _best_tiles(product: Product, room: int) -> _Found:
+    """Return :meth:`Product.tiles`; many operations of a network have the same sizes."""
     return product.tiles(room)
 
 
-def _sizes(length: int) -> Iterator[int]:
+def sizes_of_tiles(length: int) -> Iterator[int]:
     """Yield the least size of a tile for each number of tiles along a dimension."""
     root = isqrt(length)
     # Below the root all sizes differ in their number of tiles, above it all numbers differ.

@@ -31,10 +31,14 @@ from spmopt.graph.operators.spec import Gemm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tiling:
-    """How operands are used: by tensor, those not listed are streamed once."""
+    """How operands are used: by tensor, those not listed are streamed once.
+
+    ``serial_bytes``: moved while nothing is computed, of a tile with one buffer.
+    """
 
     operands: dict[int, Operand]
     scratch_bytes: int = 0
+    serial_bytes: int = 0
 
 
 def tile(

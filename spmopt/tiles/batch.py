@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from spmopt.experiments.queue import TaskQueue
-from spmopt.tiles.case import DOUBLE_BUFFER, OPTIMAL, ChosenCase, LayerCase, choose, finalists
+from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
@@ -16,8 +16,6 @@ _CHOICE, _RUN = range(2)
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
 K = TypeVar("K", bound=Hashable)
-_RunKey = tuple[LayerCase, bool]
-"""A case that is run, and whether all orders are searched from it."""
 
 
 def run_all(
@@ -49,9 +47,9 @@ def run_all(
     for number, case in enumerate(cases):
         alike.setdefault(_nameless(case), []).append(number)
     chosen: dict[LayerCase, ChosenCase] = {}
-    rows: dict[_RunKey, LayerResult] = {}
+    rows: dict[LayerCase, LayerResult] = {}
 
-    def take(key: _RunKey, row: LayerResult) -> None:
+    def take(key: LayerCase, row: LayerResult) -> None:
         rows[key] = row
         report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
 
@@ -66,15 +64,15 @@ def run_all(
                 # The first cases are chosen and run before others are chosen: rows come early.
                 queue.add((numbers[0], _CHOICE), partial(choose, candidate), then)
                 asked.add(key)
-    running: list[tuple[list[int], list[_RunKey]]] = []
-    begun = set[_RunKey]()
+    running: list[tuple[list[int], list[LayerCase]]] = []
+    begun = set[LayerCase]()
     for _ in queue.steps():
         for numbers, keys in _take_ready(choosing, chosen):
-            case, needed = cases[numbers[0]], list[_RunKey]()
+            case, needed = cases[numbers[0]], list[LayerCase]()
             for each in finalists(case, [chosen[key] for key in keys]):
                 own = each.case
                 ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
-                needed.append((_nameless(ran), case.order == OPTIMAL))
+                needed.append(_nameless(ran))
                 if needed[-1] not in begun:
                     task = partial(finish, case, replace(each, case=ran))
                     queue.add((numbers[0], _RUN), task, partial(take, needed[-1]))

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
-import numpy as np
-
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
@@ -30,9 +28,7 @@ from spmopt.tiles.tiling import OBJECTIVES, choose_tile, evaluate, require_few
 
 BEST, WHOLE = "best", "none"
 """An order or a partition chosen by evaluation; no partition."""
-OPTIMAL = "optimal"
-"""The order of least traffic, by search of all of them."""
-ORDER_NAMES = (*ORDERS, ALGORITHM_1, BEST, OPTIMAL)
+ORDER_NAMES = (*ORDERS, ALGORITHM_1, BEST)
 DOUBLE_BUFFER = "double-buffer"
 _PARTS = (2, 4)
 
@@ -48,8 +44,7 @@ class LayerCase:
     order
         Notation of :mod:`spmopt.tiles.order` (``sequential``, ``algorithm-1``, ...); ``best``:
         of :data:`~spmopt.tiles.order.ORDERS`, each on its own tiles, the best one under the
-        replacement; ``optimal``: the result of :mod:`formulations.orders`, for small grids, on
-        the tiles of the best one under double buffering, or that one if it is better.
+        replacement.
     replacement
         A scheduler with its options, as ``double-buffer:reuse=none``.
     partition
@@ -60,8 +55,6 @@ class LayerCase:
         the replacement if it is that.
     input_gradient
         Whether dX is computed.
-    listed
-        Tile products in the order in which they are run, in place of ``order``.
     add_early
         See :func:`spmopt.tiles.fetches.backward`.
     objective
@@ -83,7 +76,6 @@ class LayerCase:
     partition: str = WHOLE
     cores: int = 1
     tile: Tile | None = None
-    listed: tuple[int, ...] | None = None
     element_bytes: int = 4
     input_gradient: bool = True
     add_early: bool = False
@@ -113,12 +105,8 @@ class LayerCase:
         name = self.order.partition(":")[0]
         if name not in ORDER_NAMES:
             raise unknown("order", name, ORDER_NAMES)
-        if self.order not in (BEST, OPTIMAL):
+        if self.order != BEST:
             parse_order(self.order, self.layer)
-        if self.order == OPTIMAL and (self.partition != WHOLE or self.cores > 1):
-            raise InputError(
-                f"order {self.order}: is for one core without a partition; name another order"
-            )
         if self.cores > 1 and self.partition == WHOLE:
             raise InputError(
                 f"{self.cores} cores need a partition; give one, as m/{self.cores}, or best"
@@ -153,7 +141,7 @@ class LayerCase:
 
     def candidates(self) -> tuple[LayerCase, ...]:
         """Make cases with one order and one partition each, the best of which is to be chosen."""
-        orders = tuple(ORDERS) if self.order in (BEST, OPTIMAL) else (self.order,)
+        orders = tuple(ORDERS) if self.order == BEST else (self.order,)
         cuts: tuple[str, ...] = (self.partition,)
         if self.partition == BEST:
             # Several cores: one part each.
@@ -186,7 +174,7 @@ class ChosenCase:
 
 def leaves_order(order: str) -> bool:
     """Return whether an order is one that is chosen, and not only a way of writing one."""
-    return order == OPTIMAL or order.partition(":")[0] in (BEST, ALGORITHM_1)
+    return order.partition(":")[0] in (BEST, ALGORITHM_1)
 
 
 def products(case: LayerCase, grid: TileGrid) -> Ints:
@@ -201,8 +189,6 @@ def products(case: LayerCase, grid: TileGrid) -> Ints:
     def order(layer: Layer) -> Order:
         return parse_order(case.order, layer)
 
-    if case.listed is not None:
-        return np.array(case.listed, np.int64)
     if case.partition == WHOLE:
         return order(grid.layer).through(grid, input_gradient=case.input_gradient)
     cut = parse_partition(case.partition)

@@ -97,7 +97,9 @@ def _write(value: object, name: str) -> str:
     newer = {each.name for each in fields(value) if each.metadata} - {"banks"}
     own = {each.name: getattr(value, each.name) for each in fields(value)}
     own = {key: item for key, item in own.items() if item or key not in newer}
-    parts = (f"{key}={_write(item, key)}" for key, item in own.items())
+    parts = [f"{key}={_write(item, key)}" for key, item in own.items()]
+    if not name:  # files have a field that no case has any more
+        parts.insert([*own].index("tile") + 1, "listed=None")
     return f"{_KINDS[name]}({', '.join(parts)})"
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from importlib import import_module
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
 from spmopt.tiles.case import (
     DOUBLE_BUFFER,
-    OPTIMAL,
     ChosenCase,
     LayerCase,
     choose,
@@ -205,14 +202,8 @@ def best(rows: Iterable[LayerResult]) -> LayerResult:
 
 
 def finish(case: LayerCase, chosen: ChosenCase) -> LayerResult:
-    """Schedule one of the finalists of ``case``; in the optimal order if asked for and better."""
-    named = replace(chosen.case, replacement=case.replacement)
-    row = _row(case, named)
-    if case.order != OPTIMAL:
-        return row
-    other, notes = _exact(named)
-    found = row if other == named else best((row, _row(case, other)))
-    return replace(found, notes=(*notes, *found.notes))
+    """Schedule one of the finalists of ``case``."""
+    return _row(case, replace(chosen.case, replacement=case.replacement))
 
 
 def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
@@ -329,53 +320,3 @@ def _by_policy(problem: Problem, policy: SchedulerEntry, request: Request) -> Re
     if totals is None:
         raise ScheduleError(f"{problem.name}: {policy.name}: the verifier gave no totals")
     return replace(found, status=Status.FEASIBLE, schedule=schedule, totals=totals, verified=True)
-
-
-def _exact_search() -> Any:
-    """Load the formulation by its name: the program imports none."""
-    return import_module("formulations.orders")
-
-
-def require_small(case: LayerCase) -> None:
-    """Raise :class:`InputError` where the grid of ``case`` is too large to search all orders."""
-    try:
-        _exact_search().require_small(case.grid.shape, input_gradient=case.input_gradient)
-    except InputError as error:
-        raise InputError(f"order {OPTIMAL}: {error}") from None
-
-
-def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
-    """Return ``case`` in the order of least traffic under any residency, and its bound.
-
-    Both searches count tiles as if all had the same size, in all of the scratchpad, or in half of
-    it for double buffering. A grid too large for this one keeps its order, with a note.
-    """
-    try:
-        require_small(case)
-    except InputError as error:
-        return case, (f"{error}; shown is the best named order under double buffering",)
-    spm_tiles = _spm_tiles(case)
-    found = _exact_search().optimal_order(
-        case.grid.shape,
-        spm_tiles,
-        input_gradient=case.input_gradient,
-        time_limit_s=case.time_limit_s,
-    )
-    part = " (half of it)" if case.is_double_buffered else ""
-    least = "the least of any order" if found.optimal else f"any order at least {found.bound_tiles}"
-    note = (
-        f"of equal tiles the order found moves {found.traffic_tiles} in an SPM of "
-        f"{spm_tiles}{part}, {least} with the three tiles of each product resident, "
-        "under optimal residency"
-    )
-    if case.entry.kind is not Kind.FORMULATION:  # other replacements keep other tiles
-        note += f"; under {case.entry.name} another order may move less"
-    return replace(case, order=OPTIMAL, listed=tuple(found.order.tolist())), (note,)
-
-
-def _spm_tiles(case: LayerCase) -> int:
-    """Count tiles that the scratchpad holds, of the largest ones; at least those of a product."""
-    m, k, n = case.grid.tile.sizes
-    largest = max(int(case.grid.map_elements.max()), k * n, m * n) * case.element_bytes
-    pages = case.machine.spm_pages // (2 if case.is_double_buffered else 1)
-    return max(_OPERANDS, pages // -(-largest // case.machine.page_bytes))

@@ -48,7 +48,7 @@ def least_mappings(
     objective, page = certificate.objective, problem.machine.page_bytes
     unit, total = 1 << certificate.bits, Fraction(0)
 
-    def paid(step: int, mapping: OpMapping) -> Fraction:
+    def cost_of(step: int, mapping: OpMapping) -> Fraction:
         pages = -(-mapping.scratch_bytes // page)
         of_mapping = objective.of_mappings(
             mapping.spm_read_bytes, mapping.spm_write_bytes, mapping.macs, mapping.own_picojoules
@@ -65,7 +65,7 @@ def least_mappings(
         # Rows are by operand, then by mapping.
         earned = [size * use for size, use in zip(sizes, uses, strict=True)]
         count = len(mappings)
-        costs = [paid(step, each) - sum(earned[m::count]) for m, each in enumerate(mappings)]
+        costs = [cost_of(step, each) - sum(earned[m::count]) for m, each in enumerate(mappings)]
         figures = {name: int(getattr(line, name)[step]) for name in FIGURES}
-        total += min(costs) - paid(step, OpMapping(operands=(), **figures))
+        total += min(costs) - cost_of(step, OpMapping(operands=(), **figures))
     return total

@@ -157,16 +157,6 @@ def test_layers_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
     assert [text[place] == "-" for text in shown] == [True, False] * 3
 
 
-def test_a_layer_too_large_for_the_search_of_all_orders_is_noted(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "layers.csv"
-    path.write_text(f"{PRODUCT}a,16,16,16,\nb,64,64,64,\n")
-    ran = run(f"tiles {path} --tile 8x8x8 --order best,optimal --jobs 1 --json")
-    rows = ran.record["rows"]
-    assert "the least of any order" in rows[1]["note"]
-    assert "a grid of 8x8x8 has 1,024 products" in rows[3]["note"]
-    assert [rows[3][name] == rows[2][name] for name in ("order_run", "traffic_bytes")] == [True] * 2
-
-
 def test_the_readme_shows_what_is_printed(run: Run) -> None:
     text = README.read_text(encoding="utf-8")
     found = re.search(r"```console\n\$ spmopt (tiles .*?),page\n(.*?)```", text, re.DOTALL)

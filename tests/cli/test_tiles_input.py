@@ -92,12 +92,6 @@ def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
             "--tile 1x1x1",
             "line 3: layer a (line 3): tiles of 1x1x1 make 9,791,199 tile products a gradient",
         ),
-        (
-            "a,40,40,40,\nb,80,40,40,\n",
-            "--tile 8x8x8 --order dx-major,optimal",
-            "line 2: layer a: order optimal: a grid of 5x5x5 has 125 products of 75 tiles; the "
-            "exact search takes 64 products and 64 tiles",
-        ),
     ],
 )
 def test_bad_lines_are_named(run: Run, tmp_path: Path, lines: str, options: str, said: str) -> None:

@@ -40,13 +40,18 @@ def proved(
 @pytest.mark.parametrize(
     ("tolerance", "most_steps"), [(1e-3, 0), (1e-6, 0), (1e-9, 6_000)], ids=str
 )
-def test_it_is_the_value_of_the_plain_program(tolerance: float, most_steps: int) -> None:
-    """By column generation, and by one program over all columns."""
+def test_it_is_the_value_of_the_plain_program(
+    monkeypatch: pytest.MonkeyPatch, tolerance: float, most_steps: int
+) -> None:
+    """By column generation, and by one program over all columns; pages may prove more."""
+    leave_pages_out(monkeypatch)
     params = SolveParams(residency=ResidencyParams(all_columns=most_steps))
     for seed, case in enumerate(cases(share(24))):
         least = plain_value(case.problem, case.objective)
         value = float(proved(case.problem, case.objective, tolerance, params))
-        assert value <= least + 1e-9 * max(case.scale, least), seed
+        # The program has the least of each figure of several mappings, the bound one of them.
+        if not case.problem.several_mappings:
+            assert value <= least + 1e-9 * max(case.scale, least), seed
         assert value >= least - 2 * tolerance * max(case.scale, least), seed
 
 
@@ -95,4 +100,5 @@ def test_without_time_there_is_a_bound_all_the_same(limits: dict[str, Any]) -> N
         objective = objective_named(OBJECTIVES[seed % 3], problem.machine)
         outcome = fluid.schedule(problem, Request(objective=objective, **limits))
         least = plain_value(problem, objective)
-        assert float(bound(problem, need(outcome.certificate))) <= least * (1 + 1e-9)
+        proof = float(bound(problem, need(outcome.certificate)))
+        assert problem.several_mappings or proof <= least * (1 + 1e-9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
-from spmopt.graph.tiles import SHARE, _sizes, budget_bytes, least_traffic
+from spmopt.graph.tiles import SHARE, budget_bytes, least_traffic, sizes_of_tiles
 from spmopt.graph.tiling import Tiling
 from tests.tiny import plain_machine
 
@@ -82,7 +82,7 @@ def least(gemm: Gemm, room: int, *, added: bool) -> int | None:
 def test_tiles_of_every_number_along_a_side_are_tried() -> None:
     for length in range(1, 400):
         wanted = {-(-length // count) for count in range(1, length + 1)}
-        assert list(_sizes(length)) == sorted(wanted)
+        assert list(sizes_of_tiles(length)) == sorted(wanted)
 
 
 @settings(max_examples=60, deadline=None)

@@ -257,7 +257,7 @@ DAMAGE = [
     ("graph.nodes.attributes.0", {"a": {"float": "1"}}, "attributes[0].a: an object here is"),
     ("graph.nodes.inputs.0", [], "fusion.graph: cannot be lowered (IndexError: tuple index"),
     ("graph.values.kind.0", "wight", "fusion.graph.values.kind[0]: must be one of input"),
-    ("mapper", "best", "fusion.mapper: 'best' is unknown; use tiled, panel, weights or"),
+    ("mapper", "best", "fusion.mapper: 'best' is unknown; use tiled, choose, panel, weights or"),
     ("fusion_plan.begin.1", 6, "fusion.fusion_plan: fused_groups[1]: "),
     (
         "fusion_plan.micro_batches.0",

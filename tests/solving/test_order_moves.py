@@ -92,7 +92,7 @@ def test_judged_by_the_bound_of_the_order(monkeypatch: pytest.MonkeyPatch) -> No
 
 def compared_with_bounds(seed: int) -> int:
     """Compare moves that concern all tensors with bounds; how many there are."""
-    problem = random_problem(seed, max_operations=7, max_tensors=4, max_mappings=2)
+    problem = random_problem(seed, max_operations=7, max_tensors=4)
     generator = np.random.default_rng(seed)
     used = [{*each.reads, *each.writes} for each in problem.operations]
     certificate = random_duals(problem, MAKESPAN, generator)

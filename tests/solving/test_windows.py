@@ -14,7 +14,6 @@ from formulations.residency.plain import windows as plain
 from formulations.residency.tensors import schedule as whole_tensors
 from spmopt.assemble import assemble
 from spmopt.core.objective import MAKESPAN, REPLAY, Objective
-from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.schedule import Residency, ResidencyPlan, Steps, Stores
@@ -64,14 +63,12 @@ def improved(problem: Problem, residency_plan: ResidencyPlan, asked: Request) ->
     return verified(problem, plain.improve(problem, asked, line, residency_plan))
 
 
-def test_problems_of_too_many_cells_are_left_as_they_are() -> None:
+def test_problems_of_too_many_cells_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Laying out the cells of a large problem would take longer than the limit, and all memory."""
     problem, residency_plan = random_case(0, **FEATURES)
     line = timeline(problem, residency_plan.steps)
-    for asked in (
-        request(params=SolveParams(residency=ResidencyParams(windows_cells=0))),
-        request(work_end=1e-9),
-    ):
+    for asked, most in (request(), 0), (request(work_end=1e-9), 10**7):
+        monkeypatch.setattr(plain, "_MOST_CELLS", most)
         assert plain.improve(problem, asked, line, residency_plan) is residency_plan
         assert not asked.work.seconds
 

@@ -24,8 +24,6 @@ from tests.tiles.asked import case
         ({"partition": "m/0"}, "partition: 0 parts; give at least 1"),
         ({"partition": "x/2"}, "write m/2, k/2 or n/2"),
         ({"cores": 2}, "2 cores need a partition; give one, as m/2, or best"),
-        ({"order": "optimal", "partition": "m/2"}, "one core without a partition"),
-        ({"order": "optimal", "cores": 2, "partition": "m/2"}, "order optimal: is for one core"),
         ({"replacement": "beladi"}, "did you mean belady"),
         ({"replacement": "lp-bound"}, "gives a bound, no schedule"),
         (

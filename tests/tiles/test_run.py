@@ -9,7 +9,6 @@ import pytest
 from spmopt.api.gradient_tables import table
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
-from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
@@ -108,58 +107,6 @@ def test_best_is_the_best_of_the_named(objective: str, replacement: str) -> None
     best = run(replace(asked, order="best"))
     assert best.value == min(row.value for row in rows)
     assert best.ran.order == min(rows, key=lambda row: row.value).ran.order
-
-
-def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
-    tile = Tile(m=80, k=150, n=45)
-    rows = {
-        order: run(case(order=order, tile=tile, replacement="belady", time_limit_s=20.0))
-        for order in ("best", "optimal")
-    }
-    assert rows["optimal"].value <= rows["best"].value
-    order = rows["optimal"].ran.listed
-    assert order is None or sorted(order) == list(range(2 * 2 * 2 * 2))
-    (note,) = rows["optimal"].notes
-    assert note.endswith(
-        "the least of any order with the three tiles of each product resident, under optimal "
-        "residency; under belady another order may move less"
-    )
-
-
-def test_optimal_claims_nothing_under_another_replacement() -> None:
-    """A walk moves less under double buffering than the order of least traffic."""
-    small = load_machine("small-npu", {"spm": 96, "page": 16, "array.rows": 2, "array.columns": 2})
-    asked = case(
-        layer=Layer(name="b", m=6, k=4, n=4),
-        machine=small,
-        tile=Tile(m=2, k=2, n=2),
-        objective="traffic",
-        order="optimal",
-    )
-    walk = "interleaved:dx=kij~:dw=kij~"
-    double, page = (replace(asked, replacement=name) for name in ("double-buffer", "residency"))
-    found, other = run(double), run(replace(double, order=walk))
-    assert other.cost.traffic_bytes < found.cost.traffic_bytes
-    assert "in an SPM of 3 (half of it)" in found.notes[0]
-    assert found.notes[0].endswith("; under double-buffer another order may move less")
-    least = run(page)
-    assert least.cost.traffic_bytes <= run(replace(page, order=walk)).cost.traffic_bytes
-    tiles = least.cost.traffic_bytes // (2 * 2 * 4)
-    assert least.notes[0] == (
-        f"of equal tiles the order found moves {tiles} in an SPM of 6, the least of any order "
-        "with the three tiles of each product resident, under optimal residency"
-    )
-
-
-def test_a_grid_too_large_to_search_all_orders_keeps_the_best_named() -> None:
-    tile = Tile(m=45, k=45, n=45)
-    row, best = (run(case(order=order, tile=tile)) for order in ("optimal", "best"))
-    assert row.notes == (
-        "order optimal: a grid of 4x7x2 has 112 products of 92 tiles; the exact search takes 64 "
-        "products and 64 tiles: give larger tiles, or search over walks; shown is the best named "
-        "order under double buffering",
-    )
-    assert (row.ran.order, row.cost) == (best.ran.order, best.cost)
 
 
 def test_algorithm_1_says_what_it_chose() -> None:

@@ -43,7 +43,8 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
             - sum(problem.tensors[t].size_bytes * uses[step, t, number] for t in operation.tensors)
             for number, mapping in enumerate(operation.mappings)
         )
-    return (total + exact) / scale
+    found: Fraction = (total + exact) / scale
+    return found
 
 
 def uses_of(problem: Problem, certificate: Certificate) -> dict[tuple[int, int, int], int]:

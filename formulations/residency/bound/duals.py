@@ -194,6 +194,7 @@ def certificate(
     objective: Objective,
     coefficients: CostCoefficients,
     duals: Multipliers,
+    uses: Floats | None = None,
 ) -> Certificate:
     """Round dual values down to multiples of ``2**-bits`` (formulations/PROBLEM.md, section 5).
 
@@ -209,6 +210,8 @@ def certificate(
     # A path holds its byte once a step and moves it twice a fetch: fewer bits where that exceeds
     # 2**58.
     path = float(spm.sum() + fetches.sum() * moves) + dearest_setups(problem, dearest)
+    # Of all tensors together, which is more than of any path.
+    path += 0.0 if uses is None else float(np.abs(uses).sum())
     bits = binary_digits(dearest, path, MAGNITUDE) if dearest > 0 else 0
     limit = dma_limit(problem, objective, bits)
     load, store = round_channels(duals.load, duals.store, bits, limit, duplex=coefficients.duplex)
@@ -218,6 +221,7 @@ def certificate(
         spm=round_down(spm, bits, 2**MAGNITUDE),
         dram_in=load,
         dram_out=store,
+        uses=None if uses is None else np.rint(np.ldexp(uses, bits)).astype(np.int64),
     )
 
 

@@ -138,7 +138,8 @@ class PlainColumns:
         self.unit: int = 1 if families.exact else self.machine.page_bytes
         self.byte_time: Fraction = objective.cycle / self.machine.bytes_per_cycle
         dearest = max(self.byte_time, objective.dram_in_byte, objective.dram_out_byte)
-        self.value: Fraction = dearest or Fraction(1)
+        # Where bytes cost nothing, mappings may: a picojoule is below a solver's tolerance.
+        self.value: Fraction = dearest or Fraction(max(choices.costs, default=0)) or Fraction(1)
         self._build = ProgramBuilder()
         self._add_columns()
 

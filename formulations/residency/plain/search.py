@@ -12,6 +12,7 @@ import numpy as np
 from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
 from formulations.residency.plain.cells import Spans, count_cells, plain_cells
 from formulations.residency.plain.columns import Families
+from formulations.residency.plain.mappings import mapping_uses
 from formulations.residency.plain.model import PlainModel
 from formulations.residency.plain.solution import (
     amounts_of,
@@ -24,7 +25,7 @@ from formulations.residency.plain.solution import (
 )
 from formulations.solver import highs
 from formulations.solver.highs import solve_within
-from formulations.solver.program import Program, SolverStatus
+from formulations.solver.program import Floats, Program, SolverStatus
 from spmopt.assemble.cost import residency_plan_value, unavoidable
 from spmopt.core.params import ResidencyParams
 from spmopt.core.problem import Problem
@@ -45,6 +46,8 @@ _PLAIN_OPTIONS: dict[str, highs.Option] = {"presolve": "off"}
 """Of programs of whole cycles: with presolve alone 1 of 600 and, with banks, 2 of 470 are wrong."""
 _ABSOLUTE_GAP = 1e-6
 """The default of HiGHS."""
+_MAPPING_GAP = 1e-3
+"""Of programs that choose mappings: pages and cycles are rounded later."""
 _NEARLY = 1e-3
 """Of a whole number, that a bound in floating point may be above it."""
 _NEAR = 1e-6  # tolerance of HiGHS for integers
@@ -52,11 +55,15 @@ _NEAR = 1e-6  # tolerance of HiGHS for integers
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Relaxed:
-    """The linear relaxation solved: a certificate, and a plan near its solution."""
+    """The linear relaxation solved: a certificate, and a plan near its solution.
+
+    ``reduced`` (k,): by how much the bound rises if a mapping is to run, where there are several.
+    """
 
     certificate: Certificate
     bound: float
     residency_plan: ResidencyPlan | None
+    reduced: Floats | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,10 +93,12 @@ def families_of(
 def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
     """Solve the linear relaxation of a timeline; None where the solver ran out of time.
 
-    Pages and commands are among its rows: their duals prove most of what set-ups cost.
+    Pages and commands are among its rows: their duals prove most of what set-ups cost. Where
+    operations have several mappings it chooses among them, and its plan is in none.
     """
     objective = request.objective
     families = RELAXED if problem.machine.bounds_count_pages else Families()
+    families = replace(families, mappings=problem.several_mappings)
     model = PlainModel(problem, line, objective, families=families)
     if not model.program.cost.size:
         return None
@@ -110,12 +119,40 @@ def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
         channels[0] if channels else free,
         channels[-1] if channels else free,
     )
+    bound = _value(request, model, answer.objective or 0.0)
+    if problem.several_mappings:
+        uses = mapping_uses(model, answer.row_dual, coefficients, duals)
+        proof = certificate(problem, objective, coefficients, duals, uses)
+        reduced = np.zeros(problem.operands.mapping.size)
+        choices, first = model.choices, problem.operands.first_mapping
+        if answer.column_dual is not None:
+            own = first[line.order[choices.step]] + choices.mapping
+            reduced[own] = model.value_of(1.0) * answer.column_dual[model.chosen]
+        return Relaxed(certificate=proof, bound=bound, residency_plan=None, reduced=reduced)
     plan = round_plan(model, answer.primal, duals.load + coefficients.in_byte)
-    return Relaxed(
-        certificate=certificate(problem, objective, coefficients, duals),
-        bound=_value(request, model, answer.objective or 0.0),
-        residency_plan=plan,
-    )
+    proof = certificate(problem, objective, coefficients, duals)
+    return Relaxed(certificate=proof, bound=bound, residency_plan=plan)
+
+
+def choose_mappings(problem: Problem, request: Request, line: Timeline) -> Ints | None:
+    """Return (n,) the mappings of the best residency in bytes, near the least; None if not in time.
+
+    An integer program of mappings alone: in pages the optimum runs others, but hardly better ones.
+    It begins at ``request.start``, in the timeline's mappings.
+    """
+    model = PlainModel(problem, line, request.objective, families=Families(mappings=True))
+    integer = np.zeros(model.program.cost.size, bool)
+    integer[model.chosen] = True
+    options = {**_OPTIONS, "mip_rel_gap": max(_MAPPING_GAP, request.tolerance)}
+    first = None
+    if request.start is not None:
+        first = start_of(model, amounts_of(model.cells, request.start, line.steps))
+    program = replace(model.program, integer=integer)
+    alone = replace(request, threads=1)
+    answer = solve_within(program, alone, options=options, start=first)
+    if answer.primal is None or not answer.feasible:
+        return None
+    return steps_of(model, answer.primal).mapping
 
 
 def page_optimum(

@@ -84,6 +84,10 @@ def plan_of(steps: Steps, cells: Cells, amounts: Amounts) -> ResidencyPlan:
 def amounts_of(cells: Cells, plan: ResidencyPlan, steps: int) -> Amounts:
     """Return the bytes of all cells in a legal plan of so many steps."""
     resident = resident_bytes(plan.residency, cells.step, cells.tensor)
+    # What is loaded and never read is left out: such cells have no loads.
+    grown = ~cells.loads & (cells.previous >= 0) & ~cells.written
+    while (more := np.flatnonzero(grown & (resident > resident[cells.previous]))).size:
+        resident[more] = resident[cells.previous[more]]
     stored = np.zeros(len(cells), np.int64)
     # Cells are sorted by this key, and a plan stores nowhere else.
     key = cells.tensor * steps + cells.step
@@ -261,6 +265,9 @@ def round_bytes(
         that save most are kept on chip too.
     """
     resident, dirty = amounts
+    if not len(cells):  # nothing to decide
+        empty = np.zeros(0, np.int64)
+        return plan_of(line.chosen, cells, Amounts(resident=empty, dirty=empty))
     # A row for the step after each run of cells, in which nothing is resident.
     after = np.flatnonzero(
         np.append(np.diff(cells.tensor * (line.steps + 2) + cells.step) != 1, True)

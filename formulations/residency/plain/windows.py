@@ -10,20 +10,28 @@ import numpy as np
 from formulations.residency.plain.cells import Cells, count_cells, plain_cells
 from formulations.residency.plain.columns import Amounts, Families, Window
 from formulations.residency.plain.model import PlainModel
-from formulations.residency.plain.solution import amounts_of, plan_of, read_amounts, start_of
+from formulations.residency.plain.solution import (
+    amounts_of,
+    plan_of,
+    read_amounts,
+    start_of,
+    steps_of,
+)
 from formulations.solver import highs
 from formulations.solver.highs import solve_within
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import ResidencyPlan
+from spmopt.core.schedule import ResidencyPlan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
-from spmopt.core.timeline import Timeline
+from spmopt.core.timeline import Timeline, timeline
 
-FAMILIES = Families(pages=True, setups=True)
+FAMILIES = Families(pages=True, setups=True, mappings=True)
 _OPTIONS: dict[str, highs.Option] = {
     "mip_allow_restart": False,
 }
+_MOST_CELLS = 10_000_000
+"""Of a problem: its arrays take a gigabyte."""
 _CELL_S = 5e-7
 """Counted seconds to lay out a cell of the problem: of 22,357 operations there are 71 million."""
 
@@ -47,10 +55,11 @@ def improve(
     families = replace(families, tensors=families.tensors or whole)
     for cells in params.window_cells if sizes is None else sizes:
         left = min(request.remaining_s(), request.work_end - work.seconds)
-        if count > params.windows_cells or _CELL_S * count > left:
+        if count > _MOST_CELLS or _CELL_S * count > left:
             break
         work.seconds += _CELL_S * count
         plan = _improve(problem, request, line, plan, cells=cells, families=families)
+        line = line if plan.steps is line.chosen else timeline(problem, plan.steps)
     return plan
 
 
@@ -85,10 +94,12 @@ def _improve(
             )
             if found is None:
                 continue
-            new = plan_of(line.chosen, every, found)
+            steps, bytes_ = found
+            new = plan_of(steps, every, bytes_)
             cost = residency_plan_value(problem, new, request.objective)
             if cost < value:
-                plan, amounts, value = new, found, cost
+                plan, amounts, value = new, bytes_, cost
+                line = line if steps is line.chosen else timeline(problem, steps)
                 request.report_incumbent(value=value)
         turn += 1
         quiet = quiet + 1 if value == before else 0
@@ -141,8 +152,8 @@ def _decide(
     *,
     window: Window,
     families: Families,
-) -> Amounts | None:
-    """Return the bytes of all cells with those of a window anew; None if nothing was found."""
+) -> tuple[Steps, Amounts] | None:
+    """Return mappings and the bytes of all cells, in a window anew; None if nothing was found."""
     model = PlainModel(
         problem, line, request.objective, families=families, window=window, cells=cells
     )
@@ -163,4 +174,5 @@ def _decide(
     resident, dirty = window.around.resident.copy(), window.around.dirty.copy()
     resident[model.index[decided]] = found.resident[decided]
     dirty[model.index[decided]] = found.dirty[decided]
-    return replace(window.around, resident=resident, dirty=dirty)
+    amounts = replace(window.around, resident=resident, dirty=dirty)
+    return (steps_of(model, answer.primal) if len(model.choices) else line.chosen), amounts

@@ -34,16 +34,16 @@ class ResidencyParams(Params):
         Cells up to which a problem is solved as one integer program.
     exact_cells
         Cells up to which whole cycles of all commands may close the last of the gap.
-    windows_cells
-        Cells of a problem up to which windows of the plain model improve its plan.
     window_cells
-        Cells of such windows, one size after the other.
+        Cells of windows of the plain model, one size after the other.
     quiet_sweeps
         Sweeps over such windows without a gain that end their search; 0 leaves them out.
     window_s
         Counted seconds of a window, at most.
     windows_fraction
         Time for windows before a small problem is solved as one program.
+    mappings
+        Mappings of each operation to choose among, of those that cost least by dual values.
     mip_gap
         Least gap at which an integer program ends: 0 spends the limit on the last digit.
     bound_fraction
@@ -74,11 +74,11 @@ class ResidencyParams(Params):
     replay_steps: Positive = 1_000
     program_cells: Count = 10_000
     exact_cells: Count = 1_000
-    windows_cells: Count = 10_000_000
     window_cells: tuple[Positive, ...] = (100, 600)
     quiet_sweeps: Count = 2
     window_s: Amount = 1.0
     windows_fraction: Share = 0.7
+    mappings: Positive = 8
     mip_gap: Amount = 1e-4
     bound_fraction: Share = 0.2
     tensors_fractions: tuple[Share, Share, Share] = (0.3, 0.25, 0.5)

@@ -45,7 +45,9 @@ def test_the_optimum_of_tiny_problems_is_that_of_the_brute_force(
 ) -> None:
     objective = objective_named(name, problem.machine)
     request = Request(objective=objective, tolerance=0.0)
-    found = need(search.page_optimum(problem, request, fitting_timeline(problem)))
+    line = fitting_timeline(problem)
+    whole = search.families_of(line, request.params.residency)[-1]
+    found = need(search.page_optimum(problem, request, line, whole))
     assert totals_of(problem, found.residency_plan).value(objective) == found.value
     least = float(small_optimum(problem, objective).value)
     assert close(float(found.value), least, objective)

@@ -1,0 +1,166 @@
+"""Other tilings of a matrix product than the first: what its operation may choose among.
+
+:mod:`.tiles` has the rules of buffers and fetches. Sizes of tiles go by their number along each
+dimension, and need not divide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from spmopt.core.machine import Machine
+from spmopt.core.operation import REQUIRED_RESIDENT
+from spmopt.core.table import Ints
+from spmopt.graph.operators.spec import Gemm
+from spmopt.graph.tiles import (
+    DIMENSIONS,
+    LACKS,
+    Product,
+    product_of,
+    sizes_of_tiles,
+    stream_operands,
+)
+from spmopt.graph.tiling import Tiling
+
+_STEP, _LEAST = Fraction(5, 8), 16
+"""Of a room to the next smaller one for tiles, and of the scratchpad to the smallest."""
+_Tiles = tuple[int, bool, int, tuple[int, int, int]]
+"""The operand that is kept, whether it has one buffer, bytes of buffers, and fetches."""
+
+
+def other_tilings(
+    gemm: Gemm,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    sizes: Sequence[int] | Mapping[int, int],
+    machine: Machine,
+    *,
+    lines: Mapping[int, int],
+    others: int = 0,
+    bypassing: Collection[int] = (),
+) -> list[Tiling]:
+    """Return tilings that may be better than the first, up to the whole scratchpad.
+
+    Each operand required-resident, where it fits beside the buffers; and of tiles, for every room,
+    those that move least: where all operands are streamed, and where one of them is on chip and
+    moves nothing. The kept tile has two buffers, or one: then computing waits for its transfers.
+    Parameters are those of :func:`least_traffic`.
+    """
+    roles = gemm.roles(inputs, outputs)
+    product = product_of(gemm, inputs, outputs, sizes, lines=lines, bypassing=bypassing)
+    room = machine.spm_pages * machine.page_bytes
+    others = min(others, room // 8)
+    found = list[Tiling]()
+    for kept in product.may_stay:
+        buffers = product.row_buffers(kept) + others
+        pages = sum(map(machine.pages, (*(sizes[t] for t in roles[kept]), buffers)))
+        if gemm.slices[kept] == 1 and pages <= machine.spm_pages:
+            operands = dict.fromkeys(roles[kept], REQUIRED_RESIDENT)
+            found.append(Tiling(operands=operands, scratch_bytes=buffers))
+    for kept, single, buffers, fetches in _pareto(product, _rooms(room - others)):
+        # A result that is added to comes in, too.
+        moves = 2 if kept == 2 and product.added else 1
+        found.append(
+            Tiling(
+                operands=stream_operands(roles, fetches),
+                scratch_bytes=buffers + others,
+                serial_bytes=moves * product.whole[kept] if single else 0,
+            )
+        )
+    return found
+
+
+def _rooms(room: int) -> Ints:
+    """Return rooms for tiles, from all of it down."""
+    rooms = [room]
+    while rooms[-1] * _LEAST > room:
+        rooms.append(int(rooms[-1] * _STEP))
+    return np.array(rooms, np.int64)
+
+
+def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
+    """Return the tiles that move least in some of the ``rooms`` (r,), none worse than another.
+
+    Where all operands move, and where one of them is on chip and does not. Of each: the operand
+    kept, whether its tile has one buffer, bytes of buffers, and fetches.
+    """
+    found = set[_Tiles]()
+    for kept in product.may_stay:
+        for single in (False, True):
+            buffers, fetches = _largest(product, kept, single, rooms)
+            passes = fetches[2] if kept != 2 else np.ones_like(fetches[2])
+            moved = [fetches[0], fetches[1], 2 * passes - (not product.added)]
+            for free in (None, 0, 1, 2):
+                traffic = sum(
+                    (moved[k] * float(product.whole[k]) for k in range(3) if k != free),
+                    start=np.where(buffers <= rooms, 0.0, np.inf),
+                )
+                ties = np.where(traffic <= traffic.min(axis=0), buffers, np.iinfo(np.int64).max)
+                best = ties.argmin(axis=0)
+                for place, size in enumerate(best.tolist()):
+                    if np.isfinite(traffic[size, place]):
+                        a, b, c = (int(each[size, place]) for each in fetches)
+                        found.add((kept, single, int(buffers[size, place]), (a, b, c)))
+    return _leave_best(sorted(found), product.whole)
+
+
+def _largest(product: Product, kept: int, single: bool, rooms: Ints) -> tuple[Ints, list[Ints]]:
+    """Return buffers (s, r) and fetches of tiles of ``kept``, the largest for each room.
+
+    A row for each number of tiles along its shorter side. Where not even the least fits, the
+    buffers exceed the room.
+    """
+    first, second = sorted(DIMENSIONS[kept], key=product.dimensions.__getitem__)
+    size = np.array([*sizes_of_tiles(product.dimensions[first])], np.int64)[:, None]
+    length = product.dimensions[second]
+
+    def buffers(other: Ints) -> Ints:
+        tile: list[Ints] = [np.ones_like(other)] * 3
+        tile[first], tile[second] = np.broadcast_to(size, other.shape), other
+        return _buffers(product, tile, kept if single else -1)
+
+    low = np.zeros((size.size, rooms.size), np.int64)
+    high = np.full_like(low, length)
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        fits = buffers(middle) <= rooms
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+    count = -(-length // np.maximum(low, 1))
+    other = -(-length // count)
+    trips = [np.full_like(low, each) for each in product.dimensions]
+    trips[first] = np.broadcast_to(-(-product.dimensions[first] // size), low.shape)
+    trips[second] = count
+    fetches = [np.ones_like(low) if k == kept else trips[LACKS[k]] for k in range(3)]
+    return buffers(other), fetches
+
+
+def _buffers(product: Product, tile: Sequence[Ints], single: int) -> Ints:
+    """Return :meth:`.Product.buffers` of many tiles; that of the operand ``single`` counts once."""
+    total = np.zeros_like(tile[0])
+    for k, term in zip(product.buffered, product.terms, strict=True):
+        (p, q), copies = term.sides, 1 if k == single else 2
+        found = copies * -(-term.whole * tile[p] * tile[q] // term.elements)
+        if term.lines:
+            found = np.maximum(found, -(-term.lines * tile[term.across] // term.parts))
+        total = total + np.minimum(found, term.limit)
+    return total
+
+
+def _leave_best(tiles: Sequence[_Tiles], whole: Sequence[int]) -> list[_Tiles]:
+    """Leave out tiles that need no less room, fetches and waiting than others."""
+    if not tiles:
+        return []
+    figures = np.array(
+        [
+            (buffers, whole[kept] if single else 0, *fetches)
+            for kept, single, buffers, fetches in tiles
+        ]
+    )
+    _, first = np.unique(figures, axis=0, return_index=True)
+    figures = figures[first]
+    no_worse = (figures[:, None] <= figures[None]).all(axis=2)
+    alone = np.count_nonzero(no_worse, axis=0) == 1  # but for itself
+    return [tiles[k] for k in first[alone].tolist()]

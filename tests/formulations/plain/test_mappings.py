@@ -1,0 +1,100 @@
+"""Mappings to choose among: their dual values, and problems with fewer of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.residency import page
+from formulations.residency.plain import search
+from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
+from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.objective import MAKESPAN, objective_named
+from spmopt.core.params import ResidencyParams, SolveParams
+from spmopt.core.problem import Problem
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import fitting_timeline
+from spmopt.verifier import bound
+from tests.checked import need
+from tests.formulations.small import small_optimum
+from tests.instances import golden
+from tests.strategies import problems, random_problem
+from tests.thorough import share, some
+
+TINY: dict[str, Any] = {
+    "max_operations": 5,
+    "max_tensors": 3,
+    "page_bytes": 2,
+    "duplex": True,
+    "setup": True,
+    "max_mappings": 3,
+}
+
+
+@settings(max_examples=share(2000, 60), deadline=None)
+@given(problems(**TINY), st.sampled_from(["time", "traffic", "energy"]))
+def test_no_schedule_in_any_mapping_costs_less_than_the_bound(problem: Problem, name: str) -> None:
+    objective = objective_named(name, problem.machine)
+    relaxed = search.relax(problem, Request(objective=objective), fitting_timeline(problem))
+    if relaxed is None:
+        return
+    assert bound(problem, relaxed.certificate) <= small_optimum(problem, objective).value
+
+
+def test_dual_values_of_mappings_prove_more() -> None:
+    """Of random problems nearly the relaxation's value; without them up to all of it is lost."""
+    kept, lost = list[float](), list[float]()
+    for seed in range(60):
+        problem = random_problem(seed, max_mappings=3, max_operations=8, max_tensors=6)
+        if not problem.several_mappings:
+            continue
+        found = search.relax(problem, Request(), fitting_timeline(problem))
+        if found is None or found.bound <= 0:
+            continue
+        kept.append(float(bound(problem, found.certificate)) / found.bound)
+        without = replace(found.certificate, uses=None)
+        lost.append(float(bound(problem, without)) / found.bound)
+    assert np.mean(kept) > 0.97
+    assert np.mean(kept) > np.mean(lost) + 0.01
+
+
+@pytest.mark.parametrize("seed", some(range(40), 8))
+def test_plans_change_their_numbers_and_back(seed: int) -> None:
+    problem = random_problem(seed, max_mappings=4, max_operations=6)
+    generator = np.random.default_rng(seed)
+    own = fitting_timeline(problem).chosen.mapping
+    reduced = generator.random(problem.operands.mapping.size)
+    few = FewerMappings(problem, cheapest_mappings(problem, own, reduced, 2))
+    plan = need(page.schedule(few.problem, Request(time_limit_s=5.0)).residency_plan)
+    outside = few.outside(plan)
+    steps = zip(outside.steps.operation, outside.steps.mapping, plan.steps.mapping, strict=True)
+    for operation, number, there in steps:
+        every, fewer = (each.operations[operation].mappings for each in (problem, few.problem))
+        assert every[number] == fewer[there]
+    again = need(few.inside(outside))
+    assert again.steps.mapping.tolist() == plan.steps.mapping.tolist()
+    other = replace(outside.steps, mapping=np.full_like(outside.steps.mapping, 99))
+    assert few.inside(replace(outside, steps=other)) is None
+
+
+def test_the_better_mapping_is_run_and_proved() -> None:
+    problem = golden.problem("two-modes")
+    found = page.schedule(problem, Request(tolerance=0.0))
+    assert need(found.residency_plan).steps.mapping.tolist() == [1]
+    assert bound(problem, need(found.certificate)) == 9
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_mappings_at_first_are_all_in_the_end(count: int) -> None:
+    """The optimum does not depend on how many are tried at once."""
+    params = SolveParams(residency=ResidencyParams(mappings=count))
+    for seed in some(range(20), 4):
+        problem = random_problem(seed, max_mappings=4, max_operations=4, max_tensors=3)
+        found = page.schedule(problem, Request(tolerance=0.0, params=params))
+        value = residency_plan_value(problem, need(found.residency_plan), MAKESPAN)
+        assert value == small_optimum(problem, MAKESPAN).value, seed

@@ -1,0 +1,93 @@
+"""Tilings to choose among: against all tiles, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from spmopt.graph.operators.spec import Gemm
+from spmopt.graph.tile_choice import other_tilings
+from spmopt.graph.tiling import Tiling
+from spmopt.hardware.machines import load_machine
+from tests.graph.test_tiles import machine
+from tests.thorough import some
+
+Shape = tuple[int, int, int]
+
+
+def tilings(shape: Shape, pages: int) -> list[Tiling]:
+    m, k, n = shape
+    sizes = [m * k, k * n, m * n]
+    return other_tilings(Gemm(m=m, k=k, n=n), [0, 1], [2], sizes, machine(pages), lines={})
+
+
+def figures(shape: Shape, kept: int, tile: Sequence[int], single: bool) -> tuple[int, list[int]]:
+    """Bytes of buffers, and fetches, of tiles of one operand past which the others stream."""
+    sides = ((0, 1), (1, 2), (0, 2))
+    trips = [-(-size // each) for size, each in zip(shape, tile, strict=True)]
+    room, fetches = 0, list[int]()
+    for operand, (p, q) in enumerate(sides):
+        copies = 1 if single and operand == kept else 2
+        room += min(copies * tile[p] * tile[q], shape[p] * shape[q])
+        (lacking,) = {0, 1, 2} - {p, q}
+        fetches.append(1 if operand == kept else trips[lacking])
+    return room, fetches
+
+
+def traffic_of(shape: Shape, fetches: Sequence[int], free: int) -> int:
+    m, k, n = shape
+    passes = (fetches[0], fetches[1], 2 * fetches[2] - 1)
+    sizes = (m * k, k * n, m * n)
+    return sum(passes[k] * sizes[k] for k in range(3) if k != free)
+
+
+@pytest.mark.parametrize("seed", some(range(40), 4))
+def test_none_moves_less_in_all_of_the_scratchpad(seed: int) -> None:
+    """Whatever operand is on chip, and with one buffer of the kept tile or two."""
+    generator = np.random.default_rng(seed)
+    m, k, n = (int(each) for each in generator.integers(2, 14, 3))
+    shape, pages = (m, k, n), int(generator.integers(3, 30))
+    room = pages * machine(1).page_bytes
+    found = tilings(shape, pages)
+    streamed = [each for each in found if len(each.operands) == 3]
+    for single, free in product((False, True), (-1, 0, 1, 2)):
+        ours = [
+            traffic_of(shape, tuple(each.operands[t].fetches for t in range(3)), free)
+            for each in streamed
+            if single or not each.serial_bytes
+        ]
+        least = None
+        for kept in range(3):
+            (third,) = {0, 1, 2} - set(((0, 1), (1, 2), (0, 2))[kept])
+            sides = [range(1, size + 1) for size in shape]
+            sides[third] = range(1, 2)
+            for tile in product(*sides):
+                for one in {False, single}:
+                    needed, fetches = figures(shape, kept, tile, one)
+                    if needed <= room:
+                        traffic = traffic_of(shape, fetches, free)
+                        least = traffic if least is None else min(least, traffic)
+        assert (min(ours) if ours else None) == least, (single, free)
+
+
+def test_each_fits_and_says_what_waits() -> None:
+    for each in tilings((9, 7, 5), 12):
+        kept = [t for t, o in each.operands.items() if o.required_resident]
+        sizes = [each.scratch_bytes, *((63, 35, 45)[t] for t in kept)]
+        pages = sum(-(-size // machine(1).page_bytes) for size in sizes)
+        assert pages <= 12
+        assert each.serial_bytes in (0, 63, 35, 45)
+
+
+@pytest.mark.parametrize(("kib", "most"), [(64, 1_835_008), (128, 1_310_720)])
+def test_a_textbook_tiling_is_among_them(kib: int, most: int) -> None:
+    """512 x 512 x 512 in 128 KiB: 208 rows of A stay in one buffer; B passes three times."""
+    own = replace(load_machine("small-npu"), spm_bytes=kib * 1024)
+    found = other_tilings(Gemm(m=512, k=512, n=512), [0, 1], [2], [512 * 512] * 3, own, lines={})
+    streamed = [each.operands for each in found if len(each.operands) == 3]
+    fetches = [tuple(each[t].fetches for t in range(3)) for each in streamed]
+    assert min(traffic_of((512, 512, 512), each, -1) for each in fetches) <= most

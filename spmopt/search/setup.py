@@ -168,13 +168,13 @@ class Setup:
         for network in (each for each in self.networks if each.is_lowered):
             raise InputError(
                 f"scheduler {self.scheduler}: the operations of {network.label} are fixed; name a "
-                "network or an ONNX file, or use page"
+                "network or an ONNX file, or take the scheduler residency"
             )
         if "cores" in known:
             raise InputError(
                 f"cores: scheduler {self.scheduler} does not divide fusion tiles among cores; "
                 "take cores "
-                "out of the space, or use page"
+                "out of the space, or take the scheduler residency"
             )
 
     def _require_objectives(self) -> None:

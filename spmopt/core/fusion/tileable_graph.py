@@ -408,7 +408,12 @@ def tileable_graph_of(problem: Problem) -> TileableGraph:
     if problem.listed is None:
         raise InputError(
             f"problem {problem.name}: its operations are fixed; fusion tiles need a network or an "
-            "ONNX file, or use page"
+            "ONNX file, or take the scheduler residency"
+        )
+    if problem.several_mappings:
+        raise InputError(
+            f"problem {problem.name}: its operations choose among mappings, and those of fusion "
+            "tiles do not; take mapper tiled, or no fusion tiles"
         )
     found = problem.listed(problem.machine)
     assert isinstance(found, TileableGraph)
@@ -417,7 +422,7 @@ def tileable_graph_of(problem: Problem) -> TileableGraph:
     if tileable.problem(whole(tileable))[0] != problem:
         raise InputError(
             f"problem {problem.name}: was changed after it was lowered, so that it is not known "
-            "what its operations compute; lower it anew, or use page"
+            "what its operations compute; lower it anew, or take the scheduler residency"
         )
     _last[:] = [(ref(problem), tileable)]
     return tileable

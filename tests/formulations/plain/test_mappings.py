@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import spmopt
 from formulations.residency import page
 from formulations.residency.plain import search
 from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
 from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
@@ -98,3 +101,9 @@ def test_few_mappings_at_first_are_all_in_the_end(count: int) -> None:
         found = page.schedule(problem, Request(tolerance=0.0, params=params))
         value = residency_plan_value(problem, need(found.residency_plan), MAKESPAN)
         assert value == small_optimum(problem, MAKESPAN).value, seed
+
+
+def test_fusion_tiles_choose_no_mapping() -> None:
+    problem = spmopt.lower(spmopt.load("alexnet", batch=2), mapper="choose")
+    with pytest.raises(InputError, match="take mapper tiled, or no fusion tiles"):
+        tileable_graph_of(problem)

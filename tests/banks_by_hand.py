@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from spmopt.core.machine import Bank, Energy
 from spmopt.core.operation import Operand, Operation, OpMapping
 from spmopt.core.problem import Problem
@@ -65,5 +63,4 @@ def moving(moved: bool = True) -> Schedule:
 
 def moves(*rows: tuple[int, int, int, int]) -> Moves:
     """Rows (step, tensor, begin, end)."""
-    columns = np.array(rows, np.int64).reshape(-1, 4).T
-    return Moves(step=columns[0], tensor=columns[1], begin=columns[2], end=columns[3])
+    return Moves.of_rows(rows)

@@ -287,10 +287,8 @@ def _residency_plan(taken: list[list[Move]], mappings: list[int]) -> ResidencyPl
     rows = [(step, t, move) for step, moves in enumerate(taken) for t, move in enumerate(moves)]
     resident = sorted((t, step, step + 1, m.resident) for step, t, m in rows if m.resident)
     stored = [(step, t, m.store) for step, t, m in rows if m.store]
-    held = np.array(resident, np.int64).reshape(-1, 4).T
-    stores = np.array(stored, np.int64).reshape(-1, 3).T
     return ResidencyPlan(
         steps=Steps.listed(np.array(mappings, np.int64)),
-        residency=Residency(tensor=held[0], begin=held[1], end=held[2], size_bytes=held[3]),
-        stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
+        residency=Residency.of_rows(resident),
+        stores=Stores.of_rows(stored),
     )

@@ -16,7 +16,7 @@ from formulations.residency.plain.mappings import FewerMappings, cheapest_mappin
 from formulations.residency.plain.windows import improve
 from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.mappings import SEVERAL_MAPPINGS
+from spmopt.core.mappings import SEVERAL_MAPPINGS, in_mappings
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound, Result
@@ -57,7 +57,7 @@ def schedule(problem: Problem, request: Request) -> Result:
     """
     several = problem.several_mappings
     if several and plain.is_small(fitting_timeline(problem), request.params.residency):
-        return _Chosen(problem, request).run()
+        return _MappingChoice(problem, request).run()
     return refine(problem, request, round_columns(problem, request))
 
 
@@ -221,8 +221,8 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
     return Rounded(result=result, value=value, bound=proof.bound)
 
 
-class _Chosen:
-    """Residency of a small problem whose operations choose among mappings.
+class _MappingChoice:
+    """Residency of a small problem with several mappings to choose among.
 
     The relaxation proves the bound over all of them, and its reduced costs say which are worth a
     try. Of these an integer program in bytes chooses, then windows and all of the plain model.
@@ -238,20 +238,19 @@ class _Chosen:
         if relaxed is None or relaxed.reduced is None:  # no time
             return refine(self.problem, request, round_columns(self.problem, request))
         bound, reduced = relaxed.bound, relaxed.reduced
-        plan, room, count = request.start, np.inf, self.params.mappings
+        plan, slack, count = request.start, np.inf, self.params.mappings
         while True:
             taken = cheapest_mappings(self.problem, self.first.chosen.mapping, reduced, count)
-            # With any other mapping a schedule would cost more than the best so far.
-            possible = reduced <= room
-            last = bool(taken[possible].all())
+            # With a mapping beyond the slack a schedule would cost more than the best so far.
+            last = bool(taken[reduced <= slack].all())
             few = FewerMappings(self.problem, taken)
             part = request if last else request.phase(request.remaining_s() / 2)
             found = refine(few.problem, part, self._round(few, replace(part, start=plan), bound))
             assert found.residency_plan is not None
             plan = few.outside(found.residency_plan)
             value = float(residency_plan_value(self.problem, plan, request.objective))
-            room = min(room, value - bound)
-            proved = bool(taken[reduced <= room].all())
+            slack = min(slack, value - bound)
+            proved = bool(taken[reduced <= slack].all())
             if proved or last or value <= bound * (1 + request.tolerance) or request.is_over():
                 break
             count *= 2
@@ -284,10 +283,9 @@ class _Chosen:
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:
     """Round with one mapping of each operation (n,)."""
-    first = problem.operands.first_mapping
-    taken = np.zeros(int(first[-1]), bool)
-    taken[first[:-1] + mapping] = True
-    fixed = FewerMappings(problem, taken)
     own = replace(request, start=None, others=(), duals=None)
-    plan = round_columns(fixed.problem, own).result.residency_plan
-    return None if plan is None else fixed.outside(plan)
+    plan = round_columns(in_mappings(problem, mapping), own).result.residency_plan
+    if plan is None:
+        return None
+    steps = plan.steps
+    return replace(plan, steps=replace(steps, mapping=mapping[steps.operation]))

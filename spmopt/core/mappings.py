@@ -6,6 +6,7 @@ And operations that have none.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +48,13 @@ def fitting_mappings(problem: Problem) -> Ints:
     if (chosen == needed.size).any():
         raise InfeasibleError(_conflict(problem))
     return chosen
+
+
+def in_mappings(problem: Problem, mapping: Ints) -> Problem:
+    """Return the problem whose operations have one mapping each (n,), without fusion tiles."""
+    chosen = zip(problem.operations, mapping.tolist(), strict=True)
+    operations = tuple(replace(each, mappings=(each.mappings[m],)) for each, m in chosen)
+    return replace(problem, operations=operations, listed=None, fused_from=None, fusion_plan=())
 
 
 def unfit(problem: Problem) -> Conflict | None:

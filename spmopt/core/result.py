@@ -84,9 +84,9 @@ class Certificate:
     bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
     of schedules, :data:`WHOLE_TENSORS`; empty for all. Of the replay, which has no steps, ``spm``
     are dual values of a byte of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one
-    held when it starts. ``uses``: what each byte of an operand pays, and the operation earns, in
-    each mapping of an operation that has several (none: 0), of any sign; by operation, operand,
-    and mapping.
+    held when it starts. ``uses``: the payment of a byte of each operand to its operation, of any
+    sign, in each mapping of an operation that has several (none: 0); by operation, operand, and
+    mapping.
     """
 
     objective: Objective

@@ -23,7 +23,7 @@ from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import CHOOSE, LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.tile_choice import other_tilings
-from spmopt.graph.tiles import budget_bytes, least_traffic
+from spmopt.graph.tiles import ProductTensors, budget_bytes, least_traffic
 from spmopt.graph.tiling import Tiling, tile
 
 _TWICE = Operand(fetches=2)
@@ -182,18 +182,6 @@ class Mapper:
                 found[at] = product_type(gemm, types)
         return found
 
-    def mapping(
-        self,
-        at: int,
-        used: Used,
-        shapes: tuple[Shapes, Shapes],
-        sizes: Sequence[int] | Mapping[int, int],
-        *,
-        worked: tuple[Shapes, Shapes] | None = None,
-    ) -> OpMapping:
-        """Return the first mapping of the operation ``at``, as :meth:`mappings`."""
-        return self.mappings(at, used, shapes, sizes, worked=worked)[0]
-
     def mappings(
         self,
         at: int,
@@ -254,18 +242,21 @@ class Mapper:
         elif self.name == "weights" and gemm is not None:
             tilings = [self._whole_weights(used, gemm, sizes)]
         work = spec.operations(*worked, node.attributes)
-        found = [self._mapping_of(at, used, sizes, gemm, work, tiling) for tiling in tilings]
+        found = [
+            self._mapping_of(at, used, sizes, tiling, gemm=gemm, work=work) for tiling in tilings
+        ]
         # Tilings may differ in nothing that counts.
         return tuple(dict.fromkeys(found))
 
-    def _mapping_of(  # noqa: PLR0917
+    def _mapping_of(
         self,
         at: int,
         used: Used,
         sizes: Sequence[int] | Mapping[int, int],
+        tiling: Tiling,
+        *,
         gemm: Gemm | None,
         work: int,
-        tiling: Tiling,
     ) -> OpMapping:
         machine = self.machine
         reads, writes = used.reads, used.writes
@@ -346,12 +337,14 @@ class Mapper:
             inside = set().union(*gemm.roles(used.inputs, used.outputs))
             # A bias or addend streams by pages beside the product.
             others = sum(size for t, size in pages.items() if t not in inside)
-            product = gemm, used.inputs, used.outputs, sizes, machine
-            barred = self.bypassing
-            tilings = [least_traffic(*product, lines=lines, others=others, bypassing=barred)]
-            if self.name == CHOOSE:
-                tilings += other_tilings(*product, lines=lines, others=others, bypassing=barred)
-            return tilings
+            tensors = ProductTensors(
+                *(gemm, used.inputs, used.outputs, sizes),
+                lines=lines,
+                others=others,
+                bypassing=self.bypassing,
+            )
+            more = other_tilings(tensors, machine) if self.name == CHOOSE else []
+            return [least_traffic(tensors, machine), *more]
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
         held = {t: size for t, size in rows.items() if t in on_chip}
         # Later entries win: rows and lines replace the pages of the same tensor.

@@ -1,4 +1,4 @@
-"""Other tilings of a matrix product than the first: what its operation may choose among.
+"""Other tilings of a matrix product than the first, for its operation to choose among.
 
 :mod:`.tiles` has the rules of buffers and fetches. Sizes of tiles go by their number along each
 dimension, and need not divide it.
@@ -6,20 +6,18 @@ dimension, and need not divide it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from spmopt.core.machine import Machine
-from spmopt.core.operation import REQUIRED_RESIDENT
 from spmopt.core.table import Ints
-from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiles import (
     DIMENSIONS,
     LACKS,
     Product,
-    product_of,
+    ProductTensors,
     sizes_of_tiles,
     stream_operands,
 )
@@ -31,41 +29,27 @@ _Tiles = tuple[int, bool, int, tuple[int, int, int]]
 """The operand that is kept, whether it has one buffer, bytes of buffers, and fetches."""
 
 
-def other_tilings(
-    gemm: Gemm,
-    inputs: Sequence[int],
-    outputs: Sequence[int],
-    sizes: Sequence[int] | Mapping[int, int],
-    machine: Machine,
-    *,
-    lines: Mapping[int, int],
-    others: int = 0,
-    bypassing: Collection[int] = (),
-) -> list[Tiling]:
+def other_tilings(tensors: ProductTensors, machine: Machine) -> list[Tiling]:
     """Return tilings that may be better than the first, up to the whole scratchpad.
 
     Each operand required-resident, where it fits beside the buffers; and of tiles, for every room,
     those that move least: where all operands are streamed, and where one of them is on chip and
     moves nothing. The kept tile has two buffers, or one: then computing waits for its transfers.
-    Parameters are those of :func:`least_traffic`.
     """
-    roles = gemm.roles(inputs, outputs)
-    product = product_of(gemm, inputs, outputs, sizes, lines=lines, bypassing=bypassing)
-    room = machine.spm_pages * machine.page_bytes
-    others = min(others, room // 8)
+    product, room = tensors.product, machine.spm_pages * machine.page_bytes
+    others = min(tensors.others, room // 8)
     found = list[Tiling]()
     for kept in product.may_stay:
         buffers = product.row_buffers(kept) + others
-        pages = sum(map(machine.pages, (*(sizes[t] for t in roles[kept]), buffers)))
-        if gemm.slices[kept] == 1 and pages <= machine.spm_pages:
-            operands = dict.fromkeys(roles[kept], REQUIRED_RESIDENT)
-            found.append(Tiling(operands=operands, scratch_bytes=buffers))
+        pages, tiling = tensors.required_resident(machine, kept, buffers)
+        if tensors.gemm.slices[kept] == 1 and pages <= machine.spm_pages:
+            found.append(tiling)
     for kept, single, buffers, fetches in _pareto(product, _rooms(room - others)):
         # A result that is added to comes in, too.
         moves = 2 if kept == 2 and product.added else 1
         found.append(
             Tiling(
-                operands=stream_operands(roles, fetches),
+                operands=stream_operands(tensors.roles, fetches),
                 scratch_bytes=buffers + others,
                 serial_bytes=moves * product.whole[kept] if single else 0,
             )

@@ -156,13 +156,14 @@ class StripeMappings:
             worked.append(done)
         inputs = len(used.inputs)
         results = tuple(shapes[inputs:])
-        return low.mapping(
+        found = low.mappings(
             at,
             used,
             (tuple(shapes[:inputs]), results),
             sizes,
             worked=(tuple(worked[:inputs]), results),
         )
+        return found[0]
 
 
 def _make_stripes(graph: Graph, machine: Machine, mapper: str) -> StripeMappings:
@@ -190,13 +191,13 @@ def _mappings(
     sizes = {
         t: low.sizes[t] // (micro_batches if t in operation.cut else 1) for t in operation.uses(0)
     }
-    first = low.mapping(at, used, shapes, sizes)
+    first = low.mappings(at, used, shapes, sizes)[0]
     # From the second micro-batch on the sums so far are operands as well.
     partial_sums = operation.reads_of(1)[len(operation.reads) :]
     if micro_batches == 1 or not partial_sums:
         return TileMappings(first, first)
     return TileMappings(
-        first, low.mapping(at, Used(used.inputs + partial_sums, used.outputs), shapes, sizes)
+        first, low.mappings(at, Used(used.inputs + partial_sums, used.outputs), shapes, sizes)[0]
     )
 
 

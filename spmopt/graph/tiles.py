@@ -63,20 +63,11 @@ def budget_bytes(machine: Machine) -> int:
     return max(share, 1) * machine.page_bytes
 
 
-def least_traffic(
-    gemm: Gemm,
-    inputs: Sequence[int],
-    outputs: Sequence[int],
-    sizes: Sequence[int] | Mapping[int, int],
-    machine: Machine,
-    *,
-    lines: Mapping[int, int],
-    others: int = 0,
-    bypassing: Collection[int] = (),
-) -> Tiling:
-    """Choose the resident operand, the fetches of the rest, and the buffers (see the module).
+@dataclass(frozen=True, slots=True)
+class ProductTensors:
+    """The operands of a matrix product, and the rooms that they and others need.
 
-    Parameters
+    Attributes
     ----------
     inputs, outputs
         Tensors of the node, in the positions that ``gemm`` names.
@@ -89,50 +80,61 @@ def least_traffic(
     bypassing
         Tensors that are never in the scratchpad.
     """
-    roles = gemm.roles(inputs, outputs)
-    product = product_of(gemm, inputs, outputs, sizes, lines=lines, bypassing=bypassing)
-    may_stay, budget = product.may_stay, budget_bytes(machine)
+
+    gemm: Gemm
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+    sizes: Sequence[int] | Mapping[int, int]
+    lines: Mapping[int, int]
+    others: int = 0
+    bypassing: Collection[int] = ()
+
+    @property
+    def roles(self) -> tuple[list[int], ...]:
+        """The tensors of A, B and C."""
+        return self.gemm.roles(self.inputs, self.outputs)
+
+    @property
+    def product(self) -> Product:
+        """Their sizes."""
+        gemm, sizes, roles = self.gemm, self.sizes, self.roles
+        return Product(
+            dimensions=(gemm.m, gemm.k, gemm.n),
+            whole=tuple(sum(sizes[t] for t in role) for role in roles),
+            # Groups are slices here: one of them is worked through before the next.
+            slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
+            lines=tuple(sum(self.lines.get(t, 0) for t in role) for role in roles),
+            added=any(t in self.inputs for t in roles[2]),
+            may_stay=tuple(k for k in _BEFORE if not any(t in self.bypassing for t in roles[k])),
+            buffered=tuple(k for k in range(3) if not all(t in self.bypassing for t in roles[k])),
+        )
+
+    def required_resident(self, machine: Machine, kept: int, buffers: int) -> tuple[int, Tiling]:
+        """Return the tiling that keeps one operand whole, and its pages."""
+        role = self.roles[kept]
+        pages = sum(map(machine.pages, (*(self.sizes[t] for t in role), buffers)))
+        operands = dict.fromkeys(role, REQUIRED_RESIDENT)
+        return pages, Tiling(operands=operands, scratch_bytes=buffers)
+
+
+def least_traffic(tensors: ProductTensors, machine: Machine) -> Tiling:
+    """Choose the resident operand, the fetches of the rest, and the buffers (see the module)."""
+    product = tensors.product
+    budget = budget_bytes(machine)
     # A quarter at most, so that tiles of the product always have room.
-    others = min(others, budget // 4)
-    required_resident = [
-        (product.row_buffers(kept) + others, kept) for kept in may_stay if gemm.slices[kept] == 1
+    others = min(tensors.others, budget // 4)
+    whole = [
+        (*tensors.required_resident(machine, kept, product.row_buffers(kept) + others), place)
+        for place, kept in enumerate(product.may_stay)
+        if tensors.gemm.slices[kept] == 1
     ]
-    fitting = [
-        (pages, place, buffers, kept)
-        for place, (buffers, kept) in enumerate(required_resident)
-        for pages in [sum(map(machine.pages, (*(sizes[t] for t in roles[kept]), buffers)))]
-        if pages * machine.page_bytes <= budget
-    ]
+    fitting = [each for each in whole if each[0] * machine.page_bytes <= budget]
     if fitting:
         # Least room first, then the order of `_BEFORE`: every choice moves the same traffic.
-        _, _, buffers, kept = min(fitting)
-        return Tiling(operands=dict.fromkeys(roles[kept], REQUIRED_RESIDENT), scratch_bytes=buffers)
+        return min(fitting, key=lambda each: (each[0], each[2]))[1]
     _, buffers, _, fetches = _best_tiles(product, budget - others)
-    operands = stream_operands(roles, fetches)
+    operands = stream_operands(tensors.roles, fetches)
     return Tiling(operands=operands, scratch_bytes=min(buffers + others, budget))
-
-
-def product_of(
-    gemm: Gemm,
-    inputs: Sequence[int],
-    outputs: Sequence[int],
-    sizes: Sequence[int] | Mapping[int, int],
-    *,
-    lines: Mapping[int, int],
-    bypassing: Collection[int],
-) -> Product:
-    """Return the sizes of a product, by the parameters of :func:`least_traffic`."""
-    roles = gemm.roles(inputs, outputs)
-    return Product(
-        dimensions=(gemm.m, gemm.k, gemm.n),
-        whole=tuple(sum(sizes[t] for t in role) for role in roles),
-        # Groups are slices here: one of them is worked through before the next.
-        slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
-        lines=tuple(sum(lines.get(t, 0) for t in role) for role in roles),
-        added=any(t in inputs for t in roles[2]),
-        may_stay=tuple(k for k in _BEFORE if not any(t in bypassing for t in roles[k])),
-        buffered=tuple(k for k in range(3) if not all(t in bypassing for t in roles[k])),
-    )
 
 
 def stream_operands(roles: Sequence[Sequence[int]], fetches: Sequence[int]) -> dict[int, Operand]:

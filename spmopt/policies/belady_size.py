@@ -186,7 +186,7 @@ class _Simulation(Simulation):
     _spm: _Scratchpad
 
     @cached_property
-    def _saved_anyway(self) -> list[bool]:
+    def _saves_anyway(self) -> list[bool]:
         """(a,) The contents after the access are the last ones, which DRAM must have at the end."""
         timeline = self._timeline
         written = np.flatnonzero(timeline.kind != Access.READ)
@@ -232,7 +232,7 @@ class _Simulation(Simulation):
         if not self._used_again[access]:
             return _FREE
         # A last write must reach DRAM anyway: going early costs the load alone.
-        return _WRITE_BACK if dirty and not self._saved_anyway[access] else _RELOAD
+        return _WRITE_BACK if dirty and not self._saves_anyway[access] else _RELOAD
 
     def _rank(self, tensor: int, access: int) -> None:
         dirty = self._spm.is_dirty(tensor)

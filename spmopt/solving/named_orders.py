@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.errors import unknown
+from spmopt.core.mappings import fitting_mappings, in_mappings, unfit
 from spmopt.core.order import depth_first
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
@@ -21,6 +22,7 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
 
     ``searched`` is the best of several orders, the list and the depth-first one among them, by the
     time that their schedules take, and of those near it; a ``request`` may end the search early.
+    Orders are compared in the first mappings that fit.
 
     Raises
     ------
@@ -38,7 +40,11 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
         params = within.params.orders
         # A request that ends early has time for those that are compared first.
         limit_s = min(params.order_s, within.time_limit_s / AT_ONCE)
-        best = search_orders(problem, within, work=params.moved_operations, limit_s=limit_s)
+        # To choose mappings for each order would take the limit of each.
+        one = problem
+        if problem.several_mappings and unfit(problem) is None:
+            one = in_mappings(problem, fitting_mappings(problem))
+        best = search_orders(one, within, work=params.moved_operations, limit_s=limit_s)
         found = np.arange(len(problem.operations)) if best is None else best.order
     # None, not the identity: schedules of another order are compared with other bounds.
     return None if np.array_equal(found, np.arange(found.size)) else found

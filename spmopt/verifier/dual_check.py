@@ -101,15 +101,15 @@ def _uses(problem: Problem, certificate: Certificate, line: Timeline) -> tuple[I
 
     In a timeline of mappings an access has as many rows as its operation has mappings.
     """
-    several = np.diff(problem.operands.first_mapping)[line.step] > 1
+    several, given = np.diff(problem.operands.first_mapping)[line.step] > 1, certificate.uses
+    if given is not None and (given.dtype != np.int64 or given.shape != (int(several.sum()),)):
+        raise InputError(
+            "certificate: needs one dual value, a whole number of 64 bits, for each operand in "
+            "each mapping of the operations that have several"
+        )
     if line.step.size == problem.operands.tensor.size:
         return None, 0
-    uses, given = np.zeros(line.step.size, np.int64), certificate.uses
-    if given is not None and given.shape != (int(several.sum()),):
-        raise InputError(
-            "certificate: needs one dual value for each operand in each mapping of the operations "
-            "that have several"
-        )
+    uses = np.zeros(line.step.size, np.int64)
     if given is not None:
         uses[several] = given
     paid = dict[int, int]()

@@ -1,15 +1,14 @@
 """Figures of a training step, and causes of stalls, by hand."""
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from spmopt.analysis import Analysis, Cause
-from spmopt.assemble import assemble
-from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
-from spmopt.verifier import verify
+from spmopt.core.schedule import Schedule
 from tests.analysis.small import streamed, training_step
+from tests.assemble.small import legal_schedule
 from tests.tiny import Op, tiny
 
 
@@ -58,7 +57,7 @@ def test_tensors() -> None:
 
 def test_resident_part_is_a_mean_over_time() -> None:
     problem, schedule = _planned(
-        [(0, 0, 1, 4), (0, 1, 2, 8)],
+        [("a", 0, 1, 4), ("a", 1, 2, 8)],
         [Op(reads="a", cycles=30), Op(cycles=10), Op(reads="a", cycles=10)],
     )
     assert Analysis.of(problem, schedule).by_tensor()["resident"][0] == (4 * 30 + 8 * 10) / (8 * 50)
@@ -68,28 +67,33 @@ def test_resident_part_is_a_mean_over_time() -> None:
     ("rows", "operations", "machine", "expected"),
     [
         # 8 bytes for the next step against 4 streamed.
-        ([(0, 0, 2, 8)], [Op(reads="b"), Op(reads="a")], {}, [Cause.PREFETCH, Cause.NONE]),
-        ([(0, 0, 1, 8)], [Op(reads="a b"), Op()], {}, [Cause.LOAD, Cause.NONE]),
+        ([("a", 0, 2, 8)], [Op(reads="b"), Op(reads="a")], {}, [Cause.PREFETCH, Cause.NONE]),
+        ([("a", 0, 1, 8)], [Op(reads="a b"), Op()], {}, [Cause.LOAD, Cause.NONE]),
         ([], [Op(reads="b", cycles=3), Op(reads="b", cycles=4)], {}, [Cause.STREAM_IN, Cause.NONE]),
         ([], [Op(reads="b", writes="c"), Op()], {}, [Cause.STREAM_OUT, Cause.NONE]),
         # Loaded before the computation: 8 + 1 cycles, although 8 could be hidden.
         (
-            [(0, 0, 1, 8)],
+            [("a", 0, 1, 8)],
             [Op(reads="a", cycles=1, required_resident="a")],
             {},
             [Cause.REQUIRED_RESIDENT],
         ),
         # The DMA channel takes longer still.
-        ([(0, 0, 1, 8)], [Op(reads="a d", cycles=1, required_resident="a")], {}, [Cause.STREAM_IN]),
+        (
+            [("a", 0, 1, 8)],
+            [Op(reads="a d", cycles=1, required_resident="a")],
+            {},
+            [Cause.STREAM_IN],
+        ),
         # Out takes 12 cycles, in 16: what matters is the busier channel.
         ([], [Op(reads="d", writes="c")], {}, [Cause.STREAM_IN]),
-        ([(0, 0, 1, 8)], [Op(reads="a b", writes="c")], {}, [Cause.STREAM_OUT]),
-        ([(0, 0, 1, 8)], [Op(reads="a d", writes="c")], {"duplex": True}, [Cause.STREAM_IN]),
+        ([("a", 0, 1, 8)], [Op(reads="a b", writes="c")], {}, [Cause.STREAM_OUT]),
+        ([("a", 0, 1, 8)], [Op(reads="a d", writes="c")], {"duplex": True}, [Cause.STREAM_IN]),
         ([], [Op(reads="b", writes="c")], {"duplex": True}, [Cause.STREAM_OUT]),
     ],
 )
 def test_causes(
-    rows: list[tuple[int, int, int, int]],
+    rows: list[tuple[str, int, int, int]],
     operations: list[Op],
     machine: dict[str, Any],
     expected: list[Cause],
@@ -102,15 +106,15 @@ def test_causes(
 
 def test_a_store_is_a_cause() -> None:
     problem, schedule = _planned(
-        [(2, 0, 2, 12)], [Op(writes="c"), Op(reads="b")], stores=[(1, 2, 12)]
+        [("c", 0, 2, 12)], [Op(writes="c"), Op(reads="b")], stores=[(1, "c", 12)]
     )
     assert Analysis.of(problem, schedule).by_operation().stall_cause == ["none", "store"]
 
 
 def _planned(
-    rows: list[tuple[int, int, int, int]],
+    rows: list[tuple[str, int, int, int]],
     operations: list[Op],
-    stores: list[tuple[int, int, int]] | None = None,
+    stores: Sequence[tuple[int, str, int]] = (),
     **machine: Any,
 ) -> tuple[Any, Schedule]:
     """A legal schedule with these residency rows (tensor, begin, end, bytes) and stores."""
@@ -118,14 +122,4 @@ def _planned(
     if not any("c" in op.writes for op in operations):
         tensors["c"] = (12, "")
     problem = tiny(tensors, operations, spm=32, **machine)
-    table = np.array(rows, np.int64).reshape(-1, 4).T
-    stored = np.array(stores or [], np.int64).reshape(-1, 3).T
-    count = len(operations)
-    residency_plan = ResidencyPlan(
-        steps=Steps.listed(np.zeros(count, np.int64)),
-        residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
-        stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
-    )
-    schedule = assemble(problem, residency_plan)
-    assert verify(problem, schedule).legal
-    return problem, schedule
+    return problem, legal_schedule(problem, rows, stores)

@@ -7,9 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from spmopt.assemble import assemble
 from spmopt.core.problem import Problem
-from spmopt.core.schedule import Command, Commands, Residency, ResidencyPlan, Steps, Stores
+from spmopt.core.schedule import (
+    Command,
+    Commands,
+    Residency,
+    ResidencyPlan,
+    Schedule,
+    Steps,
+    Stores,
+)
 from spmopt.core.timeline import Timeline, timeline
+from spmopt.verifier import verify
 from tests.tiny import Op, tiny
 
 
@@ -33,15 +43,22 @@ def residency_plan(
     """A plan in the listed order from (tensor, begin, end, bytes) and (step, tensor, bytes)."""
     names = list(problem.tensor_names)
     count = len(problem.operations)
-    table = np.array([(names.index(t), *rest) for t, *rest in rows], np.int64).reshape(-1, 4)
-    saved = np.array([(i, names.index(t), x) for i, t, x in stores], np.int64).reshape(-1, 3)
     return ResidencyPlan(
         steps=Steps.listed(np.zeros(count, np.int64)),
-        residency=Residency(
-            tensor=table[:, 0], begin=table[:, 1], end=table[:, 2], size_bytes=table[:, 3]
-        ),
-        stores=Stores(step=saved[:, 0], tensor=saved[:, 1], size_bytes=saved[:, 2]),
+        residency=Residency.of_rows(sorted((names.index(t), *rest) for t, *rest in rows)),
+        stores=Stores.of_rows([(i, names.index(t), size) for i, t, size in stores]),
     )
+
+
+def legal_schedule(
+    problem: Problem,
+    rows: Sequence[tuple[str, int, int, int]] = (),
+    stores: Sequence[tuple[int, str, int]] = (),
+) -> Schedule:
+    """The plan of these rows (see :func:`residency_plan`) with commands, verified."""
+    schedule = assemble(problem, residency_plan(problem, rows, stores))
+    assert verify(problem, schedule).legal
+    return schedule
 
 
 def arrays(problem: Problem, chosen: ResidencyPlan) -> Timeline:

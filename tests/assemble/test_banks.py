@@ -1,6 +1,5 @@
 """Addresses of pages whose banks are given."""
 
-import numpy as np
 import pytest
 
 from spmopt.assemble import assemble
@@ -15,12 +14,6 @@ Row = tuple[int, int, int, int, int, int]
 MOVES: list[Row] = [(A, 0, 1, 0, 0, 1), (A, 0, 1, 1, 1, 4), (B, 0, 1, 0, 1, 3)]
 
 
-def rows(*table: Row) -> BankRows:
-    columns = np.array(table, np.int64).reshape(-1, 6).T
-    names = ("tensor", "tensor_page", "pages", "bank", "begin", "end")
-    return BankRows(**dict(zip(names, columns, strict=True)))
-
-
 def residency_plan(banks: BankRows) -> ResidencyPlan:
     facts = moving()
     return ResidencyPlan(
@@ -32,12 +25,12 @@ def residency_plan(banks: BankRows) -> ResidencyPlan:
 
 
 def test_pages_lie_in_their_banks_and_moves_follow() -> None:
-    assert assemble(problem(), residency_plan(rows(*MOVES))) == moving()
+    assert assemble(problem(), residency_plan(BankRows.of_rows(MOVES))) == moving()
 
 
 def test_pages_that_follow_each_other_in_a_bank_move_too() -> None:
     case = problem()
-    table = rows((A, 0, 1, 1, 0, 2), (A, 0, 1, 1, 2, 4))
+    table = BankRows.of_rows([(A, 0, 1, 1, 0, 2), (A, 0, 1, 1, 2, 4)])
     told = moves_between(case.machine, timeline_in_order(case), table)
     assert (told.step.tolist(), told.tensor.tolist()) == ([2], [A])
     assert allocate_in_banks(case.machine, table).spm_page.tolist() == [1, 1]
@@ -45,7 +38,7 @@ def test_pages_that_follow_each_other_in_a_bank_move_too() -> None:
 
 def test_what_a_bank_has_no_room_for_lies_beyond_all_of_them() -> None:
     case = problem()
-    table = rows((A, 0, 1, 0, 0, 4), (B, 0, 1, 0, 1, 3))
+    table = BankRows.of_rows([(A, 0, 1, 0, 0, 4), (B, 0, 1, 0, 1, 3)])
     placed = allocate_in_banks(case.machine, table)
     assert placed.spm_page.tolist() == [0, 3]
     broken = verify(case, assemble(case, residency_plan(table))).violations
@@ -65,4 +58,4 @@ def test_what_a_bank_has_no_room_for_lies_beyond_all_of_them() -> None:
 )
 def test_rows_that_say_nothing_are_refused(row: Row, what: str) -> None:
     with pytest.raises(ScheduleError, match=what):
-        assemble(problem(), residency_plan(rows(row)))
+        assemble(problem(), residency_plan(BankRows.of_rows([row])))

@@ -19,8 +19,7 @@ Row = tuple[int, int, int, int]
 
 def residency(*rows: Row) -> Residency:
     """Rows (tensor, begin, end, bytes) by index, unchecked."""
-    table = np.array(rows, np.int64)
-    return Residency(tensor=table[:, 0], begin=table[:, 1], end=table[:, 2], size_bytes=table[:, 3])
+    return Residency.of_rows(rows)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,7 @@ import pytest
 from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.stalls import Cause, split
-from spmopt.assemble import assemble
-from spmopt.core.problem import Problem
-from spmopt.core.schedule import Residency, ResidencyPlan, Schedule, Steps, Stores
-from spmopt.verifier import verify
+from tests.assemble.small import legal_schedule
 from tests.explain.naive import Naive
 from tests.thorough import some
 from tests.tiny import Op, tiny
@@ -68,7 +65,6 @@ def test_split_of_what_overflows() -> None:
 
 
 TENSORS = {"a": (8, "in"), "b": (8, "in"), "y": (8, ""), "z": (8, "keep")}
-NUMBER = {name: k for k, name in enumerate(TENSORS)}
 Planned = tuple[str, int, int, int]
 
 
@@ -86,24 +82,7 @@ def explained(
         for name, (size, what) in TENSORS.items()
     }
     problem = tiny(tensors, operations, spm=spm, **machine)
-    return Explanation.of(problem, planned(problem, rows, stores))
-
-
-def planned(
-    problem: Problem, rows: Sequence[Planned], stores: Sequence[tuple[int, str, int]]
-) -> Schedule:
-    table = np.array(sorted((NUMBER[t], b, e, s) for t, b, e, s in rows), np.int64)
-    table = table.reshape(-1, 4).T
-    stored = np.array([(step, NUMBER[t], s) for step, t, s in stores], np.int64).reshape(-1, 3).T
-    count = len(problem.operations)
-    residency_plan = ResidencyPlan(
-        steps=Steps.listed(np.zeros(count, np.int64)),
-        residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
-        stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
-    )
-    schedule = assemble(problem, residency_plan)
-    assert verify(problem, schedule).legal
-    return schedule
+    return Explanation.of(problem, legal_schedule(problem, rows, stores))
 
 
 def reasons(found: Explanation, step: int) -> dict[tuple[Cause, str], tuple[int, ...]]:

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
 from spmopt.graph.operators.spec import Gemm
-from spmopt.graph.tiles import SHARE, budget_bytes, least_traffic, sizes_of_tiles
+from spmopt.graph.tiles import (
+    SHARE,
+    ProductTensors,
+    budget_bytes,
+    least_traffic,
+    sizes_of_tiles,
+)
 from spmopt.graph.tiling import Tiling
 from tests.tiny import plain_machine
 
@@ -32,7 +38,8 @@ def sizes(gemm: Gemm) -> list[int]:
 def tiled(gemm: Gemm, pages: int, *, added: bool = False, others: int = 0) -> Tiling:
     """Tensors 0, 1, 2 are A, B, C; C is also an input where it is added to."""
     inputs = [0, 1, 2] if added else [0, 1]
-    return least_traffic(gemm, inputs, [2], sizes(gemm), machine(pages), lines={}, others=others)
+    tensors = ProductTensors(gemm, inputs, [2], sizes(gemm), lines={}, others=others)
+    return least_traffic(tensors, machine(pages))
 
 
 def traffic(gemm: Gemm, tiling: Tiling, *, added: bool = False) -> int:
@@ -154,7 +161,8 @@ def test_the_smallest_stays_of_large_products(kept: int) -> None:
 def test_what_bypasses_neither_stays_nor_has_a_buffer(pages: int) -> None:
     gemm = Gemm(m=40, k=8, n=4, a=(0,), b=(1,), c=(0,))
     free = tiled(gemm, pages)
-    barred = least_traffic(gemm, [0, 1], [2], sizes(gemm), machine(pages), lines={}, bypassing={1})
+    tensors = ProductTensors(gemm, [0, 1], [2], sizes(gemm), lines={}, bypassing={1})
+    barred = least_traffic(tensors, machine(pages))
     assert not barred.operands.get(1, Operand()).required_resident
     assert barred.scratch_bytes <= budget_bytes(machine(pages))
     if pages == 128:
@@ -167,10 +175,10 @@ def test_windows_keep_their_lines() -> None:
     """A feature map streams past W by lines, of which so many are on chip."""
     gemm = Gemm(m=64, k=18, n=4)
     lines = {0: 96, 2: 64}
-    of = [512, 288, 1024]
-    found = least_traffic(gemm, [0, 1], [2], of, machine(100), lines=lines)
+    tensors = ProductTensors(gemm, [0, 1], [2], [512, 288, 1024], lines=lines)
+    found = least_traffic(tensors, machine(100))
     assert found == Tiling(operands={1: REQUIRED_RESIDENT}, scratch_bytes=96 + 64)
     # Without room for W two tiles of C stay, and rows of A have their share of the lines.
-    found = least_traffic(gemm, [0, 1], [2], of, machine(20), lines=lines)
+    found = least_traffic(tensors, machine(20))
     assert REQUIRED_RESIDENT not in found.operands.values()
     assert found.scratch_bytes <= 10 * PAGE

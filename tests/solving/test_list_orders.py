@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -61,6 +62,17 @@ def test_what_was_produced_is_used_next() -> None:
         assert order.tolist() in ([0, 2, 1, 3], [1, 3, 0, 2])
     found = need(order_named(branches(), "searched"))
     assert policy_value(reorder(branches(), found)) < policy_value(branches())
+
+
+def test_orders_are_compared_in_one_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To choose mappings for each of them took longer than the limit for the best."""
+    listed, asked = branches().operations, list[Problem]()
+    slow = [replace(op.mappings[0], compute_cycles=9) for op in listed]
+    pairs = zip(listed, slow, strict=True)
+    several = [replace(op, mappings=(*op.mappings, each)) for op, each in pairs]
+    monkeypatch.setattr(named_orders, "search_orders", lambda one, *_, **__: asked.append(one))
+    order_named(replace(branches(), operations=tuple(several)), "searched")
+    assert [each.operations for each in asked] == [listed]
 
 
 def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:

@@ -46,11 +46,10 @@ def without_residency_plan(problem: Problem, request: Request) -> Result:
 def lost_results(problem: Problem, request: Request) -> Result:
     """A residency plan that keeps every tensor everywhere, far more than there is room for."""
     residency_plan = need(belady(problem, request).residency_plan)
-    tensors = np.arange(len(problem.tensors))
-    steps = np.full_like(tensors, len(problem.operations))
-    sizes = np.array([t.size_bytes for t in problem.tensors])
-    rows = Residency(tensor=tensors, begin=0 * tensors, end=steps, size_bytes=sizes)
-    return Result(residency_plan=replace(residency_plan, residency=rows, stores=Stores.empty()))
+    steps = len(problem.operations)
+    rows = [(tensor, 0, steps, each.size_bytes) for tensor, each in enumerate(problem.tensors)]
+    held = Residency.of_rows(rows)
+    return Result(residency_plan=replace(residency_plan, residency=held, stores=Stores.empty()))
 
 
 @pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC, energy_objective(PROBLEM.machine)])

@@ -29,8 +29,6 @@ def shuffled(
 ) -> Schedule:
     """The same schedule page by page at random addresses; a page keeps its own as often as not."""
     rows, moved = _addresses(case, schedule, generator, stay)
-    columns = np.array(sorted(rows), np.int64).reshape(-1, 6).T
-    names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
     page_bytes = case.machine.page_bytes
     told = [
         (step, tensor, page * page_bytes, min((page + 1) * page_bytes, size))
@@ -39,7 +37,7 @@ def shuffled(
     ]
     return replace(
         schedule,
-        placements=Placements(**dict(zip(names, columns, strict=True))),
+        placements=Placements.of_rows(sorted(rows)),
         moves=Moves.of_rows(told),
     )
 

@@ -171,18 +171,14 @@ class _Walk:
                 merged[-1][2] = step + 1
             else:
                 merged.append([tensor, step, step + 1, size])
-        table = np.array(merged, np.int64).reshape(-1, 4)
-        return Residency(
-            tensor=table[:, 0], begin=table[:, 1], end=table[:, 2], size_bytes=table[:, 3]
-        )
+        return Residency.of_rows(merged)
 
     def stores(self) -> Stores:
         """One row per step and tensor."""
         total: dict[tuple[int, int], int] = {}
         for step, tensor, size in self.stored:
             total[step, tensor] = total.get((step, tensor), 0) + size
-        table = np.array([(*k, v) for k, v in sorted(total.items())], np.int64).reshape(-1, 3)
-        return Stores(step=table[:, 0], tensor=table[:, 1], size_bytes=table[:, 2])
+        return Stores.of_rows([(*key, size) for key, size in sorted(total.items())])
 
     def _choose_residency(self, step: int) -> None:
         page = self.problem.machine.page_bytes

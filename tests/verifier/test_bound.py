@@ -19,6 +19,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.operation import STREAMED, Operation
 from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Certificate
+from spmopt.core.timeline import relax_mapping
 from spmopt.verifier import bound, verify
 from tests.brute_force import optimum
 from tests.checked import need
@@ -251,3 +252,32 @@ def test_duplex_duals_share_the_step() -> None:
     assert bound(problem, duals(MAKESPAN, [0], [1], [0])) == 8
     with pytest.raises(InputError, match="step 0 exceed"):
         bound(problem, duals(MAKESPAN, [0], [1], [1]))
+
+
+def test_one_mapping_for_each_step_proves_no_less_than_the_least_of_each_figure() -> None:
+    raised = 0
+    for seed in some(range(300), 60):
+        problem = random_problem(seed, max_operations=5, max_tensors=4, max_mappings=3)
+        least = tuple(replace(op, mappings=(relax_mapping(op),)) for op in problem.operations)
+        generator = np.random.default_rng(seed)
+        for objective in objectives(problem):
+            given = replace(random_duals(problem, objective, generator), uses=None)
+            proved, before = (
+                bound(each, given) for each in (problem, replace(problem, operations=least))
+            )
+            assert proved >= before, (seed, objective.name)
+            raised += proved > before
+    assert raised
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.uint64, np.int8, bool, object, str])
+def test_dual_values_of_mappings_are_whole_numbers_as_many_as_there_are(dtype: type) -> None:
+    one = operation("a", (0, 1), (), 0)
+    two = replace(one, mappings=(*one.mappings, replace(one.mappings[0], macs=1)))
+    tensors, given = (tensor("x", 4, "d"), tensor("y", 4, "d")), duals(TRAFFIC, [0], [0])
+    good = replace(given, uses=np.zeros(4, np.int64))
+    assert bound(chain(tensors, two), given) == bound(chain(tensors, two), good) == 8
+    for uses in np.zeros(3, np.int64), np.zeros((2, 2), np.int64), np.zeros(4, dtype):
+        for each in chain(tensors, two), chain(tensors, one):
+            with pytest.raises(InputError, match="a whole number of 64 bits"):
+                bound(each, replace(given, uses=uses))

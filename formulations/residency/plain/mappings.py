@@ -3,8 +3,8 @@
 A byte of tensor t that is resident before a step is worth something, as is one that DRAM lacks: the
 dual values of the rows ``growth``, ``cleaning`` and ``no_lost_write`` say how much. With these as
 potentials of the states N, R and D, ``nu_tim`` is the least number that makes no arc of mapping m
-shorter than the potentials allow. Then the shortest path of a byte costs what they say, and what is
-left of each mapping is for its step to pay (spmopt/verifier/mappings.py).
+shorter than the potentials allow. Then the shortest path of a byte costs as much as they say, and
+its step pays the rest of each mapping (spmopt/verifier/mappings.py).
 """
 
 from __future__ import annotations
@@ -115,25 +115,22 @@ class FewerMappings:
     ----------
     problem
         With the mappings ``taken`` alone.
-    number : (k,)
-        Of each of its mappings in the whole problem.
+    taken, number : (k,)
+        Row of each of its mappings among all of the whole problem, and number in its operation.
     """
 
     def __init__(self, problem: Problem, taken: Bools) -> None:
         """Take some of all mappings (k,), one of each operation at least."""
-        table = problem.operands
-        self.first = np.concatenate(([0], np.cumsum(taken)))[table.first_mapping]
-        place = np.arange(taken.size) - np.repeat(
-            table.first_mapping[:-1], np.diff(table.first_mapping)
-        )
-        self.number: Ints = place[taken]
+        self.taken, self._before = np.flatnonzero(taken), problem.operands.first_mapping
+        self._first = np.searchsorted(self.taken, self._before)
+        self.number: Ints = self.taken - np.repeat(self._before[:-1], np.diff(self._first))
         operations = tuple(
             replace(each, mappings=tuple(each.mappings[m] for m in self.number[begin:end].tolist()))
             for each, (begin, end) in zip(
-                problem.operations, pairwise(self.first.tolist()), strict=True
+                problem.operations, pairwise(self._first.tolist()), strict=True
             )
         )
-        # What tiles it is cut into is a question to the whole problem.
+        # Fusion tiles are of the whole problem.
         self.problem = replace(
             problem, operations=operations, listed=None, fused_from=None, fusion_plan=()
         )
@@ -141,22 +138,18 @@ class FewerMappings:
     def outside(self, plan: ResidencyPlan) -> ResidencyPlan:
         """Return a plan in the numbers of the whole problem."""
         steps = plan.steps
-        mapping = self.number[self.first[steps.operation] + steps.mapping]
+        mapping = self.number[self._first[steps.operation] + steps.mapping]
         return replace(plan, steps=replace(steps, mapping=mapping))
 
     def inside(self, plan: ResidencyPlan) -> ResidencyPlan | None:
         """Return a plan of the whole problem in these numbers; None if it runs another mapping."""
         steps = plan.steps
-        begin, end = self.first[steps.operation], self.first[steps.operation + 1]
-        mapping = np.full(steps.mapping.size, -1, np.int64)
-        for place in range(int((end - begin).max(initial=0))):
-            at = np.minimum(begin + place, end - 1)
-            mapping[self.number[at] == steps.mapping] = (
-                at[self.number[at] == steps.mapping] - (begin[self.number[at] == steps.mapping])
-            )
-        if (mapping < 0).any():
+        inside = np.full(int(self._before[-1]), -1, np.int64)
+        inside[self.taken] = np.arange(self.number.size)
+        place = inside[self._before[steps.operation] + steps.mapping]
+        if (place < 0).any():
             return None
-        return replace(plan, steps=replace(steps, mapping=mapping))
+        return replace(plan, steps=replace(steps, mapping=place - self._first[steps.operation]))
 
 
 def cheapest_mappings(problem: Problem, own: Ints, reduced: Floats, count: int) -> Bools:
@@ -165,7 +158,7 @@ def cheapest_mappings(problem: Problem, own: Ints, reduced: Floats, count: int) 
     Parameters
     ----------
     reduced : (k,)
-        What each mapping costs more than the cheapest one of its operation, at dual values.
+        By how much each mapping costs more than the cheapest of its operation, at dual values.
     """
     first = problem.operands.first_mapping
     operation = np.repeat(np.arange(first.size - 1), np.diff(first))

@@ -106,7 +106,7 @@ def execute(nest: LoopNest, inputs: Sequence[Array], shapes: Sequence[Shape]) ->
         loops = sorted(statement.target.loops)
         array, axes = seen[0] if len(seen) == 1 else _multiply(seen[0], seen[1], loops)
         # What does not add up is written once, to zeros.
-        array = _sum(array, axes, loops) if adds else array.max(axis=_gone(axes, loops))
+        array = _sum(array, axes, loops) if adds else array.max(axis=_axes_over(axes, loops))
         missing = [loop for loop in loops if loop not in axes]
         array = array.reshape(array.shape + (1,) * len(missing))
         order = [loop for loop in axes if loop in loops] + missing
@@ -196,11 +196,11 @@ def _multiply(one: _Seen, other: _Seen, loops: Sequence[str]) -> _Seen:
 
 def _sum(array: Array, axes: Sequence[str], loops: Sequence[str]) -> Array:
     """Add up over the loops that are not wanted."""
-    gone = _gone(axes, loops)
+    gone = _axes_over(axes, loops)
     return array.sum(axis=gone) if gone else array
 
 
-def _gone(axes: Sequence[str], loops: Sequence[str]) -> tuple[int, ...]:
+def _axes_over(axes: Sequence[str], loops: Sequence[str]) -> tuple[int, ...]:
     return tuple(place for place, loop in enumerate(axes) if loop not in loops)
 
 

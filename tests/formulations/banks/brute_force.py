@@ -287,25 +287,15 @@ def residency_plan_of(
             begin = 0
             for i in range(1, steps + 1):
                 if i == steps or where[i] != where[begin]:
-                    if where[begin] is not None:
-                        banked.append((tensor, page, 1, where[begin], begin, i))
+                    if (bank := where[begin]) is not None:
+                        banked.append((tensor, page, 1, bank, begin, i))
                     begin = i
     banked += _scratch_rows(problem, taken, mappings)
-    rows = np.array(held, np.int64).reshape(-1, 4).T
-    stores = np.array(sorted(stored), np.int64).reshape(-1, 3).T
-    places = np.array(banked, np.int64).reshape(-1, 6).T
     return ResidencyPlan(
         steps=Steps.listed(np.array(mappings, np.int64)),
-        residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
-        stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
-        banks=BankRows(
-            tensor=places[0],
-            tensor_page=places[1],
-            pages=places[2],
-            bank=places[3],
-            begin=places[4],
-            end=places[5],
-        ),
+        residency=Residency.of_rows(held),
+        stores=Stores.of_rows(sorted(stored)),
+        banks=BankRows.of_rows(banked),
     )
 
 

@@ -16,7 +16,6 @@ from formulations.fusion.boundary_duals import BoundaryDuals
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.objective import objective_named
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
@@ -95,14 +94,7 @@ def test_what_fused_groups_earn_at_most_is_the_same_or_less_by_the_verifier() ->
             place: (round(held * 2**bits), round(newer * 2**bits))
             for place, (held, newer) in duals.with_name(given).items()
         }
-        certificate = FusionCertificate(
-            fusion_space=figures.fusion_space,
-            objective=objective,
-            bits=bits,
-            duals={},
-            carried=carried,
-        )
-        at_boundaries = Carried(listed, certificate.carried)
+        at_boundaries = Carried(listed, carried)
         for costs in ((0, 0), (1, 1), (2, 1)):
             credit = BoundaryCredit(listed, at_boundaries, (bits, 30), 2**31)
             both = zip(costs, arcs.cheap.crossing(), strict=True)

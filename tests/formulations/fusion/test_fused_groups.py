@@ -35,6 +35,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
 from spmopt.verifier.fusion_bound import fusion_bound
+from spmopt.verifier.tile_paths import TilePaths
 from tests.checked import need
 from tests.formulations.fusion.random_tileable_graph import (
     OBJECTIVES,
@@ -177,6 +178,18 @@ def test_duals_prove_the_values_in_exact_integers(inner: bool) -> None:
             equal += exact / 2**80 <= found.value * (1 + 1e-8) + 1e-18
             compared += 1
     assert equal > 0.97 * compared
+
+
+def test_tiles_are_first_between_and_last() -> None:
+    seen = set[int]()
+    for seed in range(12):
+        listed, _, _ = drawn(seed, most=3)
+        for each in fused_groups(listed):
+            tiles = TilePaths(Liveness(listed), each).tiles
+            assert sum(tiles) == each.micro_batches
+            assert (len(tiles), tiles[0], tiles[-1]) == (min(3, each.micro_batches), 1, 1)
+            seen.add(len(tiles))
+    assert seen >= {1, 2}
 
 
 def bound_of(listed: TileableGraph, objective: Objective, fusion_space: FusionSpace) -> float:

@@ -81,8 +81,14 @@ def test_plans_change_their_numbers_and_back(seed: int) -> None:
         assert every[number] == fewer[there]
     again = need(few.inside(outside))
     assert again.steps.mapping.tolist() == plan.steps.mapping.tolist()
-    other = replace(outside.steps, mapping=np.full_like(outside.steps.mapping, 99))
-    assert few.inside(replace(outside, steps=other)) is None
+    for step, operation in enumerate(outside.steps.operation.tolist()):
+        every, fewer = (each.operations[operation].mappings for each in (problem, few.problem))
+        for left_out in (m for m, each in enumerate(every) if each not in fewer):
+            mapping = outside.steps.mapping.copy()
+            mapping[step] = left_out
+            assert (
+                few.inside(replace(outside, steps=replace(outside.steps, mapping=mapping))) is None
+            )
 
 
 def test_the_better_mapping_is_run_and_proved() -> None:

@@ -23,7 +23,6 @@ from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import WRAP, Array, NodeKernel
 from spmopt.execution.kernels.folded import plain_operands, scale
 from spmopt.execution.kernels.reductions import COMBINED, COMBINED_WHOLE
-from spmopt.execution.kernels.training import UPDATES
 from spmopt.execution.lineage import Lineage
 from spmopt.execution.memory import Bytes
 from spmopt.execution.part_layout import PartLayout
@@ -60,8 +59,8 @@ class Task:
     origin
         Its fusion tile.
     operands
-        Positions of the inputs that the kernel gets. The old contents of an operand that is updated
-        in place are added to the result instead, except in optimizers.
+        Positions of the inputs that the kernel gets. Old contents that a gradient is added to are
+        added to the result instead.
     old
         The outputs that have old contents.
     input_axes, output_axes
@@ -167,8 +166,10 @@ class GraphKernel:
         # An output that is read too is a partial sum, or is updated in place.
         there = {*map(self.layout.tensor_of, operation.reads)}
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
-        # An optimizer computes the new weight from the old one itself.
-        added = frozenset() if node.operator in UPDATES else frozenset(old)
+        # Old contents that its own statements read are an operand like others.
+        statements = self._axes.nest(self._low.nodes[origin.operation]).statements
+        read = {access.tensor for each in statements for access in each.reads}
+        added = frozenset(old - {v for at, v in enumerate(node.inputs) if f"x{at}" in read})
         uncut = (None,) * len(node.inputs)
         return Task(
             node=node,

@@ -6,6 +6,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.problem import TensorKind
 from spmopt.graph.folding import fold
+from spmopt.graph.in_place import update_in_place
 from spmopt.graph.normalization import split_normalizations
 
 LOWERINGS = ("tiled", "choose", "panel", "weights", "ideal")
@@ -36,12 +37,15 @@ def with_name(mapper: str | None = None, *, fold: bool = True) -> str:
 def prepare(graph: Graph, mapper: str) -> Graph:
     """Return the graph whose nodes become operations; of a prepared one, itself.
 
-    ``tiled`` folds an inference graph (:mod:`spmopt.graph.folding`), and splits the normalizations
-    of a training graph (:mod:`spmopt.graph.normalization`).
+    ``tiled`` folds an inference graph (:mod:`spmopt.graph.folding`), splits the normalizations of
+    a training graph (:mod:`spmopt.graph.normalization`), and lets results take the bytes of
+    operands that die (:mod:`spmopt.graph.in_place`).
     """
     if mapper not in TILED:
         return graph
     # Folding would change the forward pass whose results the backward pass reads.
     if any(value.kind in _BACKWARD for value in graph.values):
-        return split_normalizations(graph)
-    return graph if mapper == UNFOLDED else fold(graph)
+        graph = split_normalizations(graph)
+    elif mapper != UNFOLDED:
+        graph = fold(graph)
+    return graph if mapper == UNFOLDED else update_in_place(graph)

@@ -62,6 +62,15 @@ class RowAxes:
         self.classes = classes(links, self.graph)
 
     @cached_property
+    def _late(self) -> set[int]:
+        """Values that a node updates in place after another node has read them."""
+        read, found = set[int](), set[int]()
+        for node in self.graph.nodes:
+            found |= {*node.inputs} & {*node.outputs} & read
+            read |= {*node.inputs} - {*node.outputs}
+        return found
+
+    @cached_property
     def rows(self) -> Axis | None:
         """Symbols of the axes that are rows; None where no windows slide."""
         slides = Counter[Axis]()
@@ -140,8 +149,9 @@ class RowAxes:
             for loop, along in self._along(node).items()
             if any(self.classes[operands[place]][axis] == of for place, axis, _ in along)
         ]
-        # An update in place would overwrite rows that the next stripe's halo still reads.
-        if len(loops) != 1 or not nest.can_cut(loops[0]) or {*node.inputs} & {*node.outputs}:
+        updated = {*node.inputs} & {*node.outputs}
+        # What another node reads before would be overwritten under the next stripe's halo.
+        if len(loops) != 1 or not nest.can_cut(loops[0]) or updated & self._late:
             return None
         (loop,) = loops
         axes, windows = list[int | None](), list[Window | None]()
@@ -158,9 +168,14 @@ class RowAxes:
                 return None
             axes.append(axis)
             windows.append(window)
-        results = windows[len(node.inputs) :]
-        # Results must be written row by row, each once; windows are for operands.
-        if any(each != Window(size=nest.extents[loop]) for each in results):
+        # Results must be written row by row, each once, and so must be what they overwrite;
+        # windows are for operands.
+        one, count = Window(size=nest.extents[loop]), len(node.inputs)
+        if any(
+            window != one
+            for place, (value, window) in enumerate(zip(operands, windows, strict=True))
+            if place >= count or value in updated
+        ):
             return None
         return RowCut(loop, nest.extents[loop], tuple(axes), tuple(windows))
 

@@ -206,7 +206,8 @@ def test_names_are_unique() -> None:
     value = Value(name="v", shape=(4,))
     node = Node(name="", operator="Relu", inputs=(0,), outputs=(1,))
     again = Node(name="", operator="Relu", inputs=(1,), outputs=(2,))
-    problem = lower(Graph(name="g", values=(value,) * 3, nodes=(node, again)), MACHINE)
+    graph = Graph(name="g", values=(value,) * 3, nodes=(node, again))
+    problem = lower(graph, MACHINE, mapper="ideal")
     assert list(problem.tensor_names) == ["v", "v_2", "v_3"]
     assert len({op.name for op in problem.operations}) == 2
 

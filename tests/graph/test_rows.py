@@ -53,7 +53,8 @@ def test_stripes_compute_what_the_whole_does_with_its_work_on_its_bytes(
 ) -> None:
     """What a stripe does not read is poison, what is not written yet too."""
     graph = data.draw(feature_maps())
-    found, given = listed(graph), lower(graph, MACHINE, mapper=UNFOLDED)
+    mapper = data.draw(st.sampled_from((UNFOLDED, "tiled")))
+    found, given = tileable(graph, MACHINE, mapper=mapper), lower(graph, MACHINE, mapper=mapper)
     fusion_plan = data.draw(striped(found))
     check_parts(found, fusion_plan, data.draw(st.sampled_from(("integer", "normal"))))
     problem, origins = found.problem(fusion_plan)

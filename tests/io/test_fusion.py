@@ -252,7 +252,7 @@ def complaint(document: Any) -> str:
 
 DAMAGE = [
     ("graph.nodes.operator.1", "Rleu", "fusion.graph: operator Rleu has no rule"),
-    ("graph.nodes.inputs.0", [7, 2, 3], "fusion.graph: node y1: reads r before it is computed"),
+    ("graph.nodes.inputs.0", [7, 2, 3], "fusion.graph: node y1: reads y2 before it is computed"),
     ("graph.nodes.attributes.0", {"a": [1.5]}, "fusion.graph.nodes.attributes[0][...][0]: must be"),
     ("graph.nodes.attributes.0", {"a": {"float": "1"}}, "attributes[0].a: an object here is"),
     ("graph.nodes.inputs.0", [], "fusion.graph: cannot be lowered (IndexError: tuple index"),

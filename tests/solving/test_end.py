@@ -58,8 +58,8 @@ def test_fusion_is_left_out_where_it_cannot_begin_in_time() -> None:
 def test_a_busy_machine_has_no_time_for_fusion() -> None:
     """At its pace the search would begin after the limit: the list gets what is left."""
     problem = spmopt.lower(spmopt.load("alexnet", batch=2), spmopt.machine("ethos-u65"))
-    request = Request(time_limit_s=30.0)
-    listed = solve(problem, "residency", replace(request, tolerance=0.5))
+    request = Request(time_limit_s=30.0, tolerance=0.5)
+    listed = solve(problem, "residency", request)
     asked = replace(request, start=listed.residency_plan, duals=listed.certificate)
     idle, busy = (fusion.schedule(problem, replace(asked, pace=pace)) for pace in (1.0, 1e6))
     assert not any("too short" in note for note in idle.notes)

@@ -78,8 +78,8 @@ def layers() -> Graph:
     """Two layers of two samples: few fusion plans."""
     b = GraphBuilder("layers")
     hidden = b.add("Gemm", [b.input("x", (2, 4)), b.weight("w1", (4, 16)), b.weight("b1", (16,))])
-    relu = b.add("Relu", [hidden])
-    return b.finish([b.add("Gemm", [relu, b.weight("w2", (16, 3)), b.weight("b2", (3,))])])
+    softmax = b.add("Softmax", [hidden])
+    return b.finish([b.add("Gemm", [softmax, b.weight("w2", (16, 3)), b.weight("b2", (3,))])])
 
 
 def least_of(problem: Problem, most: Fraction) -> Fraction:

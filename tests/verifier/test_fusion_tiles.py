@@ -165,7 +165,7 @@ def perceptron() -> Graph:
     """A mean over the batch behind a layer, and of figures derived from it."""
     b = GraphBuilder("mean")
     y = b.add("Gemm", [b.input("x", (4, 3)), b.weight("w", (3, 2))], name="y")
-    r = b.add("Relu", [y], name="r")
+    r = b.add("Softmax", [y], name="r")
     mean = b.add("ReduceMean", [r], name="mean", axes=(0,))
     return b.finish([b.add("Sub", [r, mean], name="centered")])
 

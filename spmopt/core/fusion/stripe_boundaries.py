@@ -22,24 +22,25 @@ def boundaries(operations: Sequence[TileableOperation], stripes: int) -> Iterato
     At an obstacle say which.
     """
     made: dict[int, Boundaries] = {}
-    used: set[int] = set()
+    read: set[int] = set()
     for operation in operations:
-        found = _boundaries(operation, stripes, made, used)
+        found = _boundaries(operation, stripes, made, read)
         yield found
         if isinstance(found, str):
             return
         made |= dict.fromkeys(operation.writes, found)
-        used |= {*operation.reads, *operation.writes}
+        # What it updates it reads row by row, and nothing reads the old contents later.
+        read |= {*operation.reads} - {*operation.writes}
 
 
 def _boundaries(
-    operation: TileableOperation, stripes: int, made: Mapping[int, Boundaries], used: set[int]
+    operation: TileableOperation, stripes: int, made: Mapping[int, Boundaries], read: set[int]
 ) -> Boundaries | str:
     rows = operation.rows
     if rows is None:
         return f"{operation.name} cannot be cut into stripes"
-    # A later stripe would still read the old contents.
-    if not used.isdisjoint(operation.writes):
+    # A later stripe would still read the old contents, or write them anew.
+    if any(t in read or (t in made and t not in operation.reads) for t in operation.writes):
         return f"{operation.name} writes anew what is used before it in the fused group"
     before = [t for t in operation.reads if t in made]
     if not all(t in rows.windows for t in before):

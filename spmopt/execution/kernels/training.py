@@ -17,7 +17,6 @@ RATE = 0.5
 _DECAY, _DECAY_OF_SQUARES, _EPSILON = 0.5, 0.75, 2.0**-10
 STATES: Mapping[str, int] = {"SGD": 0, "Momentum": 1, "Adam": 2}
 """Number of states of each optimizer."""
-UPDATES = tuple(STATES)
 """Operators that read the old contents of the weights that they update in place."""
 
 
@@ -141,5 +140,5 @@ KERNELS: Mapping[str, NodeKernel] = {
     "LSTMCellGradient": _cell_gradient,
     "LSTMGateInputGradient": _gate_input,
     "LSTMGateWeightGradient": _gate_weight,
-    **dict.fromkeys(UPDATES, _update),
+    **dict.fromkeys(STATES, _update),
 }

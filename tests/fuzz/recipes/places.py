@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Thread
 
 from tests.fuzz import bases
 from tests.fuzz.case import Case, Random, case
@@ -31,6 +32,8 @@ def instead(folder: Path, rng: Random, kind: str) -> Case:
             path.mkdir()
         case "pipe":
             os.mkfifo(path)
+            # It has a writer, which says nothing: a reader waits for one, as programs do.
+            Thread(target=lambda: path.open("wb").close(), daemon=True).start()
         case "zero" | "random":
             path.symlink_to({"zero": "/dev/zero", "random": "/dev/urandom"}[kind])
         case "long":

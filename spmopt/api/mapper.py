@@ -45,7 +45,8 @@ def lower(
         included; panel: keep the smallest operand, in panels if large; weights: keep the weight;
         ideal: each operand is fetched once, no buffers.
     fold
-        With mapper tiled: fold constants, and batch normalization into the product before it.
+        With mapper tiled: fold constants, batch normalization into the product before it, and
+        point-wise results into the bytes of an operand that dies.
     costs
         Cycles, bytes and energy of operations from your simulator: CSV or JSON file, or folder of
         ZigZag results. Missing operations take the built-in model; there is no fusion.

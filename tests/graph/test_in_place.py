@@ -17,6 +17,7 @@ from spmopt.graph.lower import lower
 from spmopt.graph.preparation import prepare
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
+from tests.checked import need
 from tests.formulations.small import small_optimum
 from tests.graph.test_tiles import machine
 from tests.thorough import some
@@ -99,7 +100,7 @@ def test_no_schedule_is_lost(seed: int) -> None:
 
 
 def test_a_prepared_graph_is_itself() -> None:
-    graph = spmopt.load("bert-tiny", batch=1).graph
+    graph = need(spmopt.load("bert-tiny", batch=1).graph)
     for mapper in ("tiled", "choose"):
         once = prepare(graph, mapper)
         assert updates(once)

@@ -22,6 +22,7 @@ from spmopt.reporting.fusion_plans import (
 )
 from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
+from spmopt.reporting.results import floor_figure
 from spmopt.reporting.tables import Grid, Part
 from spmopt.schedulers.registry import Kind, kind_of
 
@@ -102,11 +103,21 @@ def compare_view(
         dispensable=(_CLASS, _OWN_GAP, "seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
+            *_floor(problem, results),
             *order_notes(problem, results),
             *verdict(machine, results, wide=wide),
             *fusion_plan_verdict(machine, results, wide=wide),
         ),
     )
+
+
+def _floor(problem: Problem, results: Sequence[Result]) -> Iterator[str]:
+    """Say what any design needs, and how far above it the best schedule is."""
+    known = [(result.value, at) for at, result in enumerate(results) if result.value is not None]
+    if known:
+        found = floor_figure(problem, results[min(known)[1]])
+        note = found.note.replace("this schedule", "the best schedule")
+        yield f"Floor, whatever is fused, tiled or kept: {found.text} ({note})."
 
 
 def _place(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.analysis.explanation import Explanation, Transfer
+from spmopt.analysis.floor import Floor
 from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.shadow_prices import (
     ShadowPrices,
@@ -252,10 +253,28 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
         causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
         yield "waits for", shares_text(causes, stall)
         yield "blocked by", shares_text(_by_obstacle(found), stall)
+    yield "beyond floor", _beyond_floor(found)
     layers = found.analysis.by_layer()
     memory = layers.roofline == "memory"
     part = share(int(layers.cycles[memory].sum()) / max(1, time))
     yield "roofline", f"memory-bound: {memory.sum()} of {memory.size} layer passes ({part} of time)"
+
+
+def _beyond_floor(found: Explanation) -> str:
+    """Say what the schedule spends beyond the floor, and which decisions could save it."""
+    least, clock = Floor.of(found.problem), found.problem.machine.clock_hz
+    line = found.figures
+    again = int((line.dram_in_bytes + line.dram_out_bytes).sum()) - least.traffic_bytes
+    more = int(line.compute_cycles.sum()) - least.compute_cycles
+    said = []
+    if again > 0:
+        said += [
+            f"{si(again, 'B')} move again (to save: fusion, larger tiles, a larger scratchpad)"
+        ]
+    if more > 0:
+        spent = si(more / clock, "s")
+        said += [f"{spent} of computing (to save: tiles that fill the engine, units that overlap)"]
+    return "; ".join(said) or "nothing"
 
 
 def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
+from spmopt.analysis.floor import Floor
 from spmopt.core.errors import Conflict
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
@@ -153,6 +154,7 @@ def problem_record(problem: Problem) -> Record:
         "tensor_bytes": tensor_bytes(problem),
         "machine": encode(problem.machine),
         "area": {**asdict(area), "total_mm2": area.total_mm2},
+        "floor": floor_record(problem),
     }
 
 
@@ -290,6 +292,7 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
         over = "" if above is None else f"; this schedule {percent(above)}"
         note = f"bound on {name} whatever the order, certified{over}"
         yield _figure("any_order_bound", "any order", *quantity(least), note)
+    yield floor_figure(problem, result)
     if result.fusion_bound is not None:
         note = f"on {name} of any fusion plan, certified"
         label = "bound, all fusion plans"
@@ -302,6 +305,30 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
         if other.value is not None:
             yield _beside(result, other, *quantity(other.value))
     yield Figure("status", "status", None, standing(result), note=optimal_of_class(result))
+
+
+def floor_figure(problem: Problem, result: Result) -> Figure:
+    """Return the floor: in bytes where traffic is the objective, else in time."""
+    least, clock, totals = Floor.of(problem), problem.machine.clock_hz, result.totals
+    moved = f"{si(least.traffic_bytes, 'B')} once over the DRAM channel"
+    by_traffic = result.objective.unit == "bytes"
+    value, unit = (least.traffic_bytes, "B") if by_traffic else (least.cycles / clock, "s")
+    parts = [f"computing at full rates {si(least.compute_cycles / clock, 's')}"] * (not by_traffic)
+    parts += [moved if by_traffic else f"{moved} {si(least.moving_cycles / clock, 's')}"]
+    if totals is not None and value:
+        own = totals.traffic_bytes if by_traffic else totals.makespan_cycles / clock
+        parts += [f"this schedule {percent(own / value - 1)}"]
+    return _figure("floor", "floor", value, unit, "; ".join(parts))
+
+
+def floor_record(problem: Problem) -> Record:
+    """Return the JSON of the floor."""
+    least = Floor.of(problem)
+    return {
+        "time_s": least.cycles / problem.machine.clock_hz,
+        "compute_s": least.compute_cycles / problem.machine.clock_hz,
+        **fields_by_name(least, "traffic_bytes", "dram_in_bytes", "dram_out_bytes"),
+    }
 
 
 def _gap(key: str, label: str, gap: float | None) -> Figure:

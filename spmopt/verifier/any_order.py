@@ -117,6 +117,12 @@ class _Moved(NamedTuple):
     tensors: int
 
 
+def moved_once(problem: Problem) -> tuple[int, int]:
+    """Return the bytes that enter and leave in every legal schedule, whatever is kept on chip."""
+    into, out = _once(relax_timeline(problem), _loose(problem))
+    return into.size_bytes, out.size_bytes
+
+
 def _once(line: Timeline, loose: Bools) -> tuple[_Moved, _Moved]:
     """Return bytes that enter and leave once at least."""
     read, written = np.zeros((2, line.size_bytes.size), bool)

@@ -24,7 +24,7 @@ def test_text_has_a_row_for_each_pass_of_a_layer(run: Run) -> None:
     ran = run(f"explain {NETWORK} -s belady --per layer")
     assert (ran.code, ran.err) == (0, "")
     words = [line.split()[0] for line in ran.out.splitlines() if line]
-    assert words[1:6] == ["time", "stall", "waits", "blocked", "roofline"]
+    assert words[1:7] == ["time", "stall", "waits", "blocked", "beyond", "roofline"]
     assert words.count("layer0.ffn.1") == 2
 
 

@@ -1,0 +1,67 @@
+"""The floor of a network on a machine: what any design of this engine and DRAM channel needs.
+
+A bound holds for schedules of a problem, whose mappings, order and fusion tiles somebody has drawn.
+The floor asks less: products at the full rate of the engine, the rest at that of the vector unit,
+both at once, and every input, weight and output across the DRAM boundary once. How far a bound is
+above it shows how much of the cost the family of schedules might still hide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from spmopt.core.problem import Problem
+from spmopt.verifier.any_order import moved_once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Floor:
+    """Least time and traffic, whatever is fused, tiled, mapped or kept.
+
+    Attributes
+    ----------
+    compute_cycles
+        Of products at the full rate, or of all other work, whichever is more.
+    dram_in_bytes, dram_out_bytes
+        Inputs and weights that are read, and results that are kept.
+    moving_cycles
+        Of these bytes; the larger direction of a duplex machine.
+    """
+
+    compute_cycles: float
+    dram_in_bytes: int
+    dram_out_bytes: int
+    moving_cycles: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """Return the floor of a problem."""
+        machine, operations = problem.machine, problem.operations
+        products = [each for each in operations if any(own.macs for own in each.mappings)]
+        others = [each for each in operations if not any(own.macs for own in each.mappings)]
+        macs = sum(min(own.macs for own in each.mappings) for each in products)
+        own, rest = (
+            sum(min(own.compute_cycles for own in each.mappings) for each in some)
+            for some in (products, others)
+        )
+        # Cycles from outside may be fewer than those of the machine's rate.
+        full = min(2 * macs * machine.clock_hz / machine.fastest, own)
+        sides = moved_once(problem)
+        moved = max(sides) if machine.duplex else sum(sides)
+        return cls(
+            compute_cycles=max(full, rest),
+            dram_in_bytes=sides[0],
+            dram_out_bytes=sides[1],
+            moving_cycles=moved / float(machine.bytes_per_cycle),
+        )
+
+    @property
+    def cycles(self) -> float:
+        """Least cycles: computing and moving overlap in full."""
+        return max(self.compute_cycles, self.moving_cycles)
+
+    @property
+    def traffic_bytes(self) -> int:
+        """Least bytes over the DRAM boundary."""
+        return self.dram_in_bytes + self.dram_out_bytes

@@ -43,10 +43,11 @@ def operations(machine: Machine, line: Timeline) -> Ints:
     """Return (n,) multiplications, additions and the like of every step.
 
     A problem has multiply-accumulates, which are two operations each, and of all other work
-    the cycles only: those are taken at the machine's full throughput, which is too much by less
-    than the work of one cycle. Parts of an operation do not count.
+    the cycles only: those are taken at the full rate of the vector unit, so that a division counts
+    as what it costs, and all is too much by less than the work of one cycle. Parts of an operation
+    do not count.
     """
-    rate = machine.operations_per_s / machine.clock_hz
+    rate = machine.vector_operations_per_s / machine.clock_hz
     others = np.floor(line.compute_cycles * rate).astype(np.int64)
     found: Ints = np.where(line.macs > 0, 2 * line.macs, others)
     return found

@@ -266,8 +266,8 @@ def _machine(
     machine = scale(machine, cores)
     if rate is not None and cores > 1 and rate != machine.operations_per_s:
         notes.append(
-            f"products take the arrays' rate, {si(rate, 'FLOP/s')}, additions of partial sums the "
-            f"machine's, {si(machine.operations_per_s, 'FLOP/s')}"
+            f"products take the arrays' rate, {si(rate, 'FLOP/s')}, not the machine's, "
+            f"{si(machine.operations_per_s, 'FLOP/s')}"
         )
     return machine, notes
 

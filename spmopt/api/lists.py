@@ -155,7 +155,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     from spmopt.hardware.machines import MACHINES, load_machine
     from spmopt.hardware.machines import names as known
     from spmopt.hardware.settings import to_settings
-    from spmopt.reporting.headings import rates_by_type, technology_name
+    from spmopt.reporting.headings import rates_by_type, technology_name, vector_unit
     from spmopt.reporting.quantities import si
 
     found = [load_machine(name) for name in names or known()]
@@ -167,6 +167,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
         "throughput": lambda machine: ", ".join(
             [si(machine.operations_per_s, "FLOP/s"), *rates_by_type(machine)]
         ),
+        "vector": lambda machine: vector_unit(machine) or "-",
         "clock": lambda machine: si(machine.clock_hz, "Hz"),
         "technology": lambda machine: technology_name(machine) or "-",
         "area": lambda machine: _area(area_report(machine).total_mm2),

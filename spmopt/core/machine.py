@@ -18,6 +18,7 @@ from spmopt.core.machine_parts import (
     SpmTechnology,
     SystolicArray,
     TypedFigures,
+    VectorUnit,
     require_counts,
 )
 from spmopt.core.table import Ints
@@ -35,6 +36,7 @@ __all__ = [
     "SpmTechnology",
     "SystolicArray",
     "TypedFigures",
+    "VectorUnit",
 ]
 
 MOST = 8
@@ -71,7 +73,8 @@ class Machine:
     """One accelerator (PROBLEM.md, section 1).
 
     ``operations_per_s`` counts multiplications and additions separately (the FLOP/s of
-    a data sheet). With ``array`` set, matrix products are timed by the systolic array.
+    a data sheet). With ``array`` set, matrix products are timed by the systolic array. All other
+    work is at the rate of ``vector``, see :attr:`vector_operations_per_s`.
     ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
     to read, write and leak each; the reads and writes of ``energy`` are then 0, and its leakage is
     of everything else. ``types``: rates and energies of products of some element types, see
@@ -99,6 +102,7 @@ class Machine:
     types: tuple[TypedFigures, ...] = field(default=(), metadata={"group": "types"})
     costs: str = field(default="", metadata={"group": "costs"})
     bypass: tuple[str, ...] = field(default=(), metadata={"group": "bypass"})
+    vector: VectorUnit | None = field(default=None, metadata={"group": "vector"})
 
     def __post_init__(self) -> None:
         where = f"machine {self.name}"
@@ -175,9 +179,31 @@ class Machine:
 
     @property
     def fastest(self) -> int:
-        """Operations a second of the fastest type."""
+        """Operations a second of the fastest type, or of the vector unit where it is faster."""
         rates = (typed.operations_per_s or 0 for typed in self.types)
-        return max((self.operations_per_s, *rates))
+        return max((self.operations_per_s, self.vector_operations_per_s, *rates))
+
+    @property
+    def special_cost(self) -> int:
+        """Operations that a division, root, exponential or other elementary function costs."""
+        return (self.vector or VectorUnit()).special
+
+    @property
+    def vector_operations_per_s(self) -> int:
+        """Operations a second of all work but products.
+
+        If ``vector`` does not say it: with an array one operation a column and cycle (of several
+        cores, whose rate is that of as many arrays, of all columns), else ``operations_per_s``.
+        """
+        unit, array = self.vector or VectorUnit(), self.array
+        if unit.rate is not None:
+            return unit.rate
+        if unit.lanes is not None:
+            return unit.lanes * self.clock_hz
+        if array is None:
+            return self.operations_per_s
+        arrays = round(Fraction(self.operations_per_s, array.operations_per_s(self.clock_hz)))
+        return max(1, arrays) * array.columns * self.clock_hz
 
     def _assign_type(self, element_type: str | None, figure: str) -> float | None:
         """Return a figure of a type; of an unsigned integer that has none the signed one's."""

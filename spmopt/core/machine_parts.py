@@ -109,6 +109,38 @@ class SystolicArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VectorUnit:
+    """The unit that does all work but matrix products.
+
+    Attributes
+    ----------
+    lanes
+        Operations a cycle.
+    rate
+        Operations a second, in place of ``lanes``. Both None: see
+        :attr:`Machine.vector_operations_per_s`.
+    special
+        Operations that a division, root, exponential or other elementary function costs. By default
+        4: NVIDIA's multiprocessors give 16 results of these a cycle, and 64 of additions (CUDA C++
+        Programming Guide, throughput of native arithmetic instructions, compute capability 7.5).
+    """
+
+    lanes: int | None = None
+    rate: int | None = None
+    special: int = 4
+
+    def __post_init__(self) -> None:
+        require_counts("vector unit", self, ("lanes", "rate", "special"))
+        if self.lanes is not None and self.rate is not None:
+            raise InputError("vector unit: lanes and rate both say its speed; leave one out")
+
+    def times(self, count: int) -> VectorUnit:
+        """Return the unit of ``count`` cores."""
+        known = {name: getattr(self, name) for name in ("lanes", "rate")}
+        return replace(self, **{name: count * of for name, of in known.items() if of is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
     """Energy of the events that a schedule causes (picojoules; leakage in watts).
 

@@ -12,7 +12,7 @@ from spmopt.graph.operators.spec import Gemm
 def compute_cycles(
     machine: Machine, operations: int, gemm: Gemm | None, of_type: str | None = None
 ) -> int:
-    """Cycles on ``machine``, rounded up: by throughput, or by the array for a matrix product.
+    """Cycles on ``machine``, rounded up: of a product by throughput or array, else by vector unit.
 
     Products of an element type that has a rate of its own take so much more or less than those of
     others: on an array its cycles times the rate of the array over that of the type.
@@ -20,14 +20,15 @@ def compute_cycles(
     Parameters
     ----------
     operations
-        Multiplications and additions, counted separately.
+        Multiplications and additions, counted separately; of the vector unit
+        those that others cost.
     gemm
         The matrix product, where the operation is one.
     of_type
         Element type of the product, see :func:`product_type`; None: any.
     """
     if gemm is None:
-        return _ceil(operations * machine.clock_hz, machine.operations_per_s)
+        return _ceil(operations * machine.clock_hz, machine.vector_operations_per_s)
     rate = machine.rate(of_type)
     if machine.array is None:
         return _ceil(operations * machine.clock_hz, rate)

@@ -242,6 +242,8 @@ class Mapper:
         elif self.name == "weights" and gemm is not None:
             tilings = [self._whole_weights(used, gemm, sizes)]
         work = spec.operations(*worked, node.attributes)
+        if gemm is None:
+            work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
         found = [
             self._mapping_of(at, used, sizes, tiling, gemm=gemm, work=work) for tiling in tilings
         ]

@@ -9,9 +9,8 @@ inverts :func:`to_settings`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -24,6 +23,7 @@ from spmopt.core.machine import (
     Machine,
     SystolicArray,
     TypedFigures,
+    VectorUnit,
 )
 from spmopt.core.problem import TensorKind
 from spmopt.core.units import Dimension, parse_quantity, si, size
@@ -149,11 +149,18 @@ _OWN: Mapping[str, tuple[str, Kind]] = {
     "source": ("source", str),
 }
 """Field of a machine that each setting gives, and its kind."""
-_RECORDS: Mapping[str, type] = {"array": SystolicArray, "energy": Energy, "area": Area}
-_TABLES = {table: get_type_hints(record) for table, record in _RECORDS.items()}
+_RECORDS: Mapping[str, type] = {
+    **{"array": SystolicArray, "vector": VectorUnit, "energy": Energy, "area": Area}
+}
+_TABLES: dict[str, dict[str, Kind]] = {
+    **{table: get_type_hints(record) for table, record in _RECORDS.items()},
+    "vector": {"lanes": int, "rate": Dimension.OPERATIONS_PER_S, "special": int},
+}
 """Records of a machine that are tables of settings: the kind of each field."""
-_OPTIONAL = ("reuse", "pipelined")
-"""Fields of tables that are said only where they are not the default."""
+_OPTIONAL_TABLES = ("array", "vector")
+"""Records that a machine may be without."""
+_OPTIONAL: Settings = {"reuse": False, "pipelined": False, **asdict(VectorUnit())}
+"""Fields of tables that are said only where they are not this default."""
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """Settings of a technology, absent from a machine that names one."""
 OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
@@ -242,7 +249,7 @@ def _bare(read: Reader) -> Machine:
     records: dict[str, Any] = {
         table: _record(read, table, [field for field in kinds if f"{table}.{field}" not in said])
         for table, kinds in _TABLES.items()
-        if table != "array" or any(key.startswith("array.") for key in read.table)
+        if table not in _OPTIONAL_TABLES or any(key.startswith(f"{table}.") for key in read.table)
     }
     own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
     listed = read.text(BYPASS).split(",") if BYPASS in read.table else ()
@@ -307,9 +314,10 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     """
     settings: dict[str, Setting] = {k: getattr(machine, field) for k, (field, _) in _OWN.items()}
     for key in _DOTTED:
-        if machine.array is not None or not key.startswith("array."):
-            value = attrgetter(key)(machine)
-            if value or key.rpartition(".")[2] not in _OPTIONAL:
+        table, _, name = key.partition(".")
+        if (record := getattr(machine, table)) is not None:
+            value = getattr(record, name)
+            if name not in _OPTIONAL or value != _OPTIONAL[name]:
                 settings[key] = value
     for typed in machine.types:
         own = {f"{key}.{typed.element_type}": getattr(typed, f) for key, f in TYPED.items()}

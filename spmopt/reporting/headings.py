@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Machine, VectorUnit
 from spmopt.core.mappings import unfit
 from spmopt.core.objective import Objective, option_name
 from spmopt.core.order import depth_first, same_order
@@ -54,6 +54,8 @@ def describe(machine: Machine) -> str:
     if machine.array is not None:
         array = machine.array
         parts.append(f"{array.rows} x {array.columns} array ({array.dataflow})")
+    if vector := vector_unit(machine):
+        parts.append(f"vector unit {vector}")
     if machine.costs:
         parts.append(f"cycles and energies of {machine.costs}")
     if machine.dma_setup_cycles:
@@ -65,6 +67,20 @@ def rates_by_type(machine: Machine) -> list[str]:
     """Return the rates of element types that have their own."""
     rated = ((each.element_type, each.operations_per_s) for each in machine.types)
     return [f"{name} {si(rate, 'OP/s')}" for name, rate in rated if rate is not None]
+
+
+def vector_unit(machine: Machine) -> str:
+    """Return what is not the default of the vector unit, and its lanes beside an array."""
+    unit, rate = machine.vector or VectorUnit(), machine.vector_operations_per_s
+    parts = []
+    if unit.rate is not None:
+        parts.append(si(rate, "OP/s"))
+    elif unit.lanes is not None or machine.array is not None:
+        assumed = " (assumed: columns of the array)" if unit.lanes is None else ""
+        parts.append(f"{rate // machine.clock_hz} lanes{assumed}")
+    if unit.special != VectorUnit().special:
+        parts.append(f"special functions at {unit.special} operations")
+    return ", ".join(parts)
 
 
 def technology_name(machine: Machine) -> str:

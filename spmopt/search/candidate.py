@@ -54,7 +54,8 @@ class Candidate:
         batch = int(values["batch"]) if "batch" in values else None
         # Work outside the array scales with cores here; work of the array is divided in _divide.
         rate = machine.operations_per_s * cores
-        machine = replace(machine, operations_per_s=rate)
+        vector = None if machine.vector is None else machine.vector.times(cores)
+        machine = replace(machine, operations_per_s=rate, vector=vector)
         if machine.array is None:
             machine = replace(machine, types=tuple(each.times(cores) for each in machine.types))
         return Candidate(machine=machine, cores=cores, batch=batch)

@@ -163,6 +163,7 @@ def scale(machine: Machine, cores: int) -> Machine:
         dram_bytes_per_s=cores * machine.dram_bytes_per_s,
         operations_per_s=cores * machine.operations_per_s,
         types=tuple(typed.times(cores) for typed in machine.types),
+        vector=None if machine.vector is None else machine.vector.times(cores),
         energy=replace(energy, leakage_w=cores * energy.leakage_w),
         area=replace(machine.area, engine_mm2=cores * machine.area.engine_mm2),
         memory=None if machine.memory is None else machine.memory.times(cores),

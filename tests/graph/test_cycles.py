@@ -25,4 +25,6 @@ def test_throughput_below_the_clock() -> None:
 
 def test_point_wise_work_does_not_use_the_array() -> None:
     array = SystolicArray(rows=4, columns=8)
-    assert compute_cycles(machine(1, 2, array), 7, None) == 4
+    # 8 lanes, of two cores 16.
+    assert compute_cycles(machine(1, 2 * 4 * 8, array), 100, None) == 13
+    assert compute_cycles(machine(1, 2 * 2 * 4 * 8, array), 100, None) == 7

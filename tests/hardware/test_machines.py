@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, SystolicArray
+from spmopt.core.machine import (
+    AREA_FIGURES,
+    ENERGY_FIGURES,
+    Area,
+    Energy,
+    SystolicArray,
+    VectorUnit,
+)
 from spmopt.hardware.machines import RateError, load_machine, names, override
 from spmopt.hardware.settings import UNTYPED, Setting, from_settings, to_settings
 
@@ -85,8 +92,10 @@ def test_every_key_can_be_overridden() -> None:
     }
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
     others = {"array.reuse", "array.pipelined", "technology", "banks", "bank", "bypass"}
-    assert {*OVERRIDES, *nested, *array, *others} == set(UNTYPED)
-    machine = load_machine("a100", {**nested, **array})
+    vector: dict[str, Setting] = {"vector.rate": "1GOP/s", "vector.special": "2"}
+    assert {*OVERRIDES, *nested, *array, *vector, "vector.lanes", *others} == set(UNTYPED)
+    machine = load_machine("a100", {**nested, **array, **vector})
+    assert machine.vector == VectorUnit(rate=10**9, special=2)
     assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")
     assert machine.area == Area(**dict.fromkeys(AREA_FIGURES, 1.5), source="you")
     assert machine.array == SystolicArray(rows=8, columns=4, dataflow="ws")

@@ -103,6 +103,9 @@ class OperatorSpec:
         of the tensors that they are gradients of (or that they update).
     operations
         Multiplications, additions, comparisons and elementary functions, one each (2 per MAC).
+    special
+        Those of ``operations`` that are divisions, roots, powers or other elementary functions,
+        which a machine may be slower at.
     gemm
         For style GEMM only.
     gradients
@@ -140,6 +143,7 @@ class OperatorSpec:
     style: Style
     shapes: ShapeRule | None
     operations: Callable[[Shapes, Shapes, Attributes], int]
+    special: Callable[[Shapes, Shapes, Attributes], int] = lambda *of: 0
     gemm: GemmRule | None = None
     gradients: Callable[[Shapes, Shapes, Attributes, Needed], tuple[GradientRule, ...]] | None = (
         None

@@ -38,7 +38,7 @@ from spmopt.graph.operators.spec import (
 from spmopt.graph.operators.statements import gradient
 
 T = TypeVar("T")
-_OF_WORK = {"operations": int, "of_input": int, "of_results": int, "times": str}
+_OF_WORK = {"operations": int, "of_input": int, "of_results": int, "special": int, "times": str}
 _OF_GRADIENT = {**_OF_WORK, "of": list, "reads": list, "operator": str, "computes": str}
 _KEYS = {
     **_OF_WORK,
@@ -110,6 +110,7 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         style=_with_name(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
         shapes=_count(shapes, rule["inputs"]) if shapes and "inputs" in rule else shapes,
         operations=_work(rule, where),
+        special=_special(rule, where),
         accumulates=rule.get("accumulates", False),
         computes=_computes(rule, where),
         result_types=_result_types(rule, where) if "element_type" in rule else None,
@@ -162,7 +163,12 @@ def _with_gradients(
     tables = [_check(table, _OF_GRADIENT, where) for table in given]
     own = f"{spec.name}Gradient"
     backward = (
-        replace(_backward(own), operations=_work(table, where), computes=_computes(table, where))
+        replace(
+            _backward(own),
+            operations=_work(table, where),
+            special=_special(table, where),
+            computes=_computes(table, where),
+        )
         for table in tables
         if "operator" not in table
     )
@@ -243,6 +249,15 @@ def _work(rule: Mapping[str, Any], where: str) -> Factor:
         return count * factor(inputs, outputs, attributes)
 
     return work
+
+
+def _special(rule: Mapping[str, Any], where: str) -> Factor:
+    """Count elementary functions, of the elements that most of the work is counted of."""
+    basis = next((key for key in ("of_input", "of_results") if rule.get(key)), "operations")
+    special: int = rule.get("special", 0)
+    if special > rule.get(basis, 0):
+        raise InputError(f"{where}: special = {special} of {basis} = {rule.get(basis, 0)}")
+    return _work({basis: special, "times": rule.get("times", "once")}, where)
 
 
 def _count(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.core.filetypes import kind_of_file
-from spmopt.core.machine import Area, Machine
+from spmopt.core.machine import Area, Machine, VectorUnit
 from spmopt.core.objective import REPLAY
 from spmopt.core.operation import Operand, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor
@@ -29,7 +29,7 @@ from spmopt.io.columns import columns, columns_of, document_of, rows
 from spmopt.io.renames import FORMATS, rename_fields
 
 T = TypeVar("T")
-VERSION = 4
+VERSION = 5
 """Version of every format that is written; older files are read as well."""
 _TAKEN_BY = {
     "spmopt-problem": "; a problem is for 'spmopt solve' and 'spmopt compare'",
@@ -214,8 +214,13 @@ def decode_result(value: object, where: str = "") -> Solution:
         from spmopt.io.fusion import decode_fusion
 
         fusion = decode_fusion(document["fusion"], join(where, "fusion"))
+    problem = decode_problem(document["problem"], join(where, "problem"))
+    if fusion is not None and isinstance(value, dict) and value["version"] < 5:
+        # Its fusion tiles are lowered anew: by the cycles that all work took then.
+        unit = VectorUnit(rate=problem.machine.operations_per_s, special=1)
+        problem = replace(problem, machine=replace(problem.machine, vector=unit))
     return Solution(
-        problem=decode_problem(document["problem"], join(where, "problem")),
+        problem=problem,
         result=result,
         versions=decode(document["versions"], dict[str, str], join(where, "versions")),
         fusion=fusion,

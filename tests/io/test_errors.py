@@ -64,7 +64,7 @@ def test_truncated(tmp_path: Path, part: float) -> None:
         ("[]", "document: must be an object"),
         ("{}", "format is None, not 'spmopt-problem'"),
         ('{"format": "spmopt-result", "version": 1}', "format is 'spmopt-result'"),
-        ('{"format": "spmopt-problem", "version": 5}', "version is 5, but this program reads 1"),
+        ('{"format": "spmopt-problem", "version": 6}', "version is 6, but this program reads 1"),
         ('{"format": "spmopt-problem", "version": 0}', "version is 0, but this program reads 1"),
         ('{"format": "spmopt-problem", "version": true}', "version is True, but this program"),
         ('{"format": "spmopt-problem", "version": 1.0}', "version is 1.0, but this program"),

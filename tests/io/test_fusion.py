@@ -22,6 +22,7 @@ from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stored import Loop, StoredFusion
 from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.graph import Graph, Node, Value
+from spmopt.core.machine import VectorUnit
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import TensorKind
 from spmopt.core.result import Result
@@ -206,6 +207,14 @@ def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:
     for written in (kept, after):  # before its listing is made again, and then
         write_result(second, written)
         assert second.read_text() == path.read_text()
+
+
+def test_older_files_keep_the_cycles_of_their_version() -> None:
+    """Before version 5 all work but products was at the rate of products."""
+    document = encode_result(perceptron())
+    assert decode_result(document).problem.machine.vector is None
+    machine = decode_result({**document, "version": 4}).problem.machine
+    assert machine.vector == VectorUnit(rate=machine.operations_per_s, special=1)
 
 
 def test_loops_are_the_operations_of_the_problem() -> None:

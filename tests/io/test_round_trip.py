@@ -158,7 +158,7 @@ def version_1(path: Path, *lacking: str) -> Any:
     write_result(path, stored(random_problem(0)))
     document = json.loads(path.read_text())
     for part in (document, document["problem"], document["schedule"]):
-        assert part["version"] == 4
+        assert part["version"] == 5
         part["version"] = 1
     for name in lacking:
         *outer, last = name.split(".")

@@ -216,9 +216,13 @@ def decode_result(value: object, where: str = "") -> Solution:
         fusion = decode_fusion(document["fusion"], join(where, "fusion"))
     problem = decode_problem(document["problem"], join(where, "problem"))
     if fusion is not None and isinstance(value, dict) and value["version"] < 5:
-        # Its fusion tiles are lowered anew: by the cycles that all work took then.
+        # Its fusion tiles are lowered anew: by the cycles that all work took then, and with all
+        # results in bytes of their own. Its graph was folded before.
         unit = VectorUnit(rate=problem.machine.operations_per_s, special=1)
         problem = replace(problem, machine=replace(problem.machine, vector=unit))
+        if fusion.mapper == "tiled":
+            fusion = replace(fusion, mapper="tiled-unfolded")
+            problem = replace(problem, mapper=fusion.mapper)
     return Solution(
         problem=problem,
         result=result,

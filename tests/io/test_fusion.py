@@ -27,6 +27,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import TensorKind
 from spmopt.core.result import Result
 from spmopt.core.solution import Solution
+from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.training import training_graph
 from spmopt.io.files import decode_result, encode_result, read_result, write_result
 from spmopt.io.fusion import decode_fusion, encode_fusion
@@ -209,12 +210,15 @@ def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:
         assert second.read_text() == path.read_text()
 
 
-def test_older_files_keep_the_cycles_of_their_version() -> None:
+def test_older_files_keep_the_cycles_and_tensors_of_their_version() -> None:
     """Before version 5 all work but products was at the rate of products."""
     document = encode_result(perceptron())
+    assert need(decode_result(document).fusion).mapper == "tiled"
     assert decode_result(document).problem.machine.vector is None
-    machine = decode_result({**document, "version": 4}).problem.machine
+    older = decode_result({**document, "version": 4})
+    machine = older.problem.machine
     assert machine.vector == VectorUnit(rate=machine.operations_per_s, special=1)
+    assert need(older.fusion).mapper == UNFOLDED
 
 
 def test_loops_are_the_operations_of_the_problem() -> None:

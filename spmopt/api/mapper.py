@@ -165,6 +165,7 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
         "throughput": (before.operations_per_s, machine.operations_per_s),
         "clock": (before.clock_hz, machine.clock_hz),
         "types": (before.types, machine.types),
+        "blocks": (before.blocks, machine.blocks),
         "vector": (before.vector, machine.vector),
         "costs": (before.costs, machine.costs),
     }
@@ -176,6 +177,7 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
         fixed["banks"] = (None, machine.memory.banks)
     for key, (old, new) in fixed.items():
         if old != new:
-            option = f"settings {key}" if key in ("array", "types", "vector", "costs") else key
+            grouped = key in ("array", "blocks", "types", "vector", "costs")
+            option = f"settings {key}" if grouped else key
             raise already_lowered(option, source, why)
     return replace(problem, machine=machine)

@@ -14,6 +14,7 @@ from spmopt.core.machine_parts import (
     ENERGY_FIGURES,
     Area,
     Bank,
+    Blocks,
     Energy,
     SpmTechnology,
     SystolicArray,
@@ -31,6 +32,7 @@ __all__ = [
     "RETENTION",
     "Area",
     "Bank",
+    "Blocks",
     "Energy",
     "Machine",
     "SpmTechnology",
@@ -73,7 +75,8 @@ class Machine:
     """One accelerator (PROBLEM.md, section 1).
 
     ``operations_per_s`` counts multiplications and additions separately (the FLOP/s of
-    a data sheet). With ``array`` set, matrix products are timed by the systolic array. All other
+    a data sheet). With ``array`` set, matrix products are timed by the systolic array; with
+    ``blocks``, in blocks of an engine of dot products, at ``operations_per_s``. All other
     work is at the rate of ``vector``, see :attr:`vector_operations_per_s`.
     ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
     to read, write and leak each; the reads and writes of ``energy`` are then 0, and its leakage is
@@ -102,6 +105,7 @@ class Machine:
     types: tuple[TypedFigures, ...] = field(default=(), metadata={"group": "types"})
     costs: str = field(default="", metadata={"group": "costs"})
     bypass: tuple[str, ...] = field(default=(), metadata={"group": "bypass"})
+    blocks: Blocks | None = field(default=None, metadata={"group": "blocks"})
     vector: VectorUnit | None = field(default=None, metadata={"group": "vector"})
 
     def __post_init__(self) -> None:
@@ -109,6 +113,8 @@ class Machine:
         counts = ("page_bytes", "spm_bytes", "dram_bytes_per_s", "clock_hz", "operations_per_s")
         require_counts(where, self, counts)
         require_counts(where, self, ("dma_setup_cycles",), least=0)
+        if self.array is not None and self.blocks is not None:
+            raise InputError(f"{where}: array and blocks both time its products; leave one out")
         names = [typed.element_type for typed in self.types]
         if len(set(names)) < len(names):
             raise InputError(f"{where}: figures of an element type stand twice; give each once")

@@ -109,6 +109,37 @@ class SystolicArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """How an engine of dot products works through a product: in blocks, each as long as full ones.
+
+    Attributes
+    ----------
+    rows, columns
+        Rows and columns of the result in a block: positions and output channels.
+    depth
+        Input channels that each of its elements sums up.
+    window
+        Elements of a window that share ``depth``: so many times fewer channels of each. A depthwise
+        convolution has one channel of each element, and a group in each column.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    window: int = 1
+
+    def __post_init__(self) -> None:
+        require_counts("blocks", self, ("rows", "columns", "depth", "window"))
+        if self.depth % self.window:
+            raise InputError("blocks: window must divide depth, which its elements share")
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of a full block."""
+        return self.rows * self.columns * self.depth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VectorUnit:
     """The unit that does all work but matrix products.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spmopt.core.elements import ElementKind, element_type
-from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.machine import Blocks, Machine, SystolicArray
 from spmopt.graph.operators.spec import Gemm
 
 
@@ -30,6 +30,9 @@ def compute_cycles(
     if gemm is None:
         return _ceil(operations * machine.clock_hz, machine.vector_operations_per_s)
     rate = machine.rate(of_type)
+    if machine.blocks is not None:
+        full = block_count(machine.blocks, gemm) * machine.blocks.macs
+        return _ceil(2 * full * machine.clock_hz, rate)
     if machine.array is None:
         return _ceil(operations * machine.clock_hz, rate)
     # The array's cycles hold at its own rate; a type of another rate scales them.
@@ -70,6 +73,24 @@ def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:
     # Common denominator r w, so that the quotient is rounded once.
     both = read_bytes * write_rate + write_bytes * read_rate
     return _ceil(both * machine.clock_hz, read_rate * write_rate)
+
+
+def block_count(blocks: Blocks, gemm: Gemm) -> int:
+    """Return the blocks of a product, part-filled ones included.
+
+    Of a window of ``e`` elements and ``c`` channels a block sums up ``depth`` channels of one
+    element, or ``depth / window`` channels of ``window`` elements, whichever takes fewer blocks.
+    """
+    channels = gemm.k // gemm.window
+    columns, products = gemm.n, gemm.batch
+    steps = _ceil(gemm.window, blocks.window)
+    if products > 1 and channels == 1:
+        # Depthwise: each group has its own column, so that channels cannot be summed up.
+        columns, products = gemm.n * products, 1
+    else:
+        narrow = steps * _ceil(channels * blocks.window, blocks.depth)
+        steps = min(gemm.window * _ceil(channels, blocks.depth), narrow)
+    return products * _ceil(gemm.m, blocks.rows) * _ceil(columns, blocks.columns) * steps
 
 
 def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:

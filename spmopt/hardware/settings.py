@@ -19,6 +19,7 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import (
     Area,
     Bank,
+    Blocks,
     Energy,
     Machine,
     SystolicArray,
@@ -150,16 +151,17 @@ _OWN: Mapping[str, tuple[str, Kind]] = {
 }
 """Field of a machine that each setting gives, and its kind."""
 _RECORDS: Mapping[str, type] = {
-    **{"array": SystolicArray, "vector": VectorUnit, "energy": Energy, "area": Area}
+    **{"array": SystolicArray, "blocks": Blocks, "vector": VectorUnit},
+    **{"energy": Energy, "area": Area},
 }
 _TABLES: dict[str, dict[str, Kind]] = {
     **{table: get_type_hints(record) for table, record in _RECORDS.items()},
     "vector": {"lanes": int, "rate": Dimension.OPERATIONS_PER_S, "special": int},
 }
 """Records of a machine that are tables of settings: the kind of each field."""
-_OPTIONAL_TABLES = ("array", "vector")
+_OPTIONAL_TABLES = ("array", "blocks", "vector")
 """Records that a machine may be without."""
-_OPTIONAL: Settings = {"reuse": False, "pipelined": False, **asdict(VectorUnit())}
+_OPTIONAL: Settings = {"reuse": False, "pipelined": False, "window": 1, **asdict(VectorUnit())}
 """Fields of tables that are said only where they are not this default."""
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """Settings of a technology, absent from a machine that names one."""

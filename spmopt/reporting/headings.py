@@ -54,6 +54,8 @@ def describe(machine: Machine) -> str:
     if machine.array is not None:
         array = machine.array
         parts.append(f"{array.rows} x {array.columns} array ({array.dataflow})")
+    if (own := machine.blocks) is not None:
+        parts.append(f"blocks of {own.rows} x {own.columns} x {own.depth}")
     if vector := vector_unit(machine):
         parts.append(f"vector unit {vector}")
     if machine.costs:

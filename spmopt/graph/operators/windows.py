@@ -32,7 +32,8 @@ def convolution_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 def convolution_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """By im2col: result positions (N OH OW) by taps (C / group kh kw) by filters of a group."""
     w, y, group = inputs[1], outputs[0], integer(attributes, "group", 1)
-    return Gemm(batch=group, m=y[0] * prod(y[2:]), k=prod(w[1:]), n=w[0] // group)
+    m, k, n = y[0] * prod(y[2:]), prod(w[1:]), w[0] // group
+    return Gemm(batch=group, m=m, k=k, n=n, window=prod(w[2:]))
 
 
 def convolution_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:

@@ -9,7 +9,7 @@ from tests.cli.run import Run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINE = "mobilenetv2 --batch 1 --dtype int8 --machine ethos-u65 --spm 2MiB"
+LINE = "mobilenetv2 --batch 1 --dtype int8 --machine ethos-u65"
 OPTIMIZERS = ("residency", "fusion")
 COMMAND = re.compile(rf"spmopt compare {re.escape(LINE)} --time-limit \d+ -s (\S+)")
 

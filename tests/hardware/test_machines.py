@@ -93,6 +93,7 @@ def test_every_key_can_be_overridden() -> None:
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
     others = {"array.reuse", "array.pipelined", "technology", "banks", "bank", "bypass"}
     vector: dict[str, Setting] = {"vector.rate": "1GOP/s", "vector.special": "2"}
+    others |= {f"blocks.{name}" for name in ("rows", "columns", "depth", "window")}
     assert {*OVERRIDES, *nested, *array, *vector, "vector.lanes", *others} == set(UNTYPED)
     machine = load_machine("a100", {**nested, **array, **vector})
     assert machine.vector == VectorUnit(rate=10**9, special=2)

@@ -189,7 +189,7 @@ def input_gradient(forward: GemmRule) -> GemmRule:
     def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
         of = forward((outputs[0], inputs[1]), (inputs[0],), attributes)
         x, w, y = of.slices
-        return replace(of, k=of.n, n=of.k, slices=(y, w, x))
+        return replace(of, k=of.n, n=of.k, slices=(y, w, x), window=1)
 
     return backward
 
@@ -200,7 +200,7 @@ def weight_gradient(forward: GemmRule) -> GemmRule:
     def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
         of = forward((inputs[1], outputs[0]), (inputs[0],), attributes)
         x, w, y = of.slices
-        return replace(of, m=of.k, k=of.m, a=(1,), b=(0,), slices=(x, y, w))
+        return replace(of, m=of.k, k=of.m, a=(1,), b=(0,), slices=(x, y, w), window=1)
 
     return backward
 

@@ -310,11 +310,11 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
 def floor_figure(problem: Problem, result: Result) -> Figure:
     """Return the floor: in bytes where traffic is the objective, else in time."""
     least, clock, totals = Floor.of(problem), problem.machine.clock_hz, result.totals
-    moved = f"{si(least.traffic_bytes, 'B')} once over the DRAM channel"
+    moved = f"moving {si(least.traffic_bytes, 'B')} once"
     by_traffic = result.objective.unit == "bytes"
     value, unit = (least.traffic_bytes, "B") if by_traffic else (least.cycles / clock, "s")
-    parts = [f"computing at full rates {si(least.compute_cycles / clock, 's')}"] * (not by_traffic)
-    parts += [moved if by_traffic else f"{moved} {si(least.moving_cycles / clock, 's')}"]
+    full = f"computing at full rates takes {si(least.compute_cycles / clock, 's')}"
+    parts = [moved if by_traffic else f"{full}, {moved} {si(least.moving_cycles / clock, 's')}"]
     if totals is not None and value:
         own = totals.traffic_bytes if by_traffic else totals.makespan_cycles / clock
         parts += [f"this schedule {percent(own / value - 1)}"]

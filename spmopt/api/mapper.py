@@ -112,7 +112,7 @@ def relist(problem: Problem, name: str, order: Ints, graph: Graph | None = None)
 
     listed = None
     if graph is not None and problem.listed is not None:
-        graph = in_order(graph, problem.mapper, order.tolist())
+        graph = in_order(graph, problem.mapper, problem.machine, order.tolist())
         # Lazy: building the tileable graph takes long, and only fusion needs it.
         listed = partial(tileable, graph, mapper=problem.mapper)
     named = f"{problem.name}, {name} order"

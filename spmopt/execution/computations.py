@@ -157,7 +157,7 @@ def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph |
     order = [place.get(operation.name, -1) for operation in problem.operations]
     # The problem may have been scheduled in another order of the same operations.
     if order != list(range(len(order))) and sorted(order) == list(range(len(place))):
-        graph = in_order(graph, problem.mapper, order)  # another order than the network's
+        graph = in_order(graph, problem.mapper, problem.machine, order)
         found = _list(graph, problem.machine, problem.mapper)
     return found
 

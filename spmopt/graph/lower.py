@@ -109,7 +109,7 @@ class Mapper:
 
     def __init__(self, graph: Graph, machine: Machine, mapper: str) -> None:
         self.name = with_name(mapper)
-        graph = prepare(graph, self.name)
+        graph = prepare(graph, self.name, machine)
         self.graph, self.machine = graph, machine
         # Looked up once an operator, not once a node: large graphs have few operators.
         every = dict.fromkeys([node.operator for node in graph.nodes])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
+from spmopt.core.machine import Machine
 from spmopt.core.problem import TensorKind
 from spmopt.graph.folding import fold
 from spmopt.graph.in_place import update_in_place
@@ -34,12 +35,13 @@ def with_name(mapper: str | None = None, *, fold: bool = True) -> str:
     return found if fold or found != LOWERINGS[0] else UNFOLDED
 
 
-def prepare(graph: Graph, mapper: str) -> Graph:
+def prepare(graph: Graph, mapper: str, machine: Machine | None = None) -> Graph:
     """Return the graph whose nodes become operations; of a prepared one, itself.
 
     ``tiled`` folds an inference graph (:mod:`spmopt.graph.folding`), splits the normalizations of
     a training graph (:mod:`spmopt.graph.normalization`), and lets results take the bytes of
-    operands that die (:mod:`spmopt.graph.in_place`).
+    operands that die (:mod:`spmopt.graph.in_place`), but not on a ``machine`` on which that may
+    cost a command or a move.
     """
     if mapper not in TILED:
         return graph
@@ -48,4 +50,6 @@ def prepare(graph: Graph, mapper: str) -> Graph:
         graph = split_normalizations(graph)
     elif mapper != UNFOLDED:
         graph = fold(graph)
-    return graph if mapper == UNFOLDED else update_in_place(graph)
+    # With set-ups each command costs, and with banks operand and result may lie in different ones.
+    apart = machine is not None and (machine.dma_setup_cycles > 0 or machine.banks)
+    return graph if mapper == UNFOLDED or apart else update_in_place(graph)

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node
+from spmopt.core.machine import Machine
 from spmopt.graph import operators
 from spmopt.graph.naming import Names, find_unused
 from spmopt.graph.operators.spec import Style
 from spmopt.graph.preparation import prepare
 
 
-def in_order(graph: Graph, mapper: str, order: Iterable[int]) -> Graph:
+def in_order(graph: Graph, mapper: str, machine: Machine, order: Iterable[int]) -> Graph:
     """Return the graph that lowering makes operations of, with these in another order.
 
     Views are listed as soon as something uses them, unused ones at the end.
@@ -23,6 +24,8 @@ def in_order(graph: Graph, mapper: str, order: Iterable[int]) -> Graph:
         Any graph.
     mapper
         Its name, as :func:`spmopt.graph.lower.lower` takes it.
+    machine
+        Its machine.
     order : (n,)
         The operation that each step runs, in an order that keeps dependences.
 
@@ -32,7 +35,7 @@ def in_order(graph: Graph, mapper: str, order: Iterable[int]) -> Graph:
         A node comes before its inputs.
     """
     # Orders are of the problem's operations, which are those of the prepared graph.
-    graph = prepare(graph, mapper)
+    graph = prepare(graph, mapper, machine)
     style = [operators.lookup(node.operator).style for node in graph.nodes]
     nodes = list(zip(graph.nodes, style, strict=True))
     # An operation may update a value in place that a view gives.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine, VectorUnit
@@ -125,13 +124,12 @@ def optimal_of_class(result: Result) -> str:
 def remarks(result: Result) -> list[str]:
     """Return the notes of the scheduler, and its distance from the bound of its class."""
     lines = list(result.notes)
-    known, certified = result.class_bound, result.best_bound or Fraction(0)
-    # A bound on all schedules that is higher says more.
-    if known is not None and result.class_gap is not None and Fraction(known.value) > certified:
+    known = result.class_bound
+    if known is not None and result.value is not None and result.class_gap is not None:
         over = percent(result.class_gap).removeprefix("+")
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"
-        lines.append(f"at most {over} above {least}" if result.class_gap > 0 else least)
+        lines.append(f"at most {over} above {least}" if known.value < result.value else least)
     return lines
 
 

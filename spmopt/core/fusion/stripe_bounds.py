@@ -220,7 +220,8 @@ class Skews:
         self.reach = [count] * count
         self.boundaries: list[list[Boundaries]] = []
         self._made: dict[int, Ints] = {}
-        self._used: dict[int, int] = {}
+        self._read: dict[int, int] = {}
+        self._wrote: dict[int, int] = {}
         self._cut: dict[tuple[int, bool], int] = {}
         alive = np.zeros(count, bool)
         for at, operation in enumerate(operations):
@@ -237,15 +238,17 @@ class Skews:
             for begin in np.flatnonzero(before & ~alive[: at + 1]).tolist():
                 self.reach[begin] = at
             self.boundaries.append(found)
-            self._used |= dict.fromkeys((*operation.reads, *operation.writes), at)
+            self._read |= dict.fromkeys({*operation.reads} - {*operation.writes}, at)
+            self._wrote |= dict.fromkeys(operation.writes, at)
             self._cut |= {(t, t in operation.cut): at for t in operation.uses(0)}
 
     def _table(self, at: int, operation: TileableOperation, rows: Rows) -> tuple[Ints, Bools]:
         """Return boundaries (at + 1, stripes + 1) by begin, and where nothing is in their way."""
         # One entry for each operation that a group may begin with.
         can = np.ones(at + 1, bool)
-        for t in operation.writes:
-            can[: self._used.get(t, -1) + 1] = False
+        for t in operation.writes:  # as in stripe_boundaries.py
+            last = self._read.get(t, -1), -1 if t in operation.reads else self._wrote.get(t, -1)
+            can[: max(last) + 1] = False
         for t in operation.uses(0):  # a tensor cut along the batch is whole to none
             can[: self._cut.get((t, t not in operation.cut), -1) + 1] = False
         # _FAR: no operand of the group limits this stripe yet.

@@ -28,6 +28,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.operation import OpMapping
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.in_place import update_in_place
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
@@ -71,7 +72,8 @@ def small(draw: st.DrawFn) -> TileableGraph:
     )
     # Of many rows a full scratchpad at both ends does not hide what is taken twice.
     maps = feature_maps(most=4, height=10, width=2) | feature_maps(most=3, height=48, width=2)
-    return tileable(draw(maps), machine)
+    graph = draw(maps)
+    return tileable(update_in_place(graph) if draw(st.booleans()) else graph, machine)
 
 
 @settings(max_examples=share(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -173,11 +175,26 @@ def test_bounds_of_fusion_plans_with_stripes_rise_and_are_proved(
         assert value is None or exact <= value[1] * (1 + 1e-6) + 1e-12, fusion_plan
 
 
-@settings(max_examples=share(60), deadline=None)
-@given(st.data())
-def test_boundaries_of_all_begins_are_those_of_each(data: st.DataObject) -> None:
+@settings(max_examples=share(400), deadline=None)
+@given(small())
+def test_boundaries_of_all_begins_are_those_of_each(found: TileableGraph) -> None:
     """And the mappings of a bound have the least sums of all of them."""
-    found = data.draw(small())
+    compare_boundaries(found)
+
+
+def test_boundaries_where_a_map_is_updated_in_place_are_those_of_each() -> None:
+    b = GraphBuilder("updated")
+    x = b.input("x", (1, 2, 16, 2))
+    for k in range(3):
+        y = b.add("Conv", [x, b.weight(f"w{k}", (2, 2, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
+        x = b.add("Relu", [y], name=f"r{k}")
+    found = tileable(update_in_place(b.finish([x])), MACHINE)
+    assert len(found.tensors) == 1 + 3 + 3
+    assert Skews(found.operations, 4).reach == [6] * 6
+    compare_boundaries(found)
+
+
+def compare_boundaries(found: TileableGraph) -> None:
     count = len(found.operations)
     for stripes in STRIPES[1:]:
         skews, striped = Skews(found.operations, stripes), Striped(found, (1, stripes))

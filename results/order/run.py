@@ -45,6 +45,11 @@ def scheduled(problem: Problem) -> tuple[float, float | None]:
     return inf if result.value is None else _ms(problem, result.value), result.gap
 
 
+def _unlimited() -> Request:
+    """Return a request of a search that ends by counted work alone."""
+    return Request(time_limit_s=inf)
+
+
 def _ms(problem: Problem, cycles: Fraction) -> float:
     return 1e3 * float(cycles) / problem.machine.clock_hz
 
@@ -54,9 +59,9 @@ def measure(network: str, training: bool, spm: str, **parameters: int) -> Figure
     workload = load(network, training=training, parameters=parameters or None)
     listed = lower(workload, machine("rtx2080ti", spm=spm))
     deep = reorder(listed, depth_first(listed))
-    order, taken = timed(lambda: order_named(listed, "searched"))
+    order, taken = timed(lambda: order_named(listed, "searched", _unlimited()))
     found = {"listed": listed, "deep": deep, "searched": _in(listed, order)}
-    found["back"] = _in(deep, order_named(deep, "searched"))
+    found["back"] = _in(deep, order_named(deep, "searched", _unlimited()))
     each = {name: scheduled(problem) for name, problem in found.items()}
     times = {name: ms for name, (ms, _) in each.items()}
     least = _ms(listed, any_order_bound(listed, MAKESPAN))

@@ -29,6 +29,7 @@ def lower(
     fold: bool = True,
     costs: str | Path | None = None,
     order: str = "listed",
+    time_limit: float = 60.0,
     callbacks: Callbacks = QUIET,
 ) -> Problem:
     """Lower a workload for a machine: fix sizes, cycles and the order of operations.
@@ -52,6 +53,8 @@ def lower(
         ZigZag results. Missing operations take the built-in model; there is no fusion.
     order
         Order of the operations: listed (of the network), depth-first, or searched.
+    time_limit
+        Time limit of a search for an order, in seconds.
     callbacks
         Receive progress and warnings.
 
@@ -72,7 +75,7 @@ def lower(
             raise already_lowered(option, workload.source)
         found = _on(workload.problem, machine, workload.source)
         found = found if costs is None else _at_costs(found, Path(costs), callbacks)
-        return _relist(found, order, callbacks)
+        return _relist(found, order, time_limit, callbacks)
     # A lowered problem needs no graph: the operators load only where there is one to lower.
     from spmopt.graph.preparation import with_name
     from spmopt.graph.tileable import lower_listed
@@ -84,19 +87,24 @@ def lower(
     found = lower_listed(workload.graph, on, mapper=mapper)
     found = found.label(name=workload.title, source=workload.source, listed=found.listed)
     found = found if costs is None else _at_costs(found, Path(costs), callbacks)
-    return _relist(found, order, callbacks, workload.graph)
+    return _relist(found, order, time_limit, callbacks, workload.graph)
 
 
 def _relist(
-    problem: Problem, name: str, callbacks: Callbacks, graph: Graph | None = None
+    problem: Problem,
+    name: str,
+    time_limit: float,
+    callbacks: Callbacks,
+    graph: Graph | None = None,
 ) -> Problem:
     """Return ``problem`` in an order by its name; in fusion tiles too, where its graph is given."""
     if name == "listed":
         return problem
+    from spmopt.core.scheduler import Request
     from spmopt.solving.named_orders import order_named
 
     callbacks.progress(f"ordering operations ({name})", None)
-    order = order_named(problem, name)
+    order = order_named(problem, name, Request(time_limit_s=time_limit))
     if order is None:
         # The search may find nothing better: the user should know that no order changed.
         callbacks.note(f"order {name}: that is the layer-by-layer plan")

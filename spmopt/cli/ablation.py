@@ -56,10 +56,11 @@ def ablate(
         # One name stands for all: the others depend on the decisions that are made.
         require_output(keep / "start.json", (), "--keep")
 
-    def run(problem: Problem, callbacks: Callbacks) -> ablations.Ablation:
+    def run(problem: Problem, callbacks: Callbacks, time_limit: float) -> ablations.Ablation:
+        del time_limit  # that of the limits: no order is searched ahead
         return ablations.ablation(problem, **vars(options), **vars(limits), callbacks=callbacks)
 
-    with schedule_all(problem_options, network, run) as (found, stopped):
+    with schedule_all(problem_options, network, run, limits.time_limit) as (found, stopped):
         emit(found, printing.json)
         if keep is not None:
             found.save_solutions(keep)

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from spmopt.api import analyses, inputs, verifying
 from spmopt.cli.codes import Code
 from spmopt.cli.options import Network, Printing, Result, require_output
-from spmopt.cli.schedule import OneSchedule, exit_code, schedule_all
+from spmopt.cli.schedule import OneSchedule, exit_code
 from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
@@ -114,11 +114,7 @@ def legal(options: OneSchedule, network: str) -> Iterator[tuple[Solution, Callab
     scheduler = options.scheduler
     if scheduler is not None and find(scheduler).kind is Kind.RELAXATION:
         raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
-    objective = options.search.aim()
-    with schedule_all(options.problem_options, network, options.solve, objective) as (
-        solution,
-        stopped,
-    ):
+    with options.schedule(network) as (solution, stopped):
         verifying.require_feasible(solution)
         if solution.result.schedule is None:
             print_message(f"{solution.result.scheduler}: no schedule found within the limits")

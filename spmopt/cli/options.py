@@ -224,15 +224,17 @@ class MachineOptions(Options, of=inputs.machine, group=_MACHINE, base=None):
         return inputs.machine(**changes, callbacks=callbacks)
 
 
-class MapperOptions(Options, of=mapper.lower, group=_MAPPER, without=("costs", "order")):
+class MapperOptions(
+    Options, of=mapper.lower, group=_MAPPER, without=("costs", "order", "time_limit")
+):
     """Options of the mapper alone."""
 
 
-class CostOptions(Options, of=mapper.lower, group=_MAPPER, without=("order",)):
+class CostOptions(Options, of=mapper.lower, group=_MAPPER, without=("order", "time_limit")):
     """Options of a problem in the order of the network."""
 
 
-class LowerOptions(CostOptions, of=mapper.lower, group=_MAPPER):
+class LowerOptions(CostOptions, of=mapper.lower, group=_MAPPER, without=("time_limit",)):
     """Options of a problem."""
 
 
@@ -267,15 +269,18 @@ class ListedProblemOptions:
     on: MachineOptions = MachineOptions()
     lower: CostOptions = CostOptions()
 
-    def build(self, network: str, callbacks: Callbacks) -> Problem:
-        """Load and lower the network; a wrong machine does not wait for a large network."""
+    def build(self, network: str, callbacks: Callbacks, order_s: float) -> Problem:
+        """Load and lower the network, and search an order, if asked for, for ``order_s`` seconds.
+
+        A wrong machine does not wait for a large network.
+        """
         if inputs.is_stored(network):
-            return self._lower_again(network, callbacks)
+            return self._lower_again(network, callbacks, order_s)
         machine = self.on.machine(inputs.DEFAULT_MACHINE, callbacks)
         workload = inputs.load(network, **vars(self.load), callbacks=callbacks)
-        return mapper.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
+        return self._lower(workload, machine, callbacks, order_s)
 
-    def _lower_again(self, network: str, callbacks: Callbacks) -> Problem:
+    def _lower_again(self, network: str, callbacks: Callbacks, order_s: float) -> Problem:
         """Return a stored problem on the machine, as far as its cycles stay the same."""
         from dataclasses import replace
 
@@ -286,10 +291,21 @@ class ListedProblemOptions:
         doubts = list[str]()
         # A machine that the problem cannot follow is an error; warnings about it come after.
         machine = self.on.machine(workload.problem.machine, replace(callbacks, warn=doubts.append))
-        lowered = mapper.lower(workload, machine, **vars(self.lower), callbacks=callbacks)
+        lowered = self._lower(workload, machine, callbacks, order_s)
         for doubt in doubts:
             callbacks.warn(doubt)
         return lowered
+
+    def _lower(
+        self, workload: inputs.Workload, machine: Machine, callbacks: Callbacks, order_s: float
+    ) -> Problem:
+        options = {**vars(self.lower), "time_limit": order_s, "callbacks": callbacks}
+        return mapper.lower(workload, machine, **options)
+
+    @property
+    def searches_order(self) -> bool:
+        """Whether an order is searched before anything is scheduled."""
+        return vars(self.lower).get("order") == "searched"
 
     def non_defaults(self) -> list[str]:
         """Return the options that are not at their default."""

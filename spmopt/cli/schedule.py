@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from cyclopts import Parameter
@@ -65,9 +66,14 @@ class OneSchedule:
     search: SearchOptions = SearchOptions()
     scheduler: _Scheduler = None
 
-    def solve(self, problem: Problem, callbacks: Callbacks) -> Solution:
+    def schedule(self, network: str) -> AbstractContextManager[tuple[Solution, Stop]]:
+        """Schedule a network, as :func:`schedule_all`."""
+        limit_s, objective = self.search.time_limit, self.search.aim()
+        return schedule_all(self.problem_options, network, self._solve, limit_s, objective)
+
+    def _solve(self, problem: Problem, callbacks: Callbacks, time_limit: float) -> Solution:
         """Schedule a problem; where nothing else is asked for, with fusion."""
-        search = self.search
+        search = replace(self.search, time_limit=time_limit)
         # A named scheduler or plan is a choice; fusion is the default for plain networks only.
         if self.scheduler is None and search.fusion is None and search.fusion_plan is None:
             search = replace(search, fusion=_default_fusion(problem, search.aim()))
@@ -103,11 +109,7 @@ def solve(
     if backend is not None:
         # The registry reads the solver from the name of the scheduler, after an "@".
         options = replace(options, scheduler=f"{options.scheduler or RESIDENCY}@{backend}")
-    objective = options.search.aim()
-    with schedule_all(options.problem_options, network, options.solve, objective) as (
-        solution,
-        stopped,
-    ):
+    with options.schedule(network) as (solution, stopped):
         try:
             emit(solution, printing.json)
         finally:  # after a hang-up the output has no reader; the file is written all the same
@@ -158,20 +160,23 @@ def compare(
 
     asked = None if schedulers is None else [find(name).name for name in schedulers]
 
-    def run(problem: Problem, callbacks: Callbacks) -> ComparisonTable:
-        names, options = asked, search
+    def run(problem: Problem, callbacks: Callbacks, time_limit: float) -> ComparisonTable:
+        names, options = asked, replace(search, time_limit=time_limit)
         if names is None:
             names, note = scheduling.usual_schedulers(problem, search.aim())
             print_message(note) if note else None
             if search.fusion is None:
-                options = replace(search, fusion=_default_fusion(problem, search.aim()))
+                options = replace(options, fusion=_default_fusion(problem, search.aim()))
         if output is not None:
             # Before the search: a file that cannot be written must not cost an hour.
             for name in names:
                 require_output(output / f"{name}.json")
         return scheduling.compare(problem, names, **vars(options), callbacks=callbacks)
 
-    with schedule_all(problem_options, network, run, search.aim()) as (found, stopped):
+    with schedule_all(problem_options, network, run, search.time_limit, search.aim()) as (
+        found,
+        stopped,
+    ):
         try:
             # wide changes the table alone; files and JSON have all figures.
             emit(replace(found, wide=wide), printing.json)
@@ -207,14 +212,19 @@ def problem(
         print_line(f"{output}: {found.name}, {size}")
 
 
-def build(problem_options: ListedProblemOptions, network: str, callbacks: Callbacks) -> Problem:
-    """Build a problem without garbage collection."""
+def build(
+    problem_options: ListedProblemOptions,
+    network: str,
+    callbacks: Callbacks,
+    order_s: float = 60.0,
+) -> Problem:
+    """Build a problem without garbage collection, and search an order for ``order_s`` seconds."""
     # A network is up to a million objects that stay to the end: of 100,000 operations, collection
     # took 4 % of the time of `stream`.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        found = problem_options.build(network, callbacks)
+        found = problem_options.build(network, callbacks, order_s)
         if len(found.operations) > _LARGE:
             gc.freeze()
         return found
@@ -237,32 +247,38 @@ def _default_fusion(problem: Problem, objective: str) -> str:
 def schedule_all(
     problem_options: ListedProblemOptions,
     network: str,
-    run: Callable[[Problem, Callbacks], T],
+    run: Callable[[Problem, Callbacks, float], T],
+    time_limit: float,
     objective: str = "time",
 ) -> Iterator[tuple[T, Stop]]:
     """Schedule; yield the result, and a function that returns whether Ctrl-C was pressed.
 
-    A first Ctrl-C does not end the block that follows.
+    A search for an order takes its part of the time limit, and ``run`` is told of the rest. A first
+    Ctrl-C does not end the block that follows.
     """
     from spmopt.cli.terminal.interrupt import interruptible, losing
     from spmopt.cli.terminal.live import Live
     from spmopt.cli.terminal.output import print_warning
     from spmopt.cli.terminal.progress import watching
     from spmopt.core.objective import objective_named
+    from spmopt.core.params import DEFAULTS
     from spmopt.metrics import in_unit
     from spmopt.reporting.quantities import si
 
     with ExitStack() as display:
         live = Live()
         callbacks = display.enter_context(watching(live))
-        problem = build(problem_options, network, callbacks)
+        order_s, began = DEFAULTS.orders_fraction * time_limit, monotonic()
+        problem = build(problem_options, network, callbacks, order_s)
+        if problem_options.searches_order:
+            time_limit = max(time_limit - (monotonic() - began), time_limit / 2)
         aim = objective_named(first_of(objective), problem.machine)
         # Units depend on the machine, which is known only once the problem is built.
         live.show = lambda value: si(*in_unit(aim, problem.machine, Fraction(value)), fill=True)
         with interruptible() as stopped:
             callbacks = replace(callbacks, stop=stopped)
             with losing(lambda: live.has_schedule):
-                found = run(problem, callbacks)
+                found = run(problem, callbacks, time_limit)
                 # Ends the live display before results are printed over it.
                 display.close()
                 # Asked only if a bound was computed; to load the module for it takes 0.1 s.

@@ -21,7 +21,7 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
     """Return the operation that each step of an order runs; None for the layer-by-layer plan.
 
     ``searched`` is the best of several orders, the list and the depth-first one among them, by the
-    time that their schedules take, and of those near it; a ``request`` may end the search early.
+    time that their schedules take, and of those near it, within the time of a ``request``.
     Orders are compared in the first mappings that fit.
 
     Raises
@@ -36,15 +36,15 @@ def order_named(problem: Problem, name: str, request: Request | None = None) -> 
     if name == DEPTH_FIRST:
         found = depth_first(problem)
     else:
-        within = request or Request(time_limit_s=float("inf"))
-        params = within.params.orders
-        # A request that ends early has time for those that are compared first.
-        limit_s = min(params.order_s, within.time_limit_s / AT_ONCE)
+        request = request or Request()
+        params = request.params.orders
+        # Those that are compared first, and some moves from the best, have time.
+        limit_s = min(params.order_s, request.time_limit_s / AT_ONCE**2)
         # To choose mappings for each order would take the limit of each.
         one = problem
         if problem.several_mappings and unfit(problem) is None:
             one = in_mappings(problem, fitting_mappings(problem))
-        best = search_orders(one, within, work=params.moved_operations, limit_s=limit_s)
+        best = search_orders(one, request, work=params.moved_operations, limit_s=limit_s)
         found = np.arange(len(problem.operations)) if best is None else best.order
     # None, not the identity: schedules of another order are compared with other bounds.
     return None if np.array_equal(found, np.arange(found.size)) else found

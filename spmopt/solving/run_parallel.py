@@ -31,8 +31,9 @@ def schedule_parallel(
     """
     if limit_s is not None:
         # Four times: a phase ends by the clock after three, at the latest.
-        own = replace(request, started=monotonic(), time_limit_s=4 * limit_s, due=inf, work=Work())
-        request = replace(own, work_end=inf).phase(limit_s)
+        own = replace(request, started=monotonic(), time_limit_s=4 * limit_s, work=Work())
+        due = request.started + request.time_limit_s
+        request = replace(own, due=due, work_end=inf).phase(limit_s)
     return CheckedCalls(problem, request).call(find(name))
 
 

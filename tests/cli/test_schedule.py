@@ -1,9 +1,12 @@
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from formulations.residency.bound import compiled
+from spmopt.api import mapper, scheduling
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -238,3 +241,23 @@ def test_it_says_that_bounds_take_long(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(compiled, "failure", lambda: "NumPy does its work")
     ran = run("solve instances/mlp.json -s belady")
     assert (ran.code, ran.err) == (0, "warning: NumPy does its work\n")
+
+
+def test_a_search_for_an_order_takes_a_part_of_the_time_limit(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = list[float]()
+
+    def noting(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: object, **options: Any) -> object:
+            limits.append(options["time_limit"])
+            return function(*arguments, **options)
+
+        return called
+
+    monkeypatch.setattr(mapper, "lower", noting(mapper.lower))
+    monkeypatch.setattr(scheduling, "solve", noting(scheduling.solve))
+    for order in ("listed", "searched"):
+        run(f"solve {NETWORK} --fusion none --order {order} --time-limit 8 -s belady --quiet")
+    assert limits[:3] == [2, 8, 2]
+    assert 4 <= limits[3] < 8

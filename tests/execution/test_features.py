@@ -77,7 +77,7 @@ def test_an_order_that_was_searched_is_executed(monkeypatch: pytest.MonkeyPatch)
     install(monkeypatch, lp_bound=bounds_only)
     # Any order that is found will do.
     params = SolveParams(orders=OrderParams(moved_operations=10))
-    monkeypatch.setattr("spmopt.solving.named_orders.Request", partial(Request, params=params))
+    monkeypatch.setattr("spmopt.core.scheduler.Request", partial(Request, params=params))
     problem = spmopt.lower(spmopt.load(networks.lstm(1)), PLAIN, order="searched")
     found = spmopt.run(spmopt.solve(problem, "lru"))
     assert found.same

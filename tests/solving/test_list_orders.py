@@ -17,10 +17,12 @@ from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.order import dependences, depth_first, reorder
 from spmopt.core.params import OrderParams, SolveParams
 from spmopt.core.problem import Problem, TensorKind
+from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_problem
-from spmopt.schedulers.registry import find
+from spmopt.schedulers.registry import SchedulerEntry, find
 from spmopt.solving import named_orders
+from spmopt.solving.checked_calls import RESIDENCY, CheckedCalls
 from spmopt.solving.list_scheduling import ListScheduling
 from spmopt.solving.named_orders import ORDERS, order_named
 from spmopt.solving.runs import run_alone
@@ -75,6 +77,23 @@ def test_orders_are_compared_in_one_mapping(monkeypatch: pytest.MonkeyPatch) -> 
     assert [each.operations for each in asked] == [listed]
 
 
+def test_a_search_out_of_time_schedules_the_best_of_each_kind_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And every run ends when the search must, whatever its own limit."""
+    asked = list[tuple[str, Request]]()
+
+    def called(self: CheckedCalls, entry: SchedulerEntry) -> Result:
+        asked.append((entry.name, self.request))
+        return call(self, entry)
+
+    call = CheckedCalls.call
+    monkeypatch.setattr(CheckedCalls, "call", called)
+    order_named(branches(), "searched", Request(time_limit_s=1e-6))
+    assert len([name for name, _ in asked if name == RESIDENCY]) <= 2
+    assert all(request.remaining_s() == 0 for _, request in asked)
+
+
 def test_a_weight_on_chip_serves_all_that_wait_for_it() -> None:
     """Of two weights and two inputs each, listed by input, there is room for one."""
     tensors = {"w": (8, "in"), "v": (8, "in"), "x": (1, "in"), "y": (1, "in")}
@@ -110,7 +129,7 @@ def test_networks_compute_the_same(
 ) -> None:
     # Some moves are scheduled, not all.
     params = SolveParams(orders=OrderParams(moved_operations=share(100, 4)))
-    monkeypatch.setattr(named_orders, "Request", partial(Request, params=params))
+    monkeypatch.setattr("spmopt.core.scheduler.Request", partial(Request, params=params))
     workload = spmopt.load(network, training=training, batch=2, parameters=parameters or None)
     machine = spmopt.machine("rtx2080ti", spm="256kB")
     listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))
@@ -179,7 +198,7 @@ def test_an_update_through_a_view(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     )
     params = SolveParams(orders=OrderParams(moved_operations=20))
-    monkeypatch.setattr(named_orders, "Request", partial(Request, params=params))
+    monkeypatch.setattr("spmopt.core.scheduler.Request", partial(Request, params=params))
     machine = spmopt.machine("small-npu", spm="16KB")
     listed = spmopt.lower(graph, machine)
     for order in ORDERS:

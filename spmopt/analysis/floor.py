@@ -1,4 +1,4 @@
-"""The floor of a network on a machine: what any design of this engine and DRAM channel needs.
+"""The floor of a network on a machine: the least that any design of its engine and channel needs.
 
 A bound holds for schedules of a problem, whose mappings, order and fusion tiles somebody has drawn.
 The floor asks less: products at the full rate of the engine, the rest at that of the vector unit,

@@ -143,7 +143,7 @@ def override(machine: Machine, overrides: Settings) -> Machine:
         # With banks before, the leakage is that of all else, and stays.
         gone = SCRATCHPAD if machine.banks else (*SCRATCHPAD, "energy.leakage_w")
         base = {key: value for key, value in base.items() if key not in gone}
-    # The speed of the vector unit is said once: what is given replaces the other form.
+    # The speed of the vector unit is given once: a new form replaces the other.
     if {"vector.lanes", "vector.rate"} & overrides.keys():
         base = {key: v for key, v in base.items() if key not in ("vector.lanes", "vector.rate")}
     settings = _merge(base, overrides)

@@ -112,12 +112,12 @@ def compare_view(
 
 
 def _floor(problem: Problem, results: Sequence[Result]) -> Iterator[str]:
-    """Say what any design needs, and how far above it the best schedule is."""
+    """State the floor, and how far above it the best schedule is."""
     known = [(result.value, at) for at, result in enumerate(results) if result.value is not None]
     if known:
         found = floor_figure(problem, results[min(known)[1]])
         note = found.note.replace("this schedule", "the best schedule")
-        yield f"Floor, whatever is fused, tiled or kept: {found.text} ({note})."
+        yield f"{found.label.capitalize()}, whatever is fused, tiled or kept: {found.text} ({note})."
 
 
 def _place(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:

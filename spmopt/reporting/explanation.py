@@ -261,7 +261,7 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _beyond_floor(found: Explanation) -> str:
-    """Say what the schedule spends beyond the floor, and which decisions could save it."""
+    """Split the cost beyond the floor by the decisions that could save it."""
     least, clock = Floor.of(found.problem), found.problem.machine.clock_hz
     line = found.figures
     again = int((line.dram_in_bytes + line.dram_out_bytes).sum()) - least.traffic_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine, VectorUnit
@@ -15,6 +16,9 @@ from spmopt.core.schedule import Schedule
 from spmopt.hardware.scratchpad import bases_of
 from spmopt.metrics import in_unit, tensor_bytes
 from spmopt.reporting.quantities import capacities, capacity, percent, si
+
+_ROUNDED = 1 + Fraction(1, 10**6)
+"""Bounds no farther apart than this are equal but for rounding."""
 
 
 def heading(problem: Problem, result: Result) -> str:
@@ -72,7 +76,7 @@ def rates_by_type(machine: Machine) -> list[str]:
 
 
 def vector_unit(machine: Machine) -> str:
-    """Return what is not the default of the vector unit, and its lanes beside an array."""
+    """Return settings of the vector unit off their default, and its lanes beside an array."""
     unit, rate = machine.vector or VectorUnit(), machine.vector_operations_per_s
     parts = []
     if unit.rate is not None:
@@ -121,11 +125,17 @@ def optimal_of_class(result: Result) -> str:
     return f"optimal for {known.holds_for}{source}"
 
 
+_ROUNDED = 1 + Fraction(1, 10**6)
+
+
 def remarks(result: Result) -> list[str]:
     """Return the notes of the scheduler, and its distance from the bound of its class."""
     lines = list(result.notes)
     known = result.class_bound
-    if known is not None and result.value is not None and result.class_gap is not None:
+    if known is None or result.value is None or result.class_gap is None:
+        return lines
+    # A certificate that is higher says more, of more schedules. Equal ones differ by rounding.
+    if result.bound is None or result.bound <= Fraction(known.value) * _ROUNDED:
         over = percent(result.class_gap).removeprefix("+")
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"

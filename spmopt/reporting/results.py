@@ -318,7 +318,8 @@ def floor_figure(problem: Problem, result: Result) -> Figure:
     if totals is not None and value:
         own = totals.traffic_bytes if by_traffic else totals.makespan_cycles / clock
         parts += [f"this schedule {percent(own / value - 1)}"]
-    return _figure("floor", "floor", value, unit, "; ".join(parts))
+    label = "floor of time" if result.objective.unit == "joules" else "floor"
+    return _figure("floor", label, value, unit, "; ".join(parts))
 
 
 def floor_record(problem: Problem) -> Record:

@@ -117,8 +117,7 @@ def _floor(problem: Problem, results: Sequence[Result]) -> Iterator[str]:
     if known:
         found = floor_figure(problem, results[min(known)[1]])
         note = found.note.replace("this schedule", "the best schedule")
-        label = found.label.capitalize()
-        yield f"{label}, whatever is fused, tiled or kept: {found.text} ({note})."
+        yield f"Floor, whatever is fused, tiled or kept: {found.text} ({note})."
 
 
 def _place(rows: Sequence[dict[str, str]], where: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -17,8 +17,8 @@ from spmopt.hardware.scratchpad import bases_of
 from spmopt.metrics import in_unit, tensor_bytes
 from spmopt.reporting.quantities import capacities, capacity, percent, si
 
-_ROUNDED = 1 + Fraction(1, 10**6)
-"""Bounds no farther apart than this are equal but for rounding."""
+_ROUNDED = 1e-6
+"""Relative: bounds no farther apart than this are equal but for rounding."""
 
 
 def heading(problem: Problem, result: Result) -> str:
@@ -134,8 +134,9 @@ def remarks(result: Result) -> list[str]:
     known = result.class_bound
     if known is None or result.value is None or result.class_gap is None:
         return lines
-    # A certificate that is higher says more, of more schedules. Equal ones differ by rounding.
-    if result.bound is None or result.bound <= Fraction(known.value) * _ROUNDED:
+    # A certificate that is higher by more than the tolerance says more, of more schedules.
+    slack = 1 + Fraction(max(result.tolerance or 0.0, _ROUNDED))
+    if result.bound is None or result.bound <= Fraction(known.value) * slack:
         over = percent(result.class_gap).removeprefix("+")
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"

@@ -317,9 +317,9 @@ def floor_figure(problem: Problem, result: Result) -> Figure:
     parts = [moved if by_traffic else f"{full}, {moved} {si(least.moving_cycles / clock, 's')}"]
     if totals is not None and value:
         own = totals.traffic_bytes if by_traffic else totals.makespan_cycles / clock
-        parts += [f"this schedule {percent(own / value - 1)}"]
-    label = "floor of time" if result.objective.unit == "joules" else "floor"
-    return _figure("floor", label, value, unit, "; ".join(parts))
+        of = "the time of " * (result.objective.unit == "joules")
+        parts += [f"{of}this schedule {percent(own / value - 1)}"]
+    return _figure("floor", "floor", value, unit, "; ".join(parts))
 
 
 def floor_record(problem: Problem) -> Record:

@@ -125,9 +125,6 @@ def optimal_of_class(result: Result) -> str:
     return f"optimal for {known.holds_for}{source}"
 
 
-_ROUNDED = 1 + Fraction(1, 10**6)
-
-
 def remarks(result: Result) -> list[str]:
     """Return the notes of the scheduler, and its distance from the bound of its class."""
     lines = list(result.notes)

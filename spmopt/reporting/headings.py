@@ -132,8 +132,8 @@ def remarks(result: Result) -> list[str]:
     if known is None or result.value is None or result.class_gap is None:
         return lines
     # A certificate that is higher by more than the tolerance says more, of more schedules.
-    slack = 1 + Fraction(max(result.tolerance or 0.0, _ROUNDED))
-    if result.bound is None or result.bound <= Fraction(known.value) * slack:
+    slack = Fraction(_ROUNDED + (result.tolerance or 0.0))
+    if result.bound is None or Fraction(known.value) >= result.bound * (1 - slack):
         over = percent(result.class_gap).removeprefix("+")
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"

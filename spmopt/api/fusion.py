@@ -140,7 +140,8 @@ def resolve_fusion(
     else:
         fused_groups = tuple(fusion_plan)
     # A plan outside the space could be below the space's bound, and look like a contradiction.
-    outside = tileable.outside(tileable.fusion_space(fusion or "all"), fused_groups)
+    space = tileable.fusion_space(fusion or "all")
+    outside = tileable.outside(space, fused_groups)
     if outside:
-        raise ArgumentError("fusion_plan", f": {outside}, which is none of --fusion {fusion}")
+        raise ArgumentError("fusion_plan", f": {outside}, which is none of --fusion {space.name}")
     return tileable.problem(fused_groups)[0]

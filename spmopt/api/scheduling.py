@@ -92,10 +92,10 @@ def solve(
     -----
     A fusion plan (PROBLEM.md, section 1) partitions the operations, in their order, into groups. A
     group is untiled, or runs depth first: one fusion tile goes through all of its operations before
-    the next. ``fusion`` names the fusion space: ``none`` (layer by layer), ``fuse`` (micro-batches,
-    one matrix product a group), ``batch`` (micro-batches, any groups) or ``all`` (stripes of rows,
-    too). The default here is ``none``; the command line takes ``all`` for networks and ONNX files
-    where no scheduler is named. With ``fusion_plan`` the given plan is scheduled. Results of a
+    the next. ``fusion`` names the fusion space: ``none`` (layer by layer), ``single-product``
+    (micro-batches, one matrix product a group), ``batch`` (micro-batches, any groups) or ``all``
+    (stripes of rows, too). The default here is ``none``; the command line takes ``all`` for
+    networks and ONNX files where no scheduler is named. With ``fusion_plan`` the given plan is scheduled. Results of a
     residency plan have a bound over the fusion space beside their own.
 
     Two objectives in order, as ``time:0.5%,traffic``, ask for the least of the second among

@@ -10,6 +10,7 @@ section 1).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from spmopt.core.graph import Graph, Node
@@ -30,10 +31,14 @@ def update_in_place(graph: Graph) -> Graph:
     one that was computed last is overwritten: it is the most likely to be on chip. A value that is
     an output keeps its name. Doing it a second time changes nothing.
     """
-    dying = _dying(graph)
+    writers = Counter(v for node in graph.nodes for v in node.outputs)
+    dying = _dying(graph, writers)
     values, same, nodes = list(graph.values), dict[int, int](), list[Node]()
     for node in graph.nodes:
-        found = [v for v in {*node.inputs} & dying.keys() if _is_overwritten(graph, node, v)]
+        # A result that is updated, here or later, is one that others know by its name.
+        own = all(writers[v] == 1 for v in node.outputs)
+        operands = {*node.inputs} & dying.keys() if own else ()
+        found = [v for v in operands if _is_overwritten(graph, node, v)]
         inputs, outputs = tuple([same.get(v, v) for v in node.inputs]), node.outputs
         if found:
             operand = max(found, key=dying.__getitem__)
@@ -47,10 +52,9 @@ def update_in_place(graph: Graph) -> Graph:
     return renumber(graph.name, values, nodes, [v for v in range(len(values)) if v not in same])
 
 
-def _dying(graph: Graph) -> dict[int, int]:
+def _dying(graph: Graph, writers: Mapping[int, int]) -> dict[int, int]:
     """Return values that one node writes, and one reads, with the number of the writer."""
     readers = Counter(v for node in graph.nodes for v in {*node.inputs})
-    writers = Counter(v for node in graph.nodes for v in node.outputs)
     return {
         v: at
         for at, node in enumerate(graph.nodes)
@@ -66,7 +70,6 @@ def _is_overwritten(graph: Graph, node: Node, operand: int) -> bool:
         return False
     old, new = graph.values[operand], graph.values[node.outputs[0]]
     like = (old.kind, old.element_type, old.shape) == (new.kind, new.element_type, new.shape)
-    # A result that is updated, by this node or later, is one that others know by its name.
     if not like or old.kind not in _OWN or node.outputs[0] in node.inputs:
         return False
     nest = operators.computation(node, graph.shapes(node.inputs), graph.shapes(node.outputs))

@@ -102,7 +102,9 @@ def judge(
         certificate=None if best is None else best.certificate,
         notes=(*said, *(() if best is None else best.notes), *faults),
         tolerance=request.tolerance,
+        # Another order is none of a fusion plan.
         fusion_bound=fusion_bound if result.order is None else None,
+        fusion_certificate=result.fusion_certificate if result.order is None else None,
     )
     if result.value is None:
         return result

@@ -195,7 +195,6 @@ def compare_on(
     own = replace(request, on_incumbent=_on_fusion_plan(request))
     case = Case(fused, own)
     results = run_each(case, [find(each) for each in schedulers])
-    # Another order is none of a fusion plan.
     listed = [each for each in results if each.order is None]
     best = bound or case.bounds.best_bounds(listed).get(None)
     return [

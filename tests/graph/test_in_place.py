@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import spmopt
-from spmopt.core.graph import Graph
+from spmopt.core.graph import Graph, Node
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.graph.build import GraphBuilder
@@ -54,6 +54,17 @@ def test_what_is_needed_later_is_not_overwritten() -> None:
     graph = update_in_place(b.finish([shown, rows, twice]))
     assert [name for name, _ in updates(graph)] == ["wide", "twice"]
     assert dict(updates(graph))["twice"] == "twice"
+
+
+def test_a_result_that_is_updated_later_keeps_its_bytes() -> None:
+    b = GraphBuilder("later")
+    x, w = b.input("x", (4, 8)), b.weight("w", (8, 8))
+    result = b.add("Relu", [b.add("MatMul", [x, w], name="product")], name="result")
+    listed = b.finish([result])
+    again = Node(name="again", operator="Relu", inputs=(result,), outputs=(result,))
+    graph = replace(listed, nodes=(*listed.nodes, again))
+    assert update_in_place(graph) == graph
+    assert len(spmopt.lower(graph).operations) == 3
 
 
 def test_smaller_or_wider_elements_are_not_overwritten() -> None:

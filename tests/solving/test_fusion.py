@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -222,6 +223,26 @@ def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
     claimed = replace(result, fusion_certificate=certificate)
     said = [each.message for each in audit(result.fused, claimed).violations]
     assert any("over other fusion plans than the schedule's" in each for each in said)
+
+
+def test_a_schedule_of_a_fusion_plan_in_another_order_claims_no_bound_over_the_space(
+    tmp_path: Path,
+) -> None:
+    b = GraphBuilder("towers")
+    w, towers = b.weight("w", (8, 8)), list[int]()
+    for name in ("x", "z"):
+        y = b.add("MatMul", [b.input(name, (4, 8)), w], name=f"{name}w")
+        towers.append(b.add("Relu", [y], name=f"{name}r"))
+    # The products come first, so that depth first is another order.
+    listed = b.finish([b.add("Add", towers, name="sum")])
+    nodes = tuple(listed.nodes[at] for at in (0, 2, 1, 3, 4))
+    machine = spmopt.machine("rtx2080ti", spm="256B", page="1B")
+    problem = spmopt.lower(replace(listed, nodes=nodes), machine)
+    plan = [FusedGroup(begin=0, end=len(problem.operations))]
+    found = spmopt.solve(problem, "tsai", fusion_plan=plan, time_limit=1)
+    assert found.result.order is not None
+    found.save(tmp_path / "found.json")
+    assert spmopt.verify(tmp_path / "found.json").violations == ()
 
 
 def test_layer_by_layer_comes_first_with_its_bound() -> None:

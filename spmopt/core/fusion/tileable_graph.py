@@ -90,10 +90,10 @@ class TileableGraph:
     def fusion_space(self, name: str = "all") -> FusionSpace:
         """Return a fusion space of this tileable graph.
 
-        ``none``: the layer-by-layer plan. ``fuse``: a fused group in several fusion tiles has at
-        most one matrix product, with point-wise operations around it. ``batch``: any fused groups,
-        in any number of fusion tiles that divides the batch. ``all``: also stripes, where windows
-        slide over any.
+        ``none``: the layer-by-layer plan. ``single-product``: a fused group in several fusion tiles
+        has at most one matrix product, with point-wise operations around it. ``batch``: any fused
+        groups, in any number of fusion tiles that divides the batch. ``all``: also stripes, where
+        windows slide over any.
 
         Raises
         ------

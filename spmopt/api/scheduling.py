@@ -95,8 +95,8 @@ def solve(
     the next. ``fusion`` names the fusion space: ``none`` (layer by layer), ``single-product``
     (micro-batches, one matrix product a group), ``batch`` (micro-batches, any groups) or ``all``
     (stripes of rows, too). The default here is ``none``; the command line takes ``all`` for
-    networks and ONNX files where no scheduler is named. With ``fusion_plan`` the given plan is scheduled. Results of a
-    residency plan have a bound over the fusion space beside their own.
+    networks and ONNX files where no scheduler is named. With ``fusion_plan`` the given plan is
+    scheduled. Results of a residency plan have a bound over the fusion space beside their own.
 
     Two objectives in order, as ``time:0.5%,traffic``, ask for the least of the second among
     schedules within 0.5 % (default: 0.1 %) of the least of the first; notes have a bound on it.

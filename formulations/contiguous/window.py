@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from formulations.residency.plain.cells import Cells, find_changes
-from spmopt.core.operands import FIGURES, ranges
+from spmopt.core.operands import ranges
+from spmopt.core.operation import FIGURES
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 

@@ -8,6 +8,8 @@ from math import inf, isfinite
 
 import numpy as np
 
+from formulations.residency.bound.duals import multipliers
+from formulations.residency.cheap_mappings import choose_by_duals, in_numbers
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import time_start
@@ -16,7 +18,7 @@ from formulations.residency.plain.mappings import FewerMappings, cheapest_mappin
 from formulations.residency.plain.windows import improve
 from formulations.residency.subgradient import with_setups
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.mappings import SEVERAL_MAPPINGS, in_mappings
+from spmopt.core.mappings import in_mappings
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound, Result
@@ -26,7 +28,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, fitting_timeline, timeline
 
 _CHOICE_FRACTION = 0.4
-"""Of the time left, to choose mappings by an integer program in bytes."""
+"""Of the time left, to choose mappings by dual values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,7 @@ def schedule(problem: Problem, request: Request) -> Result:
 
     Small problems are solved to the optimum of their class by branch and bound, in any mappings:
     the solver's bound for it is a claim, the certificate holds for all legal schedules in the
-    problem's order. In large ones each operation runs in the first mapping that fits.
+    problem's order. In large ones dual values choose the mappings.
 
     Raises
     ------
@@ -186,13 +188,15 @@ def _decide_by_flow(problem: Problem, request: Request) -> Rounded | None:
 def round_columns(problem: Problem, request: Request) -> Rounded:
     """Return the fluid optimum by column generation, rounded to whole pages, and its bound.
 
-    Each operation runs in the first mapping that fits; the bound holds for all of them.
+    Of several mappings dual values choose; the bound holds for all of them.
 
     Raises
     ------
     InfeasibleError
         As :func:`schedule`.
     """
+    if problem.several_mappings:
+        return _round_in_cheap_mappings(problem, request)
     optimal = _decide_by_flow(problem, request)
     if optimal is not None:
         return optimal
@@ -205,27 +209,42 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
         search.offer_residency_plan(first[0])
         search.offer_duals(first[1])
     search.run(request.tolerance)
-    proof, notes = search, tuple[str, ...]()
-    if problem.several_mappings:
-        # Dual values of one mapping prove little for all of them.
-        relaxed = ColumnGeneration(problem, request, fluid=True)
-        relaxed.run(request.tolerance)
-        proof, notes = max(search, relaxed, key=lambda run: run.bound), (SEVERAL_MAPPINGS,)
     result = Result(
         residency_plan=search.residency_plan,
-        certificate=proof.certificate,
-        notes=notes,
-        cut_short=proof.cut_short(request.tolerance),
+        certificate=search.certificate,
+        cut_short=search.cut_short(request.tolerance),
     )
     value = inf if search.value is None else search.value
-    return Rounded(result=result, value=value, bound=proof.bound)
+    return Rounded(result=result, value=value, bound=search.bound)
+
+
+def _round_in_cheap_mappings(problem: Problem, request: Request) -> Rounded:
+    """Round in mappings that dual values choose; the bound is that of the least of each figure."""
+    apart = request.part(bounds=False)
+    found = choose_by_duals(problem, apart)
+    plans = [] if found is None else [found.plan]
+    relaxed = ColumnGeneration(problem, replace(request, start=None), fluid=True)
+    known = None if found is None else found.certificate
+    given = None if known is None else multipliers(known, relaxed.coefficients)
+    if given is not None:
+        relaxed.offer_duals(given)
+    if found is not None and request.tolerance < request.params.orders.compared_gap:
+        part = apart.phase(request.remaining_s() / 2)
+        finer = _round_in(problem, replace(part, duals=known), found.mapping)
+        plans += [] if finer is None else [finer]
+        relaxed.run(request.tolerance)
+    valued = [(residency_plan_value(problem, each, request.objective), each) for each in plans]
+    value, plan = min(valued, key=lambda each: each[0], default=(inf, None))
+    late = value > relaxed.bound * (1 + request.tolerance) and request.is_over()
+    result = Result(residency_plan=plan, certificate=relaxed.certificate, cut_short=late)
+    return Rounded(result=result, value=value, bound=relaxed.bound)
 
 
 class _MappingChoice:
     """Residency of a small problem with several mappings to choose among.
 
     The relaxation proves the bound over all of them, and its reduced costs say which are worth a
-    try. Of these an integer program in bytes chooses, then windows and all of the plain model.
+    try beside those that dual values choose. Of these windows choose, and all of the plain model.
     """
 
     def __init__(self, problem: Problem, request: Request) -> None:
@@ -238,20 +257,33 @@ class _MappingChoice:
         if relaxed is None or relaxed.reduced is None:  # no time
             return refine(self.problem, request, round_columns(self.problem, request))
         bound, reduced = relaxed.bound, relaxed.reduced
-        plan, slack, count = request.start, np.inf, self.params.mappings
+        part = request.part(bounds=False).phase(_CHOICE_FRACTION * request.remaining_s())
+        cheap = choose_by_duals(self.problem, part)
+        if cheap is None:
+            return refine(self.problem, request, round_columns(self.problem, request))
+        plan, value, slack, count = cheap.plan, cheap.value, np.inf, self.params.mappings
         while True:
-            taken = cheapest_mappings(self.problem, self.first.chosen.mapping, reduced, count)
+            taken = cheapest_mappings(self.problem, plan.steps.mapping, reduced, count)
             # With a mapping beyond the slack a schedule would cost more than the best so far.
             last = bool(taken[reduced <= slack].all())
             few = FewerMappings(self.problem, taken)
             part = request if last else request.phase(request.remaining_s() / 2)
-            found = refine(few.problem, part, self._round(few, replace(part, start=plan), bound))
+            rounded = Rounded(
+                result=Result(residency_plan=few.inside(plan)), value=value, bound=bound
+            )
+            found = refine(few.problem, part, rounded)
             assert found.residency_plan is not None
             plan = few.outside(found.residency_plan)
-            value = float(residency_plan_value(self.problem, plan, request.objective))
-            slack = min(slack, value - bound)
+            value = residency_plan_value(self.problem, plan, request.objective)
+            request.report_incumbent(value=value)
+            slack = min(slack, float(value) - bound)
             proved = bool(taken[reduced <= slack].all())
-            if proved or last or value <= bound * (1 + request.tolerance) or request.is_over():
+            if (
+                proved
+                or last
+                or float(value) <= bound * (1 + request.tolerance)
+                or request.is_over()
+            ):
                 break
             count *= 2
         return replace(
@@ -262,30 +294,9 @@ class _MappingChoice:
             cut_short=request.is_over() or (found.cut_short and not proved),
         )
 
-    def _round(self, few: FewerMappings, request: Request, bound: float) -> Rounded:
-        """Round in the first mappings that fit, and in those that are best in bytes."""
-        problem, request = few.problem, request.part(bounds=False)
-        start = None if request.start is None else few.inside(request.start)
-        known = [] if start is None else [start]
-        part = request.phase(_CHOICE_FRACTION * request.remaining_s())
-        first = fitting_timeline(problem)
-        plan = _round_in(problem, part, first.chosen.mapping)
-        known += [] if plan is None else [plan]
-        best = plain.choose_mappings(problem, replace(part, start=plan), first)
-        if best is not None:
-            plan = _round_in(problem, request, best)
-            known += [] if plan is None else [plan]
-        valued = [(residency_plan_value(problem, each, request.objective), each) for each in known]
-        value, plan = min(valued, key=lambda each: each[0])
-        self.request.report_incumbent(value=value)
-        return Rounded(result=Result(residency_plan=plan), value=value, bound=bound)
-
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:
     """Round with one mapping of each operation (n,)."""
-    own = replace(request, start=None, others=(), duals=None)
+    own = replace(request, start=None, others=())
     plan = round_columns(in_mappings(problem, mapping), own).result.residency_plan
-    if plan is None:
-        return None
-    steps = plan.steps
-    return replace(plan, steps=replace(steps, mapping=mapping[steps.operation]))
+    return None if plan is None else in_numbers(plan, mapping)

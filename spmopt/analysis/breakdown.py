@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from spmopt.analysis.layers import bytes_touched
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.steps import Reals, Spending, StepFigures, attainable, dram_peak, sums
+from spmopt.analysis.steps import (
+    Reals,
+    Spending,
+    StepFigures,
+    attainable,
+    compute_peak,
+    dram_peak,
+    sums,
+)
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verifier.durations import per_step
@@ -24,6 +32,8 @@ class Breakdown(Spending):
 
     Attributes
     ----------
+    compute_peak
+        Operations a second of the fastest unit that computes any of the problem.
     names, labels
         Of each group; the meaning of a label depends on the grouping.
     steps
@@ -37,6 +47,7 @@ class Breakdown(Spending):
     """
 
     machine: Machine
+    compute_peak: int
     names: tuple[str, ...]
     labels: tuple[str, ...]
     steps: Ints
@@ -83,8 +94,8 @@ class Breakdown(Spending):
 
     @property
     def compute_utilization(self) -> Reals:
-        """Operations over the machine's peak in the time (Eq. 4.3)."""
-        return self.flop_per_s / self.machine.fastest
+        """Operations over the peak in the time (Eq. 4.3)."""
+        return self.flop_per_s / self.compute_peak
 
     @property
     def flop_per_byte(self) -> Reals:
@@ -94,7 +105,7 @@ class Breakdown(Spending):
     @property
     def attainable_flop_per_s(self) -> Reals:
         """The roof at that operational intensity, FLOP/s (Tsai, Eq. 5.1)."""
-        return attainable(self.machine, self.flop_per_byte)
+        return attainable(self.machine, self.compute_peak, self.flop_per_byte)
 
     @property
     def flop_per_s(self) -> Reals:
@@ -123,6 +134,7 @@ def break_down(
     line = figures.view.timeline
     return Breakdown(
         machine=figures.view.problem.machine,
+        compute_peak=compute_peak(figures.view.problem),
         names=names,
         labels=labels,
         steps=np.bincount(group, minlength=count),

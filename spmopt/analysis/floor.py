@@ -9,8 +9,12 @@ above it shows how much of the cost the family of schedules might still hide.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self
 
+from spmopt.analysis.steps import product_rate
+from spmopt.core.machine import Machine
+from spmopt.core.operation import Operation
 from spmopt.core.problem import Problem
 from spmopt.verifier.any_order import moved_once
 
@@ -40,17 +44,12 @@ class Floor:
         machine, operations = problem.machine, problem.operations
         products = [each for each in operations if any(own.macs for own in each.mappings)]
         others = [each for each in operations if not any(own.macs for own in each.mappings)]
-        macs = sum(min(own.macs for own in each.mappings) for each in products)
-        own, rest = (
-            sum(min(own.compute_cycles for own in each.mappings) for each in some)
-            for some in (products, others)
-        )
-        # Cycles from outside may be fewer than those of the machine's rate.
-        full = min(2 * macs * machine.clock_hz / machine.fastest, own)
+        full = sum(_full_cycles(machine, each) for each in products)
+        rest = sum(_own_cycles(each) for each in others)
         sides = moved_once(problem)
         moved = max(sides) if machine.duplex else sum(sides)
         return cls(
-            compute_cycles=max(full, rest),
+            compute_cycles=float(max(full, rest)),
             dram_in_bytes=sides[0],
             dram_out_bytes=sides[1],
             moving_cycles=moved / float(machine.bytes_per_cycle),
@@ -65,3 +64,15 @@ class Floor:
     def traffic_bytes(self) -> int:
         """Least bytes over the DRAM boundary."""
         return self.dram_in_bytes + self.dram_out_bytes
+
+
+def _own_cycles(operation: Operation) -> int:
+    return min(own.compute_cycles for own in operation.mappings)
+
+
+def _full_cycles(machine: Machine, operation: Operation) -> Fraction:
+    """Return the cycles of a product at the full rate of its element type."""
+    macs = min(own.macs for own in operation.mappings)
+    full = Fraction(2 * macs * machine.clock_hz, product_rate(machine, operation))
+    # Cycles from outside may be fewer than those of the machine's rate.
+    return min(full, Fraction(_own_cycles(operation)))

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from spmopt.analysis.layers import StepLayers, layers
 from spmopt.analysis.stalls import StallShares, bytes_moved, inward, stalls
 from spmopt.core.machine import Machine
+from spmopt.core.operation import Operation
+from spmopt.core.problem import Problem
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier import ScheduleArrays
@@ -29,14 +31,30 @@ def dram_peak(machine: Machine) -> int:
     return machine.dram_bytes_per_s * (2 if machine.duplex else 1)
 
 
-def ridge_point(machine: Machine) -> float:
+def product_rate(machine: Machine, operation: Operation) -> int:
+    """Return the operations a second of a product: of its element type, where that is known."""
+    return machine.rate(operation.element_type) if operation.element_type else machine.fastest
+
+
+def compute_peak(problem: Problem) -> int:
+    """Return the operations a second of the fastest unit that computes any of a problem."""
+    machine = problem.machine
+    return max(
+        product_rate(machine, each)
+        if any(own.macs for own in each.mappings)
+        else machine.vector_operations_per_s
+        for each in problem.operations
+    )
+
+
+def ridge_point(machine: Machine, peak: float) -> float:
     """Return the FLOP per byte at which computing takes as long as moving (Eq. 3.2)."""
-    return machine.fastest / dram_peak(machine)
+    return peak / dram_peak(machine)
 
 
-def attainable(machine: Machine, intensity: Reals) -> Reals:
+def attainable(machine: Machine, peak: float, intensity: Reals) -> Reals:
     """Return the roof: the most FLOP/s at each operational intensity (Eq. 5.1)."""
-    return np.minimum(intensity * float(dram_peak(machine)), float(machine.fastest))
+    return np.minimum(intensity * float(dram_peak(machine)), float(peak))
 
 
 def operations(machine: Machine, line: Timeline) -> Ints:

@@ -185,9 +185,8 @@ class Machine:
 
     @property
     def fastest(self) -> int:
-        """Operations a second of the fastest type, or of the vector unit where it is faster."""
-        rates = (typed.operations_per_s or 0 for typed in self.types)
-        return max((self.operations_per_s, self.vector_operations_per_s, *rates))
+        """Operations a second of products of the fastest type."""
+        return max((self.operations_per_s, *(typed.operations_per_s or 0 for typed in self.types)))
 
     @property
     def special_cost(self) -> int:

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
-from spmopt.core.operands import FIGURES, ranges
-from spmopt.core.operation import Operation, OpMapping
+from spmopt.core.operands import ranges
+from spmopt.core.operation import FIGURES, Operation, OpMapping
 from spmopt.core.problem import Problem
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 
 SEVERAL_MAPPINGS = "every operation runs in its first mapping that fits the scratchpad"
 SCRATCH = -1
@@ -28,6 +28,18 @@ def fitting_mappings(problem: Problem) -> Ints:
     InfeasibleError
         An operation has no such mapping, so that no legal schedule exists (R1 and R3).
     """
+    table = problem.operands
+    fit, several = fits_alone(problem), np.diff(table.first_mapping)
+    place = np.arange(fit.size) - np.repeat(table.first_mapping[:-1], several)
+    # A mapping that does not fit gets a number that no operation has, which loses each minimum.
+    chosen: Ints = np.minimum.reduceat(np.where(fit, place, fit.size), table.first_mapping[:-1])
+    if (chosen == fit.size).any():
+        raise InfeasibleError(_conflict(problem))
+    return chosen
+
+
+def fits_alone(problem: Problem) -> Bools:
+    """Return (k,) of each mapping whether its resident operands and scratch fit the scratchpad."""
     table, page = problem.operands, problem.machine.page_bytes
     pages = -(-problem.size_bytes // page)
     # One row per mapping, not per operation: operations have different numbers of them.
@@ -41,13 +53,8 @@ def fitting_mappings(problem: Problem) -> Ints:
     scratch = table.mappings.figures[FIGURES.index("scratch_bytes"), table.mapping]
     # Minus the floor of the negative: pages of scratch, rounded up.
     needed = sums[ends] - sums[ends - counts] - (-scratch // page)
-    place = np.arange(needed.size) - np.repeat(table.first_mapping[:-1], several)
-    # A mapping that does not fit gets a number that no operation has, which loses each minimum.
-    fits = np.where(needed <= problem.machine.spm_pages, place, needed.size)
-    chosen: Ints = np.minimum.reduceat(fits, table.first_mapping[:-1])
-    if (chosen == needed.size).any():
-        raise InfeasibleError(_conflict(problem))
-    return chosen
+    fit: Bools = needed <= problem.machine.spm_pages
+    return fit
 
 
 def in_mappings(problem: Problem, mapping: Ints) -> Problem:

@@ -10,15 +10,10 @@ from typing import Self
 
 import numpy as np
 
-from spmopt.core.operation import Operation, OpMapping
+from spmopt.core.operation import FIGURES, Operation, OpMapping
 from spmopt.core.table import Bools, Ints
 
 READ, WRITE, UPDATE = 0, 1, 2
-FIGURES = (
-    *("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes"),
-    "own_picojoules",
-)
-"""Figures of a mapping."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import require_small
 
+FIGURES = (
+    *("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes"),
+    "own_picojoules",
+)
+"""Figures of a mapping."""
 MOST_FETCHES = 2**40
 """Of an operand: solvers refuse coefficients from 1e15 on."""
 
@@ -68,7 +74,8 @@ class Operation:
     """An operation: tensors by index into ``Problem.tensors``, at least one mapping.
 
     A tensor in both ``reads`` and ``writes`` is updated in place; one in ``writes`` only is
-    overwritten (a blind write). ``predecessors`` are indices of operations.
+    overwritten (a blind write). ``predecessors`` are indices of operations. ``element_type`` is
+    that of the factors of a product, where the machine has rates or energies by type.
     """
 
     name: str
@@ -77,6 +84,7 @@ class Operation:
     mappings: tuple[OpMapping, ...]
     predecessors: tuple[int, ...] = ()
     kind: str = ""
+    element_type: str = field(default="", metadata={"group": "element_type"})
 
     @property
     def tensors(self) -> tuple[int, ...]:
@@ -96,3 +104,20 @@ class Operation:
         for mapping in self.mappings:
             if len(mapping.operands) != operands:
                 raise InputError(f"operation {self.name}: a mapping must list {operands} operands")
+
+
+def relax_mapping(mappings: Sequence[OpMapping]) -> OpMapping:
+    """Return a mapping at most as costly as any of an operation's (PROBLEM.md, section 4)."""
+    if len(mappings) == 1:
+        return mappings[0]
+    return OpMapping(
+        **{name: min(getattr(mapping, name) for mapping in mappings) for name in FIGURES},
+        operands=tuple(
+            Operand(
+                fetches=min(o.fetches for o in column),
+                # A bound for all mappings: resident only where every mapping needs it.
+                required_resident=all(o.required_resident for o in column),
+            )
+            for column in zip(*(mapping.operands for mapping in mappings), strict=True)
+        ),
+    )

@@ -13,8 +13,8 @@ from enum import IntEnum
 import numpy as np
 
 from spmopt.core.mappings import fitting_mappings
-from spmopt.core.operands import FIGURES, READ, UPDATE, WRITE, MappingTable, ranges
-from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.operands import READ, UPDATE, WRITE, MappingTable, ranges
+from spmopt.core.operation import FIGURES, relax_mapping
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
@@ -133,7 +133,7 @@ def relax_timeline(problem: Problem) -> Timeline:
     steps = Steps.listed(np.full(count, -1, np.int64))
     if not problem.several_mappings:
         return _build(problem, steps, problem.operands.mappings, problem.operands.mapping)
-    mappings = MappingTable.of([relax_mapping(op) for op in problem.operations])
+    mappings = MappingTable.of([relax_mapping(op.mappings) for op in problem.operations])
     return _build(problem, steps, mappings, np.arange(count))
 
 
@@ -167,24 +167,6 @@ def timeline_of_mappings(problem: Problem) -> Timeline:
         live_after=line.live_after[access],
         first_access=row_of(line.first_access),
         last_access=row_of(line.last_access),
-    )
-
-
-def relax_mapping(operation: Operation) -> OpMapping:
-    """Return a mapping at most as costly as any of ``operation``'s (PROBLEM.md, section 4)."""
-    mappings = operation.mappings
-    if len(mappings) == 1:
-        return mappings[0]
-    return OpMapping(
-        **{name: min(getattr(mapping, name) for mapping in mappings) for name in FIGURES},
-        operands=tuple(
-            Operand(
-                fetches=min(o.fetches for o in column),
-                # A bound for all mappings: resident only where every mapping needs it.
-                required_resident=all(o.required_resident for o in column),
-            )
-            for column in zip(*(mapping.operands for mapping in mappings), strict=True)
-        ),
     )
 
 

@@ -174,8 +174,9 @@ def _list(graph: Graph, machine: Machine, mapper: str) -> TileableGraph:
             name=each.name,
             reads=each.reads,
             writes=each.writes,
-            mappings={1: TileMappings(each.mappings[0], each.mappings[0])},
+            mappings={1: TileMappings.of(each.mappings, each.mappings)},
             kind=each.kind,
+            element_type=each.element_type,
         )
         for each in low.problem().operations
     )

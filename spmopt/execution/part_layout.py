@@ -38,7 +38,7 @@ class PartLayout:
     def __init__(self, low: Mapper, tileable: TileableGraph, fusion_plan: FusionPlan) -> None:
         stripes = [tileable.boundaries(each) if each.stripes > 1 else [] for each in fusion_plan]
         parts = Parts(
-            tileable.tensors, tileable.operations, fusion_plan, stripes, tileable.stripe_mapping
+            tileable.tensors, tileable.operations, fusion_plan, stripes, tileable.stripe_mappings
         )
         values, count = low.graph.values, len(tileable.tensors)
         views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}

@@ -127,7 +127,7 @@ class Mapper:
             for node in self.nodes
         ]
         self._mappings: dict[object, tuple[OpMapping, ...]] = {}
-        self._product_types = self._types_of_products()
+        self.product_types = self._types_of_products()
 
     def problem(self) -> Problem:
         """Return the problem."""
@@ -143,6 +143,7 @@ class Mapper:
                 mappings=self.mappings(at, used, self.shapes(self.nodes[at]), self.sizes),
                 predecessors=tuple(sorted(earlier)),
                 kind=self.kind(at),
+                element_type=self.product_types[at] or "",
             )
             for at, (name, used, (reads, writes), earlier) in enumerate(
                 zip(names, self.used, accesses, before, strict=True)
@@ -217,7 +218,7 @@ class Mapper:
         barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
         kept = tuple([t in weights for t in tensors]) if weights else ()
         attributes = tuple(node.attributes.items()) if node.attributes else ()
-        return node.operator, attributes, self._product_types[at], places, barred, kept
+        return node.operator, attributes, self.product_types[at], places, barred, kept
 
     def _new_mappings(
         self,
@@ -274,7 +275,7 @@ class Mapper:
         if gemm is not None and machine.array is not None and machine.array.reuse:
             again, partial = self._is_accessed_again(at, used, gemm, machine.array, once)
             read, written = read + again + partial, written + partial
-        of_type = self._product_types[at]
+        of_type = self.product_types[at]
         macs = 0 if gemm is None else gemm.macs
         # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0

@@ -73,8 +73,9 @@ def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
     """
     found = set[_Tiles]()
     for kept in product.may_stay:
-        for single in (False, True):
-            buffers, fetches = _largest(product, kept, single, rooms)
+        both, trips = _largest(product, kept, rooms)
+        for single, buffers in enumerate(both):
+            fetches = [each[single] for each in trips]
             passes = fetches[2] if kept != 2 else np.ones_like(fetches[2])
             moved = [fetches[0], fetches[1], 2 * passes - (not product.added)]
             for free in (None, 0, 1, 2):
@@ -87,45 +88,47 @@ def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
                 for place, size in enumerate(best.tolist()):
                     if np.isfinite(traffic[size, place]):
                         a, b, c = (int(each[size, place]) for each in fetches)
-                        found.add((kept, single, int(buffers[size, place]), (a, b, c)))
+                        found.add((kept, bool(single), int(buffers[size, place]), (a, b, c)))
     return _leave_best(sorted(found), product.whole)
 
 
-def _largest(product: Product, kept: int, single: bool, rooms: Ints) -> tuple[Ints, list[Ints]]:
-    """Return buffers (s, r) and fetches of tiles of ``kept``, the largest for each room.
+def _largest(product: Product, kept: int, rooms: Ints) -> tuple[Ints, list[Ints]]:
+    """Return buffers (2, s, r) and fetches of tiles of ``kept``, the largest for each room.
 
-    A row for each number of tiles along its shorter side. Where not even the least fits, the
-    buffers exceed the room.
+    With two buffers of the kept tile, and with one. A row for each number of tiles along its
+    shorter side. Where not even the least fits, the buffers exceed the room.
     """
     first, second = sorted(DIMENSIONS[kept], key=product.dimensions.__getitem__)
     size = np.array([*sizes_of_tiles(product.dimensions[first])], np.int64)[:, None]
-    length = product.dimensions[second]
+    others = np.unique([*sizes_of_tiles(product.dimensions[second])])
 
     def buffers(other: Ints) -> Ints:
         tile: list[Ints] = [np.ones_like(other)] * 3
         tile[first], tile[second] = np.broadcast_to(size, other.shape), other
-        return _buffers(product, tile, kept if single else -1)
+        return _buffers(product, tile, kept)
 
-    low = np.zeros((size.size, rooms.size), np.int64)
-    high = np.full_like(low, length)
+    low = np.zeros((2, size.size, rooms.size), np.int64)
+    high = np.full_like(low, others.size - 1)
     while (low < high).any():
         middle = (low + high + 1) // 2
-        fits = buffers(middle) <= rooms
+        fits = buffers(others[middle]) <= rooms
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
-    count = -(-length // np.maximum(low, 1))
-    other = -(-length // count)
+    other = others[low]
     trips = [np.full_like(low, each) for each in product.dimensions]
     trips[first] = np.broadcast_to(-(-product.dimensions[first] // size), low.shape)
-    trips[second] = count
+    trips[second] = -(-product.dimensions[second] // other)
     fetches = [np.ones_like(low) if k == kept else trips[LACKS[k]] for k in range(3)]
     return buffers(other), fetches
 
 
-def _buffers(product: Product, tile: Sequence[Ints], single: int) -> Ints:
-    """Return :meth:`.Product.buffers` of many tiles; that of the operand ``single`` counts once."""
-    total = np.zeros_like(tile[0])
+def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
+    """Return :meth:`.Product.buffers` of many tiles (2, s, r).
+
+    The operand ``kept`` has two buffers in the first half of them, and one in the second.
+    """
+    total, halves = np.zeros_like(tile[0]), np.array([2, 1])[:, None, None]
     for k, term in zip(product.buffered, product.terms, strict=True):
-        (p, q), copies = term.sides, 1 if k == single else 2
+        (p, q), copies = term.sides, halves if k == kept else 2
         found = copies * -(-term.whole * tile[p] * tile[q] // term.elements)
         if term.lines:
             found = np.maximum(found, -(-term.lines * tile[term.across] // term.parts))

@@ -35,7 +35,7 @@ def lower_listed(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) 
 def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> TileableGraph:
     """Lower ``graph`` as :func:`spmopt.graph.lower.lower` does, in any number of fusion tiles.
 
-    The mapping of a fusion tile is that which lowering gives to operands of its shapes and sizes.
+    The mappings of a fusion tile are those that lowering gives to operands of its shapes and sizes.
     Numbers of fusion tiles are the divisors of the batch; a micro-batch, one of as many as there
     are, may be cut into stripes. Fusion tiles and rows are whole bytes: parts cut within a byte, as
     odd numbers of ``int4`` are, would be less than the tensor in all.
@@ -64,6 +64,7 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
             cut=frozenset(_tensors(used, cut, whole=False)),
             partial_sums=frozenset(t for t in _tensors(used, cut, whole=True) if t in used.outputs),
             kind=low.kind(at),
+            element_type=low.product_types[at] or "",
             rows=striped.rows[at],
         )
         for micro_batches in divisors if cut is not None else divisors[:1]:
@@ -82,7 +83,7 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
         along=axes.name,
         mapper=low.name,
         graph=low.graph,
-        stripe_mapping=striped,
+        stripe_mappings=striped,
     )
 
 
@@ -93,7 +94,7 @@ class StripeMappings:
         self.low, self.axes = low, axes
         rows = RowAxes(axes)
         self._batch = axes.micro_batches(axes.batch)
-        self._known: dict[tuple[int, int, int], OpMapping] = {}
+        self._known: dict[tuple[int, int, int], tuple[OpMapping, ...]] = {}
         self._cuts = [(axes.cut(node, axes.batch), rows.cut(node)) for node in low.nodes]
         self.rows: list[Rows | None] = []
         layouts: dict[int, object] = {}
@@ -119,14 +120,14 @@ class StripeMappings:
         # Caches of mappings are large; another process builds its own from the graph.
         return _make_stripes, (self.low.graph, self.low.machine, self.low.name)
 
-    def __call__(self, at: int, begin: int, end: int) -> OpMapping:
-        """Return the mapping of rows [begin, end) of one micro-batch of an operation."""
-        mapping = self._known.get((at, begin, end))
-        if mapping is None:
-            mapping = self._known[at, begin, end] = self._mapping(at, begin, end)
-        return mapping
+    def __call__(self, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:
+        """Return the mappings of rows [begin, end) of one micro-batch of an operation."""
+        found = self._known.get((at, begin, end))
+        if found is None:
+            found = self._known[at, begin, end] = self._mappings(at, begin, end)
+        return found
 
-    def _mapping(self, at: int, begin: int, end: int) -> OpMapping:
+    def _mappings(self, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:
         low, (batch, cut) = self.low, self._cuts[at]
         used, rows = low.used[at], self.rows[at]
         assert batch is not None
@@ -156,14 +157,13 @@ class StripeMappings:
             worked.append(done)
         inputs = len(used.inputs)
         results = tuple(shapes[inputs:])
-        found = low.mappings(
+        return low.mappings(
             at,
             used,
             (tuple(shapes[:inputs]), results),
             sizes,
             worked=(tuple(worked[:inputs]), results),
         )
-        return found[0]
 
 
 def _make_stripes(graph: Graph, machine: Machine, mapper: str) -> StripeMappings:
@@ -191,14 +191,13 @@ def _mappings(
     sizes = {
         t: low.sizes[t] // (micro_batches if t in operation.cut else 1) for t in operation.uses(0)
     }
-    first = low.mappings(at, used, shapes, sizes)[0]
+    first = low.mappings(at, used, shapes, sizes)
     # From the second micro-batch on the sums so far are operands as well.
     partial_sums = operation.reads_of(1)[len(operation.reads) :]
     if micro_batches == 1 or not partial_sums:
-        return TileMappings(first, first)
-    return TileMappings(
-        first, low.mappings(at, Used(used.inputs + partial_sums, used.outputs), shapes, sizes)[0]
-    )
+        return TileMappings.of(first, first)
+    more = Used(used.inputs + partial_sums, used.outputs)
+    return TileMappings.of(first, low.mappings(at, more, shapes, sizes))
 
 
 def _part(micro_batches: int, shape: Shape, axis: int | None) -> Shape:

@@ -25,8 +25,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from spmopt.core.operands import FIGURES
-from spmopt.core.operation import OpMapping
+from spmopt.core.operation import FIGURES, OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Timeline

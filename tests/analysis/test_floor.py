@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from spmopt.analysis.floor import Floor
+from spmopt.analysis.steps import compute_peak
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
+from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
+from spmopt.io.files import decode_problem, encode_problem
 from spmopt.verifier.any_order import any_order_bound
 from tests.strategies import random_problem
 from tests.thorough import some
@@ -39,6 +43,23 @@ def test_work_that_is_no_product_runs_beside() -> None:
     assert softmax.macs == 0
     full = product.macs / 128**2
     assert Floor.of(problem).compute_cycles == max(full, softmax.compute_cycles)
+
+
+@pytest.mark.parametrize("mapper", ["ideal", "choose"])
+def test_products_take_the_rate_of_their_element_type(mapper: str) -> None:
+    """In a file and in fusion tiles too; the roof is that of the types there are."""
+    machine = load_machine("gap9")
+    assert machine.rate("fp32") < machine.rate("int8") == machine.fastest
+    for element_type in ("fp32", "int8"):
+        b = GraphBuilder("product", element_type=element_type)
+        graph = b.finish([b.add("MatMul", [b.input("x", (8, 100)), b.weight("w", (100, 10))])])
+        problem = lower(graph, machine, mapper=mapper)
+        assert problem.operations[0].element_type == element_type
+        full = 2 * 8 * 100 * 10 * machine.clock_hz / machine.rate(element_type)
+        tiles, _ = tileable(graph, machine, mapper=mapper).problem((FusedGroup(begin=0, end=1),))
+        for each in (problem, tiles, decode_problem(encode_problem(problem))):
+            assert Floor.of(each).compute_cycles == pytest.approx(full)
+            assert compute_peak(each) == machine.rate(element_type)
 
 
 @pytest.mark.parametrize("seed", some(range(200)))

@@ -36,8 +36,8 @@ def test_layers_are_under_the_roof_and_add_up_to_the_schedule() -> None:
         assert layers.stall_cycles.sum() == totals.makespan_cycles - totals.compute_cycles
         moved = layers.traffic_bytes > 0
         # The work of operations without MACs is rounded down to whole cycles.
-        roof = attainable(problem.machine, layers.flop_per_byte[moved])
-        by_dram = roof < problem.machine.fastest
+        roof = attainable(problem.machine, layers.compute_peak, layers.flop_per_byte[moved])
+        by_dram = roof < layers.compute_peak
         assert (layers.flop_per_s[moved][by_dram] <= roof[by_dram] * (1 + 1e-9)).all()
 
 

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
-from spmopt.core.operation import STREAMED, Operation
+from spmopt.core.operation import STREAMED, Operation, relax_mapping
 from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Certificate
-from spmopt.core.timeline import relax_mapping
 from spmopt.verifier import bound, verify
 from tests.brute_force import optimum
 from tests.checked import need
@@ -258,7 +257,9 @@ def test_one_mapping_for_each_step_proves_no_less_than_the_least_of_each_figure(
     raised = 0
     for seed in some(range(300), 60):
         problem = random_problem(seed, max_operations=5, max_tensors=4, max_mappings=3)
-        least = tuple(replace(op, mappings=(relax_mapping(op),)) for op in problem.operations)
+        least = tuple(
+            replace(op, mappings=(relax_mapping(op.mappings),)) for op in problem.operations
+        )
         generator = np.random.default_rng(seed)
         for objective in objectives(problem):
             given = replace(random_duals(problem, objective, generator), uses=None)

@@ -8,7 +8,8 @@ import numpy as np
 
 from formulations.residency.plain.cells import Cells
 from spmopt.core.objective import Objective
-from spmopt.core.operands import FIGURES, ranges
+from spmopt.core.operands import ranges
+from spmopt.core.operation import FIGURES
 from spmopt.core.problem import Problem
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline

@@ -46,8 +46,6 @@ _PLAIN_OPTIONS: dict[str, highs.Option] = {"presolve": "off"}
 """Of programs of whole cycles: with presolve alone 1 of 600 and, with banks, 2 of 470 are wrong."""
 _ABSOLUTE_GAP = 1e-6
 """The default of HiGHS."""
-_MAPPING_GAP = 1e-3
-"""Of programs that choose mappings: pages and cycles are rounded later."""
 _NEARLY = 1e-3
 """Of a whole number, that a bound in floating point may be above it."""
 _NEAR = 1e-6  # tolerance of HiGHS for integers
@@ -132,27 +130,6 @@ def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
     plan = round_plan(model, answer.primal, duals.load + coefficients.in_byte)
     proof = certificate(problem, objective, coefficients, duals)
     return Relaxed(certificate=proof, bound=bound, residency_plan=plan)
-
-
-def choose_mappings(problem: Problem, request: Request, line: Timeline) -> Ints | None:
-    """Return (n,) the mappings of the best residency in bytes, near the least; None if not in time.
-
-    An integer program of mappings alone: in pages the optimum runs others, but hardly better ones.
-    It begins at ``request.start``, in the timeline's mappings.
-    """
-    model = PlainModel(problem, line, request.objective, families=Families(mappings=True))
-    integer = np.zeros(model.program.cost.size, bool)
-    integer[model.chosen] = True
-    options = {**_OPTIONS, "mip_rel_gap": max(_MAPPING_GAP, request.tolerance)}
-    first = None
-    if request.start is not None:
-        first = start_of(model, amounts_of(model.cells, request.start, line.steps))
-    program = replace(model.program, integer=integer)
-    alone = replace(request, threads=1)
-    answer = solve_within(program, alone, options=options, start=first)
-    if answer.primal is None or not answer.feasible:
-        return None
-    return steps_of(model, answer.primal).mapping
 
 
 def page_optimum(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.row_windows import Rows
-from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.operation import Operand, OpMapping, relax_mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +81,27 @@ class Origin:
 class TileMappings:
     """The mapping of the first of some fusion tiles, and that of the others.
 
-    They differ where the first writes a sum that the others update.
+    They differ where the first writes a sum that the others update. Of several mappings to choose
+    among, ``choices`` of the first and of the others, these have the least of each figure: prices
+    and bounds of fused groups hold for all of them.
     """
 
     first: OpMapping
     later: OpMapping
+    choices: tuple[tuple[OpMapping, ...], tuple[OpMapping, ...]] | None = None
+
+    @classmethod
+    def of(cls, first: tuple[OpMapping, ...], later: tuple[OpMapping, ...]) -> Self:
+        """Return those of mappings to choose among."""
+        several = len(first) > 1 or len(later) > 1
+        return cls(relax_mapping(first), relax_mapping(later), (first, later) if several else None)
+
+    def of_tile(self, fusion_tile: int) -> tuple[OpMapping, ...]:
+        """Return the mappings of a fusion tile to choose among."""
+        first = fusion_tile == 0
+        if self.choices is None:
+            return (self.first if first else self.later,)
+        return self.choices[0 if first else 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +122,8 @@ class TileableOperation:
         :meth:`uses`.
     rows
         How a micro-batch is cut into stripes, if it can be.
+    element_type
+        As in :class:`~.operation.Operation`.
     """
 
     name: str
@@ -115,6 +134,7 @@ class TileableOperation:
     mappings: dict[int, TileMappings] = field(default_factory=dict)
     kind: str = ""
     rows: Rows | None = None
+    element_type: str = ""
 
     @property
     def is_product(self) -> bool:

@@ -35,9 +35,9 @@ class Parts:
         operations: Sequence[TileableOperation],
         fusion_plan: FusionPlan,
         boundaries: Sequence[Sequence[Boundaries]],
-        stripe_mapping: Callable[[int, int, int], OpMapping] | None,
+        stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None,
     ) -> None:
-        self.whole, self.operations, self.stripe_mapping = whole, operations, stripe_mapping
+        self.whole, self.operations, self.stripe_mappings = whole, operations, stripe_mappings
         self.count = [1] * len(whole)
         cuts: list[set[int]] = [set() for _ in whole]
         for fused_group, own in zip(fusion_plan, boundaries, strict=True):
@@ -72,28 +72,22 @@ class Parts:
     def operation(self, origin: Origin) -> Operation:
         """Return a fusion tile of an operation."""
         listed = self.operations[origin.operation]
-        mapping, reads = self._mapping(origin, listed), listed.reads_of(origin.fusion_tile)
+        reads = listed.reads_of(origin.fusion_tile)
         parts = {t: self._use(t, origin, listed) for t in listed.uses(origin.fusion_tile)}
-        operands = tuple(
-            operand
-            for mine, operand in zip(parts.values(), mapping.operands, strict=True)
-            for _ in mine
-        )
-        # Most tiles use one part of each tensor, and then share the mapping.
-        same = len(operands) == len(mapping.operands)
+        counts = [len(each) for each in parts.values()]
         return Operation(
             name=origin.with_name(listed.name),
             reads=tuple(part for t in reads for part in parts[t]),
             writes=tuple(part for t in listed.writes for part in parts[t]),
-            mappings=(mapping if same else replace(mapping, operands=operands),),
+            mappings=tuple(_of_parts(each, counts) for each in self._mappings(origin, listed)),
             kind=listed.kind,
+            element_type=listed.element_type,
         )
 
-    def _mapping(self, origin: Origin, listed: TileableOperation) -> OpMapping:
-        if origin.rows is not None and self.stripe_mapping is not None:
-            return self.stripe_mapping(origin.operation, *origin.rows)
-        mappings = listed.mappings[origin.micro_batches]
-        return mappings.later if origin.fusion_tile else mappings.first
+    def _mappings(self, origin: Origin, listed: TileableOperation) -> tuple[OpMapping, ...]:
+        if origin.rows is not None and self.stripe_mappings is not None:
+            return self.stripe_mappings(origin.operation, *origin.rows)
+        return listed.mappings[origin.micro_batches].of_tile(origin.fusion_tile)
 
     def _use(self, tensor: int, origin: Origin, listed: TileableOperation) -> list[int]:
         """Return the parts of a tensor that a fusion tile uses: all of one that is whole to it."""
@@ -113,6 +107,15 @@ class Parts:
         # All boundaries of windows are among ``rows``, so both are found exactly.
         within = range(bisect_left(rows, low), bisect_left(rows, high))
         return [first + part * inner + row for part in range(begin, end) for row in within]
+
+
+def _of_parts(mapping: OpMapping, counts: Sequence[int]) -> OpMapping:
+    """Return a mapping whose operands are so many parts each."""
+    # Most tiles use one part of each tensor, and then share the mapping.
+    if sum(counts) == len(counts):
+        return mapping
+    pairs = zip(mapping.operands, counts, strict=True)
+    return replace(mapping, operands=tuple(each for each, count in pairs for _ in range(count)))
 
 
 def _rows(

@@ -25,7 +25,7 @@ import numpy as np
 from spmopt.core.fusion.fused_groups import FusedGroup, TileableOperation, TileMappings
 from spmopt.core.fusion.row_windows import Boundaries, Rows, takes_rows
 from spmopt.core.fusion.tileable_graph import TileableGraph
-from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.operation import Operand, OpMapping, relax_mapping
 from spmopt.core.table import Bools, Ints
 
 _FAR = np.iinfo(np.int64).max
@@ -53,7 +53,7 @@ class Striped:
                 continue
             count = tileable.batch * each
             # No operation has so many rows: every group ends where it begins.
-            if each > rows or tileable.stripe_mapping is None:
+            if each > rows or tileable.stripe_mappings is None:
                 self.reach[count] = list(range(len(mappings)))
                 continue
             skews = Skews(tileable.operations, each)
@@ -76,19 +76,19 @@ def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
     A process that it is sent to finds them there: those told how to make them may look up operators
     that only this process knows.
     """
-    mappings: dict[tuple[int, int, int], OpMapping] = {}
-    for each in stripes if tileable.stripe_mapping is not None else ():
+    mappings: dict[tuple[int, int, int], tuple[OpMapping, ...]] = {}
+    for each in stripes if tileable.stripe_mappings is not None else ():
         if each > 1:
             for at, boundaries in enumerate(Skews(tileable.operations, each).boundaries):
                 parts = {(at, *stripe) for own in boundaries for stripe in pairwise(own)}
-                mappings.update({part: _mapping(tileable, *part) for part in parts})
+                mappings.update({part: _stripe(tileable, *part) for part in parts})
     # The graph itself would be sent to every process.
-    return replace(tileable, graph=None, stripe_mapping=partial(_tabulate, mappings))
+    return replace(tileable, graph=None, stripe_mappings=partial(_tabulate, mappings))
 
 
 def _tabulate(
-    mappings: Mapping[tuple[int, int, int], OpMapping], at: int, begin: int, end: int
-) -> OpMapping:
+    mappings: Mapping[tuple[int, int, int], tuple[OpMapping, ...]], at: int, begin: int, end: int
+) -> tuple[OpMapping, ...]:
     return mappings[at, begin, end]
 
 
@@ -158,7 +158,7 @@ def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]
     operands: list[Operand] = []
     count = 0
     for own in boundaries:
-        mappings = [_mapping(tileable, at, *stripe) for stripe in pairwise(own)]
+        mappings = [relax_mapping(_stripe(tileable, at, *stripe)) for stripe in pairwise(own)]
         count = tileable.batch * len(mappings)
         each = (
             (
@@ -198,9 +198,9 @@ def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]
     return TileMappings(mapping_of(first), mapping_of(later))
 
 
-def _mapping(tileable: TileableGraph, at: int, begin: int, end: int) -> OpMapping:
-    assert tileable.stripe_mapping is not None
-    return tileable.stripe_mapping(at, begin, end)
+def _stripe(tileable: TileableGraph, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:
+    assert tileable.stripe_mappings is not None
+    return tileable.stripe_mappings(at, begin, end)
 
 
 class Skews:

@@ -38,7 +38,7 @@ class TileableGraph:
 
     ``batch`` is the number into which every number of fusion tiles divides, ``along`` the axis that
     they are of (of one sequence its tokens, for example); ``graph`` the source of the tileable
-    graph, where it is known; ``stripe_mapping`` gives the mapping of an operation on some rows of
+    graph, where it is known; ``stripe_mappings`` gives the mappings of an operation on some rows of
     one of ``batch`` fusion tiles: its position, the first of these rows, and the one behind the
     last.
     """
@@ -52,7 +52,7 @@ class TileableGraph:
     along: str = field(default="the batch", compare=False)
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
-    stripe_mapping: Callable[[int, int, int], OpMapping] | None = field(
+    stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
         default=None, compare=False, repr=False
     )
     _fitting: dict[tuple[int, int], bool] = field(
@@ -219,7 +219,7 @@ class TileableGraph:
                 f"stripes are of one of {self.batch} fusion tiles each, not of "
                 f"{fused_group.micro_batches}"
             )
-        if self.stripe_mapping is None:
+        if self.stripe_mappings is None:
             return "it is not known how its operations are cut into stripes"
         found = boundaries(
             self.operations[fused_group.begin : fused_group.end], fused_group.stripes
@@ -259,15 +259,22 @@ class TileableGraph:
         if mappings is None:
             return False
         needed = list[int]()
-        for mapping, operands in zip(
-            (mappings.first, mappings.later), operation.operands(micro_batches), strict=False
-        ):
-            kept = sum(
+        for fusion_tile in range(min(micro_batches, 2)):  # the second stands for all later ones
+            sizes = [
                 self.tensors[t].size_bytes // (micro_batches if t in operation.cut else 1)
-                for t, operand in operands.items()
-                if operand.required_resident
+                for t in operation.uses(fusion_tile)
+            ]
+            needed.append(
+                min(
+                    sum(
+                        size
+                        for size, each in zip(sizes, mapping.operands, strict=True)
+                        if each.required_resident
+                    )
+                    + machine.pages(mapping.scratch_bytes) * machine.page_bytes
+                    for mapping in mappings.of_tile(fusion_tile)
+                )
             )
-            needed.append(kept + machine.pages(mapping.scratch_bytes) * machine.page_bytes)
         free = machine.spm_pages * machine.page_bytes
         if micro_batches > self.batch:
             # Stripes are uneven, and only their sum is known: compare the mean.
@@ -332,7 +339,7 @@ class TileableGraph:
         """
         self.require(fusion_plan)
         stripes = [self.boundaries(each) if each.stripes > 1 else [] for each in fusion_plan]
-        parts = Parts(self.tensors, self.operations, fusion_plan, stripes, self.stripe_mapping)
+        parts = Parts(self.tensors, self.operations, fusion_plan, stripes, self.stripe_mappings)
         origins = tuple(
             origin for fused_group in fusion_plan for origin in self._origins(fused_group)
         )
@@ -409,11 +416,6 @@ def tileable_graph_of(problem: Problem) -> TileableGraph:
         raise InputError(
             f"problem {problem.name}: its operations are fixed; fusion tiles need a network or an "
             "ONNX file, or take the scheduler residency"
-        )
-    if problem.several_mappings:
-        raise InputError(
-            f"problem {problem.name}: its operations choose among mappings, and those of fusion "
-            "tiles do not; take mapper tiled, or no fusion tiles"
         )
     found = problem.listed(problem.machine)
     assert isinstance(found, TileableGraph)

@@ -16,7 +16,7 @@ class OrderParams(Params):
     compared_operations
         Operations that are scheduled in all orders compared, but for the first four.
     compared_gap
-        Gap of the optimizer where it compares orders of several kinds.
+        Gap of the optimizer where it compares orders of several kinds, or mappings.
     order_s
         Seconds of the optimizer for each order, at most, where an order is asked for by name.
     moved_operations

@@ -63,7 +63,8 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
         )
         # Legend entries of one size; those of the scatter would have that of its first point.
         ax.plot([], [], MARKERS[rank], color=COLORS[rank], label=f"{bound}-bound")
-    ridge, peak = ridge_point(machine), float(machine.fastest)
+    peak = layers.compute_peak
+    ridge = ridge_point(machine, peak)
     # Logarithmic before limits are set: linear ones may include 0.
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -74,8 +75,8 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_formatter("{x:g}")
     low, high = ax.get_xlim()
     corners = np.array([low, ridge, high])
-    rates = f"{si(machine.fastest, 'FLOP/s')}, DRAM {si(dram_peak(machine), 'B/s')}"
-    roof = attainable(machine, corners)
+    rates = f"{si(peak, 'FLOP/s')}, DRAM {si(dram_peak(machine), 'B/s')}"
+    roof = attainable(machine, peak, corners)
     ax.plot(corners, roof, color=LINE, linewidth=1.2, label=f"roof: {rates}")
     _name(ax, [layers.names[row] for row in drawn.tolist()], x, y, np.argsort(-time, kind="stable"))
     return ax

@@ -21,15 +21,20 @@ BATCH = 4
 OBJECTIVES = ("time", "traffic", "energy")
 
 
-def drawn(seed: int, *, most: int = 4) -> tuple[TileableGraph, Objective, Listed]:
+def drawn(
+    seed: int, *, most: int = 4, mappings: int = 1
+) -> tuple[TileableGraph, Objective, Listed]:
     """Make a tileable graph and its figures for an objective, one of three in turn."""
-    listed = random_tileable_graph(seed, most=most)
+    listed = random_tileable_graph(seed, most=most, mappings=mappings)
     objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
     return listed, objective, Listed(listed, objective)
 
 
-def random_tileable_graph(seed: int, *, most: int = 4) -> TileableGraph:
-    """Make a tileable graph of at most so many operations, bytes and pages in one."""
+def random_tileable_graph(seed: int, *, most: int = 4, mappings: int = 1) -> TileableGraph:
+    """Make a tileable graph of at most so many operations, bytes and pages in one.
+
+    ``mappings``: of each fusion tile, to choose among.
+    """
     random = np.random.default_rng(seed)
     machine = Machine(
         name="small",
@@ -63,9 +68,12 @@ def random_tileable_graph(seed: int, *, most: int = 4) -> TileableGraph:
             partial_sums=frozenset(t for t in writes if not batched[t]) if can else frozenset(),
         )
         for micro_batches in (1, 2, 4) if can else (1,):
-            operation.mappings[micro_batches] = _mappings(
-                random, operation, micro_batches, macs=4 * (at % 3 < 2)
-            )
+            each = [
+                _mappings(random, operation, micro_batches, macs=4 * (at % 3 < 2))
+                for _ in range(mappings)
+            ]
+            first, later = zip(*each, strict=True)
+            operation.mappings[micro_batches] = TileMappings.of(first, later)
         operations.append(operation)
     tensors = tuple(
         Tensor(
@@ -88,7 +96,7 @@ def random_tileable_graph(seed: int, *, most: int = 4) -> TileableGraph:
 
 def _mappings(
     random: np.random.Generator, operation: TileableOperation, micro_batches: int, macs: int
-) -> TileMappings:
+) -> tuple[OpMapping, OpMapping]:
     """Return mappings that are not much alike from one number of fusion tiles to another."""
     fetches = {t: int(random.choice([1, 1, 1, 2, 3])) for t in operation.uses(0)}
     fixed = {t: bool(random.random() < 0.15) for t in operation.uses(0)}
@@ -107,7 +115,7 @@ def _mappings(
             macs=macs // micro_batches,
         )
 
-    return TileMappings(mapping(0), mapping(1))
+    return mapping(0), mapping(1)
 
 
 def fusion_plans(

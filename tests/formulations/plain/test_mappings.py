@@ -10,20 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spmopt
 from formulations.residency import page
+from formulations.residency.cheap_mappings import choose_by_duals, in_numbers
 from formulations.residency.plain import search
 from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.errors import InputError
-from spmopt.core.fusion.tileable_graph import tileable_graph_of
+from spmopt.core.mappings import fitting_mappings, in_mappings, unfit
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline
 from spmopt.verifier import bound
-from tests.checked import need
+from tests.checked import need, totals_of
 from tests.formulations.small import small_optimum
 from tests.instances import golden
 from tests.strategies import problems, random_problem
@@ -109,7 +108,20 @@ def test_few_mappings_at_first_are_all_in_the_end(count: int) -> None:
         assert value == small_optimum(problem, MAKESPAN).value, seed
 
 
-def test_fusion_tiles_choose_no_mapping() -> None:
-    problem = spmopt.lower(spmopt.load("alexnet", batch=2), mapper="choose")
-    with pytest.raises(InputError, match="take mapper tiled, or no fusion tiles"):
-        tileable_graph_of(problem)
+def test_dual_values_choose_mappings_no_worse_than_they_begin_with() -> None:
+    compared = better = 0
+    for seed in some(range(150), 60):
+        problem = random_problem(seed, max_operations=5, max_tensors=4, max_mappings=3)
+        if not problem.several_mappings or unfit(problem):
+            continue
+        request = Request(objective=objective_named(("time", "energy")[seed % 2], problem.machine))
+        first = in_mappings(problem, fitting_mappings(problem))
+        own = page.round_values(first, request)
+        before = totals_of(first, own.residency_plan).value(request.objective)
+        plan = in_numbers(need(own.residency_plan), fitting_mappings(problem))
+        found = need(choose_by_duals(problem, replace(request, start=plan)))
+        assert totals_of(problem, found.plan).value(request.objective) == found.value
+        assert small_optimum(problem, request.objective).value <= found.value <= before
+        compared += 1
+        better += found.value < before
+    assert better > compared / 4

@@ -117,6 +117,7 @@ class FusedGroupProgram(FusedGroupRows):
         # Tensors that are used alike share columns: by the first, all that it stands for.
         self._alike: dict[int, list[int]] = {}
         self.ends = Inner(self) if inner else Boundaries(self)
+        self._choose()
         uses = self._uses()
         if uses[False]:
             table = self._table(uses[False])
@@ -154,6 +155,7 @@ class FusedGroupProgram(FusedGroupRows):
                             use.live_after,
                             use.fetches,
                             use.required_resident,
+                            use.choices,
                         )
                         for step, use in touched
                     ),
@@ -313,6 +315,22 @@ class FusedGroupProgram(FusedGroupRows):
         ends = np.where(uses.ends, now[:, -1], -1)
         self.ends.cut(uses, number, begins, ends, newer[:, -1])
 
+    def _choose(self) -> None:
+        """Let fusion tiles choose among the mappings of operations that have several in common."""
+        listed, objective = self.listed, self.listed.objective
+        machine, page = listed.tileable.machine, listed.tileable.machine.page_bytes
+        for step in range(self.steps):
+            operation = listed.tileable.operations[self.fused_group.begin + step]
+            common = operation.mappings[self.micro_batches].common
+            if not common:
+                continue
+            cost = [float(objective.of_mappings(*each.unchanging)) for each in common]
+            pages = [machine.pages(each.scratch_bytes) for each in common]
+            more, room = np.array(cost) - min(cost), page * (np.array(pages) - min(pages))
+            cycles = np.array([each.compute_cycles for each in common])
+            for number in range(len(self.counts)):
+                self.choose(number, step, more / self.unit / self.dual, room, cycles - cycles.min())
+
     def _durations(self) -> Ints:
         """Rows of the room and of the time of each step; the columns of the time."""
         listed, builder, machine = self.listed, self.builder, self.listed.tileable.machine
@@ -325,10 +343,10 @@ class FusedGroupProgram(FusedGroupRows):
         computing = listed.bytes_per_cycle * self._of_fusion(listed.cycles_of(self.micro_batches))
         time, serial = self.columns(self.width, np.inf, computing), np.zeros(self.width, bool)
         # (G1) R6: elsewhere the lower bound of the time column states the same, without a row.
-        serial[Amounts.all(self.serial_in, self.serial_out)[0]] = True
+        serial[Amounts.all(self.serial_in, self.serial_out, self.slower)[0]] = True
         rows = self._by_step("", (computing, np.inf), serial)
         builder.add(rows, time, 1.0)
-        self._add(rows, -1.0, self.serial_in, self.serial_out)
+        self._add(rows, -1.0, self.serial_in, self.serial_out, self.slower)
         moved = self.constant_in, self.constant_out
         # (G1) One channel carries both directions; on two, each also waits for the serial transfers
         # of the other.

@@ -55,14 +55,22 @@ class NamedRows:
     def __init__(self) -> None:
         self.times: dict[str, float] = {}
         self._names: list[tuple[NDArray[np.int32], str, list[int]]] = []
+        self._single: list[tuple[int, list[Row]]] = []
 
     def add(self, rows: Ints, kind: str, groups: list[int]) -> None:
         """Name rows: by groups of tensors, or else by their places; a single row by its kind."""
         self._names.append((rows.astype(np.int32), kind, groups))
 
+    def call(self, row: int, names: list[Row]) -> None:
+        """Name a row, by several names where it is the same for all of them."""
+        self._single.append((row, names))
+
     def duals(self, row_duals: Floats) -> dict[Row, float]:
         """Return the dual values of rows by name."""
         found: dict[Row, float] = {}
+        for row, own in self._single:
+            if row_duals[row]:
+                found |= dict.fromkeys(own, float(row_duals[row]))
         for rows, kind, groups in self._names:
             times = self.times.get(kind, 1.0)
             for place in np.argwhere((rows >= 0) & (row_duals[rows] != 0)).tolist():
@@ -92,6 +100,8 @@ class FusedGroupRows:
         The part moved before and after computing.
     constant_in, constant_out
         (width,) bytes that are moved if nothing is resident.
+    slower
+        Bytes that the channel could move while mappings compute longer than the fastest does.
     """
 
     def __init__(
@@ -113,6 +123,8 @@ class FusedGroupRows:
         self.into, self.out, self.room = Amounts(), Amounts(), Amounts()
         self.serial_in, self.serial_out = Amounts(), Amounts()
         self.constant_in, self.constant_out = np.zeros((2, self.width))
+        self.slower = Amounts()
+        self._chosen: dict[tuple[int, int], Ints] = {}
         self.named = NamedRows()
         self._sides: list[tuple[Ints, bool, bool]] = []
 
@@ -177,3 +189,65 @@ class FusedGroupRows:
         self.out.add(steps, used, -out)
         self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
         self.constant_out[steps] += (out * uses.size * share).sum(axis=0)
+        for (own, step), chosen in self._chosen.items():
+            if own == number:
+                self._split(uses, number, step, chosen, resident[:, step], share)
+
+    def choose(self, number: int, step: int, cost: Floats, room_bytes: Ints, cycles: Ints) -> None:
+        """Let the fusion tiles of a class run each mapping of a step (m,), in parts.
+
+        Parameters
+        ----------
+        cost, room_bytes, cycles
+            Of each mapping, beyond the least of all: in units of the objective, bytes of scratch,
+            and compute cycles.
+        """
+        count = float(self.counts[number])
+        chosen = self.builder.columns(len(cost), cost=cost, upper=count)
+        self.builder.add(self.builder.rows(1, count, count), chosen, 1.0)
+        place = np.full(len(cost), number * self.steps + step)
+        self.room.add(place, chosen, room_bytes / self.unit)
+        slower = self.listed.bytes_per_cycle / self.unit * cycles
+        self.slower.add(place, chosen, slower.astype(np.float64))
+        self._chosen[number, step] = chosen
+
+    def _split(  # noqa: PLR0917
+        self, uses: UseTable, number: int, step: int, chosen: Ints, resident: Ints, share: float
+    ) -> None:
+        """Split the resident bytes of a step by the mappings that run, as rule R3 has them.
+
+        A mapping that fetches an operand more often than the least streams its other bytes so much
+        more often; bytes that it requires resident are.
+        """
+        operation = self.fused_group.begin + step
+        for use in self.listed.mappings(operation, self.micro_batches):
+            if not use.choices or use.tensor not in uses.tensors:
+                continue
+            at = uses.tensors.index(use.tensor)
+            size = float(uses.size[at, 0]) * share
+            parts = self.columns(len(chosen), size)
+            split = self.rows(1, (0.0, 0.0))
+            self.builder.add(split, parts, 1.0)
+            self.builder.add(split, resident[at : at + 1], -1.0)
+            self.named.call(int(split[0]), self._places(uses.owners[at], number, step))
+            fixed = np.array([firm for _, firm in use.choices])
+            within = self.rows(len(chosen), (np.where(fixed, 0.0, -np.inf), 0.0))
+            each = size / self.counts[number] / self.unit
+            self.builder.add(within, parts, 1.0)
+            self.builder.add(within, chosen, -each)
+            if use.shared and use.writes:
+                continue  # which fusion tiles read and store a sum depends on its ends
+            more = np.array([fetches for fetches, _ in use.choices], float) - use.fetches
+            steps = np.full(len(chosen), number * self.steps + step)
+            for amounts, moved in (
+                (self.into, use.reads or use.live_after),
+                (self.out, use.writes and use.live_after),
+            ):
+                amounts.add(steps, chosen, more * moved * each)
+                amounts.add(steps, parts, -more * moved)
+
+    def _places(self, tensors: list[int], number: int, step: int) -> list[Row]:
+        """Return the names of rows of resident bytes of a step, of each of some tensors."""
+        uses = self.listed.mappings(self.fused_group.begin + step, self.micro_batches)
+        places = [place for place, use in enumerate(uses) if use.tensor in tensors]
+        return [("resident in mappings", number, step, place) for place in places]

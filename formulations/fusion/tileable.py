@@ -15,7 +15,7 @@ from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stripe_bounds import Striped, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
-from spmopt.core.operation import OpMapping
+from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.params import DEFAULTS, FusionParams
 
 READ, REST = -1, -2
@@ -39,6 +39,9 @@ class Use:
         Whether the contents are needed later.
     shared
         Whether all fusion tiles share it.
+    choices
+        Fetches, and whether it is required resident, in each mapping that all fusion tiles choose
+        among; none where these do not differ.
     """
 
     tensor: int
@@ -48,6 +51,7 @@ class Use:
     shared: bool
     fetches: int
     required_resident: bool
+    choices: tuple[tuple[int, bool], ...] = ()
 
 
 class Listed:
@@ -160,6 +164,7 @@ class Listed:
         operation = self.tileable.operations[at]
         each = operation.operands(micro_batches)
         first, later = each[0], each[-1]
+        common = [own.operands for own in operation.mappings[micro_batches].common]
         found = tuple(
             Use(
                 tensor=tensor,
@@ -171,8 +176,9 @@ class Listed:
                 # Tiles may differ in their mappings; the least of them bounds all.
                 fetches=min(operand.fetches, later[tensor].fetches),
                 required_resident=operand.required_resident and later[tensor].required_resident,
+                choices=_choices([own[place] for own in common]),
             )
-            for tensor, operand in first.items()
+            for place, (tensor, operand) in enumerate(first.items())
         )
         self._uses[at, micro_batches] = found
         return found
@@ -329,6 +335,7 @@ class Listed:
                     self.scratch_of(fused_group.micro_batches),
                 )
                 content = (
+                    self.tileable.operations[at].mappings[fused_group.micro_batches].common,
                     *(float(figure[at]) for pair in pairs for figure in pair),
                     float(self.unavoidable(fused_group.micro_batches)[at]),
                     *((replace(use, tensor=0), self.sizes[use.tensor]) for use in uses),
@@ -401,3 +408,9 @@ class Listed:
                 mappings = self.tileable.operations[at].mappings[micro_batches]
                 first[at], later[at] = figure(mappings.first), figure(mappings.later)
         return first, later
+
+
+def _choices(operands: list[Operand]) -> tuple[tuple[int, bool], ...]:
+    """Return the figures of an operand in some mappings, if these differ."""
+    found = tuple((each.fetches, each.required_resident) for each in operands)
+    return found if len(set(found)) > 1 else ()

@@ -23,7 +23,7 @@ from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, join
 from spmopt.io.columns import columns, columns_of, document_of, rows
-from spmopt.io.renames import ROWS
+from spmopt.io.renames import ROWS, ROWS_OF_TODAY
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
 _NEVER_WRITTEN = -1
@@ -276,7 +276,7 @@ def _read_duals(part: Any, duals: list[dict[Row, int]], where: str) -> None:
     kind = ROWS.get(part.row, part.row)
     # Older files have rows of single tensors too. The bound needs no dual values of these: it finds
     # the cheapest way of each byte itself.
-    if kind not in ROWS.values():
+    if kind not in ROWS_OF_TODAY:
         return
     # Checked here, as `zip(strict=True)` below would raise an error of ours.
     if {len(each) for each in (part.fused_group, *part.indices)} - {len(part.dual)}:

@@ -51,7 +51,8 @@ ROWS: Mapping[str, str] = {
     "room": "capacity",
     "writes": "outward time",
 }
-"""New name of each family of rows in a certificate of a fusion space, and so all of today's."""
+"""New name of each family of rows in a certificate of a fusion space."""
+ROWS_OF_TODAY = frozenset({*ROWS.values(), "resident in mappings"})
 _FREE = frozenset({"attributes", "versions"})
 """Fields with keys that are names of others: of ONNX attributes, of programs."""
 

@@ -19,6 +19,17 @@ stripes than their own, and move there in the cheapest step. Of those that are n
 known that they are read or written once: on chip then, or streamed, which costs no less than a load
 or a store in the cheapest step.
 
+Where all fusion tiles of an operation choose among the same mappings, the figures of its uses are
+the least of all (:func:`~spmopt.core.operation.relax_mapping`), and any numbers ``r_ti`` prove
+more. A byte of t pays ``r_ti`` while it is resident in step i, and the step costs
+
+    min_m (c_m + sum_t s_t min(-r_ti, x_tm))
+
+with ``c_m`` of the cycles, scratch and energy of mapping m, and ``x_tm`` of the fetches of a byte
+of t that it has more than the least; where it requires t resident, ``-r_ti`` alone. In a schedule
+that runs m, a resident byte pays ``r_ti``, and the step takes that off at least; a streamed byte
+pays less by ``x_tm`` than it costs, and the step adds that at most.
+
 Of a run inside of a fused group, steps of others come before and after each of its fusion tiles:
 each begins and ends with any bytes that fit.
 """
@@ -27,7 +38,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import floor
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,22 +46,13 @@ from spmopt.core.fusion.certificate import Row
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
+from spmopt.core.operation import OpMapping
 from spmopt.verifier.carried import Carried
 from spmopt.verifier.dual_check import LARGEST, CheckedDuals
+from spmopt.verifier.fused_group_choices import Choices, StepDuals
 from spmopt.verifier.fused_group_ends import Ends
 from spmopt.verifier.fused_group_uses import Liveness
 from spmopt.verifier.tile_paths import TilePaths
-
-
-class _StepDuals(NamedTuple):
-    """Dual values of the steps of a fusion tile, exact: of bytes held and moved, of computing."""
-
-    hold: list[int]
-    load: list[int]
-    store: list[int]
-    firm_load: list[int]
-    firm_store: list[int]
-    cycle: list[int]
 
 
 def fused_group_bound(
@@ -87,7 +88,8 @@ def fused_group_bound(
         The dual values leave a cost below any bound, or are of rows that there are not.
     """
     tileable, name = liveness.tileable, f"fused group {fused_group.begin}"
-    steps, rows = fused_group.end - fused_group.begin, dict(duals)
+    operations = tileable.operations[fused_group.begin : fused_group.end]
+    steps, rows = len(operations), dict(duals)
 
     def take(*row: str | int) -> int:
         return rows.pop(row, 0)
@@ -99,31 +101,42 @@ def fused_group_bound(
         _count_holdings(tileable, fused_group, inner=inner),
         {*paths.tensors},
     )
-    own = [
-        _step_duals(tileable, objective, bits, name, number, steps, take)
-        for number in (range(len(paths.tiles)) if fine else (0,))
+    numbers = range(len(paths.tiles)) if fine else range(1)
+    parts = [
+        _step_duals(tileable, objective, bits, name, number, steps, take) for number in numbers
     ]
-    parts = own if fine else own * len(paths.tiles)
+    choices = [Choices(liveness, fused_group, number, take) for number in numbers]
+    if not fine:
+        parts, choices = parts * len(paths.tiles), choices * len(paths.tiles)
     most = ends.read_inner(take) if inner else ends.read(take)
     if rows:
         raise InputError(f"{name}: no row is called {min(map(str, rows))}")
-    for each, tiles in zip(parts, paths.tiles, strict=True):
+    for each, choice, tiles in zip(parts, choices, paths.tiles, strict=True):
         moved = zip(each.firm_load, each.firm_store, paths.fetches.tolist(), strict=True)
-        most += tiles * (sum(each.hold) + sum(often * (i + o) for i, o, often in moved))
+        paid = sum(often * (i + o) for i, o, often in moved)
+        most += tiles * (sum(each.hold) + paid + choice.most)
     # Digits are dropped until no path overflows: lower dual values prove a bound as well.
     shift = max(0, most.bit_length() - LARGEST.bit_length() + 1)
     checked, costs = _check(parts, shift), ends.costs(shift)
+    paths.pay_residency([each.shifted(shift) for each in choices])
     if inner:
         total = paths.cost_inside(checked, costs)
     else:
         groups = [ends.number(tensor) for tensor in paths.tensors]
         total = paths.cost(checked, costs, groups, ends.untouched, unfollowed or {})
     total = (total << shift) + ends.constant
-    for at, (each, tiles) in enumerate(zip(parts, paths.tiles, strict=True)):
+    weight = _MappingWeight(tileable, objective, bits, shift)
+    for at, (each, tiles, choice) in enumerate(zip(parts, paths.tiles, choices, strict=True)):
         # The first tile has a mapping of its own; the others are alike.
-        total += tiles * _constant_cost(
-            tileable, fused_group, objective, bits, each, shift, first=not at
-        )
+        for step, operation in enumerate(operations):
+            both = operation.mappings[fused_group.micro_batches]
+            least = weight(each, step, both.later if at else both.first)
+            if choice.mappings[step]:
+                least = min(
+                    weight(each, step, mapping) + choice.earned(step, mapping, each, shift)
+                    for mapping in choice.mappings[step]
+                )
+            total += tiles * least
     return total
 
 
@@ -148,7 +161,7 @@ def _step_duals(  # noqa: PLR0917
     number: int,
     steps: int,
     take: Callable[..., int],
-) -> _StepDuals:
+) -> StepDuals:
     """Return the dual values of the steps of a class, checked.
 
     A step takes as long as its transfers, and as its computing with the transfers that wait for it:
@@ -176,10 +189,10 @@ def _step_duals(  # noqa: PLR0917
         for column, byte in zip((times[0], times[-1]), more, strict=True)
     )
     firm_load, firm_store = ([dual + byte for dual in firm] for byte in more)
-    return _StepDuals(hold, load, store, firm_load, firm_store, cycle)
+    return StepDuals(hold, load, store, firm_load, firm_store, cycle)
 
 
-def _check(parts: list[_StepDuals], shift: int) -> CheckedDuals:
+def _check(parts: list[StepDuals], shift: int) -> CheckedDuals:
     """Return the dual values of all parts, one after another, without so many digits."""
     hold, load, store, firm_load, firm_store = (
         np.array([dual >> shift for column in columns for dual in column], np.int64)
@@ -196,26 +209,22 @@ def _check(parts: list[_StepDuals], shift: int) -> CheckedDuals:
     )
 
 
-def _constant_cost(  # noqa: PLR0917
-    tileable: TileableGraph,
-    fused_group: FusedGroup,
-    objective: Objective,
-    bits: int,
-    duals: _StepDuals,
-    shift: int,
-    *,
-    first: bool,
-) -> int:
-    """Return the cost of a fusion tile's computing, and of all that is the same, less its room."""
-    machine, total = tileable.machine, 0
-    operations = tileable.operations[fused_group.begin : fused_group.end]
-    for operation, hold, cycle in zip(operations, duals.hold, duals.cycle, strict=True):
-        both = operation.mappings[fused_group.micro_batches]
-        mapping = both.first if first else both.later
+class _MappingWeight:
+    """Costs of a mapping that no byte's way changes, less the room that it leaves."""
+
+    def __init__(
+        self, tileable: TileableGraph, objective: Objective, bits: int, shift: int
+    ) -> None:
+        self.machine, self.objective = tileable.machine, objective
+        self.bits, self.shift = bits, shift
+
+    def __call__(self, duals: StepDuals, step: int, mapping: OpMapping) -> int:
+        """Return the cost of a step's computing, and of all that is the same, less its room."""
+        machine, objective = self.machine, self.objective
         # R1: the scratch buffer takes whole pages.
         free = machine.spm_pages - machine.pages(mapping.scratch_bytes)
-        total += cycle * mapping.compute_cycles
-        total -= (hold >> shift << shift) * free * machine.page_bytes
+        total = duals.cycle[step] * mapping.compute_cycles
+        total -= (duals.hold[step] >> self.shift << self.shift) * free * machine.page_bytes
         if objective.weighs_mappings:
-            total += floor(objective.of_mappings(*mapping.unchanging) * 2**bits)
-    return total
+            total += floor(objective.of_mappings(*mapping.unchanging) * 2**self.bits)
+        return total

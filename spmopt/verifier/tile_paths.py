@@ -8,7 +8,7 @@ many fusion tiles are powers of these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import mul
 
@@ -84,9 +84,18 @@ class TilePaths:
             required_resident=np.tile(firm > 0, parts),
             live_after=needed.ravel(),
         )
+        self._tensor, self._step = tensor.tolist(), step.tolist()
+        self._paid = np.zeros(parts * tensor.size, np.int64)
         self._place = np.tile(place, parts)
         self._since = np.where(place > 0, np.roll(at, 1, axis=1) + 1, at - step).ravel()
         self._until = at[:, last].ravel() + 1
+
+    def pay_residency(self, paid: Sequence[Mapping[tuple[int, int], int]]) -> None:
+        """Let bytes pay while they are resident in a use; by part, of each step and tensor."""
+        if not any(map(any, (each.values() for each in paid))):
+            return
+        uses = [*zip(self._step, self._tensor, strict=True)]
+        self._paid = np.array([[each.get(use, 0) for use in uses] for each in paid]).ravel()
 
     def cost(
         self,
@@ -163,7 +172,8 @@ class TilePaths:
         """Return (4, 4, parts, t) costs of a byte in a fusion tile of its own."""
         uses, every = self._uses, np.arange(self._place.size)
         old = arriving(stretches(duals, self._since, uses.step))
-        costs = join(access_costs(uses, every, duals, duals.hold[uses.step], old), self._place)
+        resident = duals.hold[uses.step] + self._paid
+        costs = join(access_costs(uses, every, duals, resident, old), self._place)
         parts = len(self.tiles)
         ends = np.repeat(np.arange(1, parts + 1) * self.steps, len(self.tensors))
         found = follow(costs, _table(duals, self._until, ends))

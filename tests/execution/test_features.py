@@ -64,7 +64,7 @@ def test_every_machine_is_executed(
     problem = spmopt.lower(step, machine)
     objective = "energy" if machine.banks else "time"
     solution = spmopt.solve(
-        problem, scheduler, objective=objective, time_limit=1.0 if machine.banks else 0.3
+        problem, scheduler, objective=objective, time_limit=10.0 if machine.banks else 0.3
     )
     file = tmp_path / "result.json"
     solution.save(file)

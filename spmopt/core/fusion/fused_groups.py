@@ -96,6 +96,12 @@ class TileMappings:
         several = len(first) > 1 or len(later) > 1
         return cls(relax_mapping(first), relax_mapping(later), (first, later) if several else None)
 
+    @property
+    def common(self) -> tuple[OpMapping, ...]:
+        """Mappings that all fusion tiles have to choose among; none where they differ."""
+        alike = self.choices is not None and self.choices[0] == self.choices[1]
+        return self.choices[0] if alike and self.choices is not None else ()
+
     def of_tile(self, fusion_tile: int) -> tuple[OpMapping, ...]:
         """Return the mappings of a fusion tile to choose among."""
         first = fusion_tile == 0

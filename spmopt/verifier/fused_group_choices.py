@@ -1,0 +1,85 @@
+"""Payments of resident bytes where the fusion tiles of an operation choose among mappings.
+
+The claim and its proof are in :mod:`spmopt.verifier.fused_group_bound`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.operation import OpMapping
+from spmopt.verifier.fused_group_uses import Liveness, Use
+
+
+class StepDuals(NamedTuple):
+    """Dual values of the steps of a fusion tile, exact: of bytes held and moved, of computing."""
+
+    hold: list[int]
+    load: list[int]
+    store: list[int]
+    firm_load: list[int]
+    firm_store: list[int]
+    cycle: list[int]
+
+
+class Choices:
+    """The payments of one class of fusion tiles.
+
+    Attributes
+    ----------
+    mappings
+        Of each step: those that all fusion tiles choose among; none where they have one.
+    paid
+        By step and tensor, in units of the dual values, of either sign.
+    """
+
+    def __init__(
+        self, liveness: Liveness, fused_group: FusedGroup, number: int, take: Callable[..., int]
+    ) -> None:
+        tileable, count = liveness.tileable, fused_group.micro_batches
+        every = range(fused_group.begin, fused_group.end)
+        self.mappings = [tileable.operations[at].mappings[count].common for at in every]
+        self._uses: list[list[Use]] = [
+            liveness.uses(at, count) if own else []
+            for at, own in zip(every, self.mappings, strict=True)
+        ]
+        self._sizes, self._count = [each.size_bytes for each in tileable.tensors], count
+        self.paid = {
+            (step, use.tensor): take("resident in mappings", number, step, place)
+            for step, uses in enumerate(self._uses)
+            for place, use in enumerate(uses)
+        }
+
+    @property
+    def most(self) -> int:
+        """The most that a byte pays in a fusion tile, of either sign."""
+        most = [0] * len(self.mappings)
+        for (step, _), payment in self.paid.items():
+            most[step] = max(most[step], abs(payment))
+        return sum(most)
+
+    def shifted(self, shift: int) -> dict[tuple[int, int], int]:
+        """Return what bytes pay, without so many digits."""
+        return {place: payment >> shift for place, payment in self.paid.items()}
+
+    def earned(self, step: int, mapping: OpMapping, duals: StepDuals, shift: int) -> int:
+        """Return the least that the bytes of a step's operands leave to it in a mapping."""
+        total = 0
+        for use, operand in zip(self._uses[step], mapping.operands, strict=True):
+            payment = -(self.paid[step, use.tensor] >> shift << shift)
+            if not operand.required_resident:
+                payment = min(payment, self._streamed(step, use, operand.fetches, duals))
+            total += self._sizes[use.tensor] // (1 if use.whole else self._count) * payment
+        return total
+
+    @staticmethod
+    def _streamed(step: int, use: Use, fetches: int, duals: StepDuals) -> int:
+        """Return what a streamed byte costs more by the fetches of a mapping, at least."""
+        if use.whole and use.writes:
+            # Which fusion tiles read and store a sum depends on where it begins and ends.
+            return 0
+        more = fetches - use.fetches
+        moved_in, moved_out = use.reads or use.live, use.writes and use.live
+        return more * (moved_in * duals.load[step] + moved_out * duals.store[step])

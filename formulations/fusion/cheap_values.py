@@ -11,6 +11,8 @@ import numpy as np
 from formulations.fusion.lengths import Lengths
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
+from spmopt.core.fusion.least_moved import Moves, least_moved, times_moved
+from spmopt.core.operation import OpMapping
 
 
 class CheapValues:
@@ -63,34 +65,55 @@ class CheapValues:
         And the part of them that is no transfer.
         """
         listed = self.listed
-        objective, rate = listed.objective, listed.bytes_per_cycle
-        least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
-        cycles, forced = listed.cycles(micro_batches), self._force(micro_batches)
-        can = np.isfinite(cycles)
-        # At best bytes are shared by both channels.
-        rate *= 2 if listed.tileable.machine.duplex else 1
-        one = float(objective.cycle) * np.maximum(np.where(can, cycles, 0.0), forced / rate)
-        upto = np.concatenate(([0.0], np.cumsum(one + least_byte * forced)))
+        can = np.isfinite(listed.cycles(micro_batches))
+        one = [
+            self._least(at, micro_batches) if fits else 0.0 for at, fits in enumerate(can.tolist())
+        ]
+        upto = np.concatenate(([0.0], np.cumsum(one)))
         always = np.where(can, listed.unavoidable(micro_batches), 0.0)
-        self.of_operations[micro_batches] = one + least_byte * forced + always
+        self.of_operations[micro_batches] = one + always
         always = self.lengths.between(np.concatenate(([0.0], np.cumsum(always))))
         value: Floats = self.lengths.between(upto) + always
         self.reaches[micro_batches] = reaches = self.listed.reaches(micro_batches)
         value[self.lengths.none(reaches)] = np.inf
         return value, always
 
-    def _force(self, micro_batches: int) -> Floats:
-        """Return (n,) bytes of all tiles of each operation that cannot be on chip at once."""
-        listed, scratch = self.listed, self.listed.scratch(micro_batches)
-        found = np.zeros(listed.count)
-        for at, operation in enumerate(listed.tileable.operations):
-            if micro_batches in operation.mappings:
-                size = sum(
-                    listed.sizes[use.tensor] / (1 if use.shared else micro_batches)
-                    for use in listed.mappings(at, micro_batches)
-                    if use.reads or use.live_after
-                )
-                found[at] = micro_batches * max(size + scratch[at] - listed.capacity, 0.0)
+    def _least(self, at: int, micro_batches: int) -> float:
+        """Return the least time and transfers of all fusion tiles of an operation.
+
+        Each runs its cheapest mapping, with the bytes on chip that save most.
+        """
+        listed, machine = self.listed, self.listed.tileable.machine
+        mappings = listed.tileable.operations[at].mappings[micro_batches]
+        common = [[(mapping, micro_batches)] for mapping in mappings.common]
+        objective, rate = listed.objective, listed.bytes_per_cycle
+        least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
+        # At best bytes are shared by both channels.
+        rate *= 2 if machine.duplex else 1
+        costs = list[float]()
+        for each in common or [[(mappings.first, 1), (mappings.later, micro_batches - 1)]]:
+            cycles = sum(count * mapping.compute_cycles for mapping, count in each)
+            pages = sum(count * machine.pages(mapping.scratch_bytes) for mapping, count in each)
+            room = micro_batches * listed.capacity - pages * machine.page_bytes
+            operands = self._operands(at, micro_batches, each[0][0] if common else None)
+            moved = least_moved(operands, room)
+            costs.append(float(objective.cycle) * max(cycles, moved / rate) + least_byte * moved)
+        return min(costs)
+
+    def _operands(self, at: int, micro_batches: int, mapping: OpMapping | None) -> list[Moves]:
+        """Return the operands of all fusion tiles, in a mapping or with the least of all."""
+        found = list[Moves]()
+        for place, use in enumerate(self.listed.mappings(at, micro_batches)):
+            own = use if mapping is None else mapping.operands[place]
+            times = times_moved(
+                own.fetches,
+                reads=use.reads,
+                writes=use.writes,
+                live=use.live_after,
+                shared_sum=use.shared and use.writes,
+            )
+            size = self.listed.sizes[use.tensor] * (micro_batches if use.shared else 1)
+            found.append(Moves(size, times, own.required_resident))
         return found
 
     def crossing(self) -> tuple[Floats, Floats]:

@@ -321,15 +321,17 @@ class FusedGroupProgram(FusedGroupRows):
         machine, page = listed.tileable.machine, listed.tileable.machine.page_bytes
         for step in range(self.steps):
             operation = listed.tileable.operations[self.fused_group.begin + step]
-            common = operation.mappings[self.micro_batches].common
-            if not common:
+            both = operation.mappings[self.micro_batches]
+            if not both.common:
                 continue
-            cost = [float(objective.of_mappings(*each.unchanging)) for each in common]
-            pages = [machine.pages(each.scratch_bytes) for each in common]
-            more, room = np.array(cost) - min(cost), page * (np.array(pages) - min(pages))
-            cycles = np.array([each.compute_cycles for each in common])
+            every = (*both.common, both.first)  # the last has the least of each figure
+            cost = np.array([float(objective.of_mappings(*each.unchanging)) for each in every])
+            room = page * np.array([machine.pages(each.scratch_bytes) for each in every])
+            cycles = np.array([each.compute_cycles for each in every])
+            more = (cost[:-1] - cost[-1]) / self.unit / self.dual
+            figures = more, room[:-1] - room[-1], cycles[:-1] - cycles[-1]
             for number in range(len(self.counts)):
-                self.choose(number, step, more / self.unit / self.dual, room, cycles - cycles.min())
+                self.choose(number, step, *figures)
 
     def _durations(self) -> Ints:
         """Rows of the room and of the time of each step; the columns of the time."""

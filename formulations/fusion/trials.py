@@ -219,7 +219,7 @@ class FusionPlanTrials:
         work = Work()
         phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
-            rounded = page.round_columns(problem, phase)
+            rounded = page.round_columns(problem, phase, coarse=not refined)
             if not refined:
                 return rounded.result
             # Of many plans only the last few are worth the last cycle.

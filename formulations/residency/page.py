@@ -185,10 +185,11 @@ def _decide_by_flow(problem: Problem, request: Request) -> Rounded | None:
     return Rounded(result=result, value=found.value, bound=inf)
 
 
-def round_columns(problem: Problem, request: Request) -> Rounded:
+def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -> Rounded:
     """Return the fluid optimum by column generation, rounded to whole pages, and its bound.
 
-    Of several mappings dual values choose; the bound holds for all of them.
+    Of several mappings dual values choose; the bound holds for all of them. ``coarse``: it is one
+    plan of many to compare, whose bound is no answer.
 
     Raises
     ------
@@ -196,7 +197,7 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
         As :func:`schedule`.
     """
     if problem.several_mappings:
-        return _round_in_cheap_mappings(problem, request)
+        return _round_in_cheap_mappings(problem, request, coarse=coarse)
     optimal = _decide_by_flow(problem, request)
     if optimal is not None:
         return optimal
@@ -218,24 +219,27 @@ def round_columns(problem: Problem, request: Request) -> Rounded:
     return Rounded(result=result, value=value, bound=search.bound)
 
 
-def _round_in_cheap_mappings(problem: Problem, request: Request) -> Rounded:
+def _round_in_cheap_mappings(problem: Problem, request: Request, *, coarse: bool) -> Rounded:
     """Round in mappings that dual values choose; the bound is that of the least of each figure."""
-    apart = request.part(bounds=False)
+    apart, tolerance = request.part(bounds=False), request.tolerance
     found = choose_by_duals(problem, apart)
-    plans = [] if found is None else [found.plan]
+    value, plan = (inf, None) if found is None else (found.value, found.plan)
     relaxed = ColumnGeneration(problem, replace(request, start=None), fluid=True)
     known = None if found is None else found.certificate
     given = None if known is None else multipliers(known, relaxed.coefficients)
     if given is not None:
         relaxed.offer_duals(given)
-    if found is not None and request.tolerance < request.params.orders.compared_gap:
-        part = apart.phase(request.remaining_s() / 2)
-        finer = _round_in(problem, replace(part, duals=known), found.mapping)
-        plans += [] if finer is None else [finer]
-        relaxed.run(request.tolerance)
-    valued = [(residency_plan_value(problem, each, request.objective), each) for each in plans]
-    value, plan = min(valued, key=lambda each: each[0], default=(inf, None))
-    late = value > relaxed.bound * (1 + request.tolerance) and request.is_over()
+    # The bound and the plan come near to the same value from both sides only if both come nearer.
+    fine = min(tolerance, request.params.orders.compared_gap / 10)
+    for own in dict.fromkeys((tolerance, fine)) if not coarse else ():
+        relaxed.run(own)
+        if found is None or value <= relaxed.bound * (1 + tolerance):
+            break
+        part = replace(apart.phase(request.remaining_s() / 2), duals=known, tolerance=own)
+        finer = _round_in(problem, part, found.mapping)
+        cost = inf if finer is None else residency_plan_value(problem, finer, request.objective)
+        value, plan = min((value, plan), (cost, finer), key=lambda each: each[0])
+    late = value > relaxed.bound * (1 + tolerance) and request.is_over()
     result = Result(residency_plan=plan, certificate=relaxed.certificate, cut_short=late)
     return Rounded(result=result, value=value, bound=relaxed.bound)
 

@@ -220,7 +220,8 @@ def _carry(certificate: Certificate, taken: Ints) -> Certificate:
     """Return dual values of an order for another, each with its operation."""
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
     spm, into, out = (column[taken] for column in columns)
-    return replace(certificate, spm=spm, dram_in=into, dram_out=out)
+    # Dual values of mappings are by place in the order; without them the others prove less.
+    return replace(certificate, spm=spm, dram_in=into, dram_out=out, uses=None)
 
 
 class _Judge:
@@ -228,7 +229,8 @@ class _Judge:
 
     def __init__(self, problem: Problem, certificate: Certificate) -> None:
         self._line = relax_timeline(problem)
-        self._duals = step_duals(problem, certificate, self._line)
+        # The least of each figure has no mappings to price.
+        self._duals = step_duals(problem, replace(certificate, uses=None), self._line)
         self._unit = 2.0**-certificate.bits
 
     def save(self, taken: Ints) -> float:

@@ -11,7 +11,7 @@ carried across boundaries, fused groups pay and earn these, and they sum to 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from math import floor
@@ -26,8 +26,10 @@ from spmopt.core.fusion.certificate import (
     longest_valued,
 )
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.least_moved import Moves, least_moved, times_moved
 from spmopt.core.fusion.stripe_bounds import Striped, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.operation import OpMapping
 from spmopt.core.table import Ints
 from spmopt.verifier.boundary_credit import BoundaryCredit
 from spmopt.verifier.carried import Carried
@@ -173,23 +175,44 @@ class FusionPlanPath:
 
     def _alone(self, at: int, micro_batches: int) -> Fraction | None:
         """Return a lower bound on time and transfers of an operation; None if it is never."""
-        operation, machine = self.tileable.operations[at], self.tileable.machine
-        objective = self.objective
-        mappings = operation.mappings.get(micro_batches)
+        mappings = self.tileable.operations[at].mappings.get(micro_batches)
         if mappings is None or not self.tileable.fits(at, micro_batches):
             return None
-        both = [(mappings.first, 1), (mappings.later, micro_batches - 1)]
-        cycles = sum(count * mapping.compute_cycles for mapping, count in both)
+        if mappings.common:
+            both = [[(mapping, micro_batches)] for mapping in mappings.common]
+        else:
+            both = [[(mappings.first, 1), (mappings.later, micro_batches - 1)]]
+        # Whatever mapping a fusion tile runs, it costs no less than the cheapest.
+        return min(self._alone_in(at, micro_batches, each) for each in both)
+
+    def _alone_in(
+        self, at: int, micro_batches: int, mappings: Sequence[tuple[OpMapping, int]]
+    ) -> Fraction:
+        """Return a lower bound on time and transfers where so many fusion tiles run mappings."""
+        machine, objective = self.tileable.machine, self.objective
+        cycles = sum(count * mapping.compute_cycles for mapping, count in mappings)
         scratch = sum(
             count * machine.pages(mapping.scratch_bytes) * machine.page_bytes
-            for mapping, count in both
+            for mapping, count in mappings
         )
-        used = sum(
-            self.tileable.tensors[t].size_bytes * (1 if t in operation.cut else micro_batches)
-            for t in operation.uses(0)
-            if t in operation.reads or self.liveness.after(at, t)
-        )
-        forced = max(used + scratch - micro_batches * self.capacity, 0)
+        alone = len(mappings) == 1
+        operands = [
+            Moves(
+                self.tileable.tensors[use.tensor].size_bytes * (micro_batches if use.whole else 1),
+                times_moved(
+                    own.fetches if alone else use.fetches,
+                    reads=use.begun,
+                    writes=use.writes,
+                    live=use.live,
+                    shared_sum=use.whole and use.writes,
+                ),
+                own.required_resident if alone else use.required_resident,
+            )
+            for use, own in zip(
+                self.liveness.uses(at, micro_batches), mappings[0][0].operands, strict=True
+            )
+        ]
+        forced = least_moved(operands, micro_batches * self.capacity - scratch)
         least = min(objective.dram_in_byte, objective.dram_out_byte) * forced
         channels = 2 if machine.duplex else 1
         time = objective.cycle * max(Fraction(cycles), forced * self.cycles_of_byte / channels)

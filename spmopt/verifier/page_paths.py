@@ -96,7 +96,14 @@ def _work(line: Timeline, owner: int, rows: Ints, page_bytes: int) -> int:
     dirty = bool((line.kind[rows] != Access.READ).any())
     first = 0 if line.in_dram[owner] else int(line.step[rows[0]])
     last = line.steps if dirty and line.keep[owner] else int(line.step[rows[-1]]) + 1
-    return (last - first) * max(_LEAST_ENTRIES, states * states if dirty else states)
+    own = len({*_kinds(line, rows)}) - np.unique(line.step[rows]).size
+    return (last - first + own) * max(_LEAST_ENTRIES, states * states if dirty else states)
+
+
+def _kinds(line: Timeline, rows: Ints) -> list[tuple[int, int, bool]]:
+    """Return the steps of accesses, with fetches and needs: of one kind they have one table."""
+    columns = (line.step[rows], line.fetches[rows], line.required_resident[rows])
+    return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _pay(table: Ints, payment: int) -> Ints:
@@ -159,8 +166,12 @@ class _Walk:
         table[0, 0] = 0
         needed = bool(line.in_dram[self.owner]) and line.kind[rows[0]] != Access.WRITE
         step = 0
-        mappings = zip(line.step[rows].tolist(), rows.tolist(), self.uses, strict=True)
-        for use, of_mappings in groupby(mappings, key=itemgetter(0)):
+        # The least payment of all mappings that fetch the tensor alike.
+        alike: dict[tuple[int, int, bool], tuple[int, int]] = {}
+        for kind, row, paid in zip(_kinds(line, rows), rows.tolist(), self.uses, strict=True):
+            alike[kind] = row, min(paid, alike.get(kind, (row, paid))[1])
+        accesses = ((step, *own) for (step, _, _), own in alike.items())
+        for use, of_mappings in groupby(accesses, key=itemgetter(0)):
             # Dead contents need no space: the next use overwrites them.
             for between in range(step, use) if needed else ():
                 table = self._pass(table, between)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
-from spmopt.core.operation import STREAMED, Operation, relax_mapping
+from spmopt.core.operation import STREAMED, Operation, OpMapping, relax_mapping
 from spmopt.core.problem import Problem, Tensor
 from spmopt.core.result import Certificate
 from spmopt.verifier import bound, verify
@@ -282,3 +284,28 @@ def test_dual_values_of_mappings_are_whole_numbers_as_many_as_there_are(dtype: t
         for each in chain(tensors, two), chain(tensors, one):
             with pytest.raises(InputError, match="a whole number of 64 bits"):
                 bound(each, replace(given, uses=uses))
+
+
+def test_mappings_that_fetch_alike_share_a_table_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tilings differ in cycles and scratch mostly; with a table each, bounds took half a minute."""
+    walk: Any = import_module("spmopt.verifier.page_paths")._Walk
+    use, counts = walk._use, list[int]()
+
+    def counted(self: object, table: object, row: int) -> object:
+        counts[-1] += 1
+        return use(self, table, row)
+
+    monkeypatch.setattr(walk, "_use", counted)
+    own = machine(16, setup=1)
+    mappings = tuple(OpMapping(compute_cycles=m, operands=(STREAMED,)) for m in range(20))
+    for several in (1, 20):
+        counts.append(0)
+        operations = tuple(
+            Operation(name=f"o{step}", reads=(0,), writes=(), mappings=mappings[:several])
+            for step in range(3)
+        )
+        tensors = (Tensor(name="x", size_bytes=8, in_dram=True),)
+        problem = Problem(name="alike", machine=own, tensors=tensors, operations=operations)
+        found = random_duals(problem, MAKESPAN, np.random.default_rng(1))
+        bound(problem, replace(found, uses=None))
+    assert counts[0] == counts[1] > 0

@@ -25,7 +25,7 @@ import numpy as np
 from spmopt.core.fusion.fused_groups import FusedGroup, TileableOperation, TileMappings
 from spmopt.core.fusion.row_windows import Boundaries, Rows, takes_rows
 from spmopt.core.fusion.tileable_graph import TileableGraph
-from spmopt.core.operation import Operand, OpMapping, relax_mapping
+from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.table import Bools, Ints
 
 _FAR = np.iinfo(np.int64).max
@@ -71,7 +71,7 @@ class Striped:
 
 
 def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
-    """Return the graph with the mappings of all stripes that its groups have, and no graph.
+    """Return the graph with the least mapping of all stripes that its groups have, and no graph.
 
     A process that it is sent to finds them there: those told how to make them may look up operators
     that only this process knows.
@@ -81,7 +81,7 @@ def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
         if each > 1:
             for at, boundaries in enumerate(Skews(tileable.operations, each).boundaries):
                 parts = {(at, *stripe) for own in boundaries for stripe in pairwise(own)}
-                mappings.update({part: _stripe(tileable, *part) for part in parts})
+                mappings.update({part: (tileable.least_of_stripe(*part),) for part in parts})
     # The graph itself would be sent to every process.
     return replace(tileable, graph=None, stripe_mappings=partial(_tabulate, mappings))
 
@@ -158,7 +158,7 @@ def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]
     operands: list[Operand] = []
     count = 0
     for own in boundaries:
-        mappings = [relax_mapping(_stripe(tileable, at, *stripe)) for stripe in pairwise(own)]
+        mappings = [tileable.least_of_stripe(at, *stripe) for stripe in pairwise(own)]
         count = tileable.batch * len(mappings)
         each = (
             (
@@ -196,11 +196,6 @@ def _mappings(tileable: TileableGraph, at: int, boundaries: Sequence[Boundaries]
     # Sums over all tiles stay exact, though tiles are taken as equal.
     first = [total - (count - 1) * each for total, each in zip(least, later, strict=True)]
     return TileMappings(mapping_of(first), mapping_of(later))
-
-
-def _stripe(tileable: TileableGraph, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:
-    assert tileable.stripe_mappings is not None
-    return tileable.stripe_mappings(at, begin, end)
 
 
 class Skews:

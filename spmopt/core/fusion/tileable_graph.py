@@ -27,7 +27,7 @@ from spmopt.core.fusion.row_windows import Boundaries
 from spmopt.core.fusion.stripe_boundaries import boundaries
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
-from spmopt.core.operation import OpMapping
+from spmopt.core.operation import OpMapping, relax_mapping
 from spmopt.core.order import hazards
 from spmopt.core.problem import Problem, Tensor
 
@@ -54,6 +54,9 @@ class TileableGraph:
     graph: Graph | None = field(default=None, compare=False, repr=False)
     stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
         default=None, compare=False, repr=False
+    )
+    _least: dict[tuple[int, int, int], OpMapping] = field(
+        default_factory=dict, init=False, compare=False, repr=False
     )
     _fitting: dict[tuple[int, int], bool] = field(
         default_factory=dict, init=False, compare=False, repr=False
@@ -241,6 +244,15 @@ class TileableGraph:
             if isinstance(each, str):
                 raise InputError(f"fused group {fused_group.begin} to {fused_group.end}: {each}")
             found.append(each)
+        return found
+
+    def least_of_stripe(self, at: int, begin: int, end: int) -> OpMapping:
+        """Return a mapping at most as costly as any of rows [begin, end) of a micro-batch."""
+        found = self._least.get((at, begin, end))
+        if found is None:
+            assert self.stripe_mappings is not None
+            found = relax_mapping(self.stripe_mappings(at, begin, end))
+            self._least[at, begin, end] = found
         return found
 
     def fits(self, at: int, micro_batches: int) -> bool:

@@ -125,3 +125,15 @@ def test_dual_values_choose_mappings_no_worse_than_they_begin_with() -> None:
         compared += 1
         better += found.value < before
     assert better > compared / 4
+
+
+def test_a_wide_tolerance_leaves_the_bound_of_all_mappings_within_it() -> None:
+    for seed in some(range(100), 30):
+        problem = random_problem(seed, max_operations=8, max_tensors=6, max_mappings=3)
+        if problem.several_mappings and not unfit(problem):
+            wide, fine = (
+                page.round_values(problem, Request(tolerance=tolerance))
+                for tolerance in (0.05, 1e-6)
+            )
+            best, least = (float(bound(problem, need(x.certificate))) for x in (fine, wide))
+            assert least >= best * (1 - 0.05) - 1e-9, seed

@@ -1,0 +1,37 @@
+"""The least that an operation alone moves: operands that cannot all be on chip at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Moves(NamedTuple):
+    """Bytes of an operand, how often each is moved if not resident, and whether it must be."""
+
+    size_bytes: int
+    often: int
+    required: bool
+
+
+def least_moved(operands: Iterable[Moves], room_bytes: int) -> int:
+    """Return the least bytes that operands move while so many bytes of them are resident.
+
+    The room goes to what is required resident, then to what is moved most often.
+    """
+    moved = 0
+    for each in sorted(operands, key=lambda each: (not each.required, -each.often)):
+        resident = max(min(room_bytes, each.size_bytes), 0)
+        room_bytes -= each.size_bytes if each.required else resident
+        moved += 0 if each.required else each.often * (each.size_bytes - resident)
+    return moved
+
+
+def times_moved(fetches: int, *, reads: bool, writes: bool, live: bool, shared_sum: bool) -> int:
+    """Return how often a byte of an operand that is not resident is moved, at least.
+
+    ``shared_sum``: which fusion tiles read and store it depends on its ends.
+    """
+    if shared_sum:
+        return int(reads or live)
+    return (fetches if reads else (fetches - 1) * live) + fetches * (writes and live)

@@ -146,12 +146,23 @@ def tileable_graph_for(problem: Problem, graph: Graph | None) -> TileableGraph |
         No problem can be made of the graph as this one was.
     """
     if problem.fused_from is not None:
-        return source_graph(problem) if source_graph(problem).graph is not None else None
+        source = source_graph(problem)
+        if graph is not None:
+            # The file has the network of a fusion plan; the one given must be the same.
+            listed = source.problem(whole(source))[0]
+            given = _list_in_order_of(listed, graph)
+            _require_same(given.problem(whole(given))[0], listed)
+        return source if source.graph is not None else None
     if graph is None:
         made_by = problem.listed
         if isinstance(made_by, partial) and isinstance(made_by.args[0], Graph):
             return _list(made_by.args[0], problem.machine, problem.mapper)
         return None
+    return _list_in_order_of(problem, graph)
+
+
+def _list_in_order_of(problem: Problem, graph: Graph) -> TileableGraph:
+    """Return the tileable graph of a network in the order of a problem's operations."""
     found = _list(graph, problem.machine, problem.mapper)
     place = {operation.name: at for at, operation in enumerate(found.operations)}
     order = [place.get(operation.name, -1) for operation in problem.operations]

@@ -1,12 +1,13 @@
 """A bound over the fusion space of a graph.
 
 Values of groups, and a shortest path, in exact integers. A certificate has dual values for some
-fused groups. All others count with plain costs: computing, operands that cannot be on chip at once,
-and bytes across a fused group's ends beyond the scratchpad's size; the long ones of a long list
-with the plain costs of each operation, and runs of these. Steps of a schedule belong to one fused
-group each, so the cheapest path from the first operation to the end, over all fused groups, is at
-most the cost of any schedule of any fusion plan. Where a certificate has dual values of bytes
-carried across boundaries, fused groups pay and earn these, and they sum to 0.
+fused groups. All others count with plain costs: computing and moving operands that cannot be on
+chip at once, in the cheapest mapping, and bytes across a fused group's ends beyond the scratchpad's
+size; the long ones of a long list with the plain costs of each operation, and runs of these. Steps
+of a schedule belong to one fused group each, so the cheapest path from the first operation to the
+end, over all fused groups, is at most the cost of any schedule of any fusion plan. Where a
+certificate has dual values of bytes carried across boundaries, fused groups pay and earn these, and
+they sum to 0.
 """
 
 from __future__ import annotations

@@ -114,6 +114,18 @@ def test_bad_input_gets_one_line(run: Run, tmp_path: Path, line: str, said: str)
 SMALL = "bert-tiny --batch 2 --param sequence=4 --param hidden=8 --param heads=2"
 
 
+def test_a_network_beside_a_fused_result_must_be_its_own() -> None:
+    """The file has a network: another one beside it was taken for the same."""
+    problem = spmopt.lower(
+        spmopt.load(convolution()), spmopt.machine("small-npu", spm="4KB", page="64B")
+    )
+    found = spmopt.solve(problem, fusion="batch", time_limit=1)
+    assert found.result.fused is not None
+    assert spmopt.run(found, convolution()).same
+    with pytest.raises(spmopt.InputError, match="was made of another one"):
+        spmopt.run(found, residual())
+
+
 def test_a_network_beside_a_result_is_computed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

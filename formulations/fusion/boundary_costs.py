@@ -23,12 +23,19 @@ def boundary_costs(
     fusion_plan: FusionPlan,
     fusion_space: FusionSpace,
     objective: Objective,
+    *,
     limit_s: float,
+    own: Sequence[float],
 ) -> list[BoundaryCost]:
     """Return the costs of changes of a fusion plan of ``fusion_space``, in units of the objective.
 
     Those of each fused group and of the boundary at its end, the first fused groups first; changes
     not evaluated after ``limit_s`` seconds are left out.
+
+    Parameters
+    ----------
+    own
+        Cost of each fused group in the schedule; infinite where that is not known.
     """
     duals, until = _Duals(tileable, fusion_space, objective), monotonic() + limit_s
     found = list[BoundaryCost]()
@@ -45,8 +52,16 @@ def boundary_costs(
                 continue
             both = following is not None and change != "fusion"
             old = (fused_group, following) if both and following is not None else (fused_group,)
-            cost = duals.sum(new) - duals.sum(old)
-            found.append(BoundaryCost(fused_group=index, change=change, fusion_plan=new, cost=cost))
+            spent = sum(own[index : index + len(old)])
+            found.append(
+                BoundaryCost(
+                    fused_group=index,
+                    change=change,
+                    fusion_plan=new,
+                    cost=duals.sum(new) - duals.sum(old),
+                    least=duals.least(new) - spent,
+                )
+            )
     return found
 
 
@@ -83,19 +98,24 @@ class _Duals:
         self, tileable: TileableGraph, fusion_space: FusionSpace, objective: Objective
     ) -> None:
         self._listed = Listed(tileable, objective, fusion_space)
-        self._known: dict[FusedGroup, float] = {}
+        self._known: dict[FusedGroup, tuple[float, float]] = {}
 
     def sum(self, fused_groups: FusionPlan) -> float:
-        """Return the costs of fused groups."""
-        return sum(self._dual(each) for each in fused_groups)
+        """Return the costs of fused groups, by estimate."""
+        # The truth lies between an empty and a full scratchpad at both ends; the mean ranks plans
+        # well.
+        return sum(sum(self._duals(each)) / 2 for each in fused_groups)
 
-    def _dual(self, fused_group: FusedGroup) -> float:
+    def least(self, fused_groups: FusionPlan) -> float:
+        """Return the least that fused groups cost, whatever is on chip at their ends."""
+        return sum(min(self._duals(each)) for each in fused_groups)
+
+    def _duals(self, fused_group: FusedGroup) -> tuple[float, float]:
+        """Return the values with nothing on chip at both ends, and with all that fits."""
         if fused_group not in self._known:
-            # The truth lies between an empty and a full scratchpad at both ends; the mean ranks
-            # plans well.
-            ends = (0.0, self._listed.capacity)
-            values = [
-                FusedGroupProgram(self._listed, fused_group, held).solve().value for held in ends
-            ]
-            self._known[fused_group] = sum(values) / len(values)
+            empty, full = (
+                FusedGroupProgram(self._listed, fused_group, held).solve().value
+                for held in (0.0, self._listed.capacity)
+            )
+            self._known[fused_group] = empty, full
         return self._known[fused_group]

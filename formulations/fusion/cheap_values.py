@@ -84,8 +84,9 @@ class CheapValues:
         Each runs its cheapest mapping, with the bytes on chip that save most.
         """
         listed, machine = self.listed, self.listed.tileable.machine
-        mappings = listed.tileable.operations[at].mappings[micro_batches]
-        common = [[(mapping, micro_batches)] for mapping in mappings.common]
+        operation = listed.tileable.operations[at]
+        mappings = operation.mappings[micro_batches]
+        common = [[(each, micro_batches)] for each in operation.common(micro_batches)]
         objective, rate = listed.objective, listed.bytes_per_cycle
         least_byte = float(min(objective.dram_in_byte, objective.dram_out_byte))
         # At best bytes are shared by both channels.

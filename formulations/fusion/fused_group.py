@@ -321,10 +321,11 @@ class FusedGroupProgram(FusedGroupRows):
         machine, page = listed.tileable.machine, listed.tileable.machine.page_bytes
         for step in range(self.steps):
             operation = listed.tileable.operations[self.fused_group.begin + step]
-            both = operation.mappings[self.micro_batches]
-            if not both.common:
+            common = operation.common(self.micro_batches)
+            if not common:
                 continue
-            every = (*both.common, both.first)  # the last has the least of each figure
+            # The last has the least of each figure.
+            every = (*common, operation.mappings[self.micro_batches].first)
             cost = np.array([float(objective.of_mappings(*each.unchanging)) for each in every])
             room = page * np.array([machine.pages(each.scratch_bytes) for each in every])
             cycles = np.array([each.compute_cycles for each in every])

@@ -164,7 +164,7 @@ class Listed:
         operation = self.tileable.operations[at]
         each = operation.operands(micro_batches)
         first, later = each[0], each[-1]
-        common = [own.operands for own in operation.mappings[micro_batches].common]
+        common = [own.operands for own in operation.common(micro_batches)]
         found = tuple(
             Use(
                 tensor=tensor,
@@ -335,7 +335,7 @@ class Listed:
                     self.scratch_of(fused_group.micro_batches),
                 )
                 content = (
-                    self.tileable.operations[at].mappings[fused_group.micro_batches].common,
+                    self.tileable.operations[at].common(fused_group.micro_batches),
                     *(float(figure[at]) for pair in pairs for figure in pair),
                     float(self.unavoidable(fused_group.micro_batches)[at]),
                     *((replace(use, tensor=0), self.sizes[use.tensor]) for use in uses),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from math import inf
 from typing import Protocol, cast
 
 from spmopt.analysis.steps import StepFigures
@@ -33,7 +34,9 @@ class _Costs(Protocol):
         fusion_plan: FusionPlan,
         fusion_space: FusionSpace,
         objective: Objective,
+        *,
         limit_s: float,
+        own: Sequence[float],
     ) -> Sequence[BoundaryCost]: ...
 
 
@@ -123,7 +126,8 @@ def fused_group_figures(
     # By name: analyses must not depend on formulations when they are imported.
     module, name = _COSTS
     costs = cast("_Costs", getattr(import_module(module), name))
-    estimates = costs(tileable, fusion_plan, fusion_space, objective, _LIMIT_S)
+    own = [_cost(figures, objective, each) for each in spans]
+    estimates = costs(tileable, fusion_plan, fusion_space, objective, limit_s=_LIMIT_S, own=own)
     moved = figures.dram_in_bytes + figures.dram_out_bytes
     return tuple(
         FusedGroupFigures(
@@ -137,6 +141,19 @@ def fused_group_figures(
         for number, span in enumerate(spans)
         for steps in [slice(span.begin_step, span.end_step)]
     )
+
+
+def _cost(figures: StepFigures, objective: Objective, span: FusedGroupSpan) -> float:
+    """Return the cost of a fused group in units of the objective; infinite where it is not told."""
+    if objective.weighs_mappings or objective.replayed:
+        return inf
+    steps = slice(span.begin_step, span.end_step)
+    weighed = (
+        (objective.cycle, figures.cycles),
+        (objective.dram_in_byte, figures.dram_in_bytes),
+        (objective.dram_out_byte, figures.dram_out_bytes),
+    )
+    return float(sum(weight * int(column[steps].sum()) for weight, column in weighed))
 
 
 def _obstacles(

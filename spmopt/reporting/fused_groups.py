@@ -22,9 +22,8 @@ _OTHER_FUSION = "other fusion tiles"
 _NOTHING = 1e-6  # part of the objective below which a change is none
 _ESTIMATED = (
     "Percentages: what the schedule would cost more (-: less) with this change alone, by estimate "
-    "from bounds of fused groups; neither schedules nor bounds themselves. An estimate below "
-    "the bound "
-    "over the fusion space is shown as what that bound leaves."
+    "from bounds of fused groups; neither schedules nor bounds themselves. Where these bounds, or "
+    'that over the fusion space, allow less than an estimate, "at best" is what they allow.'
 )
 
 
@@ -47,12 +46,13 @@ class _Scale:
         """Return the cost of a change, as a part of the objective of the schedule."""
         if not isfinite(cost.cost):
             return "does not fit"
-        part = cost.cost / self.value if self.value else 0.0
-        # An estimate may promise more than the bound allows: show the bound's limit.
-        shown = max(part, self.least)
+        part, own = (each / self.value if self.value else 0.0 for each in (cost.cost, cost.least))
+        # An estimate may promise more than bounds allow: show their limit.
+        least = max(self.least, own)
+        shown = max(part, least)
         if abs(shown) < _NOTHING:
             return "no change"
-        return f"{'at best ' if part < self.least else ''}{percent(shown)}"
+        return f"{'at best ' if part < least else ''}{percent(shown)}"
 
 
 def fused_groups_parts(

@@ -40,7 +40,7 @@ class Choices:
     ) -> None:
         tileable, count = liveness.tileable, fused_group.micro_batches
         every = range(fused_group.begin, fused_group.end)
-        self.mappings = [tileable.operations[at].mappings[count].common for at in every]
+        self.mappings = [tileable.operations[at].common(count) for at in every]
         self._uses: list[list[Use]] = [
             liveness.uses(at, count) if own else []
             for at, own in zip(every, self.mappings, strict=True)

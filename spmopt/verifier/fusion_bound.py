@@ -176,12 +176,12 @@ class FusionPlanPath:
 
     def _alone(self, at: int, micro_batches: int) -> Fraction | None:
         """Return a lower bound on time and transfers of an operation; None if it is never."""
-        mappings = self.tileable.operations[at].mappings.get(micro_batches)
+        operation = self.tileable.operations[at]
+        mappings = operation.mappings.get(micro_batches)
         if mappings is None or not self.tileable.fits(at, micro_batches):
             return None
-        if mappings.common:
-            both = [[(mapping, micro_batches)] for mapping in mappings.common]
-        else:
+        both = [[(mapping, micro_batches)] for mapping in operation.common(micro_batches)]
+        if not both:
             both = [[(mappings.first, 1), (mappings.later, micro_batches - 1)]]
         # Whatever mapping a fusion tile runs, it costs no less than the cheapest.
         return min(self._alone_in(at, micro_batches, each) for each in both)

@@ -72,7 +72,8 @@ def test_estimates_are_differences_of_values() -> None:
             for held in (0.0, listed.capacity)
         )
 
-    found = boundary_costs(source_graph(fusion), fusion.fusion_plan, fusion_space, aim, 60.0)
+    own, given = [1.5] * len(fusion.fusion_plan), (fusion_space, aim)
+    found = boundary_costs(source_graph(fusion), fusion.fusion_plan, *given, limit_s=60.0, own=own)
     assert {each.change for each in found} >= {"fusion", "merged"}
     for each in found:
         old = fusion.fusion_plan[
@@ -82,7 +83,13 @@ def test_estimates_are_differences_of_values() -> None:
         assert each.fusion_plan[-1].end == old[-1].end
         expected = sum(map(value, each.fusion_plan)) - sum(map(value, old))
         assert each.cost == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    assert boundary_costs(source_graph(fusion), fusion.fusion_plan, fusion_space, aim, -1.0) == []
+        least = sum(
+            FusedGroupProgram(listed, group, listed.capacity).solve().value
+            for group in each.fusion_plan
+        )
+        assert each.least == pytest.approx(least - 1.5 * len(old), rel=1e-6, abs=1e-9)
+    late = boundary_costs(source_graph(fusion), fusion.fusion_plan, *given, limit_s=-1.0, own=own)
+    assert late == []
 
 
 def test_pieces_of_an_operation_count_as_one(explained: Explanation) -> None:

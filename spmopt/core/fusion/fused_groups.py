@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Self
 
 from spmopt.core.errors import InputError
@@ -51,12 +52,16 @@ class BoundaryCost:
         The fused groups that would stand there.
     cost
         In units of the objective; negative where it would gain.
+    least
+        The cost cannot be lower: by the bound of the fused groups, against their cost in the
+        schedule.
     """
 
     fused_group: int
     change: str
     fusion_plan: FusionPlan
     cost: float
+    least: float = -inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +100,6 @@ class TileMappings:
         """Return those of mappings to choose among."""
         several = len(first) > 1 or len(later) > 1
         return cls(relax_mapping(first), relax_mapping(later), (first, later) if several else None)
-
-    @property
-    def common(self) -> tuple[OpMapping, ...]:
-        """Mappings that all fusion tiles have to choose among; none where they differ."""
-        alike = self.choices is not None and self.choices[0] == self.choices[1]
-        return self.choices[0] if alike and self.choices is not None else ()
 
     def of_tile(self, fusion_tile: int) -> tuple[OpMapping, ...]:
         """Return the mappings of a fusion tile to choose among."""
@@ -158,6 +157,15 @@ class TileableOperation:
             t for t in self.writes if fusion_tile and t in self.partial_sums and t not in self.reads
         )
         return self.reads + tuple(more)
+
+    def common(self, micro_batches: int) -> tuple[OpMapping, ...]:
+        """Return the mappings that all fusion tiles choose among; none where they differ."""
+        choices = self.mappings[micro_batches].choices
+        if choices is None:
+            return ()
+        # Operands of later tiles may stand in other places: equal figures would be of others.
+        alike = choices[0] == choices[1] and self.uses(0) == self.uses(1)
+        return choices[0] if micro_batches == 1 or alike else ()
 
     def operands(self, micro_batches: int) -> tuple[dict[int, Operand], ...]:
         """Return the operands of the first of some fusion tiles, and of the others, by tensor.

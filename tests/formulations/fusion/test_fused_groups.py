@@ -24,11 +24,14 @@ from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.fusion.certificate import FusionCertificate
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, TileableOperation, TileMappings
 from spmopt.core.fusion.fusion_space import FUSION_SPACES, FusionSpace
 from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.machine import Machine
 from spmopt.core.mappings import in_mappings
-from spmopt.core.objective import Objective, objective_named
+from spmopt.core.objective import MAKESPAN, Objective, objective_named
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.problem import Tensor
 from spmopt.core.timeline import fitting_timeline
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
@@ -37,6 +40,7 @@ from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
 from spmopt.verifier.fusion_bound import fusion_bound
 from spmopt.verifier.tile_paths import TilePaths
+from tests.brute_force import optimum
 from tests.checked import need
 from tests.formulations.fusion.random_tileable_graph import (
     OBJECTIVES,
@@ -213,6 +217,45 @@ def test_any_payments_of_resident_bytes_prove_a_bound_over_mappings(fine: bool) 
                 raised += best > none
     assert compared > share(150)
     assert raised > compared / 20
+
+
+def test_operands_of_later_tiles_may_stand_elsewhere() -> None:
+    """A sum that the first tile begins is read by the others, and so comes before results.
+
+    Equal mappings of both are then of other operands: taken for the same they proved 76 of 62.
+    """
+    machine = Machine(
+        name="two bytes",
+        spm_bytes=2,
+        page_bytes=1,
+        dram_bytes_per_s=1,
+        clock_hz=1,
+        operations_per_s=1,
+    )
+    operation = TileableOperation(
+        name="o", reads=(), writes=(0, 1), cut=frozenset({0}), partial_sums=frozenset({1})
+    )
+    assert (operation.uses(0), operation.uses(1)) == ((0, 1), (1, 0))
+
+    def mapping(cycles: int, fetches: int) -> OpMapping:
+        operands = Operand(fetches=fetches), Operand(fetches=1)
+        return OpMapping(compute_cycles=cycles, operands=operands, scratch_bytes=2)
+
+    one, two = (mapping(1000, 1),), (mapping(0, 5), mapping(1000, 5))
+    operation.mappings.update({1: TileMappings.of(one, one), 2: TileMappings.of(two, two)})
+    tensors = tuple(
+        Tensor(name=name, size_bytes=size, in_dram=False, keep=True)
+        for name, size in (("cut", 8), ("sum", 2))
+    )
+    listed = TileableGraph(
+        name="g", machine=machine, tensors=tensors, operations=(operation,), batch=2, mapper="own"
+    )
+    arcs = FusedGroupArcs(Listed(listed, MAKESPAN), 2.0)
+    arcs.cheapest(lambda: False)
+    problem, _ = listed.problem((FusedGroup(begin=0, end=1, micro_batches=2),))
+    best = need(optimum(problem, MAKESPAN)).value
+    assert best == 62
+    assert fusion_bound(listed, arcs.certificate()) <= best
 
 
 def test_tiles_are_first_between_and_last() -> None:

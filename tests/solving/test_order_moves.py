@@ -126,7 +126,7 @@ def test_the_better_branch_first() -> None:
 
 def test_moves_are_judged_where_a_certificate_prices_mappings() -> None:
     judged = 0
-    for seed in some(range(40), 6):
+    for seed in some(range(40), 10):
         problem = random_problem(seed, max_operations=4, max_tensors=3, max_mappings=3)
         search = moves_of(problem)
         (start,) = search.try_all([np.arange(len(problem.operations))])

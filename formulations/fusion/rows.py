@@ -189,9 +189,9 @@ class FusedGroupRows:
         self.out.add(steps, used, -out)
         self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
         self.constant_out[steps] += (out * uses.size * share).sum(axis=0)
-        for (own, step), chosen in self._chosen.items():
+        for own, step in self._chosen:
             if own == number:
-                self._split(uses, number, step, chosen, resident[:, step], share)
+                self._split(uses, number, step, resident[:, step], share)
 
     def choose(self, number: int, step: int, cost: Floats, room_bytes: Ints, cycles: Ints) -> None:
         """Let the fusion tiles of a class run each mapping of a step (m,), in parts.
@@ -211,15 +211,13 @@ class FusedGroupRows:
         self.slower.add(place, chosen, slower.astype(np.float64))
         self._chosen[number, step] = chosen
 
-    def _split(  # noqa: PLR0917
-        self, uses: UseTable, number: int, step: int, chosen: Ints, resident: Ints, share: float
-    ) -> None:
+    def _split(self, uses: UseTable, number: int, step: int, resident: Ints, share: float) -> None:
         """Split the resident bytes of a step by the mappings that run, as rule R3 has them.
 
         A mapping that fetches an operand more often than the least streams its other bytes so much
         more often; bytes that it requires resident are.
         """
-        operation = self.fused_group.begin + step
+        operation, chosen = self.fused_group.begin + step, self._chosen[number, step]
         for use in self.listed.mappings(operation, self.micro_batches):
             if not use.choices or use.tensor not in uses.tensors:
                 continue

@@ -1,7 +1,7 @@
 """Mappings by dual values, for problems of any size.
 
 Of operations in one mapping each the relaxation's dual values price every other mapping: its
-cycles, its room in the scratchpad, and what it fetches of the bytes that are not resident. Each
+cycles, its room in the scratchpad, and its fetches of bytes that are not resident. Each
 operation takes its cheapest, and the problem is solved in these, until that gains no more. It is a
 descent: it proves nothing, and is done where an integer program of mappings would be too large.
 """

@@ -189,7 +189,7 @@ def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -
     """Return the fluid optimum by column generation, rounded to whole pages, and its bound.
 
     Of several mappings dual values choose; the bound holds for all of them. ``coarse``: it is one
-    plan of many to compare, whose bound is no answer.
+    plan of many to compare, and its bound is no answer.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -
 
 
 def _round_in_cheap_mappings(problem: Problem, request: Request, *, coarse: bool) -> Rounded:
-    """Round in mappings that dual values choose; the bound is that of the least of each figure."""
+    """Round in mappings that dual values choose; the least of each figure gives the bound."""
     apart, tolerance = request.part(bounds=False), request.tolerance
     found = choose_by_duals(problem, apart)
     value, plan = (inf, None) if found is None else (found.value, found.plan)
@@ -248,7 +248,7 @@ class _MappingChoice:
     """Residency of a small problem with several mappings to choose among.
 
     The relaxation proves the bound over all of them, and its reduced costs say which are worth a
-    try beside those that dual values choose. Of these windows choose, and all of the plain model.
+    try beside the choice by dual values. Windows choose among these, then the whole plain model.
     """
 
     def __init__(self, problem: Problem, request: Request) -> None:

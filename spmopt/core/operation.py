@@ -74,8 +74,8 @@ class Operation:
     """An operation: tensors by index into ``Problem.tensors``, at least one mapping.
 
     A tensor in both ``reads`` and ``writes`` is updated in place; one in ``writes`` only is
-    overwritten (a blind write). ``predecessors`` are indices of operations. ``element_type`` is
-    that of the factors of a product, where the machine has rates or energies by type.
+    overwritten (a blind write). ``predecessors`` are indices of operations. ``element_type``:
+    of the factors of a product, where the machine has rates or energies by type.
     """
 
     name: str

@@ -30,7 +30,7 @@ class Choices:
     Attributes
     ----------
     mappings
-        Of each step: those that all fusion tiles choose among; none where they have one.
+        Of each step: the common choice of all fusion tiles; none where they have one mapping.
     paid
         By step and tensor, in units of the dual values, of either sign.
     """
@@ -61,7 +61,7 @@ class Choices:
         return sum(most)
 
     def shifted(self, shift: int) -> dict[tuple[int, int], int]:
-        """Return what bytes pay, without so many digits."""
+        """Return the payments without so many digits."""
         return {place: payment >> shift for place, payment in self.paid.items()}
 
     def earned(self, step: int, mapping: OpMapping, duals: StepDuals, shift: int) -> int:
@@ -76,7 +76,7 @@ class Choices:
 
     @staticmethod
     def _streamed(step: int, use: Use, fetches: int, duals: StepDuals) -> int:
-        """Return what a streamed byte costs more by the fetches of a mapping, at least."""
+        """Return the least cost of the further fetches of a streamed byte in a mapping."""
         if use.whole and use.writes:
             # Which fusion tiles read and store a sum depends on where it begins and ends.
             return 0

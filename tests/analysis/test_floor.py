@@ -47,7 +47,7 @@ def test_work_that_is_no_product_runs_beside() -> None:
 
 @pytest.mark.parametrize("mapper", ["ideal", "choose"])
 def test_products_take_the_rate_of_their_element_type(mapper: str) -> None:
-    """In a file and in fusion tiles too; the roof is that of the types there are."""
+    """In a file and in fusion tiles too; the roof takes the types that a problem has."""
     machine = load_machine("gap9")
     assert machine.rate("fp32") < machine.rate("int8") == machine.fastest
     for element_type in ("fp32", "int8"):

@@ -17,7 +17,7 @@ class Moves(NamedTuple):
 def least_moved(operands: Iterable[Moves], room_bytes: int) -> int:
     """Return the least bytes that operands move while so many bytes of them are resident.
 
-    The room goes to what is required resident, then to what is moved most often.
+    The room goes to operands that are required resident, then to the most often moved bytes.
     """
     moved = 0
     for each in sorted(operands, key=lambda each: (not each.required, -each.often)):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from formulations.fusion.search import FusionPlanSearch
+from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 
 
@@ -40,6 +41,10 @@ def _moves(
             map(search.held.lengths.has, fused_groups)
         )
 
+    if all(each.count == 1 for each in fusion_plan):
+        # No single boundary or number of tiles leads from layer by layer to a fused group.
+        for each in filter(search.held.lengths.has, fusion_plan):
+            yield from ((parts, (each,)) for parts in _tiled_parts(listed, each) if legal(*parts))
     for each in filter(search.held.lengths.has, fusion_plan):
         for way in range(len(listed.micro_batches)):
             other = listed.fused_group(each.begin, each.end, way)
@@ -51,15 +56,27 @@ def _moves(
             if legal(*parts):
                 yield parts, (each,)
     for one, two in pairwise(fusion_plan):
-        if not legal(one, two):
-            continue  # The program of a long fused group takes too long.
-        for merged in {replace(one, end=two.end), replace(two, begin=one.begin)}:
-            if legal(merged):
-                yield (merged,), (one, two)
-        place = bisect_left(boundaries, one.end)
-        # Two positions either way: a boundary moves little once a plan is good.
-        for boundary in boundaries[max(place - 2, 0) : place + 3]:
-            if one.begin < boundary < two.end and boundary != one.end:
-                parts = replace(one, end=boundary), replace(two, begin=boundary)
-                if legal(*parts):
-                    yield parts, (one, two)
+        if legal(one, two):  # else the program of a long fused group takes too long
+            yield from ((new, (one, two)) for new in _moved(boundaries, one, two) if legal(*new))
+
+
+def _moved(boundaries: list[int], one: FusedGroup, two: FusedGroup) -> Iterator[FusionPlan]:
+    """Yield two groups as one, and with another boundary between them."""
+    for merged in {replace(one, end=two.end), replace(two, begin=one.begin)}:
+        yield (merged,)
+    place = bisect_left(boundaries, one.end)
+    # Two positions either way: a boundary moves little once a plan is good.
+    for boundary in boundaries[max(place - 2, 0) : place + 3]:
+        if one.begin < boundary < two.end and boundary != one.end:
+            yield replace(one, end=boundary), replace(two, begin=boundary)
+
+
+def _tiled_parts(listed: Listed, fused_group: FusedGroup) -> Iterator[FusionPlan]:
+    """Yield cuts of an untiled group in two, of which one is in fusion tiles."""
+    begin, end = fused_group.begin, fused_group.end
+    for boundary in (each for each in listed.boundaries if begin < each < end):
+        for way in range(1, len(listed.micro_batches)):
+            first = listed.fused_group(begin, boundary, way)
+            yield first, replace(fused_group, begin=boundary)
+            last = listed.fused_group(boundary, end, way)
+            yield replace(fused_group, end=boundary), last

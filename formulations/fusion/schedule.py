@@ -31,7 +31,7 @@ from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result
+from spmopt.core.result import End, Result
 from spmopt.core.scheduler import Request
 
 _LOST = 0.02, 0.05
@@ -39,6 +39,8 @@ _LOST = 0.02, 0.05
 _TOO_SHORT = (
     "layer by layer: the time limit is too short to begin with fusion plans of {:,} operations"
 )
+_LEAST_CPU_S = 0.05
+"""Of a search that tells how busy the machine is."""
 _UNFIT = (
     "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
     "even with the finest tiles"
@@ -84,12 +86,13 @@ class _Search(FusionPlanTrials):
     ) -> None:
         super().__init__(tileable, request, begun)
         self.fusion_space = fusion_space
-        self.cut_short, self.unfit = True, False
+        self.cut_short, self.unfit, self.interrupted = True, False, False
         self.arcs: FusedGroupArcs | None = None
         self.named: FusionPlan = ()
         self.proof: FusionCertificate | None = None
         self.notes: tuple[str, ...] = ()
         self.bounding: BoundSearch | None = None
+        self._bounding_since = begun
         self._waiting: list[tuple[Values, Values]] = []
 
     @cached_property
@@ -105,22 +108,11 @@ class _Search(FusionPlanTrials):
 
     def run(self) -> Result:
         """Search until the time is up, all is tried, or the gap is closed."""
-        request = self.request
-        fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
-        if not (fit or np.isfinite(self.listed.compulsory)):
-            raise InfeasibleError(_UNFIT)
-        if request.start is None or request.duals is None:
-            # The layer-by-layer plan comes first: a schedule soon, and a value that others have to
-            # beat.
-            self.attempt(
-                whole(self.tileable), request.start is not None, self.params.whole_fraction
-            )
-        else:
-            # It was scheduled by the caller, to the gap asked for.
-            self.take(request.start, request.duals)
-            if not request.has_time_for(self._least_s):
-                return self._layer_by_layer()
         try:
+            if self._begins_early():
+                self._begin()
+            if not self._start():
+                return self._layer_by_layer()
             if self._estimates_first():
                 self._begin()
                 self._by_estimates()
@@ -129,7 +121,8 @@ class _Search(FusionPlanTrials):
                 self._tabulate()
                 self._begin()
             if not self.late:
-                self._search(max(1, request.threads - 1))
+                self._search(max(1, self.request.threads - 1))
+            self.interrupted = self._over
             self._end()
         finally:
             if self.bounding is not None:
@@ -137,6 +130,42 @@ class _Search(FusionPlanTrials):
         if self.named:
             self.attempt(self.named)
         return self._finish()
+
+    def _begins_early(self) -> bool:
+        """Return whether the bound is searched while the layer-by-layer plan is scheduled.
+
+        Of so few operations that all fusion plans may be tried, no process is worth its start.
+        """
+        count, request = len(self.tileable.operations), self.request
+        many = count * (count + 1) // 2 > self.params.all_groups
+        return many and request.threads > 1 and request.has_time_for(self._least_s)
+
+    def _start(self) -> bool:
+        """Schedule the layer-by-layer plan; return whether there is time for others.
+
+        It comes first: a schedule soon, and a value that others have to beat.
+        """
+        if self.request.first is not None:
+            found = self.request.first()
+            # A search of fusion plans that a busy machine cannot begin in time is not begun.
+            pace = max(1.0, found.solve_s / max(found.cpu_s, _LEAST_CPU_S))
+            plan = found.residency_plan if found.verified else None
+            self.request = replace(
+                self.request, start=plan, duals=found.certificate or self.request.duals, pace=pace
+            )
+            self.begun = self.work.seconds
+        request = self.request
+        fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
+        if not (fit or np.isfinite(self.listed.compulsory)):
+            raise InfeasibleError(_UNFIT)
+        if request.start is None or request.duals is None:
+            self.attempt(
+                whole(self.tileable), request.start is not None, self.params.whole_fraction
+            )
+            return True
+        # It was scheduled by the caller, to the gap asked for.
+        self.take(request.start, request.duals)
+        return request.has_time_for(self._least_s)
 
     def _layer_by_layer(self) -> Result:
         """Schedule the layer-by-layer plan on, where there is no time for others."""
@@ -155,7 +184,10 @@ class _Search(FusionPlanTrials):
         return BEGIN_S * len(operations) + STRIPED_S * striped
 
     def _begin(self) -> None:
-        """Begin the search of the bound beside that of fusion plans."""
+        """Begin the search of the bound beside that of fusion plans, unless it has begun."""
+        if self.bounding is not None:
+            return
+        self._bounding_since = self.work.seconds
         self.bounding = BoundSearch(
             BoundingTask(self.tileable, self.request.objective, self.fusion_space, self.params),
             self._hear,
@@ -172,17 +204,16 @@ class _Search(FusionPlanTrials):
         Until one is exact.
         """
         assert self.bounding is not None
-        bounding, most = self.bounding, 2 * self.clock
+        ahead = self.begun - self._bounding_since
+        bounding, most = self.bounding, 2 * self.clock + ahead
 
         def enough(work_s: float) -> bool:
-            closed = self.gap <= self.request.tolerance or work_s > self.end
+            closed = self.gap <= self.request.tolerance or work_s > self.end + ahead
             return closed or (bounding.found.exact and work_s > most)
 
         bounding.finish(enough)
         self.unfit |= bounding.unfit
         self.cut_short = not bounding.found.exact
-        if bounding.found.exact and self.proof is None:
-            self.named = bounding.found.fusion_plan
 
     def _tabulate(self) -> None:
         """Tabulate the values of fused groups, with those that the search of the bound has told."""
@@ -210,7 +241,9 @@ class _Search(FusionPlanTrials):
             self.bound = found.value
             self.request.report_incumbent(bound=self.bound)
         if proof is not None:
-            self.named, self.proof = found.fusion_plan, proof
+            self.proof = proof
+        if proof is not None or found.exact:
+            self.named = found.fusion_plan
 
     def _estimates_first(self) -> bool:
         """Return whether the list is long for its time, and of layers that differ, with windows."""
@@ -245,8 +278,13 @@ class _Search(FusionPlanTrials):
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
         if self.bounding is not None:
-            self.bounding.upto(self.clock)
-        return self.late or self.clock > self.end or self.gap <= self.request.tolerance
+            self.bounding.upto(self.work.seconds - self._bounding_since)
+        return self._over or self.gap <= self.request.tolerance
+
+    @property
+    def _over(self) -> bool:
+        """Whether no time is left for fusion plans."""
+        return self.late or self.clock > self.end
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
@@ -403,6 +441,7 @@ class _Search(FusionPlanTrials):
             class_bound=None,
             notes=(*outcome.notes, *self.notes),
             cut_short=self.cut_short and self.gap > request.tolerance,
+            end=End.LIMIT if self.interrupted and self.gap > request.tolerance else End.NONE,
             fused=best.problem,
             fusion_certificate=certificate,
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
+from formulations.residency.plain.search import is_small
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.fused_groups import FusionPlan
@@ -21,11 +22,12 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Incumbent, Request, Work
+from spmopt.core.timeline import fitting_timeline
 
 _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
 _FEW_AT_LEAST = 8
-"""Of few fusion plans: how many there is time for, however hard the first is."""
+"""Of fusion plans that are refined: how many there is time for, however hard the first is."""
 
 
 def steps_of(fusion_plan: FusionPlan) -> int:
@@ -221,13 +223,25 @@ class FusionPlanTrials:
         try:
             rounded = page.round_columns(problem, phase, coarse=not refined)
             if not refined:
-                return rounded.result
+                if not self._is_undecided(problem, rounded):
+                    return rounded.result
+                phase = phase.phase(seconds / _FEW_AT_LEAST)
             # Of many plans only the last few are worth the last cycle.
             return page.refine(problem, phase, rounded, counted=counted)
         except InfeasibleError:
             return None
         finally:
             self.work.seconds += PAGE_SHARE * work.seconds
+
+    def _is_undecided(self, problem: Problem, rounded: page.Rounded) -> bool:
+        """Return whether a plan may be better than the best, though its rounded schedule is not.
+
+        Where a scratchpad has few pages, rounding to whole ones loses more than plans differ by.
+        """
+        if self.best is None or rounded.result.residency_plan is None:
+            return False
+        open_ = rounded.bound < self.best.value and rounded.gap > self.params.coarse_gap
+        return open_ and is_small(fitting_timeline(problem), self.request.params.residency)
 
     def _while_better(self) -> Request:
         """Return a request that ends when the bound of a fusion plan is above the best value.

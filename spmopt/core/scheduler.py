@@ -120,6 +120,9 @@ class Request:
         End of the phase that this is for: a time of the monotonic clock, and of ``work``.
     pace
         Wall seconds that a second of work takes, about: more than 1 on a busy machine.
+    first
+        Makes the layer-by-layer schedule from which a search of fusion plans starts, when the
+        search has begun all that runs beside it.
     """
 
     objective: Objective = MAKESPAN
@@ -138,6 +141,7 @@ class Request:
     due: float = inf
     work_end: float = inf
     pace: float = 1.0
+    first: Callable[[], Result] | None = None
 
     def remaining_s(self) -> float:
         """Return the seconds left of the time limit; 0 once stopped, and at the end of a phase."""
@@ -199,7 +203,9 @@ class Request:
 
     def apart(self) -> Request:
         """The request for a process of its own with one thread, which nobody hears of or stops."""
-        return replace(self, threads=1, stop=_never, report=_silent, on_incumbent=ignore_incumbent)
+        return replace(
+            self, threads=1, stop=_never, report=_silent, on_incumbent=ignore_incumbent, first=None
+        )
 
     def of_class(self) -> Request:
         """The request for a search whose bounds are those of the scheduler's class."""

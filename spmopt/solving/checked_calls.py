@@ -64,12 +64,12 @@ class CheckedCalls:
         spent_s: float = 0.0,
         *,
         duals: Certificate | None = None,
-        pace: float = 1.0,
+        first: Callable[[], Result] | None = None,
     ) -> Result:
         """Run one scheduler from the plans of ``starts``, the best first, and verify its schedule.
 
         ``spent_s`` of its time limit are over; ``duals``: those to search from, in place of the
-        request's; ``pace``: of the machine, if known.
+        request's; ``first``: as of a request, which may add to ``starts``.
         """
 
         def report(message: str, done: float | None) -> None:
@@ -90,7 +90,7 @@ class CheckedCalls:
             start=plans[0] if plans else None,
             others=tuple(plans[1:]),
             duals=duals or self.request.duals,
-            pace=pace,
+            first=first,
             report=report,
             on_incumbent=self._tell_of_remainder,
         )
@@ -131,7 +131,7 @@ class CheckedCalls:
         """Return why a scheduler that has just answered ended; only searches end for a reason."""
         if entry.kind is Kind.POLICY:
             return End.NONE
-        if not answer.cut_short and request.remaining_s() > 0:
+        if answer.end is End.NONE and not answer.cut_short and request.remaining_s() > 0:
             return End.EXHAUSTED
         return End.STOPPED if request.stop() else End.LIMIT
 

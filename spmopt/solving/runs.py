@@ -30,9 +30,6 @@ from spmopt.solving.records import (
     within_class,
 )
 
-_LEAST_CPU_S = 0.05
-"""Of a search that tells how busy the machine is."""
-
 
 def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
     """Run schedulers one after the other, until the request is stopped."""
@@ -219,31 +216,36 @@ def run_by_steps(case: Case, entry: SchedulerEntry, part: float = 1.0) -> Result
 
 def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     """Choose a fusion plan, starting layer by layer, and never worse than that."""
-    params, page = case.params, find(RESIDENCY)
-    request = replace(
-        case.request.anew().share(params.list_fraction),
-        tolerance=max(case.request.tolerance, params.list_gap),
-    )
-    layers = case.layer_by_layer(request, page)
-    listed = run_asked(layers, page)
-    if listed.certificate is not None:
-        layers.evaluate(listed.certificate)
-    # Results of the full request win over those of its part.
-    case.policies = layers.policies | case.policies
-    case.listed = case.listed or listed
-    case.asked = entry
-    case.tell(Incumbent())
-    if listed.verified:
-        case.tell_schedule(listed)
-    starts = [listed] if listed.verified else []
-    # A search of fusion plans that a busy machine cannot begin in time is not begun.
-    pace = max(1.0, listed.solve_s / max(listed.cpu_s, _LEAST_CPU_S))
-    found = case.call(entry, starts, listed.solve_s, duals=listed.certificate, pace=pace)
+    starts, page = list[Result](), find(RESIDENCY)
+
+    def first() -> Result:
+        params = case.params
+        request = replace(
+            case.request.anew().share(params.list_fraction),
+            tolerance=max(case.request.tolerance, params.list_gap),
+        )
+        layers = case.layer_by_layer(request, page)
+        listed = run_asked(layers, page)
+        if listed.certificate is not None:
+            layers.evaluate(listed.certificate)
+        # Results of the full request win over those of its part.
+        case.policies = layers.policies | case.policies
+        case.listed = case.listed or listed
+        case.asked = entry
+        case.tell(Incumbent())
+        if listed.verified:
+            case.tell_schedule(listed)
+        starts.append(listed)
+        return listed
+
+    found = case.call(entry, starts, first=first)
+    asked = bool(starts)
+    listed = starts[0] if asked else first()
     found = better_of_policies(case, found)
     if found.fused is None and found.verified:  # no time for any other plan
         found = on_whole_plan(found, listed, case.problem)
-    found = found.plus(listed.solve_s, listed.cpu_s)
-    if found.value is not None and listed.value is not None and found.value > listed.value:
+    worse = found.value is not None and listed.value is not None and found.value > listed.value
+    if worse and asked:
         raise ContradictionError(f"scheduler {entry.name}: worse than {RESIDENCY}, its start")
     return no_worse_than_list(found, case.listed)
 

@@ -13,7 +13,12 @@ from typing import Any
 import pytest
 
 import spmopt
+from formulations.fusion.neighbors import neighbors
 from formulations.fusion.paths import FusedGroupArcs
+from formulations.fusion.schedule import _Search
+from formulations.fusion.search import FusionPlanSearch
+from formulations.fusion.tileable import Listed
+from formulations.fusion.trials import FusionPlanTrials
 from formulations.residency import page
 from spmopt.audit import audit
 from spmopt.core.errors import InputError
@@ -21,12 +26,12 @@ from spmopt.core.fusion import certificate as sizes
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FUSION_SPACES
-from spmopt.core.fusion.tileable_graph import source_graph
+from spmopt.core.fusion.tileable_graph import source_graph, tileable_graph_of, whole
 from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.params import FusionParams, SolveParams
 from spmopt.core.problem import Problem
-from spmopt.core.result import Result
+from spmopt.core.result import End, Result
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
@@ -280,8 +285,6 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else what has stripes is searched until the time is up, and what lies near is not found."""
-    from formulations.fusion.schedule import _Search
-
     b = GraphBuilder("stack")
     x = b.input("x", (4, 16, 32, 32))
     for k in range(6):
@@ -320,3 +323,41 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
     assert first == tried["batch"][0]
     assert all(each.stripes == 1 for each in first)
     assert any(each.stripes > 1 for fusion_plan in tried["all"] for each in fusion_plan)
+
+
+def test_a_search_that_its_time_ends_does_not_say_that_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though the bound is exact, as of a network of few operations."""
+    asked = request(time_limit_s=600.0, threads=1)
+    assert solve(tight(layers()), "fusion", asked).end != End.LIMIT
+    monkeypatch.setattr(_Search, "_over", property(lambda _: True))
+    result = solve(tight(layers()), "fusion", asked)
+    assert (result.end, result.cut_short) == (End.LIMIT, False)
+
+
+def test_layer_by_layer_has_neighbors_of_one_fused_group() -> None:
+    listed = Listed(tileable_graph_of(tight(convolution())), MAKESPAN)
+    search = FusionPlanSearch(FusedGroupArcs(listed, float(listed.capacity)), bool)
+    found = [*neighbors(search, whole(listed.given))]
+    assert {tuple(sorted(each.count > 1 for each in plan)) for plan in found} >= {(False, True)}
+    assert all(not listed.given.obstacle(each) for plan in found for each in plan)
+
+
+def test_a_plan_is_refined_whose_rounded_schedule_hides_what_it_is_worth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 16 pages rounding lost 60 % of a plan that windows made the best of all."""
+    tileable = tileable_graph_of(tight(convolution()))
+    trials = FusionPlanTrials(tileable, request(time_limit_s=600.0), 0.0)
+    trials.attempt(whole(tileable))
+    best, refined = need(trials.best), list[Problem]()
+    monkeypatch.setattr(page, "refine", lambda problem, *_, **__: refined.append(problem))
+    for bound, value, is_open in ((0.9, 1.1, True), (1.1, 1.2, False), (0.9, 0.901, False)):
+        rounded = page.Rounded(
+            result=best.outcome, value=value * best.value, bound=float(bound * best.value)
+        )
+        monkeypatch.setattr(page, "round_columns", lambda *_, rounded=rounded, **__: rounded)
+        trials.schedule_all(best.problem, trials.request, 1.0, refined=False)
+        assert bool(refined) == is_open
+        refined.clear()

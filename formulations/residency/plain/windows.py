@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -30,6 +31,8 @@ FAMILIES = Families(pages=True, setups=True, mappings=True)
 _OPTIONS: dict[str, highs.Option] = {
     "mip_allow_restart": False,
 }
+_QUIET = Fraction(1, 10)
+"""Of the tolerance: the gain of a sweep of windows that counts as none."""
 _MOST_CELLS = 10_000_000
 """Of a problem: its arrays take a gigabyte."""
 _CELL_S = 5e-7
@@ -102,7 +105,9 @@ def _improve(
                 line = line if steps is line.chosen else timeline(problem, steps)
                 request.report_incumbent(value=value)
         turn += 1
-        quiet = quiet + 1 if value == before else 0
+        # Gains below the tolerance are worth no second sweep, nor hundreds of them.
+        least = before * (1 - _QUIET * Fraction(request.tolerance))
+        quiet = quiet + 1 if value >= least else 0
     return plan
 
 

@@ -32,7 +32,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import isqrt
+from math import gcd, isqrt
 from typing import NamedTuple
 
 from spmopt.core.machine import Machine
@@ -206,10 +206,13 @@ class Product:
             p, q = DIMENSIONS[k]
             across = q if p == self.positions else p
             limit = -(-self.whole[k] // self.slices[k])
+            elements = self.dimensions[p] * self.dimensions[q] * self.slices[k]
+            # In lowest terms: a tile's bytes times all elements would exceed 64 bits at 5 GB.
+            shared = gcd(self.whole[k], elements)
             term = _Term(
                 sides=(p, q),
-                whole=self.whole[k],
-                elements=self.dimensions[p] * self.dimensions[q] * self.slices[k],
+                whole=self.whole[k] // shared,
+                elements=elements // shared,
                 lines=self.lines[k],
                 across=across,
                 parts=self.dimensions[across] * self.slices[k],

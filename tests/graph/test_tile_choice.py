@@ -91,3 +91,16 @@ def test_a_textbook_tiling_is_among_them(kib: int, most: int) -> None:
     streamed = [each.operands for each in found if len(each.operands) == 3]
     fetches = [tuple(each[t].fetches for t in range(3)) for each in streamed]
     assert min(traffic_of((512, 512, 512), each, -1) for each in fetches) <= most
+
+
+def test_of_operands_of_many_gb_tiles_are_those_of_smaller_elements() -> None:
+    """Four times the bytes of everything: products of bytes and elements exceed 64 bits."""
+    shape = 20, 200_000, 200_000
+    found = []
+    for size in (1, 4):
+        own = replace(load_machine("small-npu"), spm_bytes=size << 20, page_bytes=size << 10)
+        sizes = [size * shape[p] * shape[q] for p, q in ((0, 1), (1, 2), (0, 2))]
+        gemm = Gemm(m=shape[0], k=shape[1], n=shape[2])
+        tilings = other_tilings(ProductTensors(gemm, [0, 1], [2], sizes, lines={}), own)
+        found.append([(each.scratch_bytes // size, each.operands) for each in tilings])
+    assert found[0] == found[1]

@@ -35,20 +35,23 @@ class CheapValues:
 
     def values(self) -> Floats:
         """Return cheap lower bounds on fused groups."""
-        crossing, ways = self.crossing(), self.listed.micro_batches
-        value: Floats = np.empty((self.listed.count + 1, len(ways), self.lengths.width))
-        for way, micro_batches in enumerate(ways):
-            value[:, way] = self._cheap(micro_batches, crossing)
-        return value
-
-    def _cheap(self, micro_batches: int, ends: tuple[Floats, Floats]) -> Floats:
-        """Return (n + 1, width) lower bounds on fused groups, by bytes across their ends."""
-        into, out = ends
-        computing, always = self.alone(micro_batches)
-        cost = self.byte_costs
+        listed, cost, (into, out, again) = self.listed, self.byte_costs, self.moved()
+        value: Floats = np.empty((listed.count + 1, len(listed.micro_batches), self.lengths.width))
         crossing = cost[0] * np.maximum(into - self.held, 0.0)
         crossing += cost[1] * np.maximum(out - self.held, 0.0)
-        value: Floats = np.maximum(computing, crossing + always)
+        for way, micro_batches in enumerate(listed.micro_batches):
+            computing, always = self.alone(micro_batches)
+            moved = crossing + self.reread(again, micro_batches)
+            value[:, way] = np.maximum(computing, moved + always)
+        return value
+
+    def reread(self, again: Floats, micro_batches: int) -> Floats:
+        """Return the least cost of bytes that fusion tiles read anew: the first is left out.
+
+        What all of them read is on chip between two as far as it fits.
+        """
+        over = np.maximum(again - self.listed.capacity, 0.0)
+        value: Floats = self.byte_costs[0] * (micro_batches - 1) * over
         return value
 
     @property
@@ -117,21 +120,29 @@ class CheapValues:
             found.append(Moves(size, times, own.required_resident))
         return found
 
-    def crossing(self) -> tuple[Floats, Floats]:
-        """Return (n + 1, width) bytes that fused groups must load or hold, and store or leave."""
+    def moved(self) -> tuple[Floats, Floats, Floats]:
+        """Return (n + 1, width) bytes of fused groups, of each tensor once.
+
+        Those that they must load or hold; that they store or leave; and that each of several fusion
+        tiles reads, and nothing writes.
+        """
         listed, first = self.listed, self.lengths.first.tolist()
         count = listed.count
-        found = np.zeros((2, count + 1, self.lengths.width))
+        found = np.zeros((3, count + 1, self.lengths.width))
         # By begin, of fused groups that end where the loop is; those before the first are out of
         # date.
-        into, out = now = np.zeros((2, count))
+        into, out, again = now = np.zeros((3, count))
         before, wrote, left = dict[int, int](), dict[int, int](), dict[int, int]()
+        written = {t for operation in listed.tileable.operations for t in operation.writes}
         for at, operation in enumerate(listed.tileable.operations):
             start = first[at + 1]
             for tensor in operation.uses(0):
                 size = float(listed.sizes[tensor])
                 if tensor in operation.reads:
-                    into[max(before.get(tensor, -1) + 1, start) : at + 1] += size
+                    new = slice(max(before.get(tensor, -1) + 1, start), at + 1)
+                    into[new] += size
+                    if tensor not in written and tensor not in operation.cut:
+                        again[new] += size
                 out[start : max(left.pop(tensor, -1) + 1, start)] -= size
                 if tensor in operation.writes:
                     wrote[tensor] = at
@@ -140,4 +151,4 @@ class CheapValues:
                     out[start : max(wrote[tensor] + 1, start)] += size
                 before[tensor] = at
             found[:, at + 1, : at + 1 - start] = now[:, start : at + 1]
-        return found[0], found[1]
+        return found[0], found[1], found[2]

@@ -2,17 +2,18 @@
 
 Values of groups, and a shortest path, in exact integers. A certificate has dual values for some
 fused groups. All others count with plain costs: computing and moving operands that cannot be on
-chip at once, in the cheapest mapping, and bytes across a fused group's ends beyond the scratchpad's
-size; the long ones of a long list with the plain costs of each operation, and runs of these. Steps
-of a schedule belong to one fused group each, so the cheapest path from the first operation to the
-end, over all fused groups, is at most the cost of any schedule of any fusion plan. Where a
-certificate has dual values of bytes carried across boundaries, fused groups pay and earn these, and
-they sum to 0.
+chip at once, in the cheapest mapping, or moving bytes across a fused group's ends beyond the
+scratchpad's size, and those that each fusion tile reads anew
+(:mod:`spmopt.verifier.crossing_bytes`); the long ones of a long list with the plain costs of each
+operation, and runs of these. Steps of a schedule belong to one fused group each, so the cheapest
+path from the first operation to the end, over all fused groups, is at most the cost of any schedule
+of any fusion plan. Where a certificate has dual values of bytes carried across boundaries, fused
+groups pay and earn these, and they sum to 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from math import floor
@@ -34,13 +35,13 @@ from spmopt.core.operation import OpMapping
 from spmopt.core.table import Ints
 from spmopt.verifier.boundary_credit import BoundaryCredit
 from spmopt.verifier.carried import Carried
+from spmopt.verifier.crossing_bytes import count_bytes
 from spmopt.verifier.dual_check import MOST_BITS
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
 from spmopt.verifier.fusion_reach import barriers, farthest_ends
 
 _NONE = np.iinfo(np.int64).max // 4
-_Change = tuple[tuple[int, int], int]
 _DIGITS = 55
 """Binary digits of the longest path."""
 
@@ -88,9 +89,10 @@ class FusionPlanPath:
             for micro_batches in self.micro_batches
         ]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
-        most = (max(known) + max(map(max, fixed))) * self.count + self._byte(
-            1, 1
-        ) * 2 * self.count * sum(tensor.size_bytes for tensor in tileable.tensors)
+        # More is no worse a bound, and its sums could overflow.
+        self.most_bytes = 2 * self.count * sum(tensor.size_bytes for tensor in tileable.tensors)
+        most = (max(known) + max(map(max, fixed))) * self.count
+        most += 2 * self._byte(1, 1) * self.most_bytes
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)
         self.alone = [[None if v is None else self._units(v) for v in row] for row in plain]
         self.always = [[self._units(v) for v in row] for row in fixed]
@@ -241,7 +243,10 @@ class FusionPlanPath:
     def _table(self, way: int, ends: tuple[Ints, Ints]) -> Ints:
         """Return costs of fused groups of some fusion tiles, as :meth:`tables`."""
         fusion = self.micro_batches[way]
-        table = ends[1] + self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
+        # No fusion tile but the first finds more than a full scratchpad of what all of them read.
+        again = np.maximum(self.again - self.capacity, 0) * (fusion - 1)
+        table: Ints = ends[1] + self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
+        table += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
         tiled = self._tile(self._each(way), self.runs.get(fusion, {}))
         np.maximum(table, ends[0] + tiled, out=table)
         reach = np.array(self._ends(fusion))
@@ -311,7 +316,7 @@ class FusionPlanPath:
 
         Tables.
         """
-        into, out = self._crossing()
+        into, out, self.again = count_bytes(self.liveness, self.first, self.longest)
         duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
         over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
         plain: Ints = duals[0] * over[0] + duals[1] * over[1]
@@ -328,42 +333,6 @@ class FusionPlanPath:
             for costs, moved in (((0, 0), 0), (duals, duals[0] * into + duals[1] * out))
         )
         return alone, np.maximum(least, plain + alone)
-
-    def _crossing(self) -> tuple[Ints, Ints]:
-        """Return bytes that fused groups load or find, and store or leave, as :meth:`tables`."""
-        into, out = np.zeros((2, self.count + 1, self.longest), np.int64)
-        for at, (read, written) in enumerate(self._cross()):
-            # What a fused group has that ends before this operation, it has here too, or no more.
-            end, first, lost = at + 1, self.first[at + 1], self.first[at + 1] - self.first[at]
-            for table, changed in ((into, read), (out, written)):
-                row = table[end]
-                row[: at - first] = table[at, lost : lost + at - first]
-                for begins, size in changed:
-                    row[max(begins[0] - first, 0) : max(begins[1] - first, 0)] += size
-        return into, out
-
-    def _cross(self) -> Iterator[tuple[list[_Change], list[_Change]]]:
-        """Yield, of each operation: begins of groups for which it changes bytes, and by how many.
-
-        Of a fused group that ends with it in place of before it.
-        """
-        last, left = dict[int, int](), dict[int, int]()
-        wrote = dict[int, int]()
-        for at, operation in enumerate(self.tileable.operations):
-            read, written = list[_Change](), list[_Change]()
-            for t in operation.uses(0):
-                size = self.tileable.tensors[t].size_bytes
-                if t in operation.reads:
-                    read.append(((last.get(t, -1) + 1, at + 1), size))
-                if t in left:
-                    written.append(((0, left.pop(t) + 1), -size))
-                if t in operation.writes:
-                    wrote[t] = at
-                if t in wrote and self.liveness.after(at, t):
-                    left[t] = wrote[t]
-                    written.append(((0, wrote[t] + 1), size))
-                last[t] = at
-            yield read, written
 
     def _prove_runs(self) -> dict[int, dict[tuple[int, int], int]]:
         """Return those of runs, by number of fusion tiles, and begin and end."""

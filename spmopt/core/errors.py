@@ -60,8 +60,13 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
     names = sorted(known)
     near = nearest(name.lower(), names)
-    hint = f"did you mean {near}?" if near else f"choose one of {', '.join(names)}"
+    hint = f"choose one of {', '.join(names)}"
+    if near:
+        hint = f"did you mean {near}?" + f" ({hint})" * (len(names) <= _FEW)
     return InputError(f"no {what} called {name!r}; {hint}")
+
+
+_FEW = 8  # names that an error lists even where one of them is near
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -38,7 +38,12 @@ def refused(ran: Ran, code: int = 2) -> str:
         ("solve nothing", "(a file must end in .onnx or .pt2, a stored problem in .json)"),
         (f"solve {SMALL} --spm 1kB", "smaller than one page"),
         (f"solve {SMALL} --set spm", "write --set NAME=VALUE"),
+        (
+            f"solve {SMALL} --machine /",
+            "a machine file must end in .toml; this one is a folder",
+        ),
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
+        (f"solve {SMALL} --fusion al", "all? (choose one of all, batch, none, single-product)"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
         (f"solve {SMALL} --mapper none", "use tiled, choose, panel, weights or ideal"),
         (

@@ -223,7 +223,7 @@ class Emitter:
                 raise InputError(f"{describe(reader)}: its operand {name} has no elements")
             node = self._constants.keep_node(name)
             if node is None:
-                self._index[name] = self._constants.add(self._builder, name)
+                self._index[name] = self._constants.add(self._builder, name, reader)
             else:
                 self._emit(node)
         return self._index[name]

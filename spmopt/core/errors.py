@@ -58,7 +58,7 @@ class ContradictionError(ScheduleError):
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
-    names = sorted(known)
+    names = sorted({*known})
     near = nearest(name.lower(), names)
     hint = f"choose one of {', '.join(names)}"
     if near:

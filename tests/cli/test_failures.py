@@ -53,7 +53,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
         ("solve resnet18 --batch 1000000000000", "at most 2**60 can be computed with"),
         (f"solve {SMALL} --param layers=two", "'two' is not a whole number"),
-        (f"solve {SMALL} --param batch=2", "batch is an option of its own"),
+        (f"solve {SMALL} --param batch=2", "batch is an option of its own; leave it out here"),
         (f"solve {SMALL} --time-limit nan", "--time-limit nan: must be a number"),
         (f"solve {SMALL} --threads 0", "--threads 0: must be at least 1"),
         (f"compare {SMALL} --schedulers ,", "name at least one"),

@@ -60,9 +60,9 @@ def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
     names = sorted({*known})
     near = nearest(name.lower(), names)
-    hint = f"choose one of {', '.join(names)}"
-    if near:
-        hint = f"did you mean {near}?" + f" ({hint})" * (len(names) <= _FEW)
+    choices = f"choose one of {', '.join(names)}"
+    few = f" ({choices})" * (len(names) <= _FEW)
+    hint = f"did you mean {near}?{few}" if near else choices
     return InputError(f"no {what} called {name!r}; {hint}")
 
 

@@ -29,10 +29,9 @@ def require_comparable(first: ScheduleView, second: ScheduleView) -> None:
 
 def differ_in_fusion(first: ScheduleView, second: ScheduleView) -> bool:
     """Whether both are of one network and machine in different fusion plans."""
-    one, other = (
-        (each.problem.name, each.problem.mapper, each.problem.machine) for each in (first, second)
-    )
-    return one == other and first.problem.fusion_plan != second.problem.fusion_plan
+    one, other = first.problem, second.problem
+    alike = (one.name, one.mapper, one.machine) == (other.name, other.mapper, other.machine)
+    return alike and one.fusion_plan != other.fusion_plan
 
 
 def require_same(first: Problem, second: Problem) -> None:

@@ -103,7 +103,7 @@ def ascend(
         point = np.concatenate((start.spm / (scale or 1.0), *shares[:channels]))
     ascent = Ascent(point, iterations, (first_rate, last_rate))
     seen = [np.empty(0, np.int64)]
-    best, best_bound = Multipliers.zero(coefficients), -np.inf
+    best, best_bound = None, -np.inf
     for k in range(1, iterations + 1):
         if stop() and (k > 1 or start is None):  # Dual values that are given prove what they do.
             break
@@ -123,7 +123,15 @@ def ascend(
         ascent.step(slope)
         # A byte of DMA costs at most its time: rho >= 0.
         ascent.point[steps:] = np.minimum(ascent.point[steps:], 1.0)
-    return best, of_keys(seen, steps)
+    return best or _without_steps(intervals, coefficients), of_keys(seen, steps)
+
+
+def _without_steps(intervals: RankedIntervals, coefficients: CostCoefficients) -> Multipliers:
+    """Return the best of duals that need no search: all time of the engine, or of a channel."""
+    free, full = np.zeros(intervals.steps), np.full(intervals.steps, coefficients.byte_time)
+    pairs = (free, free), (full, free), (free, full)
+    known = [Multipliers.legal(coefficients, free, *pair) for pair in pairs]
+    return max(known, key=lambda duals: DualFunction(intervals, coefficients, duals).value)
 
 
 def _excess(coefficients: CostCoefficients, dual: DualFunction) -> Floats:

@@ -125,7 +125,7 @@ def load(
     require_training(optimizer, training)
     # Both are keyword arguments of load_network: one would silently replace the other.
     for name in (name for name in parameters or {} if name in ("name_or_path", "warn", *options)):
-        raise ArgumentError("parameters", f": {name} is an option of its own")
+        raise ArgumentError("parameters", f": {name} is an option of its own; leave it out here")
     from spmopt.core.graph import Graph
 
     if isinstance(source, Graph):

@@ -114,7 +114,7 @@ def inspect(
     except InputError as error:
         # Options to paste say enough, unless a dimension has no name that an option could use.
         sizes = [size for each in known.inputs for size in each.dimensions]
-        enough = known.open_options and None not in sizes
+        enough = known.open_options and None not in sizes and not parameters
         return replace(known, problem="" if enough else str(error), top=top)
     return _size(workload, replace(known, notes=notes), top, callbacks)
 

@@ -156,13 +156,13 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     from spmopt.hardware.machines import names as known
     from spmopt.hardware.settings import to_settings
     from spmopt.reporting.headings import rates_by_type, technology_name, vector_unit
-    from spmopt.reporting.quantities import si
+    from spmopt.reporting.quantities import capacity, si
 
     found = [load_machine(name) for name in names or known()]
     areas = [area_report(machine).total_mm2 for machine in found]
     columns: Columns = {
         "machine": lambda machine: machine.name,
-        "SPM": lambda machine: si(machine.spm_bytes, "B"),
+        "SPM": lambda machine: capacity(machine.spm_bytes),
         "bandwidth": lambda machine: si(machine.dram_bytes_per_s, "B/s"),
         "throughput": lambda machine: ", ".join(
             [si(machine.operations_per_s, "FLOP/s"), *rates_by_type(machine)]

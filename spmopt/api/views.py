@@ -142,13 +142,21 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
 
 def require_page(path: Path) -> None:
     """Raise :class:`InputError` for a name that is not one of a page; a pipe has any."""
+    pictures = "or draw a picture (.png, .svg, .pdf) by 'spmopt plot'"
+    advice = f"a page is HTML; let the name end in .html, {pictures}"
+    _require_suffix(path, (".html", ".htm"), advice)
+
+
+def require_trace(path: Path) -> None:
+    """Raise :class:`InputError` for a name that is not one of a trace; a pipe has any."""
+    _require_suffix(path, (".json", ".gz"), "a trace is JSON; let the name end in .json or .gz")
+
+
+def _require_suffix(path: Path, known: Sequence[str], advice: str) -> None:
     # A pipe or device has no suffix to check.
     is_written = is_file(path) or not exists(path)
-    if is_written and path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
-            f"{path}: a page is HTML; let the name end in .html, or draw a picture "
-            "(.png, .svg, .pdf) by 'spmopt plot'"
-        )
+    if is_written and path.suffix.lower() not in known:
+        raise InputError(f"{path}: {advice}")
 
 
 @check
@@ -200,7 +208,8 @@ def trace(
     title = "; ".join(f"{head}, {si(time, 's')}" for head, time in pairs)
     record: dict[str, object] = {**known[0], "timing": timing, "events": len(events)}
     record |= {"second": known[1]} if len(known) > 1 else {}
-    return Document(f"{title}, {len(events)} events", record, trace_text(pictures, events))
+    text = trace_text(pictures, events)
+    return Document(f"{title}, {len(events)} events", record, text, require_trace)
 
 
 @check

@@ -124,6 +124,7 @@ def trace(
     """
     files = [each for each in (schedule, other) if each is not None]
     _require_output(timing, output, files)
+    views.require_trace(output)
 
     def make(callbacks: Callbacks) -> Document:
         return views.trace(_read(files, callbacks), timing=timing, callbacks=callbacks)

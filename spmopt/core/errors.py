@@ -58,10 +58,15 @@ class ContradictionError(ScheduleError):
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
-    names = sorted(known)
+    names = sorted({*known})
     near = nearest(name.lower(), names)
-    hint = f"did you mean {near}?" if near else f"choose one of {', '.join(names)}"
+    choices = f"choose one of {', '.join(names)}"
+    few = f" ({choices})" * (len(names) <= _FEW)
+    hint = f"did you mean {near}?{few}" if near else choices
     return InputError(f"no {what} called {name!r}; {hint}")
+
+
+_FEW = 8  # names that an error lists even where one of them is near
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

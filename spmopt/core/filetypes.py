@@ -59,5 +59,6 @@ def kind_of_file(path: Path, *, json: bool = True) -> str:
             return kind
     # Before the ending: a result file may have any name.
     if head.lstrip()[:1] in (b"{", b"["):
-        return next((kind for mark, kind in _JSON.items() if json and mark in head), "")
+        other = "is a JSON file" * (path.suffix.lower() == ".json")
+        return next((kind for mark, kind in _JSON.items() if mark in head), other) if json else ""
     return _SUFFIXES.get(path.suffix.lower(), "")

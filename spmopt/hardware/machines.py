@@ -12,7 +12,7 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension, parse_quantity, si
-from spmopt.core.validation import is_file, read_toml
+from spmopt.core.validation import exists, read_toml
 from spmopt.hardware.reader import FOLDER, no_toml, preset_files
 from spmopt.hardware.settings import (
     BANK,
@@ -69,6 +69,12 @@ def list_left_out(name_or_path: str) -> str | None:
 def names() -> list[str]:
     """Return the names of the machines that come with the program, sorted."""
     return sorted(preset_files("machine"))
+
+
+def has_default_energies(machine: Machine) -> bool:
+    """Return whether energies that a machine does not state are those of ``defaults.toml``."""
+    source = _settings(FOLDER / "defaults.toml", "defaults.toml")["energy.source"]
+    return machine.energy.source.startswith(str(source))
 
 
 def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machine:
@@ -223,7 +229,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
 
         return dict(read_hardware(Path(name_or_path)).settings)
     if not name_or_path.endswith(".toml"):
-        if is_file(name_or_path):
+        if exists(name_or_path):
             raise no_toml("machine", Path(name_or_path))
         raise unknown("machine", name_or_path, [*names(), *MACHINES.foreign()])
     path = Path(name_or_path)

@@ -278,8 +278,8 @@ def _header(kind: str) -> Json:
 def _body(value: object, where: str, kind: str) -> Json:
     """Check the header of a document; return the rest, brought to the version of today."""
     place = where or "document"
-    if not isinstance(value, dict):
-        raise InputError(f"{place}: must be an object")
+    if not isinstance(value, dict) or not ("format" in value or where):
+        raise InputError(f"{place}: must be {_WANTED.get(kind, 'an object')}")
     version, found = value.get("version"), value.get("format")
     found = FORMATS.get(str(found), found)
     if found != f"spmopt-{kind}":

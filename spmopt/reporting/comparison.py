@@ -9,6 +9,7 @@ from fractions import Fraction
 from spmopt.core.machine import Machine
 from spmopt.core.problem import Problem
 from spmopt.core.result import UNFINISHED, Result, Status, is_optimal
+from spmopt.hardware.machines import has_default_energies
 from spmopt.metrics import in_unit, metrics
 from spmopt.reporting.fusion_plans import (
     BEST,
@@ -22,7 +23,7 @@ from spmopt.reporting.fusion_plans import (
 )
 from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
-from spmopt.reporting.results import floor_figure
+from spmopt.reporting.results import DEFAULTS, floor_figure
 from spmopt.reporting.tables import Grid, Part
 from spmopt.schedulers.registry import Kind, kind_of
 
@@ -95,6 +96,7 @@ def compare_view(
     shown = [name for name in WIDE_COLUMNS if wide or name in (*COLUMNS, minimized)]
     unused = {_CLASS: not any(_CLASS in row for row in rows), _OWN_GAP: not where}
     shown = [name for name in shown if not unused.get(name)]
+    is_default = "energy" in shown and has_default_energies(machine)
     others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
     return Comparison(
         heading=heading(problem, results[0]),
@@ -104,6 +106,7 @@ def compare_view(
         remarks=(
             *_notes(results),
             *_floor(problem, results),
+            *([f"{DEFAULTS.capitalize()}."] if is_default else []),
             *order_notes(problem, results),
             *verdict(machine, results, wide=wide),
             *fusion_plan_verdict(machine, results, wide=wide),

@@ -19,11 +19,19 @@ _ADVICE = "name two schedules of one problem"
 
 
 def require_comparable(first: ScheduleView, second: ScheduleView) -> None:
-    """Raise :class:`InputError` unless both show one problem, in times of one kind."""
-    require_same(first.problem, second.problem)
+    """Raise :class:`InputError` unless both show one network, in times of one kind."""
+    if not differ_in_fusion(first, second):
+        require_same(first.problem, second.problem)
     timings = first.times.timing, second.times.timing
     if timings[0] != timings[1]:
         raise InputError(f"timing {timings[0]} and {timings[1]}: lay out both schedules by one")
+
+
+def differ_in_fusion(first: ScheduleView, second: ScheduleView) -> bool:
+    """Whether both are of one network and machine in different fusion plans."""
+    one, other = first.problem, second.problem
+    alike = (one.name, one.mapper, one.machine) == (other.name, other.mapper, other.machine)
+    return alike and one.fusion_plan != other.fusion_plan
 
 
 def require_same(first: Problem, second: Problem) -> None:

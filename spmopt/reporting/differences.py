@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from spmopt.analysis.steps import Reals, sums
+from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 from spmopt.reporting.contrast import (
     KeptOtherwise,
     bytes_kept_more,
+    differ_in_fusion,
     gaps,
     require_comparable,
     step_of_operation,
@@ -44,6 +46,11 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
         The pictures are of different problems, or in different times.
     """
     require_comparable(first, second)
+    if differ_in_fusion(first, second):
+        raise InputError(
+            f"{first.problem.name}: fusion plans differ; make a page of each, or show both by "
+            "'spmopt plot' or 'spmopt trace'"
+        )
     found = gaps(first, second)
     return {
         "names": list(names([first, second])),

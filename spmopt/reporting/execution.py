@@ -18,12 +18,12 @@ from spmopt.reporting.tables import Grid, NamedValues, Part
 SHOWN = 10
 """Differing tensors in a table."""
 _KINDS = {
-    Kind.COMPUTE: "operations",
-    Kind.LOAD: "loads",
-    Kind.STORE: "stores",
-    Kind.STREAM_IN: "streams in",
-    Kind.STREAM_OUT: "streams out",
-    Kind.LAY: "moves",
+    Kind.COMPUTE: "operation{}",
+    Kind.LOAD: "load{}",
+    Kind.STORE: "store{}",
+    Kind.STREAM_IN: "stream{} in",
+    Kind.STREAM_OUT: "stream{} out",
+    Kind.LAY: "move{}",
 }
 
 
@@ -42,10 +42,10 @@ def execution_parts(
 def _rows(
     problem: Problem, found: Comparison, kernels: str, tolerance: float
 ) -> Iterator[tuple[str, str]]:
-    counts = [f"{found.counts[kind]:,} {name}" for kind, name in _KINDS.items()]
+    counts = [(found.counts[kind], name) for kind, name in _KINDS.items()]
     # LIFT and LAY are the halves of one move.
     total = sum(found.counts.values()) - found.counts[Kind.LIFT]  # a move is two commands
-    shown = [text for text in counts if not text.startswith("0 ")]
+    shown = [f"{count:,} {name.format('s' * (count != 1))}" for count, name in counts if count]
     yield "kernels", kernels
     yield "commands", f"{total:,}: {', '.join(shown)}"
     verified = "" if found.wrong_figures else ", as verified"

@@ -78,7 +78,7 @@ def fused_groups_parts(
     yield ""
     yield (
         f"Fused groups: {len(fused_groups)}, each computed depth first, one fusion tile after "
-        "another"
+        "another (fusion: micro-batches x stripes of each)"
     )
     yield Grid(
         columns=(*_COLUMNS, _OTHER_END, _OTHER_FUSION),

@@ -29,12 +29,13 @@ def heading(problem: Problem, result: Result) -> str:
 
         listed, fusion_plan = len(source_graph(result.fused).operations), result.fused.fusion_plan
         cut = [each for each in fusion_plan if each.count > 1]
-        several = sum(each.end - each.begin for each in cut)
+        tiled = sum(each.end - each.begin for each in cut)
         if cut:
             micro_batches = sum((each.end - each.begin) * each.count for each in cut)
-            of_them = "" if several == listed else f", {several:,} of them"
+            of_them = "" if tiled == listed else f", {tiled:,} of them"
             inner = f"{of_them} in {micro_batches:,} fusion tiles"
-    size = f"{listed:,} operations{inner}, {si(tensor_bytes(problem), 'B')} of tensors"
+    several = "s" * (listed != 1)
+    size = f"{listed:,} operation{several}{inner}, {si(tensor_bytes(problem), 'B')} of tensors"
     return (
         f"{problem.name} ({size}) on {describe(problem.machine)}; "
         f"mapper {problem.mapper}; objective {speak(result.objective)}"

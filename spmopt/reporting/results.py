@@ -13,6 +13,7 @@ from spmopt.core.mappings import unfit
 from spmopt.core.problem import ASSUMED, Problem
 from spmopt.core.result import Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
+from spmopt.hardware.machines import has_default_energies
 from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
 from spmopt.reporting.fusion_plans import fusion_plan_words, places
@@ -32,6 +33,7 @@ from spmopt.verifier.any_order import any_order_bound
 from spmopt.verifier.durations import durations
 
 Record = dict[str, object]
+DEFAULTS = "default energies where the machine states none"
 # Kinds of operations whose every cost is assumed, whatever the operator.
 _ASSUMED_ALL = ("AssumedPointwise", "AssumedPointwiseGradient")
 _ENERGY = (
@@ -244,7 +246,8 @@ def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     yield _figure("replay", "replay", found.replay_s, "s", cycles)
     ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
     yield _figure("traffic", "traffic", totals.traffic_bytes, "B", ways)
-    yield _figure("energy", "energy", found.energy_j, "J", _energy_note(energy))
+    note = f"{_energy_note(energy)}{f'; {DEFAULTS}' * has_default_energies(machine)}"
+    yield _figure("energy", "energy", found.energy_j, "J", note)
     if area.total_mm2 is not None and area.spm_mm2 is not None and energy.edap_js_mm2 is not None:
         interface = f", DRAM interface {area.interface_mm2:.4g}" if area.interface_mm2 else ""
         note = (

@@ -38,7 +38,12 @@ def refused(ran: Ran, code: int = 2) -> str:
         ("solve nothing", "(a file must end in .onnx or .pt2, a stored problem in .json)"),
         (f"solve {SMALL} --spm 1kB", "smaller than one page"),
         (f"solve {SMALL} --set spm", "write --set NAME=VALUE"),
+        (
+            f"solve {SMALL} --machine /",
+            "a machine file must end in .toml; this one is a folder",
+        ),
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
+        (f"solve {SMALL} --fusion al", "all? (choose one of all, batch, none, single-product)"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
         (f"solve {SMALL} --mapper none", "use tiled, choose, panel, weights or ideal"),
         (
@@ -48,7 +53,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
         ("solve resnet18 --batch 1000000000000", "at most 2**60 can be computed with"),
         (f"solve {SMALL} --param layers=two", "'two' is not a whole number"),
-        (f"solve {SMALL} --param batch=2", "batch is an option of its own"),
+        (f"solve {SMALL} --param batch=2", "batch is an option of its own; leave it out here"),
         (f"solve {SMALL} --time-limit nan", "--time-limit nan: must be a number"),
         (f"solve {SMALL} --threads 0", "--threads 0: must be at least 1"),
         (f"compare {SMALL} --schedulers ,", "name at least one"),

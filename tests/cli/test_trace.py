@@ -87,6 +87,7 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
         (f"{broken} -o {tmp_path}/t.json", "not a complete JSON file"),
         (f"{PROBLEM} -o {tmp_path}/t.json", "a problem is for 'spmopt solve'"),
         (f"{stored} -o {tmp_path}", "is a folder"),
+        (f"{stored} -o {tmp_path}/t.txt", "let the name end in .json or .gz"),
         (f"{stored} -o /dev/null/t.json", "a folder is needed"),
         (f"{stored} -o {stored}", "would replace the file that is read"),
         (f"{broken} {stored} -o {stored}", "would replace the file that is read"),

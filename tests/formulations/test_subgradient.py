@@ -13,6 +13,7 @@ from formulations.residency import fluid
 from formulations.residency.program.columns import require
 from formulations.residency.subgradient import ascend, with_setups
 from results.shared.drawn import drawn_problem
+from spmopt.analysis.floor import Floor
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.scheduler import Request
@@ -69,3 +70,9 @@ def test_steps_end_at_an_optimum() -> None:
         assert case.priced(duals).value == pytest.approx(best, abs=1e-9 * case.scale)
         assert value == pytest.approx(best, abs=1e-6 * case.scale)
     assert ended >= share(5, 4)
+
+
+def test_without_time_for_a_step_the_bound_is_no_less_than_the_floor() -> None:
+    for case in cases(24)[1::3]:  # of time
+        duals, _ = ascend(case.intervals, case.coefficients, 9, 0, lambda: True)
+        assert case.priced(duals).value >= Floor.of(case.problem).cycles * (1 - 1e-9)

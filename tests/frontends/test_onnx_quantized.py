@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from spmopt.core.graph import Graph, Node
+from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph import operators
 from spmopt.graph.folding import fold
@@ -75,6 +76,7 @@ def test_operators_read_and_write_integers(tmp_path: Path) -> None:
     assert moving(quick) == {"QuantizeLinear": 1, "DequantizeLinear": 1, "Conv": 1, "Relu": 1}
     assert _types(quick, _of(quick, "Conv")) == (["int8", "int8"], ["int8"])
     assert _types(quick, _of(quick, "Relu")) == (["int8"], ["int8"])
+    assert quick.values[_of(quick, "Conv").inputs[1]].kind is TensorKind.WEIGHT
     assert fold(quick) == quick
     assert prepare(graph, UNFOLDED) == graph
 

@@ -57,6 +57,12 @@ def test_a_size_that_nothing_uses_is_refused(
     fails(path, text, batch=1, sizes={"X": 3, **{str(d): 2 for d in dimensions if d == "S"}})
 
 
+def test_a_size_is_at_least_1(tmp_path: Path) -> None:
+    path = saved(tmp_path, model([RELU], {"x": ["N", "S"]}))
+    for size, said in ((-3, "--param S=-3: a"), (0, "no output depends on .*every")):
+        fails(path, f"{said} size must be at least 1", batch=1, sizes={"S": size})
+
+
 def test_a_batch_that_nothing_uses_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, model([RELU], {"x": []}))
     fails(path, "batch 4: no input has a dimension", batch=4)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spmopt.analysis.fused_groups import FusedGroupSpan
+from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.tileable_graph import source_graph
+from spmopt.reporting.differences import contrast_record
 from spmopt.reporting.fused_groups import group_labels
 from spmopt.reporting.fusion_plans import fusion_plan_words
-from spmopt.reporting.plots.schedule import plot_lanes
+from spmopt.reporting.plots.schedule import plot_lanes, save_picture
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.record import schedule_record
 from spmopt.reporting.trace import trace_events
 from spmopt.reporting.trace.engine import COMPUTE, FUSED_GROUPS, FUSION, OPERATIONS
 from spmopt.reporting.trace.events import ENGINE
-from tests.fused import perceptron
+from tests.fused import perceptron, solved
 from tests.reporting.samples import picture as sample
 
 
@@ -75,6 +78,18 @@ def test_a_trace_has_threads_of_them(picture: ScheduleView) -> None:
     whole = trace_events([sample("belady")])
     of_whole = [each for each in whole if each["pid"] == ENGINE]
     assert not any(each.get("tid") in (FUSED_GROUPS, FUSION) for each in of_whole)
+
+
+def test_layers_are_drawn_beside_their_fusion_but_not_on_a_page(
+    picture: ScheduleView, tmp_path: Path
+) -> None:
+    fusion = picture.result.fused
+    assert fusion is not None
+    listed = source_graph(fusion)
+    pair = [ScheduleView.of(solved(listed, listed.uniform(1))), picture]
+    save_picture("compare", pair, tmp_path / "c.svg")
+    with pytest.raises(InputError, match="fusion plans differ; make a page of each"):
+        contrast_record(*pair)
 
 
 def test_labels_are_never_cut(picture: ScheduleView) -> None:

@@ -56,6 +56,7 @@ def test_every_layer_is_drawn_in_its_color_or_counted_as_left_out() -> None:
     layers = layers_of(stored.problem, stored.result)
     assert len(layers.names) < len(stored.problem.operations)  # tiles of one are one point
     ax = plot_roofline(layers)
+    assert ax.get_ylabel() == "attained OP/s"
     compute, memory = (np.asarray(each.get_offsets()) for each in ax.collections)
     drawn = (layers.flop > 0) & np.isfinite(layers.flop_per_byte)
     for bound, places in (("compute", compute), ("memory", memory)):

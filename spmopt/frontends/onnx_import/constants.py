@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import onnx
 
 from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.by_rule import rule_of
 from spmopt.frontends.onnx_import.facts import Array, Fact
 from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.frontends.onnx_import.topology import describe
@@ -104,15 +105,17 @@ class Constants:
             )
         return data
 
-    def add(self, builder: GraphBuilder, name: str) -> int:
+    def add(self, builder: GraphBuilder, name: str, reader: onnx.NodeProto) -> int:
         """Add the constant ``name`` as one tensor.
 
-        Real numbers are weights; integers, single and random numbers are not trained.
+        Real numbers are weights, and integers of a product; single and random numbers are not.
         """
         fact = self._facts[name]
         producer = self._producer.get(name)
         # Random numbers (noise, dropout masks) are drawn anew in each run: no parameter.
         drawn = producer is not None and producer.op_type.startswith("Random")
-        trained = fact.floating and fact.elements > 1 and not drawn
+        spec = rule_of(reader)
+        stored = reader.op_type == DEQUANTIZE or (spec is not None and spec.gemm is not None)
+        trained = (fact.floating or stored) and fact.elements > 1 and not drawn
         source = builder.weight if trained else builder.state
         return source(name, fact.shape, element_type=fact.type_name)

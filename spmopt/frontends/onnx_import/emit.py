@@ -69,7 +69,10 @@ class Emitter:
                 self._emit(node)
         outputs = [self._index[name] for name in self.network.outputs if name in self._index]
         if not outputs:
-            raise InputError("no output depends on an input, so there is nothing to schedule")
+            raise InputError(
+                "no output depends on an input with elements (every size must be at least 1), so "
+                "there is nothing to schedule"
+            )
         return self._builder.finish(outputs)
 
     def _computes(self, node: onnx.NodeProto) -> bool:
@@ -220,7 +223,7 @@ class Emitter:
                 raise InputError(f"{describe(reader)}: its operand {name} has no elements")
             node = self._constants.keep_node(name)
             if node is None:
-                self._index[name] = self._constants.add(self._builder, name)
+                self._index[name] = self._constants.add(self._builder, name, reader)
             else:
                 self._emit(node)
         return self._index[name]

@@ -93,6 +93,9 @@ def input_facts(
     """
     counts = {n for n, each in inputs.items() if is_count(each.element_type, each.dimensions)}
     _require_used(sizes, {*_symbols(inputs), *counts})
+    for name in _symbols(inputs):
+        if sizes.get(name, 0) < 0:
+            raise InputError(f"--param {name}={sizes[name]}: a size must be at least 1")
     shapes: dict[str, list[int]] = {name: [] for name in inputs}
     still_open = []
     for each in _dimensions(inputs):

@@ -13,6 +13,7 @@ from matplotlib.ticker import (
     FixedLocator,
     Formatter,
     FuncFormatter,
+    LogLocator,
     MaxNLocator,
     MultipleLocator,
     NullLocator,
@@ -40,6 +41,10 @@ def label_axis(axis: Axis, label: str, unit: str) -> None:
             if unit == BINARY and high > low
             else MaxNLocator(most, steps=[1, 2, 2.5, 4, 5, 10])
         )
+    elif axis.get_scale() == "log" and not isinstance(axis, XAxis):
+        # Of minor ticks matplotlib labels some, in another notation.
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_locator(NullLocator())
     axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
     axis.set_major_formatter(_formatter(unit))
 

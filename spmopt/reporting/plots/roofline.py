@@ -24,7 +24,7 @@ _MOST_LETTERS = 28
 
 
 def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
-    """Draw each layer and pass: FLOP/s attained over operational intensity; area: time.
+    """Draw each layer and pass: operations per second over operational intensity; area: time.
 
     Layers without arithmetic or DRAM traffic have no place; the title counts them.
 
@@ -42,8 +42,8 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     )
     absent = len(layers.names) - drawn.size
     left_out = f"; {absent} without arithmetic or traffic left out" if absent else ""
-    dress(ax, f"Layers under the roofline (area: time{left_out})", "attained FLOP/s")
-    ax.set_xlabel("operational intensity: FLOP per byte of DRAM traffic", fontsize=TEXT)
+    dress(ax, f"Layers under the roofline (area: time{left_out})", "attained OP/s")
+    ax.set_xlabel("operational intensity: operations per byte of DRAM traffic", fontsize=TEXT)
     x, y = layers.flop_per_byte[drawn], layers.flop_per_s[drawn]
     time = layers.time_s[drawn]
     # Area by time, with a floor: short layers stay visible.
@@ -71,11 +71,11 @@ def plot_roofline(layers: Breakdown, ax: Axes | None = None) -> Axes:
     wide = np.append(x, ridge)
     ax.set_xlim(wide.min() / 4, wide.max() * 4)  # room for names at both ends
     ax.set_ylim(y.min(initial=peak) / 4, 2 * peak)
-    ax.yaxis.set_major_formatter(EngFormatter(unit="FLOP/s", places=0))
+    ax.yaxis.set_major_formatter(EngFormatter(unit="OP/s", places=0))
     ax.xaxis.set_major_formatter("{x:g}")
     low, high = ax.get_xlim()
     corners = np.array([low, ridge, high])
-    rates = f"{si(peak, 'FLOP/s')}, DRAM {si(dram_peak(machine), 'B/s')}"
+    rates = f"{si(peak, 'OP/s')}, DRAM {si(dram_peak(machine), 'B/s')}"
     roof = attainable(machine, peak, corners)
     ax.plot(corners, roof, color=LINE, linewidth=1.2, label=f"roof: {rates}")
     _name(ax, [layers.names[row] for row in drawn.tolist()], x, y, np.argsort(-time, kind="stable"))

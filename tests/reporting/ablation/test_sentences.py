@@ -48,8 +48,9 @@ def test_nothing_saved_is_said_with_its_reason() -> None:
 @pytest.mark.parametrize(("left", "said"), [(0, "This is the optimum over"), (1, "at most")])
 def test_how_near_the_optimum_it_is(left: int, said: str) -> None:
     *before, last = told().decisions
-    bound = replace(last.result, bound=last.result.value, fusion_bound=last.result.value)
-    proved = replace(last, result=bound) if left == 0 else last
+    assert last.result.value is not None
+    least = last.result.value - left
+    proved = replace(last, result=replace(last.result, bound=least, fusion_bound=least))
     assert said in sentences([*before, proved])[0]
 
 

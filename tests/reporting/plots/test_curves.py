@@ -48,6 +48,15 @@ def test_axes_bear_units() -> None:
     assert "100 %" in [each.get_text() for each in gap.get_yticklabels()]
 
 
+def test_ticks_of_a_logarithmic_axis_are_all_in_one_notation() -> None:
+    rows = [schedule("lru", size * 1e-5, 1e-6, spm_bytes=size) for size in SIZES]
+    ax = plot_curves(curves(*rows).views[0])
+    assert ax.get_yscale() == "log"
+    ax.figure.canvas.draw()
+    assert {"200 ms", "500 ms"} <= {each.get_text() for each in ax.get_yticklabels()}
+    assert not ax.yaxis.get_minorticklocs().size
+
+
 def test_capacities_on_a_linear_axis_are_powers_of_two() -> None:
     rows = [schedule("lru", 2.0, 1.0, spm_bytes=size) for size in (2**18, 2**19, 2**20)]
     ax = plot_curves(curves(*rows).views[0])

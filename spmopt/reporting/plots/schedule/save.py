@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.contrast import bytes_kept_more, require_comparable
+from spmopt.reporting.contrast import bytes_kept_more, differ_in_fusion, require_comparable
 from spmopt.reporting.headings import speak
 from spmopt.reporting.plots.roofline import plot_roofline
 from spmopt.reporting.plots.schedule.addresses import plot_map
@@ -73,7 +73,7 @@ def figure_of(name: str, pictures: Sequence[ScheduleView]) -> Figure:
         one, other = pictures[place], pictures[place - 1]
         if panel != "roofline":
             _span(ax, pictures)
-        if name == "compare" and panel == "map":
+        if name == "compare" and panel == "map" and not differ_in_fusion(one, other):
             plot_map(one, ax, marked=bytes_kept_more(one, other))
             colored = f"full color: kept between two uses here, but not by {MARKS[1 - place]}"
             set_title(ax, f"{heads[place]}: SPM map; {colored}")

@@ -7,6 +7,7 @@ from functools import cache
 
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
+from formulations.fusion.uniform import uniform_plan
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
@@ -50,7 +51,7 @@ def of_graph(
 ) -> Solution:
     """The result of as many fusion tiles wherever there can be."""
     found = tileable(graph, machine)
-    return solved(found, found.uniform(micro_batches), objective=objective)
+    return solved(found, uniform_plan(found, micro_batches), objective=objective)
 
 
 @cache

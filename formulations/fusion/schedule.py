@@ -23,11 +23,12 @@ from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import FusionPlanTrials, steps_of
+from formulations.fusion.uniform import single_operations, uniform_plan
 from formulations.fusion.work import BEGIN_S, CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S, STRIPED_S
 from formulations.residency import page
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
 from spmopt.core.problem import Problem
@@ -382,9 +383,11 @@ class _Search(FusionPlanTrials):
         Of few steps the first.
         """
         tileable, fusion_space = self.tileable, self.fusion_space
-        found = [tileable.uniform(each, fusion_space) for each in fusion_space.micro_batches[1:]]
+        found = [
+            uniform_plan(tileable, each, fusion_space) for each in fusion_space.micro_batches[1:]
+        ]
         found += [
-            tileable.uniform(tileable.batch, fusion_space, stripes=each)
+            uniform_plan(tileable, tileable.batch, fusion_space, stripes=each)
             for each in fusion_space.stripes[1:]
         ]
         return sorted(dict.fromkeys(found), key=steps_of)
@@ -402,21 +405,6 @@ class _Search(FusionPlanTrials):
             self.attempt(fusion_plan)
         self.unfit = self.best is None
 
-    def _apart(self) -> FusionPlan:
-        """Return a fusion plan of single operations, each in the fewest tiles in which it fits."""
-        listed, fusion_plan = self.listed, list[FusedGroup]()
-        for at in range(listed.count):
-            every = (
-                listed.fused_group(at, at + 1, way)
-                for way, micro_batches in enumerate(listed.micro_batches)
-                if np.isfinite(listed.cycles(micro_batches)[at])
-            )
-            some = next((each for each in every if listed.allows(each)), None)
-            if some is None:
-                return ()
-            fusion_plan.append(some)
-        return tuple(fusion_plan)
-
     def _least(self) -> float:
         """Return the bound that is to be proved: a little less than the known bound."""
         of_gap, of_tolerance = _LOST
@@ -426,7 +414,7 @@ class _Search(FusionPlanTrials):
     def _finish(self) -> Result:
         """Schedule the best fusion plan to the tolerance asked for."""
         if self.best is None:
-            self.attempt(self._apart())
+            self.attempt(single_operations(self.listed))
         best, request, arcs = self.finish(), self.request, self.arcs
         if best is None:
             if self.unfit:

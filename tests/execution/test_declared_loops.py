@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 import spmopt
+from formulations.fusion.uniform import uniform_plan
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
@@ -66,8 +67,8 @@ def random_fusion_plan(found: TileableGraph, chosen: Random) -> FusionPlan | Non
     """Return a random cover in equal pieces and stripes; None where nothing can be cut."""
     pieces = [each for each in range(1, found.batch + 1) if found.batch % each == 0]
     stripes = chosen.choice([1, 2, 3, 4])
-    fusion_plan = found.uniform(
-        chosen.choice(pieces[1:] or [1]) if stripes == 1 else found.batch, stripes=stripes
+    fusion_plan = uniform_plan(
+        found, chosen.choice(pieces[1:] or [1]) if stripes == 1 else found.batch, stripes=stripes
     )
     return fusion_plan if any(each.count > 1 for each in fusion_plan) else None
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import spmopt
+from formulations.fusion.uniform import uniform_plan
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.operation import OpMapping
@@ -68,7 +69,7 @@ def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
     found = listed(name, training=training)
     stripes = 2 if 2 in found.fusion_space("all").stripes else 1
     for data in some(("normal", "integer"), 2) if training else ("integer", "normal"):
-        fusion_plan = found.uniform(found.batch, stripes=stripes)
+        fusion_plan = uniform_plan(found, found.batch, stripes=stripes)
         problem, _ = found.problem(fusion_plan)
         wanted = by_graph(found, fusion_plan, problem, data, 1)
         assert isinstance(wanted.kernel, GraphKernel)
@@ -83,7 +84,7 @@ def test_losses_of_whole_numbers_are_sums_of_whole_numbers() -> None:
     x = b.add("Gemm", [b.input("x", (6, 4)), b.weight("w", (4, 5))])
     labels = b.input("labels", (6,), element_type="int64")
     found = tileable(b.finish([b.add("CrossEntropy", [x, labels])]), MACHINE)
-    fusion_plan = found.uniform(6)
+    fusion_plan = uniform_plan(found, 6)
     for seed in range(8):
         wanted = by_graph(found, fusion_plan, found.problem(fusion_plan)[0], "integer", seed)
         assert isinstance(wanted.kernel, GraphKernel)
@@ -94,7 +95,7 @@ def test_losses_of_whole_numbers_are_sums_of_whole_numbers() -> None:
 
 def test_a_row_of_the_halo_that_a_band_lacks_shows() -> None:
     found = listed("convolution")
-    fusion_plan = found.uniform(found.batch, stripes=2)
+    fusion_plan = uniform_plan(found, found.batch, stripes=2)
     problem, origins = found.problem(fusion_plan)
     wanted = by_graph(found, fusion_plan, problem, "normal", 1)
     kernel = wanted.kernel

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import spmopt
+from formulations.fusion.uniform import uniform_plan
 from spmopt.core.fusion.tileable_graph import tileable_graph_of
 from spmopt.core.problem import Problem
 from spmopt.execution.memory import Bytes
@@ -186,7 +187,7 @@ def test_a_file_in_pieces_says_what_to_compute(run: Run, tmp_path: Path) -> None
     workload = spmopt.load(convolution())
     problem = spmopt.lower(workload, spmopt.machine(spm="2KiB", page="64B"))
     tileable = tileable_graph_of(problem)
-    fusion_plan = tileable.uniform(tileable.batch, stripes=2)
+    fusion_plan = uniform_plan(tileable, tileable.batch, stripes=2)
     file = tmp_path / "fusion.json"
     spmopt.solve(problem, "residency", fusion_plan=fusion_plan, time_limit=0.3).save(file)
     for data, said in (("integer", "bit for bit those"), ("normal", "within the tolerance")):

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formulations.fusion.uniform import uniform_plan
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup, Origin
@@ -69,7 +70,7 @@ def test_pieces_do_the_work_of_the_whole(network: str, training: bool) -> None:
     found = listed(graph)
     assert found.batch == 4
     whole = lower(graph, MACHINE)
-    fusion_plan = found.uniform(4)
+    fusion_plan = uniform_plan(found, 4)
     problem, origins = found.problem(fusion_plan)
     assert sum(t.size_bytes for t in problem.tensors) == sum(t.size_bytes for t in whole.tensors)
     work = Counter[int]()
@@ -146,7 +147,7 @@ def test_a_sum_is_not_read_before_it_is_complete() -> None:
     found = listed(b.finish([b.add("Sub", [y, mean], name="centered")]))
     assert not found.obstacle(FusedGroup(begin=0, end=2, micro_batches=4))
     assert "read in the fused group" in found.obstacle(FusedGroup(begin=0, end=3, micro_batches=4))
-    assert [each.end for each in found.uniform(4)] == [2, 3]
+    assert [each.end for each in uniform_plan(found, 4)] == [2, 3]
 
 
 def test_a_graph_without_common_axis_has_no_batch() -> None:

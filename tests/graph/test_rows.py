@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.fusion.uniform import uniform_plan
 from spmopt.assemble import assemble
 from spmopt.audit.boxes import tile_maps
 from spmopt.core.errors import InputError
@@ -189,8 +190,8 @@ def test_rows_of_a_network_are_its_height() -> None:
     )
     late = FusedGroup(begin=last - 10, end=last - 3, micro_batches=2, stripes=8)
     assert "has no rows to compute, or to take, in some of 8 stripes" in found.obstacle(late)
-    assert pickle.loads(pickle.dumps(found)).problem(found.uniform(2)) == found.problem(
-        found.uniform(2)
+    assert pickle.loads(pickle.dumps(found)).problem(uniform_plan(found, 2)) == found.problem(
+        uniform_plan(found, 2)
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from formulations.fusion.uniform import uniform_plan
 from spmopt.analysis.fused_groups import FusedGroupSpan
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup
@@ -86,7 +87,7 @@ def test_layers_are_drawn_beside_their_fusion_but_not_on_a_page(
     fusion = picture.result.fused
     assert fusion is not None
     listed = source_graph(fusion)
-    pair = [ScheduleView.of(solved(listed, listed.uniform(1))), picture]
+    pair = [ScheduleView.of(solved(listed, uniform_plan(listed, 1))), picture]
     save_picture("compare", pair, tmp_path / "c.svg")
     with pytest.raises(InputError, match="fusion plans differ; make a page of each"):
         contrast_record(*pair)

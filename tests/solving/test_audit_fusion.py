@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from formulations.fusion.uniform import uniform_plan
 from spmopt.audit import Audit, audit, restore
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
@@ -279,7 +280,7 @@ def test_what_pieces_compute_is_checked_by_their_names_and_the_graph() -> None:
 
 def test_another_fusion_plan_or_graph_is_seen() -> None:
     tileable = source_graph(PROBLEM)
-    coarse = with_fused(fusion_plan=tileable.uniform(2))
+    coarse = with_fused(fusion_plan=uniform_plan(tileable, 2))
     assert any(
         "has 40 operations, but that of the fusion plan 22" in each for each in complaints(coarse)
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from formulations.fusion.uniform import uniform_plan
 from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.fusion import certificate as sizes
@@ -97,11 +98,11 @@ def test_of_a_long_list_one_operation_fits_in_few_pieces_and_one_in_many(
     monkeypatch.setattr(sizes, "ALL_OF", 0)
     monkeypatch.setattr(sizes, "MOST_OPERATIONS", 1)
     listed = random_tileable_graph(seed, most=3)
-    assert not any(fits(listed, listed.uniform(micro_batches)) for micro_batches in (1, 2, 4))
+    assert not any(fits(listed, uniform_plan(listed, micro_batches)) for micro_batches in (1, 2, 4))
     assert any(fits(listed, fusion_plan) for fusion_plan in fusion_plans(listed))
     result = solve(problem_of(listed), "fusion", asked(objective_named("time", listed.machine)))
     assert result.verified
-    for name in ("_search", "_end", "_apart"):
-        monkeypatch.setattr(f"formulations.fusion.schedule._Search.{name}", lambda *_: ())
+    for name in ("_Search._search", "_Search._end", "single_operations"):
+        monkeypatch.setattr(f"formulations.fusion.schedule.{name}", lambda *_: ())
     result = solve(problem_of(listed), "fusion", asked(objective_named("time", listed.machine)))
     assert result.status is Status.UNKNOWN

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.fusion.uniform import uniform_plan
 from spmopt.audit.boxes import tile_maps
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -149,7 +150,7 @@ def test_all_fusion_plans_of_networks_pass(make: Callable[[], Graph], training: 
     found = listed(graph)
     divisors = {micro_batches for each in found.operations for micro_batches in each.mappings}
     for micro_batches in divisors:
-        assert said(maps_of(found, found.uniform(micro_batches))) == []
+        assert said(maps_of(found, uniform_plan(found, micro_batches))) == []
 
 
 def test_every_fusion_plan_of_a_short_list_passes() -> None:

@@ -293,54 +293,6 @@ class TileableGraph:
             return needed[0] + (micro_batches - 1) * needed[-1] <= micro_batches * free
         return max(needed) <= free
 
-    def uniform(
-        self, micro_batches: int, fusion_space: FusionSpace | None = None, *, stripes: int = 1
-    ) -> FusionPlan:
-        """Return the fusion plan of the fewest groups in ``micro_batches``.
-
-        Other operations are untiled. Operations that cannot be cut into ``stripes`` are in one.
-        ``fusion_space``: that it is of; any fusion plan by default.
-        """
-        # From the finest to untiled, which has no obstacle.
-        ways = dict.fromkeys([(micro_batches, stripes), (micro_batches, 1), (1, 1)])
-        singles = list[FusedGroup]()
-        for at in range(len(self.operations)):
-            every = (FusedGroup(begin=at, end=at + 1, micro_batches=k, stripes=r) for k, r in ways)
-            singles.append(next(each for each in every if not self.obstacle(each)))
-        fusion_plan = list[FusedGroup]()
-        while not fusion_plan or fusion_plan[-1].end < len(singles):
-            one = singles[fusion_plan[-1].end if fusion_plan else 0]
-            most = one.end
-            while (
-                most < len(singles)
-                and one.micro_batches == micro_batches
-                and (
-                    (singles[most].micro_batches, singles[most].stripes)
-                    == (one.micro_batches, one.stripes)
-                )
-            ):
-                most += 1
-            fusion_plan.append(self._longest(one, most, fusion_space))
-        return tuple(fusion_plan)
-
-    def _longest(self, one: FusedGroup, most: int, fusion_space: FusionSpace | None) -> FusedGroup:
-        """Return the longest fused group from an operation on, to ``most``; none beyond it is any.
-
-        Its end is found by steps that double, and then halve: a list of 10,000 takes seconds.
-        """
-        step, grows = 1, True
-        while one.end < most and step:
-            longer = replace(one, end=min(one.end + step, most))
-            if (
-                fusion_space is None or not self.outside(fusion_space, (longer,))
-            ) and not self.obstacle(longer):
-                one = longer
-            else:
-                grows = False
-            # Obstacles are monotone: a longer group has all obstacles of a shorter one.
-            step = step * 2 if grows else step // 2
-        return one
-
     def problem(self, fusion_plan: FusionPlan) -> tuple[Problem, tuple[Origin, ...]]:
         """Return the problem of a fusion plan, and where each of its operations comes from.
 

@@ -108,10 +108,10 @@ def collect(
     identity = {"command": command, **{name: here[name] for name in SAME}}
     part = None if folder is None else folder / PART
     try:
-        kept = RowTable(part, VALUES, identity, report)
+        kept = RowTable(part, VALUES, identity)
     except InputError:
         discard(folder)  # of another run
-        kept = RowTable(part, VALUES, identity, report)
+        kept = RowTable(part, VALUES, identity)
     try:
         with TaskQueue(jobs, report=report) as queue:
             keyed: dict[tuple[str, ...], Any] = {

@@ -366,17 +366,17 @@ def _compute(
     table = RowTable(output, COLUMNS, identity, decisive=("spmopt", "cases"))
     # With the count: a file of another selection of layers has other totals.
     keys = [COLUMNS.key_about(about(case, known.count)) for known, case in pairs]
-    for row in table.rows:
-        try:
-            # Rows of a file are data of others: check them before any is computed.
-            cost_of(row)
-        except InputError as error:
-            raise InputError(
-                f"{output}: row of {row['layer']}: {error}; remove the line, and it is computed "
-                "anew"
-            ) from None
     left = ""
     try:
+        for row in table.rows:
+            try:
+                # Rows of a file are data of others: check them before any is computed.
+                cost_of(row)
+            except InputError as error:
+                raise InputError(
+                    f"{output}: row of {row['layer']}: {error}; remove the line, and it is "
+                    "computed anew"
+                ) from None
         missing = [pair for key, pair in zip(keys, pairs, strict=True) if key not in table]
         _add_rows(missing, table, len(pairs), jobs, callbacks)
     except callbacks.interrupts:
@@ -385,9 +385,6 @@ def _compute(
             left += f" are in {output}: the same command goes on from there"
     finally:
         table.close(keys)
-        # An empty file would look like a finished run without rows.
-        if output is not None and not len(table):
-            output.unlink(missing_ok=True)
     return table.rows, left
 
 

@@ -170,10 +170,10 @@ def sweep(
         ),
     }
     extra = [key for key, _ in cases[0].extra]
-    table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
-    count, left = len(run.keys(table)), ""
     # Over all cases: each alone is consistent, but rows of two sources get compared.
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
+    table = RowTable(path, SweepColumns(extra, on_chip=True), identity)
+    count, left = len(run.keys(table)), ""
     queue = TaskQueue(processors() if jobs is None else jobs, report=callbacks.note)
     try:
         if mixed is not None:

@@ -19,8 +19,8 @@ _RARE = frozenset(
         *("--optimizer", "--param", "--assume-pointwise", "--operators"),
         *("--page", "--dma-setup", "--duplex", "--technology", "--banks", "--bank", "--set"),
         *("--mapper", "--fold", "--costs", "--threads", "--params", "--backend", "--seed"),
-        *("--scheduler-address", "--wait-for-workers", "--timeout", "--keep-schedules"),
-        *("--schedule-for", "--prune", "--tile", "--partition", "--element-bytes"),
+        *("--timeout", "--keep-schedules", "--schedule-for", "--prune"),
+        *("--tile", "--partition", "--element-bytes"),
         *("--products-of-activations", "--all-input-gradients", "--im2col", "--add-early"),
         *("--data", "--clock"),
     )

@@ -17,11 +17,6 @@ def own_name() -> str:
     return _with_name(os.getpid())
 
 
-def file_name() -> str:
-    """Name this process so in the name of a file."""
-    return f"{platform.node() or 'host'}-{own_name().rpartition(':')[2].replace('.', '-')}"
-
-
 @cache
 def _with_name(number: int) -> str:
     found = _stat(number)

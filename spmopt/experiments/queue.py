@@ -20,10 +20,6 @@ _LIVES = 3
 """How often a task is begun whose process dies."""
 
 
-def _always() -> bool:
-    return True
-
-
 def _raise(message: str) -> None:
     raise InputError(
         f"a {message} at the same case, perhaps for want of memory; use fewer processes, or leave "
@@ -39,7 +35,6 @@ class _Task:
     number: int
     run: Callable[[], Any] = field(compare=False)
     then: Callable[[Any], None] = field(compare=False)
-    admit: Callable[[], bool] = field(compare=False)
     fail: Callable[[str], None] = field(compare=False)
     lives: int = field(default=_LIVES, compare=False)
 
@@ -95,7 +90,6 @@ class TaskQueue:
         urgency: tuple[int, ...],
         task: Callable[[], T],
         then: Callable[[T], None],
-        admit: Callable[[], bool] = _always,
         fail: Callable[[str], None] = _raise,
     ) -> None:
         """Queue a task, those of least ``urgency`` first.
@@ -106,14 +100,12 @@ class TaskQueue:
             Picklable; runs where the executor has it run.
         then
             Gets its answer, here.
-        admit
-            Asked before it begins; where it says no, the task is dropped.
         fail
             Gets a message where the task has killed its process each time; by default it raises
             :class:`InputError`.
         """
         # The number keeps equals in the order of queueing, which heapq alone does not.
-        heappush(self._queue, _Task(urgency, next(self._number), task, then, admit, fail))
+        heappush(self._queue, _Task(urgency, next(self._number), task, then, fail))
 
     def steps(self) -> Iterator[None]:
         """Run all there is and all that is added meanwhile; come back after every answer.
@@ -123,9 +115,7 @@ class TaskQueue:
         while self._queue or self._running:
             if self._executor is None:
                 task = heappop(self._queue)
-                # Asked last: another process may have taken the case since it was queued.
-                if task.admit():
-                    task.then(task.run())
+                task.then(task.run())
                 yield
                 continue
             self._submit(self._executor)
@@ -149,9 +139,7 @@ class TaskQueue:
         suspects = [task for task in (*self._queue, *self._running.values()) if task.lives < _LIVES]
         while self._queue and len(self._running) <= (0 if suspects else self._jobs):
             task = heappop(self._queue)
-            # A suspect was admitted before: its claim still holds.
-            if task.lives < _LIVES or task.admit():
-                self._running[executor.submit(task.run)] = task
+            self._running[executor.submit(task.run)] = task
 
     def _again(self, lost: _Task) -> None:
         """Queue a task again whose process died."""

@@ -22,7 +22,7 @@ def run(
     *,
     report: Report = lambda message, part: None,
 ) -> None:
-    """Compute all cases that ``store`` does not have; wait for those of other processes.
+    """Compute all cases that ``store`` does not have.
 
     However it ends, finished rows are in the store; those of a finished run in the order of the
     cases.
@@ -49,13 +49,10 @@ def run(
     with ExitStack() as stack:
         queue = queue or stack.enter_context(TaskQueue())
         try:
-            for missing in store.rounds(list(cases), report):
-                for place, key in enumerate(missing):
-                    # Claimed only when it begins, so that other processes can take cases that wait
-                    # here.
-                    admit = partial(store.claim, [key])
-                    queue.add((place,), partial(work, cases[key]), keep, admit)
-                for _ in queue.steps():
-                    pass
+            for place, (key, case) in enumerate(cases.items()):
+                if key not in store:
+                    queue.add((place,), partial(work, case), keep)
+            for _ in queue.steps():
+                pass
         finally:
             store.close(list(cases))

@@ -1,7 +1,7 @@
 """The store of a run: rows of its cases, in a file, as they are finished.
 
-A run that was killed goes on from its file, several processes may share one, and a finished run
-leaves it in the order of its cases.
+A run that was killed goes on from its file, and a finished run leaves it in the order of its cases.
+One process at a time adds to a file: the lock says so, and ends with the process.
 """
 
 from __future__ import annotations
@@ -9,22 +9,18 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from time import sleep
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from spmopt.core.errors import InputError
 from spmopt.core.validation import cell, exists, is_file, plain, read_text
-from spmopt.experiments.claims import Claims
 from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.io.document import require_writable, write_text
-from spmopt.io.locks import append, is_current, lock_file
+from spmopt.io.locks import append, open_locked
 
-T = TypeVar("T")
 _FORMAT, _VERSION = "spmopt-sweep", 1
-_POLL_S = 0.2
 Report = Callable[[str, float | None], None]
 """Gets a message, and which part of the work is done."""
 
@@ -40,8 +36,6 @@ class RowTable:
         Of the rows.
     identity
         All that the rows depend on, as JSON values; a file of another run is refused.
-    report
-        Receives notes on processes that ended before their cases.
     decisive
         Names in ``identity`` that decide alone which run it is; default: all of it does.
 
@@ -53,7 +47,8 @@ class RowTable:
     Raises
     ------
     InputError
-        The file cannot be written, is not of this run, or has a line that is none of it.
+        The file cannot be written, is not of this run, has a line that is none of it, or another
+        process adds to it.
     """
 
     def __init__(
@@ -61,7 +56,6 @@ class RowTable:
         path: Path | None,
         columns: Columns,
         identity: Mapping[str, object],
-        report: Callable[[str], None] = lambda _: None,
         *,
         decisive: Sequence[str] = (),
     ) -> None:
@@ -76,17 +70,18 @@ class RowTable:
                 self.head = first
         self._start = f"{self.head}\n{_csv([tuple(columns.types)])}"
         self._items: dict[Texts, Texts] = {}
-        self._read_up_to = 0
-        self._known: IO[Any] | None = None
-        self._claims: Claims | None = None
+        self._file: IO[Any] | None = None
         if path is not None:
             require_writable(path)
             if exists(path) and not is_file(path):
                 raise InputError(f"{path}: is no regular file; name one, rows are added to it")
-            self._claims = Claims(path, report)
-            if exists(path):
-                self._remove_other(path)
-            self._lock(lambda file: None)
+            with _said(path):
+                self._file = open_locked(path, wait=False)
+                try:
+                    self._read(path, self._file)
+                except BaseException:
+                    self._file.close()
+                    raise
 
     def __len__(self) -> int:
         return len(self._items)
@@ -101,118 +96,44 @@ class RowTable:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Keep finished rows, on disk at once; raises :class:`InputError` if that fails."""
-        lines = [self.columns.texts(row) for row in rows]
-
-        def write(file: IO[Any] | None) -> None:
-            # Another process may have added the same row meanwhile: the first one stays.
-            items = {self.columns.key(texts): texts for texts in lines}
-            new = {key: item for key, item in items.items() if key not in self._items}
-            if file is not None and new:
-                append(file, _csv(new.values()).encode())
-                self._read_up_to = file.tell()
-            self._items |= new
-
-        if lines:
-            self._lock(write)
-
-    def claim(self, keys: Iterable[Texts]) -> bool:
-        """Take cases on, unless all are done, or another process is at one of them.
-
-        Raises :class:`InputError` where the file cannot be read or written.
-        """
-        wanted = list(keys)
-
-        def take(file: IO[Any] | None) -> bool:
-            missing = [key for key in wanted if key not in self._items]
-            if file is not None and self._claims is not None and missing:
-                # All or none: cases of one task share their work.
-                if not self._claims.of_others().keys().isdisjoint(missing):
-                    return False
-                self._claims.add(missing)
-            return bool(missing)
-
-        return self._lock(take)
-
-    def rounds(self, keys: Sequence[Texts], report: Report) -> Iterator[list[Texts]]:
-        """Yield the keys that are missing, until none is.
-
-        The caller computes all that it can claim. Cases of other processes are waited for: their
-        rows appear, or their process ends and the cases can be claimed.
-        """
-        said = 0
-        while missing := [key for key in keys if key not in self._items]:
-            yield missing
-            self._lock(lambda file: None)
-            left = sum(key not in self._items for key in keys)
-            if left and left != said:
-                report(f"waiting for {left} cases of other processes", 1 - left / len(keys))
-            if left:
-                sleep(_POLL_S)
-            said = left
+        lines = map(self.columns.texts, rows)
+        items = {self.columns.key(texts): texts for texts in lines}
+        new = {key: item for key, item in items.items() if key not in self._items}
+        if self.path is not None and self._file is not None and new:
+            with _said(self.path):
+                append(self._file, _csv(new.values()).encode())
+        self._items |= new
 
     def close(self, order: Sequence[Texts] = ()) -> None:
         """Leave the file: sorted by ``order`` where all of these keys are there.
 
         A file without any item is removed, so that a run that failed leaves nothing behind.
         """
-
-        def finish(file: IO[Any] | None) -> None:
-            if order and all(key in self._items for key in order):
-                self._items = {key: self._items[key] for key in order}
-                if self.path is not None:
-                    # A new file in place of the old: others notice and read it anew.
-                    write_text(self.path, self._start + _csv(self._items.values()))
-            if self.path is not None and self._claims is not None:
-                # Under the lock no process can add a claim between the question and the removal.
-                if not self._items and not self._claims.of_others():
-                    self.path.unlink(missing_ok=True)
-                self._claims.close()
-
-        self._lock(finish)
-        if self._known is not None:
-            self._known.close()
-            self._known = None
-
-    def _remove_other(self, path: Path) -> None:
-        """Remove a file of another run, unless it holds rows or a process is at its first ones."""
-        start = self._start.encode()
-        with suppress(OSError, UnicodeDecodeError), lock_file(path) as file:
-            file.seek(0)
-            content = file.read()
-            is_own = content.startswith(start) or start.startswith(content)
-            is_free = self._claims is not None and not self._claims.of_others()
-            lines = content.decode().splitlines()
-            # A run that was killed before its first row leaves its head and the names of columns.
-            if not is_own and is_free and len(lines) <= 2 and _identity(lines[0]) is not None:
-                path.unlink()
-
-    def _lock(self, act: Callable[[IO[Any] | None], T]) -> T:
-        """Call ``act`` with the file up to date, and locked for all others."""
-        if self.path is None:
-            return act(None)
-        try:
-            with lock_file(self.path) as file:
-                self._read(self.path, file)
-                return act(file)
-        except (OSError, UnicodeDecodeError) as error:
-            raise _unreadable(self.path, "read or written", error) from None
+        is_whole = bool(order) and all(key in self._items for key in order)
+        if is_whole:
+            self._items = {key: self._items[key] for key in order}
+        if self.path is None or self._file is None:
+            return
+        with self._file:
+            if is_whole:
+                write_text(self.path, self._start + _csv(self._items.values()))
+            elif not self._items:
+                self.path.unlink(missing_ok=True)
+        self._file = None
 
     def _read(self, path: Path, file: IO[Any]) -> None:
-        """Read rows that others have added; a line that a kill has cut off is removed."""
-        if self._known is None or not is_current(self._known, path):
-            # Never read, or written anew by another. While it is open, no other has its number.
-            if self._known is not None:
-                self._known.close()
-            self._known = path.open("rb")
-            self._read_up_to = self._begin(path, file)
-        file.seek(self._read_up_to)
-        added = file.read()
-        # Lines are appended under the lock, so that only a kill leaves a part of one.
-        whole = added[: added.rfind(b"\n") + 1]
-        if len(whole) < len(added):
-            file.truncate(self._read_up_to + len(whole))
+        """Read the rows of a file; a line that a kill has cut off is removed."""
+        start = self._start.encode()
+        file.seek(0)
+        content = file.read()
+        if not content.startswith(start):
+            self._begin(path, file, content)
+            return
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            file.truncate(len(whole))
         try:
-            for texts in read_rows(whole.decode()):
+            for texts in read_rows(whole[len(start) :].decode()):
                 self.columns.row(texts)
                 self._items[self.columns.key(texts)] = tuple(texts)
         except InputError as error:
@@ -221,25 +142,23 @@ class RowTable:
                 f"{path}: line {line} is no row of a sweep: {error}; remove the line, and it is "
                 "computed anew"
             ) from None
-        self._read_up_to += len(whole)
 
-    def _begin(self, path: Path, file: IO[Any]) -> int:
-        """Begin a file that is new, or cut off in its beginning; give the length of that.
+    def _begin(self, path: Path, file: IO[Any], found: bytes) -> None:
+        """Begin a file that is new, or cut off in its beginning, or without a row of another run.
 
         Raises :class:`InputError` where the file is of another run.
         """
         start = self._start.encode()
-        file.seek(0)
-        found = file.read(len(start))
-        if found != start:
-            # A prefix of our own start is a file whose writer was killed while it began.
-            if not start.startswith(found):
-                file.seek(0)
-                why = _difference(_identity(file.readline().decode()), _identity(self.head))
+        # A prefix of our own start is a file whose writer was killed while it began.
+        if not start.startswith(found):
+            head, _, rest = found.decode().partition("\n")
+            identity = _identity(head)
+            # A run that was killed before its first row leaves its head and the names of columns.
+            if identity is None or rest.count("\n") > 1:
+                why = _difference(identity, _identity(self.head))
                 raise InputError(f"{path}: {why}; name another file, or remove it")
-            file.truncate(0)
-            append(file, start)
-        return len(start)
+        file.truncate(0)
+        append(file, start)
 
 
 def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:
@@ -270,9 +189,18 @@ def read_rows(table: str) -> Iterator[list[str]]:
         raise InputError(f"not CSV: {error}") from None
 
 
-def _unreadable(path: Path, done: str, error: OSError | UnicodeDecodeError) -> InputError:
-    reason = error.strerror if isinstance(error, OSError) else "not text"
-    return InputError(f"{path}: cannot be {done} ({reason})")
+@contextmanager
+def _said(path: Path) -> Iterator[None]:
+    """Say in one line that a file cannot be read or written."""
+    try:
+        yield
+    except BlockingIOError:
+        raise InputError(
+            f"{path}: another process adds rows to it; wait for that, or name another file"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise InputError(f"{path}: cannot be read or written ({reason})") from None
 
 
 def _identity(head: str) -> dict[str, Any] | None:

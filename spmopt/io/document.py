@@ -17,7 +17,7 @@ import msgspec
 
 from spmopt.core.errors import InputError
 from spmopt.core.validation import exists, is_file, is_folder, reason
-from spmopt.io.locks import append, lock_file, remove_dead
+from spmopt.io.locks import append, open_locked, remove_dead
 
 _PART = ".new"
 """How names of files end that are being written, after the number of the process."""
@@ -128,7 +128,7 @@ def replace_file(path: Path, content: bytes, *, durable: bool = True) -> None:
         It cannot be written.
     """
     part = _part(path)
-    with lock_file(part) as file:
+    with open_locked(part, wait=True) as file:
         try:
             with suppress(OSError):  # there is none, or the file system has no mappings
                 part.chmod(stat.S_IMODE(path.stat().st_mode))

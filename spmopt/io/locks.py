@@ -1,15 +1,13 @@
 """Files of several processes: locked, added to in whole lines, and gone with who wrote them.
 
-A lock ends with its process, however that happens, on network file systems too. Where the file
-system has none, a store is for one process at a time, as without them.
+A lock ends with its process, however that happens, on network file systems too.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,33 +15,35 @@ if sys.platform != "win32":
     from fcntl import LOCK_EX, LOCK_NB, flock
 
 
-@contextmanager
-def lock_file(path: Path) -> Iterator[IO[Any]]:
-    """Open a file to read and append, for this process alone; made if there is none."""
+def open_locked(path: Path, *, wait: bool) -> IO[Any]:
+    """Open a file to read and append, for this process alone until it is closed; made if missing.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process has it, and is not to be waited for.
+    """
     while True:
         # Append mode: where locks are missing, whole lines of two processes still do not mix.
         file = path.open("a+b", buffering=0)
-        lock(file)
-        if is_current(file, path):
-            break
-        file.close()  # it was replaced before the lock was had
-    with file:
-        yield file
-
-
-def lock(file: IO[Any], *, wait: bool = True) -> bool:
-    """Lock an open file until it is closed; give whether nobody else has it."""
-    if sys.platform != "win32":
         try:
-            flock(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+            _lock(file, wait=wait)
         except BlockingIOError:
-            return False
+            file.close()
+            raise
         except OSError:  # a file system without locks
-            return wait
-    return True
+            pass
+        if _is_current(file, path):
+            return file
+        file.close()  # it was replaced before the lock was had
 
 
-def is_current(file: IO[Any], path: Path) -> bool:
+def _lock(file: IO[Any], *, wait: bool) -> None:
+    if sys.platform != "win32":
+        flock(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+
+
+def _is_current(file: IO[Any], path: Path) -> bool:
     """Return whether an open file is still the one of that name."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
@@ -80,5 +80,6 @@ def remove_dead(folder: Path, begin: str, end: str) -> None:
 def _remove_dead(path: Path) -> None:
     with suppress(OSError), path.open("r+b") as file:
         # A living writer holds the lock; one that was replaced meanwhile is another file.
-        if lock(file, wait=False) and is_current(file, path):
+        _lock(file, wait=False)
+        if _is_current(file, path):
             path.unlink()

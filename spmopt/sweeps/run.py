@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -51,7 +51,7 @@ def run_sweeps(
     report: Report = lambda message, part: None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> None:
-    """Add the missing rows of sweeps to a table; wait for those of other processes.
+    """Add the missing rows of sweeps to a table.
 
     However it ends, finished rows are on disk; those of a finished run are in their order.
 
@@ -87,47 +87,43 @@ def run_sweeps(
         report(f"{len(table)} of {len(keys)} rows; {at}", len(table) / len(keys))
 
     try:
-        for missing in table.rounds(keys, report):
-            for task in _tasks(sweeps, table, {*missing}):
-                # Warnings come once for each network, ahead of its schedules (urgency -1).
-                if task.case.network not in built:
-                    built.add(task.case.network)
-                    queue.add((-1,), partial(network_warnings, task.case.network), warn_once)
-                queue.add(
-                    task.urgency,
-                    partial(point, task.case, task.spm_bytes, task.schedulers, task.sweep.search),
-                    partial(finish, task),
-                    # All rows of the task at once: they come from one run, and are added together.
-                    partial(table.claim, task.keys),
-                )
-            for _ in queue.steps():
-                pass
+        for task in _tasks(sweeps, table):
+            # Warnings come once for each network, ahead of its schedules (urgency -1).
+            if task.case.network not in built:
+                built.add(task.case.network)
+                queue.add((-1,), partial(network_warnings, task.case.network), warn_once)
+            queue.add(
+                task.urgency,
+                partial(point, task.case, task.spm_bytes, task.schedulers, task.sweep.search),
+                partial(finish, task),
+            )
+        for _ in queue.steps():
+            pass
     finally:
         table.close(keys)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Task:
-    """Schedulers that one process runs at one capacity; ``keys`` identify their rows."""
+    """Schedulers that one process runs at one capacity."""
 
     urgency: tuple[int, ...]
     sweep: Sweep
     case: SweepCase
     spm_bytes: int
     schedulers: tuple[str, ...]
-    keys: tuple[Texts, ...]
 
 
-def _tasks(sweeps: Sequence[Sweep], table: RowTable, missing: Collection[Texts]) -> Iterator[_Task]:
-    """Yield the quick schedulers of a point together, since they share bounds; others alone.
+def _tasks(sweeps: Sequence[Sweep], table: RowTable) -> Iterator[_Task]:
+    """Yield the missing schedulers of each point: quick ones together, as they share bounds.
 
     Policies and relaxations are quick. Of a case they go first, so that rows come early.
     """
     ranks: dict[SweepCase, int] = {}
     for sweep, (case, size) in ((each, at) for each in sweeps for at in each.points):
         rank = ranks.setdefault(case, len(ranks))
-        key = {name: table.columns.key_about(about(case, size, name)) for name in sweep.schedulers}
-        names = [name for name in sweep.schedulers if key[name] in missing]
+        key = table.columns.key_about
+        names = [name for name in sweep.schedulers if key(about(case, size, name)) not in table]
         slow = [name for name in names if sweep.search.scheduler(name).kind is Kind.FORMULATION]
         quick = tuple(name for name in names if name not in slow)
         # Slow ones apart, so that they run at the same time on several processes.
@@ -139,5 +135,4 @@ def _tasks(sweeps: Sequence[Sweep], table: RowTable, missing: Collection[Texts])
                     case=case,
                     spm_bytes=size,
                     schedulers=group,
-                    keys=tuple(key[name] for name in group),
                 )

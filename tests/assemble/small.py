@@ -35,6 +35,12 @@ def make_problem(
     return tiny(tensors, operations, spm=spm, page_bytes=page, **machine)
 
 
+def reading(letters: str, spm: int = 8, size: int = 4, **sizes: int) -> Problem:
+    """One operation a letter, which reads that tensor; a dot reads none."""
+    tensors = {name: (sizes.get(name, size), "in") for name in sorted(set(letters) - {"."})}
+    return make_problem(tensors, [Op(reads=name.strip(".")) for name in letters], spm=spm)
+
+
 def residency_plan(
     problem: Problem,
     rows: Sequence[tuple[str, int, int, int]] = (),

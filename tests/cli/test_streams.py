@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.run import Run
 from tests.thorough import some
 
 SPMOPT = f"{sys.executable} -m spmopt"
@@ -44,19 +45,22 @@ def test_no_reader(command: str) -> None:
     assert ran.stderr == ""
 
 
-def test_no_file_in_place_of_the_output(tmp_path: Path) -> None:
+def test_no_file_in_place_of_the_output(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the shell and the program print stays: nothing replaces the file it goes to."""
-    path = tmp_path / "all"
-    for name in ("-", "/dev/stdout"):
-        lines = f"echo first; spmopt problem bert-tiny -o {name}; echo last"
-        ran = shell(f"cd {tmp_path}; ({lines}) > {path}")
-        assert ran.stderr == f"error: {name}: is a stream; name a file, or print by --json\n"
-        assert path.read_text() == "first\nlast\n"
+    path, said = tmp_path / "all", "error: {}: is a stream; name a file, or print by --json\n"
+    lines = "echo first; spmopt problem bert-tiny -o /dev/stdout; echo last"
+    ran = shell(f"cd {tmp_path}; ({lines}) > {path}")
+    assert ran.stderr == said.format("/dev/stdout")
+    assert path.read_text() == "first\nlast\n"
+    monkeypatch.chdir(tmp_path)
+    assert run("problem bert-tiny -o -").err == said.format("-")
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_no_file_can_be_written_to() -> None:
-    assert shell("spmopt problem bert-tiny -o /dev/null > /dev/null").returncode == 0
+def test_what_is_no_file_can_be_written_to(run: Run) -> None:
+    assert run("problem bert-tiny -o /dev/null").code == 0
     ran = shell("spmopt problem bert-tiny -o /dev/fd/3 3>&1 >/dev/null | head -c 10; true")
     assert ran.stdout == '{"format":'
 

@@ -1,16 +1,11 @@
 """Cases, their rows, and what another run makes of them."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.experiments import claims
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row, Texts
 from spmopt.experiments.run import run
@@ -62,112 +57,24 @@ def test_another_identity_is_refused(tmp_path: Path) -> None:
 def test_a_header_alone_never_blocks(tmp_path: Path) -> None:
     """As a killed run leaves it; one that failed by itself leaves nothing."""
     path = tmp_path / "s.csv"
-    killed = store(path, a=1)
+    store(path, a=1)
     assert path.exists()
     assert computed(store(path, a=2)) == ROWS
     path.unlink()
-    del killed
     with pytest.raises(ZeroDivisionError):
         run(CASES, lambda x: {"x": 1 // 0}, store(path, a=1))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_header_blocks_while_its_process_computes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_of_one_run_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     mine = store(path, a=1)
-    assert mine.claim([("1",)])
-    monkeypatch.setattr(claims, "file_name", lambda: "other-1-2")
-    with pytest.raises(InputError, match=r"another sweep \(a differs\)"):
-        store(path, a=2)
+    mine.add(ROWS[:1])
+    for a in (1, 2):
+        with pytest.raises(InputError, match=r"s\.csv: another process adds rows to it; wait"):
+            store(path, a=a)
     mine.close()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_is_another_by_now_is_refused(tmp_path: Path) -> None:
-    """A new file often gets the number of the one that was removed just before."""
-    path = tmp_path / "s.csv"
-    table = store(path, a=1)
-    table.add(ROWS[:1])
-    path.unlink()
-    store(path, a=2).add(ROWS[:1])
-    whole = path.read_text()
-    with pytest.raises(InputError, match=r"another sweep \(a differs\)"):
-        table.add(ROWS[1:2])
-    assert path.read_text() == whole
-
-
-def test_a_file_that_another_has_sorted_is_read_anew(tmp_path: Path) -> None:
-    path, keys = tmp_path / "s.csv", [(str(x),) for x in range(2, 6)]
-    table, other = store(path), store(path)
-    table.add(ROWS[4:])
-    other.add(ROWS[2:4])
-    for _ in range(2):
-        other.close(keys)
-        other.add(ROWS[:1])
-    table.add(ROWS[1:2])
-    assert sorted(table.rows, key=lambda row: str(row["x"])) == ROWS
-    assert len(path.read_text().splitlines()) == 2 + len(ROWS)
-
-
-OTHER = """
-import sys
-from pathlib import Path
-from tests.experiments.test_run import ROWS, store
-table = store(Path(sys.argv[1]))
-assert table.claim([("1",)])
-print("claimed", flush=True)
-sys.stdin.readline()
-table.add([ROWS[1]])
-table.close()
-"""
-
-
-@pytest.mark.parametrize("ends", ["with its row", "without"])
-def test_rows_of_another_process_are_waited_for(tmp_path: Path, ends: str) -> None:
-    path, line = tmp_path / "s.csv", [sys.executable, "-c", OTHER, str(tmp_path / "s.csv")]
-    said: list[str] = []
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdin is not None
-        assert other.stdout.readline() == "claimed\n"
-        assert not store(path).claim([("1",), ("2",)])
-
-        def report(message: str, part: float | None) -> None:
-            said.append(message)
-            if "waiting" in message and other.stdin is not None and not other.stdin.closed:
-                if ends == "without":
-                    other.kill()
-                other.stdin.close()
-
-        table = store(path)
-        run(CASES, square, table, report=report)
-    assert table.rows == ROWS
-    assert "waiting for 1 cases of other processes" in said
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_queue_of_what_others_are_at_ends() -> None:
-    heard: list[Row] = []
-    with TaskQueue(2) as queue:
-        queue.add((), partial(square, 1), heard.append, lambda: False)
-        assert list(queue.steps()) == heard == []
-
-
-def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    code = (
-        "import os; from pathlib import Path; from tests.experiments.test_run import store; "
-        f"s = store(Path({str(path)!r})); assert s.claim([('1',)]); os._exit(0)"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], check=True)
-    assert ended.returncode == 0
-    said: list[str] = []
-    assert computed(RowTable(path, COLUMNS, {}, said.append)) == ROWS
-    assert len(said) == 1
-    assert said[0].endswith("has ended; its cases go to whoever is next")
-    assert str(os.getpid()) not in said[0]
+    assert store(path, a=1).rows == ROWS[:1]
 
 
 def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from formulations.residency import fluid
 from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
-from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
@@ -20,6 +19,7 @@ from spmopt.core.scheduler import Request
 from spmopt.reporting.explanation import duals_parts
 from spmopt.reporting.tables import plain_text
 from spmopt.verifier import bound
+from tests.hardware.toys import toy_memory
 from tests.instances import golden
 from tests.strategies import random_problem
 from tests.tiny import Op, tiny
@@ -117,16 +117,8 @@ def test_no_bandwidth_shortens_set_ups() -> None:
 @pytest.mark.parametrize(("rate", "held"), [(1, True), (2, False), (None, False)])
 def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
     problem = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
-    memory = SpmTechnology(
-        technology="t",
-        source="s",
-        basis="b",
-        spm_bytes=4,
-        area_mm2=1.0,
-        dram_bytes_per_s=3 if held else 1,
-        banks=rate and 1,
-        read_bytes_per_s=rate and 5,
-        write_bytes_per_s=rate,
+    memory = toy_memory(
+        problem.machine, rate and 5, rate, banks=rate and 1, dram_bytes_per_s=3 if held else 1
     )
     machine = replace(problem.machine, dram_bytes_per_s=1, clock_hz=1, memory=memory)
     worth = ShadowPrices.of(replace(problem, machine=machine), priced(problem))

@@ -19,7 +19,7 @@ from tests.fuzz.recipes.causes import CAUSES, SELDOM
 from tests.fuzz.workers import run, run_all
 from tests.thorough import THOROUGH, share
 
-COUNT = share(80, 16)
+COUNT = share(80, 27)
 PICTURED = {"field of over 131,072 characters", "inf in rows of a sweep"}
 """Causes whose commands draw a picture or a long table."""
 

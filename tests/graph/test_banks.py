@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.core.machine import Machine, SpmTechnology
+from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
@@ -18,6 +18,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
 from spmopt.solving import solve
 from tests.graph.networks import mlp
+from tests.hardware.toys import toy_memory
 from tests.tiny import plain_machine
 
 MACHINE = plain_machine(
@@ -26,18 +27,7 @@ MACHINE = plain_machine(
 
 
 def banked(read: int, write: int, clock: int = 10) -> Machine:
-    memory = SpmTechnology(
-        technology="toy",
-        source="by hand",
-        basis="published",
-        spm_bytes=MACHINE.spm_bytes,
-        area_mm2=1,
-        dram_bytes_per_s=10,
-        banks=1,
-        read_bytes_per_s=read,
-        write_bytes_per_s=write,
-    )
-    return replace(MACHINE, memory=memory, clock_hz=clock)
+    return replace(MACHINE, memory=toy_memory(MACHINE, read, write), clock_hz=clock)
 
 
 def test_cycles_by_hand() -> None:

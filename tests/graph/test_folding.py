@@ -163,7 +163,7 @@ def test_a_constant_is_trained_if_what_it_comes_from_is() -> None:
     assert not {"w", "s"} & kinds.keys()
 
 
-@pytest.mark.parametrize("make", some([convolution, attention, mlp, residual, lstm], 2))
+@pytest.mark.parametrize("make", some([convolution, attention, mlp, residual, lstm], 3))
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("mapper", [*LOWERINGS, UNFOLDED])
 def test_a_prepared_graph_is_lowered_as_it_is(make: object, training: bool, mapper: str) -> None:

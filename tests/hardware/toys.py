@@ -1,5 +1,8 @@
 """Technologies with figures that are easy to reckon with."""
 
+from typing import Any
+
+from spmopt.core.machine import Machine, SpmTechnology
 from spmopt.hardware.technology import Interpolation, Point, Technology
 
 
@@ -22,4 +25,23 @@ def toy(capacity_bytes: int) -> Technology:
                 area_mm2=1,
             ),
         ),
+    )
+
+
+def toy_memory(machine: Machine, read: int | None, write: int | None, **more: Any) -> SpmTechnology:
+    """Figures of a machine's scratchpad: bytes that its banks read and write a second."""
+    given = {
+        "area_mm2": 1,
+        "banks": 1,
+        "spm_bytes": machine.spm_bytes,
+        "dram_bytes_per_s": machine.dram_bytes_per_s,
+        **more,
+    }
+    return SpmTechnology(
+        technology="toy",
+        source="by hand",
+        basis="published",
+        read_bytes_per_s=read,
+        write_bytes_per_s=write,
+        **given,
     )

@@ -7,13 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.core.machine import Area, SpmTechnology
+from spmopt.core.machine import Area
 from spmopt.core.objective import energy_objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.solution import Solution
 from spmopt.core.table import Ints
+from tests.hardware.toys import toy_memory
 
 
 def schedule(rows: int) -> Schedule:
@@ -39,17 +40,7 @@ def schedule(rows: int) -> Schedule:
 def with_memory(problem: Problem) -> Problem:
     """``problem`` with a scratchpad whose technology is named."""
     machine = problem.machine
-    memory = SpmTechnology(
-        technology="toy",
-        source="by hand",
-        basis="published",
-        spm_bytes=machine.spm_bytes,
-        area_mm2=1.5,
-        dram_bytes_per_s=machine.dram_bytes_per_s,
-        banks=2,
-        read_bytes_per_s=3,
-        write_bytes_per_s=4,
-    )
+    memory = toy_memory(machine, 3, 4, area_mm2=1.5, banks=2)
     area = Area(engine_mm2=1, mac_mm2=2, mm2_per_gbps=3, source="by hand")
     return replace(problem, machine=replace(machine, memory=memory, area=area))
 

@@ -17,7 +17,7 @@ from spmopt.policies.frequency import (
 )
 from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import bytes_saved, choose, keep_all, nothing_kept
-from tests.assemble.small import make_problem, rows_of
+from tests.assemble.small import make_problem, reading, rows_of
 from tests.policies.owed import totals
 from tests.strategies import random_problem
 from tests.tiny import Op
@@ -41,11 +41,7 @@ def static_residency_plan(problem: Problem) -> ResidencyPlan:
 
 
 def test_static_keeps_the_most_saved_bytes_for_a_byte() -> None:
-    problem = make_problem(
-        {"a": (4, "in"), "b": (6, "in"), "c": (2, "in")},
-        [Op(reads=name) for name in "abcabcab" + "a"],
-        spm=8,
-    )
+    problem = reading("abcabcab" + "a", b=6, c=2)
     # Saved per byte: 3 for a, 2 for b, 1 for c; b does not fit beside a.
     assert static_choice(problem) == ["a", "c"]
     residency_plan = static_residency_plan(problem)
@@ -91,9 +87,7 @@ def test_static_saves_what_it_says_it_does() -> None:
 
 
 def test_frequency_evicts_the_least_often_used_even_if_it_was_used_last() -> None:
-    problem = make_problem(
-        dict.fromkeys("abc", (4, "in")), [Op(reads=name) for name in "aabcba"], spm=8
-    )
+    problem = reading("aabcba")
     steps = timeline_in_order(problem)
     # c displaces b (once) and not a (twice), though a is older; b then displaces nothing: c is
     # done.
@@ -121,8 +115,7 @@ def test_accesses_fade() -> None:
 def test_what_was_used_often_long_ago_goes_first_where_accesses_fade() -> None:
     late = 4 * HALF_LIFE
     trace = "aaa" + "." * late + "bcab"
-    operations = [Op() if name == "." else Op(reads=name) for name in trace]
-    problem = make_problem(dict.fromkeys("abc", (4, "in")), operations, spm=8)
+    problem = reading(trace)
     steps = timeline_in_order(problem)
     # c takes the room of b, used once, or of a, whose three accesses are worth 3 / 16 by then.
     last = len(trace) - 1
@@ -134,9 +127,7 @@ def test_what_was_used_often_long_ago_goes_first_where_accesses_fade() -> None:
 
 
 def test_what_is_used_more_often_in_all_is_not_displaced() -> None:
-    problem = make_problem(
-        dict.fromkeys("abc", (4, "in")), [Op(reads=name) for name in "abcabab" + "c"], spm=8
-    )
+    problem = reading("abcabab" + "c")
     steps = timeline_in_order(problem)
     assert accesses_in_all(steps).tolist() == [3, 3, 2, 3, 3, 3, 3, 2]
     # c, used twice, waits until a has had its last use; a and b, used as often, do not displace.
@@ -147,9 +138,7 @@ def test_what_is_used_more_often_in_all_is_not_displaced() -> None:
         ("b", 1, 7, 4),
         ("c", 7, 8, 4),
     ]
-    rare = make_problem(
-        dict.fromkeys("abc", (4, "in")), [Op(reads=name) for name in "cabababc"], spm=8
-    )
+    rare = reading("cabababc")
     steps = timeline_in_order(rare)
     # c goes as soon as what is used more often needs its room.
     assert rows_of(rare, keep_by_rank(rare, steps, residency_plan_residency(steps)).residency) == [

@@ -12,7 +12,7 @@ from spmopt.core.timeline import timeline_in_order
 from spmopt.policies.belady import belady, distance
 from spmopt.policies.belady_size import belady_size, keep_by_bytes
 from spmopt.policies.ranked import keep_by_rank
-from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, reading, rows_of, stores_of
 from tests.brute_force import optimum
 from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import some
@@ -34,27 +34,21 @@ def traffic(problem: Problem, residency_plan: ResidencyPlan) -> int:
 
 
 def test_a_small_victim_stays_when_a_large_one_makes_it_needless() -> None:
-    problem = make_problem(
-        {"s": (1, "in"), "m": (5, "in"), "n": (4, "in")},
-        [Op(reads=name) for name in "smnnms"],
-        spm=6,
-    )
+    problem = reading("smnnms", 6, s=1, m=5)
     # The farthest, s, is one byte and not enough; m alone is.
     assert traffic(problem, by_distance(problem)) == (1 + 5 + 4) + (5 + 1)
     residency_plan = by_bytes(problem)
     assert rows_of(problem, residency_plan.residency) == [
-        ("s", 0, 6, 1),
         ("m", 1, 2, 5),
         ("m", 4, 5, 5),
         ("n", 2, 4, 4),
+        ("s", 0, 6, 1),
     ]
     assert traffic(problem, residency_plan) == (1 + 5 + 4) + 5
 
 
 def test_a_small_operand_does_not_displace_a_large_one() -> None:
-    problem = make_problem(
-        {"l": (8, "in"), "s": (1, "in")}, [Op(reads=name) for name in "lssl"], spm=8
-    )
+    problem = reading("lssl", l=8, s=1)
     # Belady takes s in, one step before l, and loads 8 again to save 1.
     assert traffic(problem, by_distance(problem)) == 8 + 1 + 8
     assert rows_of(problem, by_bytes(problem).residency) == [("l", 0, 4, 8)]

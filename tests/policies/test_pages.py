@@ -20,7 +20,7 @@ from spmopt.policies.frequency import rarity
 from spmopt.policies.hide import spread_transfers
 from spmopt.policies.lru import recency
 from spmopt.policies.ranked import keep_by_rank
-from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, reading, rows_of, stores_of
 from tests.brute_force import optimum
 from tests.policies.owed import random_problems, residency_plan_of, totals
 from tests.thorough import share
@@ -37,16 +37,9 @@ KEEPS: dict[str, Keep] = {
 each_keep = pytest.mark.parametrize("keep", KEEPS.values(), ids=KEEPS)
 
 
-def arrays(problem: Problem) -> Timeline:
-    return fitting_timeline(problem)
-
-
 def test_a_victim_is_trimmed_by_what_is_needed() -> None:
-    problem = make_problem(
-        {"a": (6, "in"), "b": (4, "in")}, [Op(reads=name) for name in "abba"], spm=8
-    )
-    steps = timeline_in_order(problem)
-    residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
+    problem = reading("abba", a=6)
+    residency_plan = KEEPS["belady"](problem, timeline_in_order(problem))
     # b takes two pages of a; once b has gone, what is missing of a comes back.
     assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 1, 6),
@@ -58,9 +51,8 @@ def test_a_victim_is_trimmed_by_what_is_needed() -> None:
 
 
 def test_an_operand_is_taken_in_as_far_as_it_may() -> None:
-    problem = make_problem({"a": (6, "in"), "b": (4, "in")}, [Op(reads=n) for n in "abab"], spm=8)
-    steps = timeline_in_order(problem)
-    residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
+    problem = reading("abab", a=6)
+    residency_plan = KEEPS["belady"](problem, timeline_in_order(problem))
     # a comes sooner than b, so that only two free pages are for b until a is done.
     assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 3, 6),
@@ -99,8 +91,7 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
         spm=12,
         page=4,
     )
-    steps = timeline_in_order(problem)
-    residency_plan = keep_by_rank(problem, steps, distance(steps), 0, "page")
+    residency_plan = KEEPS["belady"](problem, timeline_in_order(problem))
     assert rows_of(problem, residency_plan.residency) == [
         ("a", 0, 1, 9),
         ("a", 1, 2, 8),
@@ -113,7 +104,7 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
 def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> None:
     faster = 0
     for problem in random_problems(share(70)):
-        steps = arrays(problem)
+        steps = fitting_timeline(problem)
         plain = keep(problem, steps)
         spread = spread_transfers(problem.machine, steps, plain, "page")
         before, after = totals(problem, plain), totals(problem, spread)
@@ -135,8 +126,7 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
 def test_by_pages_belady_is_optimal_for_tensors_of_any_size(
     sizes: list[int], trace: str, spm: int
 ) -> None:
-    tensors = {name: (size, "in") for name, size in zip("abcd", sizes, strict=True)}
-    problem = make_problem(tensors, [Op(reads=name) for name in trace], spm=spm)
+    problem = reading(trace, spm, **dict(zip("abcd", sizes, strict=True)))
     best = optimum(problem, TRAFFIC, residency="page")
     assert best is not None
     for policy in (belady, belady_size):

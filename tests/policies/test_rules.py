@@ -9,7 +9,7 @@ from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency
 from spmopt.policies.ranked import keep_by_rank
 from spmopt.policies.static import nothing_kept
-from tests.assemble.small import make_problem, rows_of, stores_of
+from tests.assemble.small import make_problem, reading, rows_of, stores_of
 from tests.tiny import Op
 
 
@@ -21,12 +21,6 @@ def by_lru(problem: Problem, reserve: int = 0) -> ResidencyPlan:
 def by_belady(problem: Problem, reserve: int = 0) -> ResidencyPlan:
     steps = timeline_in_order(problem)
     return keep_by_rank(problem, steps, distance(steps), reserve)
-
-
-def trace(letters: str, spm: int, size: int = 4) -> Problem:
-    """One operation a letter, which reads that tensor."""
-    tensors = dict.fromkeys(sorted(set(letters)), (size, "in"))
-    return make_problem(tensors, [Op(reads=name) for name in letters], spm=spm)
 
 
 def test_stream_holds_required_resident_operands_for_their_step_only() -> None:
@@ -49,7 +43,7 @@ def test_stream_holds_required_resident_operands_for_their_step_only() -> None:
 
 
 def test_lru_evicts_the_longest_unused() -> None:
-    problem = trace("abacbab", spm=8)
+    problem = reading("abacbab", spm=8)
     # c takes the place of b, used before a; b comes back into that of c, which is done.
     assert rows_of(problem, by_lru(problem).residency) == [
         ("a", 0, 6, 4),
@@ -60,12 +54,12 @@ def test_lru_evicts_the_longest_unused() -> None:
 
 
 def test_belady_streams_what_is_needed_later_than_all_that_is_kept() -> None:
-    problem = trace("abacbab", spm=8)
+    problem = reading("abacbab", spm=8)
     assert rows_of(problem, by_belady(problem).residency) == [("a", 0, 6, 4), ("b", 1, 7, 4)]
 
 
 def test_belady_evicts_the_farthest_next_use() -> None:
-    problem = trace("abcbcab", spm=8)
+    problem = reading("abcbcab", spm=8)
     # At the first c: b comes back before a.
     assert rows_of(problem, by_belady(problem).residency) == [
         ("a", 0, 2, 4),
@@ -157,7 +151,7 @@ def test_pages_are_rounded_up_and_the_scratchpad_down() -> None:
 
 def test_belady_takes_in_an_operand_of_several_passes_though_others_come_sooner() -> None:
     tensors = {"a": (6, "in"), "b": (6, "in")}
-    once = make_problem(tensors, [Op(reads=n) for n in "abab"], spm=8)
+    once = reading("abab", size=6)
     assert rows_of(once, by_belady(once).residency) == [("a", 0, 3, 6), ("b", 3, 4, 6)]
     twice = make_problem(
         tensors,

@@ -17,10 +17,9 @@ from spmopt.policies.lru import lru
 from spmopt.policies.static import stream
 from spmopt.schedulers.registry import find
 from spmopt.verifier import bound
-from tests.assemble.small import make_problem
+from tests.assemble.small import reading
 from tests.policies.owed import residency_plan_of, totals
 from tests.thorough import share
-from tests.tiny import Op
 
 TEXTBOOK = "70120304230321201701"
 """Reference string of operating-system textbooks; 3 frames: LRU faults 12 times, MIN 9."""
@@ -28,8 +27,7 @@ TEXTBOOK = "70120304230321201701"
 
 def traffic(policy: Scheduler, trace: str, frames: int) -> int:
     """Bytes that the policy moves, one a read from DRAM."""
-    tensors = dict.fromkeys(sorted(set(trace)), (1, "in"))
-    problem = make_problem(tensors, [Op(reads=name) for name in trace], spm=frames)
+    problem = reading(trace, frames, 1)
     return totals(
         problem, residency_plan_of(policy(problem, Request(objective=TRAFFIC)))
     ).traffic_bytes
@@ -91,8 +89,7 @@ def test_lru_thrashes_on_a_loop_that_is_one_too_long_and_belady_does_not() -> No
 
 def fluid_bound(trace: str, frames: int) -> Fraction:
     """Traffic that no schedule beats, even if it keeps tensors in part (linear program)."""
-    tensors = dict.fromkeys(sorted(set(trace)), (1, "in"))
-    problem = make_problem(tensors, [Op(reads=name) for name in trace], spm=frames)
+    problem = reading(trace, frames, 1)
     certificate = find("lp-bound").load()(problem, Request(objective=TRAFFIC)).certificate
     assert certificate is not None
     return bound(problem, certificate)

@@ -102,7 +102,7 @@ def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) 
 
 
 def test_proofs_by_duals_of_solved_machines(tmp_path: Path) -> None:
-    for scheduler in ("residency", "bound"):
+    for scheduler in some(("residency", "bound"), 2):
         setup = small_setup(scheduler=scheduler, tolerance=1e-2)
         figures = figures_of(setup)
         wanted = exact_front(setup, figures)

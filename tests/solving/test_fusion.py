@@ -127,21 +127,23 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
 
     Others end once it is proved.
     """
-    tried, ended, given = list[Problem](), list[Problem](), page.schedule
+    tried, ended, given = list[Problem](), list[Problem](), FusionPlanTrials.schedule_all
 
-    def remember(problem: Problem, asked: Request) -> Result:
-        outcome = given(problem, asked)
-        tried.append(problem)
-        if asked.stop():
-            ended.append(problem)
+    def remember(
+        trials: FusionPlanTrials, problem: Problem, asked: Request, *given_: Any, **options: Any
+    ) -> Result | None:
+        outcome = given(trials, problem, asked, *given_, **options)
+        if not options.get("counted"):  # else it is the best once more, to a finer tolerance
+            tried.append(problem)
+            ended.extend([problem] if asked.stop() else [])
         return outcome
 
-    monkeypatch.setattr(page, "schedule", remember)
-    result = solve(tight(convolution()), "fusion", request(tolerance=1e-3))
-    others = [each for each in tried if each != need(result.fused)]
-    assert others
-    assert not any(each in others[:at] for at, each in enumerate(others))
-    for problem in ended[:8]:
+    monkeypatch.setattr(FusionPlanTrials, "schedule_all", remember)
+    result = solve(tight(mlp()), "fusion", request(tolerance=0.05))
+    assert len(tried) > 4
+    assert not any(each in tried[:at] for at, each in enumerate(tried))
+    assert ended
+    for problem in ended:
         assert least_of(problem, need(result.value)) >= need(result.value)
 
 
@@ -287,7 +289,7 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
     """Else what has stripes is searched until the time is up, and what lies near is not found."""
     b = GraphBuilder("stack")
     x = b.input("x", (4, 16, 32, 32))
-    for k in range(6):
+    for k in range(4):
         x = b.add("Conv", [x, b.weight(f"w{k}", (16, 16, 3, 3))], pads=(1, 1, 1, 1))
         x = b.add("Relu", [x])
     problem = spmopt.lower(b.finish([x]), spmopt.machine("large-npu", spm="64KiB"))

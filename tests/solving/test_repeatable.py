@@ -127,7 +127,7 @@ def test_an_integer_program_ends_at_the_same_point() -> None:
         row = build.rows(1, upper=float(weight.sum() // 3))
         build.add(np.full(60, row[0]), columns, weight.astype(float))
     program = build.program()
-    limit = 300 * 3.5e-7 * program.matrix.index.size
+    limit = 100 * 3.5e-7 * program.matrix.index.size
     one, two = (solved_by_highs(program, work_limit_s=limit, threads=threads) for threads in (1, 2))
     assert one.status is SolverStatus.INTERRUPTED
     assert (one.bound, one.objective, one.work_s) == (two.bound, two.objective, two.work_s)

@@ -1,8 +1,6 @@
 """The command ``sweep``: options, files, interrupts."""
 
 import csv
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from spmopt.sweeps import run as run_module
 from spmopt.sweeps.rows import row_of
 from tests.cli.run import Run
 from tests.solving.fakes import bounds_only, install
-from tests.thorough import nightly
 from tests.tiny import Op, tiny
 
 NETWORK = "bert-tiny --param layers=1 --param sequence=32"
@@ -171,19 +168,6 @@ def test_interrupted_and_taken_up_again(
     before = part.read_text()
     assert run(f"{LINE} -o {part}").code == 0
     assert part.read_text() == before
-
-
-@nightly
-def test_equal_sweeps_at_once_both_end_with_all_rows(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    line = f"sweep instances/mlp.json --spm 256B:1024B:256B -s belady,lp-bound --jobs 2 -o {path}"
-    words = [sys.executable, "-m", "spmopt", *line.split()]
-    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [each.communicate(timeout=120)[0] for each in both]
-    assert [each.returncode for each in both] == [0, 0]
-    assert all(f"{path}: 8 rows" in text for text in said)
-    assert len(untimed(path)) == 2 + 8
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_sweep_that_failed_leaves_nothing(run: Run, tmp_path: Path) -> None:

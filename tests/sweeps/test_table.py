@@ -90,6 +90,7 @@ def test_goes_on_wherever_it_was_cut_off(tmp_path: Path, cut: int) -> None:
     assert len(table) == 3 if cut == 0 else len(table) < 3
     assert [key in table for key in KEYS] == [True] * len(table) + [False] * (3 - len(table))
     table.add(row(size) for size in (1, 2, 3))
+    assert sorted(path.read_text().splitlines()) == sorted(whole.splitlines())
     table.close(KEYS)
     assert path.read_text() == whole
 

@@ -7,7 +7,6 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline_in_order
@@ -20,25 +19,12 @@ from spmopt.tiles.partition import Partition, on_cores, scale
 from spmopt.tiles.program import PassProgram
 from spmopt.tiles.run import run
 from spmopt.tiles.tiling import evaluate
+from tests.hardware.toys import toy_memory
 from tests.thorough import share
 from tests.tiles.cases import ANY_ORDER, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
 SPM = machine(10**6)
-
-
-def banks(read: int, write: int) -> SpmTechnology:
-    return SpmTechnology(
-        technology="toy",
-        source="by hand",
-        basis="published",
-        spm_bytes=SPM.spm_bytes,
-        area_mm2=1,
-        dram_bytes_per_s=SPM.dram_bytes_per_s,
-        banks=1,
-        read_bytes_per_s=read,
-        write_bytes_per_s=write,
-    )
 
 
 @settings(max_examples=share(40), deadline=None)
@@ -54,7 +40,7 @@ def test_a_step_ends_no_sooner_than_its_banks(
 ) -> None:
     products = on_cores(cells, Partition(axis="m", parts=cores), order, cores)
     free = scale(SPM, cores)
-    held = scale(replace(SPM, memory=banks(read, write)), cores)
+    held = scale(replace(SPM, memory=toy_memory(SPM, read, write)), cores)
     before, after = (backward(cells, on, products) for on in (free, held))
     for was, now in zip(before.operations, after.operations, strict=True):
         (mapping,), (other,) = was.mappings, now.mappings
@@ -69,7 +55,7 @@ def test_a_step_ends_no_sooner_than_its_banks(
 
 
 def test_quick_figures_are_those_of_the_schedule() -> None:
-    cells, held = grid((10, 10, 10), (4, 4, 4)), replace(SPM, memory=banks(30, 30))
+    cells, held = grid((10, 10, 10), (4, 4, 4)), replace(SPM, memory=toy_memory(SPM, 30, 30))
     products = ORDERS["interleaved"].through(cells)
     result = solve(backward(cells, held, products), "double-buffer", Request(objective=MAKESPAN))
     assert result.totals is not None
@@ -80,7 +66,7 @@ def test_quick_figures_are_those_of_the_schedule() -> None:
 
 def test_no_order_beats_the_bound_of_any_order() -> None:
     cells = grid((10, 10, 10), (4, 4, 4))
-    held = replace(SPM, memory=banks(30, 30))
+    held = replace(SPM, memory=toy_memory(SPM, 30, 30))
     rows = [
         run(LayerCase(layer=cells.layer, machine=held, order=order, tile=cells.tile))
         for order in ORDERS

@@ -76,7 +76,7 @@ def test_close_where_they_are_not() -> None:
 
 @pytest.mark.parametrize("name", some(NAMES, 2))
 def test_search_finds_what_all_candidates_hold(name: str) -> None:
-    layer, npu = Layer(name="res5_1x1", m=4 * 49, k=512, n=2048), load_machine("small-npu")
+    layer, npu = Layer(name="res5_1x1", m=4 * 49, k=512, n=1024), load_machine("small-npu")
     found, best = (
         choose_tile(layer, npu, order=ORDERS[name].through, thorough=thorough)
         for thorough in (False, True)

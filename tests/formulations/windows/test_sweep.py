@@ -194,7 +194,7 @@ def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As legal as in one part; a window decides one step, so 20 steps are two parts."""
     monkeypatch.setattr("formulations.residency.windows.sweep._PARTS", 2)
     apart = []
-    for case in cases(share(56, 6), max_operations=60, max_tensors=20):
+    for case in cases(share(56, 9), max_operations=60, max_tensors=20):
         steps = case.intervals.steps
         if steps < 20:
             continue
@@ -206,7 +206,7 @@ def test_steps_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         slack = 2e-5 * max(case.scale, least)
         assert least - slack <= joined <= never_joined + slack
         apart.append(joined < never_joined - slack)
-    assert sum(apart) > share(5, 6)
+    assert sum(apart) > share(5, 9)
 
 
 def test_parts_do_not_depend_on_threads() -> None:

@@ -63,7 +63,7 @@ class Agreement:
 
     def __init__(self, arcs: FusedGroupArcs, *, fine: bool = False) -> None:
         self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
-        self._costs, (into, out, again) = arcs.cheap.byte_costs, arcs.cheap.moved()
+        self._costs, (into, out, again) = arcs.cheap.byte_costs, arcs.cheap.count_bytes()
         self.duals = BoundaryDuals(self.listed)
         plain, always = zip(
             *(arcs.cheap.alone(micro_batches) for micro_batches in self.listed.micro_batches),
@@ -74,7 +74,7 @@ class Agreement:
         crossing = self._costs[0] * into + self._costs[1] * out
         self._crossing = crossing[self.sparse.end, self.sparse.begin]
         beside = [
-            each + arcs.cheap.reread(again, micro_batches)
+            each + arcs.cheap.cost_again(again, micro_batches)
             for each, micro_batches in zip(always, self.listed.micro_batches, strict=True)
         ]
         self._crossing += self.sparse.of(np.stack(beside, axis=1))

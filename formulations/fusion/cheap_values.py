@@ -11,8 +11,10 @@ import numpy as np
 from formulations.fusion.lengths import Lengths
 from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
+from spmopt.core.fusion.crossing_bytes import count_bytes
 from spmopt.core.fusion.least_moved import Moves, least_moved, times_moved
 from spmopt.core.operation import OpMapping
+from spmopt.core.table import Ints
 
 
 class CheapValues:
@@ -35,17 +37,17 @@ class CheapValues:
 
     def values(self) -> Floats:
         """Return cheap lower bounds on fused groups."""
-        listed, cost, (into, out, again) = self.listed, self.byte_costs, self.moved()
+        listed, cost, (into, out, again) = self.listed, self.byte_costs, self.count_bytes()
         value: Floats = np.empty((listed.count + 1, len(listed.micro_batches), self.lengths.width))
         crossing = cost[0] * np.maximum(into - self.held, 0.0)
         crossing += cost[1] * np.maximum(out - self.held, 0.0)
         for way, micro_batches in enumerate(listed.micro_batches):
             computing, always = self.alone(micro_batches)
-            moved = crossing + self.reread(again, micro_batches)
+            moved = crossing + self.cost_again(again, micro_batches)
             value[:, way] = np.maximum(computing, moved + always)
         return value
 
-    def reread(self, again: Floats, micro_batches: int) -> Floats:
+    def cost_again(self, again: Ints, micro_batches: int) -> Floats:
         """Return the least cost of bytes that fusion tiles read anew: the first is left out.
 
         What all of them read is on chip between two as far as it fits.
@@ -120,35 +122,16 @@ class CheapValues:
             found.append(Moves(size, times, own.required_resident))
         return found
 
-    def moved(self) -> tuple[Floats, Floats, Floats]:
-        """Return (n + 1, width) bytes of fused groups, of each tensor once.
+    def count_bytes(self) -> tuple[Ints, Ints, Ints]:
+        """Return (n + 1, width) bytes of fused groups, each tensor's once.
 
         Those that they must load or hold; that they store or leave; and that each of several fusion
         tiles reads, and nothing writes.
         """
-        listed, first = self.listed, self.lengths.first.tolist()
-        count = listed.count
-        found = np.zeros((3, count + 1, self.lengths.width))
-        # By begin, of fused groups that end where the loop is; those before the first are out of
-        # date.
-        into, out, again = now = np.zeros((3, count))
-        before, wrote, left = dict[int, int](), dict[int, int](), dict[int, int]()
-        written = {t for operation in listed.tileable.operations for t in operation.writes}
-        for at, operation in enumerate(listed.tileable.operations):
-            start = first[at + 1]
-            for tensor in operation.uses(0):
-                size = float(listed.sizes[tensor])
-                if tensor in operation.reads:
-                    new = slice(max(before.get(tensor, -1) + 1, start), at + 1)
-                    into[new] += size
-                    if tensor not in written and tensor not in operation.cut:
-                        again[new] += size
-                out[start : max(left.pop(tensor, -1) + 1, start)] -= size
-                if tensor in operation.writes:
-                    wrote[tensor] = at
-                if tensor in wrote and listed.live_after(tensor, at):
-                    left[tensor] = wrote[tensor]
-                    out[start : max(wrote[tensor] + 1, start)] += size
-                before[tensor] = at
-            found[:, at + 1, : at + 1 - start] = now[:, start : at + 1]
-        return found[0], found[1], found[2]
+        listed, lengths = self.listed, self.lengths
+        return count_bytes(
+            listed.tileable,
+            lambda at, tensor: listed.live_after(tensor, at),
+            lengths.first.tolist(),
+            lengths.width,
+        )

@@ -57,10 +57,10 @@ def _moves(
                 yield parts, (each,)
     for one, two in pairwise(fusion_plan):
         if legal(one, two):  # else the program of a long fused group takes too long
-            yield from ((new, (one, two)) for new in _moved(boundaries, one, two) if legal(*new))
+            yield from ((new, (one, two)) for new in _moves_of(boundaries, one, two) if legal(*new))
 
 
-def _moved(boundaries: list[int], one: FusedGroup, two: FusedGroup) -> Iterator[FusionPlan]:
+def _moves_of(boundaries: list[int], one: FusedGroup, two: FusedGroup) -> Iterator[FusionPlan]:
     """Yield two groups as one, and with another boundary between them."""
     for merged in {replace(one, end=two.end), replace(two, begin=one.begin)}:
         yield (merged,)

@@ -78,7 +78,7 @@ class FusedGroupArcs:
         self.value = self.cheap.values()
         self.known: Bools = np.zeros(self.value.shape, bool)
         least: Floats = np.sum(
-            [np.maximum(each - held, 0.0) for each in self.cheap.moved()[:2]], axis=0
+            [np.maximum(each - held, 0.0) for each in self.cheap.count_bytes()[:2]], axis=0
         )
         self.least_moved = least.astype(np.float32)[:, None]
         self.moved = np.repeat(self.least_moved, len(listed.micro_batches), axis=1)

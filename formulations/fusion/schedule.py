@@ -146,27 +146,21 @@ class _Search(FusionPlanTrials):
 
         It comes first: a schedule soon, and a value that others have to beat.
         """
-        if self.request.first is not None:
-            found = self.request.first()
-            # A search of fusion plans that a busy machine cannot begin in time is not begun.
-            pace = max(1.0, found.solve_s / max(found.cpu_s, _LEAST_CPU_S))
-            plan = found.residency_plan if found.verified else None
-            self.request = replace(
-                self.request, start=plan, duals=found.certificate or self.request.duals, pace=pace
-            )
-            self.begun = self.work.seconds
-        request = self.request
+        first = self.request.first
+        found = Result() if first is None else first()
+        self.begun = self.begun if first is None else self.work.seconds
         fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
         if not (fit or np.isfinite(self.listed.compulsory)):
             raise InfeasibleError(_UNFIT)
-        if request.start is None or request.duals is None:
-            self.attempt(
-                whole(self.tileable), request.start is not None, self.params.whole_fraction
-            )
+        plan, duals = found.residency_plan, found.certificate
+        if not found.verified or plan is None or duals is None:
+            self.attempt(whole(self.tileable))
             return True
-        # It was scheduled by the caller, to the gap asked for.
-        self.take(request.start, request.duals)
-        return request.has_time_for(self._least_s)
+        self.take(plan, duals)
+        # A search of fusion plans that a busy machine cannot begin in time is not begun.
+        pace = max(1.0, found.solve_s / max(found.cpu_s, _LEAST_CPU_S))
+        self.request = replace(self.request, start=plan, duals=duals, pace=pace)
+        return self.request.has_time_for(self._least_s)
 
     def _layer_by_layer(self) -> Result:
         """Schedule the layer-by-layer plan on, where there is no time for others."""

@@ -121,13 +121,7 @@ class FusionPlanTrials:
         """Return whether there is time to schedule a fusion plan, by the slowest so far."""
         return self._rate * steps_of(fusion_plan) <= self.end - self.clock
 
-    def attempt(
-        self,
-        fusion_plan: FusionPlan,
-        start: bool = False,
-        share: float = 1.0,
-        gap: float | None = None,
-    ) -> None:
+    def attempt(self, fusion_plan: FusionPlan, gap: float | None = None) -> None:
         """Schedule a fusion plan that was not yet, to a gap; keep it if better than the best.
 
         The gap is coarse where none is given.
@@ -148,10 +142,10 @@ class FusionPlanTrials:
         asked = replace(
             self._while_better(),
             tolerance=max(0.0 if self.few else gap, request.tolerance),
-            start=request.start if start else None,
+            start=None,
             others=(),
         )
-        seconds = left / _FEW_AT_LEAST if self.few else share * left
+        seconds = left / _FEW_AT_LEAST if self.few else left
         found = self.schedule_all(problem, asked, seconds, refined=self.few)
         self._rate = max(self._rate, (self.clock - since) / steps)
         if found is None or found.residency_plan is None:

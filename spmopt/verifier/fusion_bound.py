@@ -3,12 +3,11 @@
 Values of groups, and a shortest path, in exact integers. A certificate has dual values for some
 fused groups. All others count with plain costs: computing and moving operands that cannot be on
 chip at once, in the cheapest mapping, or moving bytes across a fused group's ends beyond the
-scratchpad's size, and those that each fusion tile reads anew
-(:mod:`spmopt.verifier.crossing_bytes`); the long ones of a long list with the plain costs of each
-operation, and runs of these. Steps of a schedule belong to one fused group each, so the cheapest
-path from the first operation to the end, over all fused groups, is at most the cost of any schedule
-of any fusion plan. Where a certificate has dual values of bytes carried across boundaries, fused
-groups pay and earn these, and they sum to 0.
+scratchpad's size, and those that each fusion tile reads anew (:func:`.count_bytes`); the long ones
+of a long list with the plain costs of each operation, and runs of these. Steps of a schedule belong
+to one fused group each, so the cheapest path from the first operation to the end, over all fused
+groups, is at most the cost of any schedule of any fusion plan. Where a certificate has dual values
+of bytes carried across boundaries, fused groups pay and earn these, and they sum to 0.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from spmopt.core.fusion.certificate import (
     block_length,
     longest_valued,
 )
+from spmopt.core.fusion.crossing_bytes import count_bytes
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.least_moved import Moves, least_moved, times_moved
 from spmopt.core.fusion.stripe_bounds import Striped, follow
@@ -35,7 +35,6 @@ from spmopt.core.operation import OpMapping
 from spmopt.core.table import Ints
 from spmopt.verifier.boundary_credit import BoundaryCredit
 from spmopt.verifier.carried import Carried
-from spmopt.verifier.crossing_bytes import count_bytes
 from spmopt.verifier.dual_check import MOST_BITS
 from spmopt.verifier.fused_group_bound import fused_group_bound
 from spmopt.verifier.fused_group_uses import Liveness
@@ -316,7 +315,9 @@ class FusionPlanPath:
 
         Tables.
         """
-        into, out, self.again = count_bytes(self.liveness, self.first, self.longest)
+        into, out, self.again = count_bytes(
+            self.tileable, self.liveness.after, self.first, self.longest
+        )
         duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
         over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
         plain: Ints = duals[0] * over[0] + duals[1] * over[1]

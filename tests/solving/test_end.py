@@ -6,7 +6,7 @@ import spmopt
 from formulations.fusion import schedule as fusion
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.fusion.fused_groups import FusedGroup
-from spmopt.core.result import End, Status
+from spmopt.core.result import End, Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.solving import solve
 from tests.checked import need
@@ -60,8 +60,12 @@ def test_a_busy_machine_has_no_time_for_fusion() -> None:
     problem = spmopt.lower(spmopt.load("alexnet", batch=2), spmopt.machine("ethos-u65"))
     request = Request(time_limit_s=30.0, tolerance=0.5)
     listed = solve(problem, "residency", request)
-    asked = replace(request, start=listed.residency_plan, duals=listed.certificate)
-    idle, busy = (fusion.schedule(problem, replace(asked, pace=pace)) for pace in (1.0, 1e6))
+
+    def at_pace(pace: float) -> Result:
+        first = replace(listed, solve_s=pace, cpu_s=1.0)
+        return fusion.schedule(problem, replace(request, first=lambda: first))
+
+    idle, busy = at_pace(1.0), at_pace(1e6)
     assert not any("too short" in note for note in idle.notes)
     assert any("too short" in note for note in busy.notes)
     value = residency_plan_value(need(busy.fused), need(busy.residency_plan), request.objective)

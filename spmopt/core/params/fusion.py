@@ -15,8 +15,6 @@ class FusionParams(Params):
 
     Attributes
     ----------
-    whole_fraction
-        Until then the layer-by-layer plan is scheduled.
     first_fraction
         Until then some fusion plan is searched before a uniform one is tried: of 40 networks 12
         had none after 10 s without this limit.
@@ -57,7 +55,6 @@ class FusionParams(Params):
         Counted seconds after which a search yields its best fusion plan so far; then twice as many.
     """
 
-    whole_fraction: Share = 0.2
     first_fraction: Share = 0.35
     narrow_fraction: Share = 0.25
     check_fraction: Share = 0.25

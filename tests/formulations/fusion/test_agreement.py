@@ -97,7 +97,7 @@ def test_what_fused_groups_earn_at_most_is_the_same_or_less_by_the_verifier() ->
         at_boundaries = Carried(listed, carried)
         for costs in ((0, 0), (1, 1), (2, 1)):
             credit = BoundaryCredit(listed, at_boundaries, (bits, 30), 2**31)
-            both = zip(costs, arcs.cheap.moved()[:2], strict=True)
+            both = zip(costs, arcs.cheap.count_bytes()[:2], strict=True)
             moved = sum(cost * each.T[: figures.count] for cost, each in both)
             exact = credit.paths(costs[0] << 30, costs[1] << 30) / 2.0**30
             exact = np.maximum(

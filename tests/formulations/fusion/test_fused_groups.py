@@ -175,7 +175,7 @@ def test_cheap_values_are_of_all_fused_groups_and_never_above_programs() -> None
         mine = arcs.value[:, :, : figures.count]
         some_arcs = np.isfinite(mine)
         np.testing.assert_allclose(exact[some_arcs], mine[some_arcs], rtol=1e-9)
-        again = arcs.cheap.moved()[2][:, None, : figures.count]
+        again = arcs.cheap.count_bytes()[2][:, None, : figures.count]
         reread += int((some_arcs & (again > figures.capacity))[:, 1:].sum())
         for fused_group in every:
             value = FusedGroupProgram(figures, fused_group, figures.capacity).solve().value

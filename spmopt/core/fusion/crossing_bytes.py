@@ -11,21 +11,26 @@ the group cuts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.table import Ints
-from spmopt.verifier.fused_group_uses import Liveness
 
 _Change = tuple[tuple[int, int], int]
+_Live = Callable[[int, int], bool]
 
 
-def count_bytes(liveness: Liveness, first: Sequence[int], longest: int) -> tuple[Ints, Ints, Ints]:
+def count_bytes(
+    tileable: TileableGraph, live_after: _Live, first: Sequence[int], longest: int
+) -> tuple[Ints, Ints, Ints]:
     """Count bytes of the tensors of fused groups, each once.
 
     Parameters
     ----------
+    live_after
+        Of an operation and a tensor: whether its contents are needed afterwards.
     first
         By end: the begin of the fused group in the first column.
 
@@ -35,9 +40,9 @@ def count_bytes(liveness: Liveness, first: Sequence[int], longest: int) -> tuple
         (n + 1, longest) by end and begin: bytes that they load or find; that they store or leave;
         that each of several fusion tiles reads, and nothing writes.
     """
-    count = len(liveness.tileable.operations)
+    count = len(tileable.operations)
     tables = np.zeros((3, count + 1, longest), np.int64)
-    for at, every in enumerate(_changes(liveness)):
+    for at, every in enumerate(_changes(tileable, live_after)):
         # What a fused group has that ends before this operation, it has here too, or no more.
         end, begin, lost = at + 1, first[at + 1], first[at + 1] - first[at]
         for table, changed in zip(tables, every, strict=True):
@@ -49,12 +54,13 @@ def count_bytes(liveness: Liveness, first: Sequence[int], longest: int) -> tuple
     return into, out, again
 
 
-def _changes(liveness: Liveness) -> Iterator[tuple[list[_Change], list[_Change], list[_Change]]]:
+def _changes(
+    tileable: TileableGraph, live_after: _Live
+) -> Iterator[tuple[list[_Change], list[_Change], list[_Change]]]:
     """Yield, of each operation: begins of groups for which it changes bytes, and by how many.
 
     Of a fused group that ends with it in place of before it.
     """
-    tileable = liveness.tileable
     last, left = dict[int, int](), dict[int, int]()
     wrote = dict[int, int]()
     written = {t for operation in tileable.operations for t in operation.writes}
@@ -70,7 +76,7 @@ def _changes(liveness: Liveness) -> Iterator[tuple[list[_Change], list[_Change],
                 out.append(((0, left.pop(t) + 1), -size))
             if t in operation.writes:
                 wrote[t] = at
-            if t in wrote and liveness.after(at, t):
+            if t in wrote and live_after(at, t):
                 left[t] = wrote[t]
                 out.append(((0, wrote[t] + 1), size))
             last[t] = at

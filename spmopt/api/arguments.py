@@ -57,6 +57,7 @@ _TESTS: dict[str, Callable[[object], bool]] = {
     "Path": lambda value: isinstance(value, PathLike),
     "Policy": callable,
     "Kernel": callable,
+    "CostsOf": callable,
 }
 """Tests of a value by the name of an annotation; any other name must be a class of its bases."""
 

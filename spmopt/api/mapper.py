@@ -14,6 +14,9 @@ from spmopt.api.inputs import machine as machine_of
 from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spmopt.core.costs import Costs, CostsOf
     from spmopt.core.graph import Graph
     from spmopt.core.machine import Machine
     from spmopt.core.problem import Problem
@@ -27,7 +30,7 @@ def lower(
     *,
     mapper: str | None = None,
     fold: bool = True,
-    costs: str | Path | None = None,
+    costs: str | Path | CostsOf | None = None,
     order: str = "listed",
     time_limit: float = 60.0,
     callbacks: Callbacks = QUIET,
@@ -50,7 +53,8 @@ def lower(
         point-wise results into the bytes of an operand that dies.
     costs
         Cycles, bytes and energy of operations from your simulator: CSV or JSON file, or folder of
-        ZigZag results. Missing operations take the built-in model; there is no fusion.
+        ZigZag results; in Python also a callable. Missing operations take the built-in model.
+        Others are cut into fusion tiles where the column tiles has costs of these.
     order
         Order of the operations: listed (of the network), depth-first, or searched.
     time_limit
@@ -74,7 +78,7 @@ def lower(
         for option in give_of_mapper(mapper, fold):
             raise already_lowered(option, workload.source)
         found = _on(workload.problem, machine, workload.source)
-        found = found if costs is None else _at_costs(found, Path(costs), callbacks)
+        found = found if costs is None else _at_costs(found, costs, callbacks)
         return _relist(found, order, time_limit, callbacks)
     # A lowered problem needs no graph: the operators load only where there is one to lower.
     from spmopt.graph.preparation import with_name
@@ -86,7 +90,7 @@ def lower(
     mapper = with_name(mapper, fold=fold)
     found = lower_listed(workload.graph, on, mapper=mapper)
     found = found.label(name=workload.title, source=workload.source, listed=found.listed)
-    found = found if costs is None else _at_costs(found, Path(costs), callbacks)
+    found = found if costs is None else _at_costs(found, costs, callbacks)
     return _relist(found, order, time_limit, callbacks, workload.graph)
 
 
@@ -114,30 +118,39 @@ def _relist(
 
 def relist(problem: Problem, name: str, order: Ints, graph: Graph | None = None) -> Problem:
     """Return ``problem`` in an ``order`` called so; in tiles too, where its graph is given."""
+    from spmopt.core.fusion.tile_costs import ListedAtCosts
     from spmopt.core.order import reorder
     from spmopt.graph.relisting import in_order
     from spmopt.graph.tileable import tileable
 
-    listed = None
+    listed: Callable[[Machine], object] | None = None
     if graph is not None and problem.listed is not None:
         graph = in_order(graph, problem.mapper, problem.machine, order.tolist())
         # Lazy: building the tileable graph takes long, and only fusion needs it.
-        listed = partial(tileable, graph, mapper=problem.mapper)
+        mapped = partial(tileable, graph, mapper=problem.mapper)
+        own = problem.listed
+        listed = replace(own, listed=mapped) if isinstance(own, ListedAtCosts) else mapped
     named = f"{problem.name}, {name} order"
     return replace(reorder(problem, order), name=named, listed=listed)
 
 
-def _at_costs(problem: Problem, path: Path, callbacks: Callbacks) -> Problem:
-    """Return ``problem`` at the costs of a file; warn of missing operations."""
+def _at_costs(problem: Problem, given: str | Path | CostsOf, callbacks: Callbacks) -> Problem:
+    """Return ``problem`` at costs; warn of missing operations."""
     from spmopt.core.costs import with_costs
+    from spmopt.core.fusion.tile_costs import ListedAtCosts
     from spmopt.io.costs import read_costs
 
-    costs = read_costs(path, callbacks.warn)
+    if callable(given):
+        costs, source = _ask(problem, given), getattr(given, "__name__", "a callable")
+    else:
+        costs, source = read_costs(Path(given), callbacks.warn), Path(given).name
     if problem.machine.banks:
         raise ArgumentError(
             "costs", ": which bank an operation uses is in no such file; leave banks out"
         )
-    found, lacking = with_costs(problem, costs, path.name)
+    found, lacking = with_costs(problem, costs, source)
+    if problem.listed is not None:
+        found = replace(found, listed=ListedAtCosts(problem.listed, costs, source))
     if lacking:
         operations = found.operations
         all_cycles = sum(operation.mappings[0].compute_cycles for operation in operations)
@@ -145,10 +158,24 @@ def _at_costs(problem: Problem, path: Path, callbacks: Callbacks) -> Problem:
         share = 100 * theirs / max(all_cycles, 1)
         shown = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
         callbacks.warn(
-            f"costs {path}: {len(lacking)} of {len(operations)} operations are not in it and take "
-            f"those of the built-in model, {share:.3g} % of all cycles: {shown}"
+            f"costs {source}: {len(lacking)} of {len(operations)} operations are not in it and "
+            f"take those of the built-in model, {share:.3g} % of all cycles: {shown}"
         )
     return found
+
+
+def _ask(problem: Problem, costs_of: CostsOf) -> Costs:
+    """Return the costs that a callable says of each operation, whole and in fusion tiles."""
+    from spmopt.core.fusion.tileable_graph import tileable_graph_of
+
+    ways = {operation.name: [1] for operation in problem.operations}
+    if problem.listed is not None:
+        ways = {each.name: [*each.mappings] for each in tileable_graph_of(problem).operations}
+    return {
+        name: found
+        for name, every in ways.items()
+        if (found := [replace(c, tiles=tiles) for tiles in every for c in costs_of(name, tiles)])
+    }
 
 
 def give_of_mapper(mapper: str | None, fold: bool) -> list[str]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import islice, takewhile
 
+from spmopt.core.costs import Costs
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.stored import loops_of
+from spmopt.core.fusion.tile_costs import tiles_with_costs
 from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.operation import Operation, OpMapping
@@ -34,7 +36,7 @@ def restore(stored: Solution) -> Solution:
     kept, problem = stored.fusion, stored.problem
     if kept is None:
         return stored
-    tileable = _relist(kept.graph, problem, kept.mapper)
+    tileable = _relist(kept.graph, problem, kept.mapper, kept.costs)
     try:
         tileable.require(kept.fusion_plan)
     except InputError as error:
@@ -62,7 +64,7 @@ def from_graph(fused: Problem, problem: Problem) -> TileableGraph:
     tileable = source_graph(fused)
     if tileable.graph is None:
         return tileable
-    return _relist(tileable.graph, problem, tileable.mapper)
+    return _relist(tileable.graph, problem, tileable.mapper, tileable.costs)
 
 
 def unfaithful(
@@ -123,7 +125,7 @@ def _different(
             yield name, mine, its
 
 
-def _relist(graph: Graph, problem: Problem, mapper: str) -> TileableGraph:
+def _relist(graph: Graph, problem: Problem, mapper: str, costs: Costs) -> TileableGraph:
     """Return the tileable graph of a graph on the machine of a problem, and called as it is.
 
     Raises
@@ -139,7 +141,9 @@ def _relist(graph: Graph, problem: Problem, mapper: str) -> TileableGraph:
     except InputError as error:
         raise InputError(f"fusion.mapper: {str(error).removeprefix('mapper ')}") from None
     try:
-        found = tileable(graph, problem.machine, mapper=mapper)
+        machine = replace(problem.machine, costs="") if costs else problem.machine
+        found = tileable(graph, machine, mapper=mapper)
+        found = tiles_with_costs(found, costs, problem.machine.costs) if costs else found
     except InputError as error:
         raise InputError(f"fusion.graph: {error}") from None
     except _UNFIT as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
@@ -16,7 +16,7 @@ RESIDENT = "resident"
 
 @dataclass(frozen=True, kw_only=True)
 class OperationCost:
-    """One mapping of one operation; None: the mapper's value.
+    """One mapping of one operation, or of one of its fusion tiles; None: the mapper's value.
 
     Attributes
     ----------
@@ -29,22 +29,25 @@ class OperationCost:
     dram_bytes
         By tensor, bytes over the DRAM boundary where nothing of it is resident, in whole passes
         over the tensor; :data:`RESIDENT` for one that must be on chip in full.
+    tiles
+        Fusion tiles that the operation is cut into; all figures are of one of them.
     """
 
     cycles: int
     scratch_bytes: int | None = None
     energy_pj: int | None = None
     dram_bytes: Mapping[str, int | str] = field(default_factory=dict)
+    tiles: int = 1
 
 
 Costs = Mapping[str, Sequence[OperationCost]]
 """Mappings by operation, in the order in which they are tried."""
+CostsOf = Callable[[str, int], Sequence[OperationCost]]
+"""Mappings of an operation in so many fusion tiles, of one tile each; none are the mapper's."""
 
 
 def with_costs(problem: Problem, costs: Costs, source: str) -> tuple[Problem, tuple[str, ...]]:
     """Return ``problem`` at ``costs``, and the operations that these lack and that keep theirs.
-
-    Fusion plans are no longer known of it: such files have no costs of fusion tiles.
 
     Parameters
     ----------
@@ -61,34 +64,59 @@ def with_costs(problem: Problem, costs: Costs, source: str) -> tuple[Problem, tu
         if name not in names:
             near = get_close_matches(name, names, n=1, cutoff=0)[0]
             raise InputError(f"costs {source}: no operation called {name!r}; nearest is {near}")
-    # Of energies by element type operations say theirs already.
-    # Once a file gives energies of some operations, all of them must state theirs.
-    before = None if problem.machine.has_own_energies else problem.machine
+    before, operations = energies_before(problem.machine), list[Operation]()
+    for operation in problem.operations:
+        given = [each for each in costs.get(operation.name, ()) if each.tiles == 1]
+        tensors = [problem.tensors[t] for t in operation.tensors]
+        operands = [(tensor.name, tensor.size_bytes) for tensor in tensors]
+        where = f"costs {source}: operation {operation.name}"
+        mappings = mappings_at_costs(given, operands, operation.mappings, before, where)
+        operations.append(replace(operation, mappings=mappings))
     found = replace(
         problem,
         machine=replace(problem.machine, costs=source),
-        operations=tuple(
-            replace(operation, mappings=_mappings(problem, operation, costs, before, source))
-            for operation in problem.operations
-        ),
+        operations=tuple(operations),
         # Mappings of fusion tiles would still have the mapper's costs.
         listed=None,
     )
-    return found, tuple(name for name in names if name not in costs)
+    stated = {name for name, given in costs.items() if any(each.tiles == 1 for each in given)}
+    return found, tuple(name for name in names if name not in stated)
 
 
-def _mappings(
-    problem: Problem, operation: Operation, costs: Costs, before: Machine | None, source: str
+def energies_before(machine: Machine) -> Machine | None:
+    """Return the machine whose energies of MACs mappings state from now on; none if they do.
+
+    Once a file gives energies of some operations, all of them must state theirs. Of energies by
+    element type operations say theirs already.
+    """
+    return None if machine.has_own_energies else machine
+
+
+def with_energies(mappings: Sequence[OpMapping], before: Machine | None) -> tuple[OpMapping, ...]:
+    """Return mappings that state the energy of their MACs on ``before``, as they are without it."""
+    return tuple(
+        each if before is None else replace(each, own_picojoules=_energy(each, before))
+        for each in mappings
+    )
+
+
+def mappings_at_costs(
+    costs: Sequence[OperationCost],
+    operands: Sequence[tuple[str, int]],
+    mappings: Sequence[OpMapping],
+    before: Machine | None,
+    where: str,
 ) -> tuple[OpMapping, ...]:
-    own = [
-        mapping if before is None else replace(mapping, own_picojoules=_energy(mapping, before))
-        for mapping in operation.mappings
-    ]
-    where = f"costs {source}: operation {operation.name}"
-    given = [
-        _mapping(problem, operation, own[0], cost, where) for cost in costs.get(operation.name, ())
-    ]
-    return tuple(given or own)
+    """Return the mappings of an operation at its costs; the mapper's where it has none.
+
+    Parameters
+    ----------
+    operands
+        Name and bytes of each.
+    """
+    own = with_energies(mappings, before)
+    given = [_mapping(operands, own[0], cost, where) for cost in costs]
+    return tuple(given) or own
 
 
 def _energy(mapping: OpMapping, machine: Machine) -> int:
@@ -96,18 +124,16 @@ def _energy(mapping: OpMapping, machine: Machine) -> int:
 
 
 def _mapping(
-    problem: Problem, operation: Operation, own: OpMapping, cost: OperationCost, where: str
+    operands: Sequence[tuple[str, int]], own: OpMapping, cost: OperationCost, where: str
 ) -> OpMapping:
     """Return the mapping ``own`` at a cost."""
-    names = {problem.tensors[tensor].name: k for k, tensor in enumerate(operation.tensors)}
-    operands = list(own.operands)
+    places = {name: place for place, (name, _) in enumerate(operands)}
+    found = list(own.operands)
     for name, given in cost.dram_bytes.items():
-        if name not in names:
-            raise InputError(f"{where}: {unknown('operand', name, names)}")
-        place = names[name]
-        size = problem.tensors[operation.tensors[place]].size_bytes
-        operands[place] = _operand(name, given, size, where)
-    mapping = replace(own, compute_cycles=cost.cycles, operands=tuple(operands))
+        if name not in places:
+            raise InputError(f"{where}: {unknown('operand', name, places)}")
+        found[places[name]] = _operand(name, given, operands[places[name]][1], where)
+    mapping = replace(own, compute_cycles=cost.cycles, operands=tuple(found))
     if cost.scratch_bytes is not None:
         mapping = replace(mapping, scratch_bytes=cost.scratch_bytes)
     if cost.energy_pj is not None:

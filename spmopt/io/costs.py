@@ -1,9 +1,10 @@
 """Files of costs of operations: CSV, JSON, and ZigZag's output for each layer.
 
-A CSV file has columns ``operation`` and ``cycles``, and may have ``mapping``, ``scratch_bytes``,
-``energy_pj`` and ``dram_bytes`` (``weight=9408;x=resident``); a JSON file is a list of objects of
-the same fields, with ``dram_bytes`` an object. An empty field keeps the mapper's value. Several
-rows of an operation are mappings of it, in their order.
+A CSV file has columns ``operation`` and ``cycles``, and may have ``tiles``, ``mapping``,
+``scratch_bytes``, ``energy_pj`` and ``dram_bytes`` (``weight=9408;x=resident``); a JSON file is a
+list of objects of the same fields, with ``dram_bytes`` an object. An empty field keeps the mapper's
+value. Figures are of one of so many fusion tiles (``tiles``), into which the operation is cut;
+without it, of all of the operation. Several rows of these are mappings, in their order.
 
 Of ZigZag (github.com/KULeuven-MICAS/zigzag) a folder of ``*_complete.json``, or one of these:
 cycles are ``latency.computation``, without loading and storing data, which schedules decide here;
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from io import StringIO
 from math import ceil, isfinite
 from pathlib import Path
@@ -25,7 +27,7 @@ from spmopt.core.costs import RESIDENT, Costs, OperationCost
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.validation import guard, is_folder, read_json, read_text
 
-COLUMNS = ("operation", "mapping", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
+COLUMNS = ("operation", "tiles", "mapping", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
 _OF_ZIGZAG = "_complete.json"
 
 
@@ -46,7 +48,7 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
             raise InputError(f"{where}: a folder without *{_OF_ZIGZAG}, as ZigZag writes them")
         return _of_layers([(read_json(file), f"costs {file}") for file in files], warn)
     if path.suffix.lower() == ".csv":
-        return _gather(_of_csv(path, where))
+        return gather(_of_csv(path, where))
     if path.suffix.lower() != ".json":
         raise InputError(f"{where}: must end in .csv or .json, or be a folder of ZigZag's results")
     document = read_json(path)
@@ -54,7 +56,7 @@ def read_costs(path: Path, warn: Callable[[str], None]) -> Costs:
         return _of_layers([(document, where)], warn)
     if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
         raise InputError(f"{where}: must be a list of objects with {', '.join(COLUMNS)}")
-    return _gather((f"{where}: row {n}", row) for n, row in enumerate(document, start=1))
+    return gather((f"{where}: row {n}", row) for n, row in enumerate(document, start=1))
 
 
 def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -68,10 +70,25 @@ def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]
             yield f"{where}: line {reader.line_num}", {**row}
 
 
-def _gather(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
-    """Return the costs of rows, each named by where it stands."""
+def to_rows(costs: Costs) -> list[dict[str, Any]]:
+    """Return costs as rows that :func:`gather` reads; several mappings are named by number."""
+    return [
+        {"operation": name, "mapping": str(number), **asdict(cost)}
+        for name, every in costs.items()
+        for number, cost in enumerate(every)
+    ]
+
+
+def gather(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
+    """Return the costs of rows, each named by where it stands.
+
+    Raises
+    ------
+    InputError
+        A row that is none, or stands twice.
+    """
     found: dict[str, list[OperationCost]] = {}
-    mappings: set[tuple[str, str]] = set()
+    mappings: set[tuple[str, int, str]] = set()
     for where, row in rows:
         for key in row:
             if key not in COLUMNS:
@@ -79,7 +96,10 @@ def _gather(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
         name = row.get("operation")
         if not isinstance(name, str) or not name:
             raise InputError(f"{where}: operation is missing")
-        mapping = (name, str(row.get("mapping") or ""))
+        tiles = _count(row, "tiles", where)
+        if tiles == 0:
+            raise InputError(f"{where}: tiles = 0: must be at least 1")
+        mapping = (name, tiles or 1, str(row.get("mapping") or ""))
         if mapping in mappings:
             raise InputError(f"{where}: {name} stands twice; name mappings in the column mapping")
         mappings.add(mapping)
@@ -91,6 +111,7 @@ def _gather(rows: Iterator[tuple[str, Mapping[str, object]]] | Any) -> Costs:
             scratch_bytes=_count(row, "scratch_bytes", where),
             energy_pj=_count(row, "energy_pj", where),
             dram_bytes=_operands(row.get("dram_bytes"), where),
+            tiles=tiles or 1,
         )
         found.setdefault(name, []).append(cost)
     return found

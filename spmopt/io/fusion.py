@@ -23,6 +23,7 @@ from spmopt.core.graph import Attribute, Graph, Node, Value
 from spmopt.core.objective import Objective
 from spmopt.io.codec import Json, decode, encode, join
 from spmopt.io.columns import columns, columns_of, document_of, rows
+from spmopt.io.costs import gather, to_rows
 from spmopt.io.renames import ROWS, ROWS_OF_TODAY
 
 _WHOLE = re.compile(r"-?[0-9]{1,1000}")
@@ -80,6 +81,10 @@ FusionDocument = document_of(
     **{"graph": _Graph, "mapper": str, "fusion_plan": _FusedGroups},
     certificate=_Certificate | None,
     loops=tuple[Loop, ...],
+    costs=(
+        list[dict[str, int | str | dict[str, int | str] | None]],
+        field(default_factory=list, metadata={"group": "costs"}),
+    ),
 )
 """Layout of fusion tiles in a file: one list for each field of values, nodes and fused groups."""
 
@@ -100,6 +105,7 @@ def encode_fusion(stored: StoredFusion) -> Json:
         "fusion_plan": _encode_fused_groups(stored.fusion_plan),
         "certificate": None if certificate is None else _encode_certificate(certificate),
         "loops": [encode(loop) for loop in stored.loops],
+        **({"costs": to_rows(stored.costs)} if stored.costs else {}),
     }
 
 
@@ -122,6 +128,9 @@ def decode_fusion(value: object, where: str) -> StoredFusion:
         if certificate is None
         else _decode_certificate(certificate, join(where, "certificate")),
         loops=document.loops,
+        costs=gather(
+            (f"{join(where, 'costs')}[{at}]", row) for at, row in enumerate(document.costs)
+        ),
     )
 
 

@@ -11,10 +11,13 @@ import pytest
 
 import spmopt
 from spmopt.cli import Code, main
+from spmopt.core.costs import OperationCost
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import source_graph, tileable_graph_of
 from spmopt.graph.build import GraphBuilder
 from spmopt.hardware.energy import energy_report
 from spmopt.io.costs import read_costs
+from tests.checked import need
 
 
 def graph() -> Any:
@@ -106,10 +109,39 @@ def test_energy_that_a_file_lacks_is_that_of_macs(tmp_path: Path) -> None:
     assert mapping.spm_read_bytes == PLAIN.operations[0].mappings[0].spm_read_bytes
 
 
-def test_pieces_have_no_costs(tmp_path: Path) -> None:
-    found = lowered(write(tmp_path, [{"operation": FIRST, "cycles": 10}], "json"))
-    with pytest.raises(InputError, match=r"costs of fusion tiles are not in costs\.json"):
-        spmopt.solve(found, fusion="all")
+def test_fusion_tiles_cost_what_the_file_says(tmp_path: Path) -> None:
+    """And are as many as it says; the file of the result says it again."""
+    rows: list[dict[str, object]] = [
+        {"operation": FIRST, "cycles": 9000},
+        {"operation": FIRST, "tiles": 4, "cycles": 2500, "dram_bytes": {X.name: 2 * X.size_bytes}},
+        {"operation": FIRST, "tiles": 4, "mapping": "slow", "cycles": 2600, "scratch_bytes": 64},
+        {"operation": FIRST, "tiles": 16, "cycles": 700},
+    ]
+    found = lowered(write(tmp_path, rows, "json"))
+    whole = spmopt.solve(found, fusion="all", time_limit=5.0)
+    tileable = source_graph(need(whole.result.fused))
+    first, second = tileable.operations
+    assert sorted(first.mappings) == [1, 4, 16]
+    assert (first.rows, first.mappings[1].of_tile(0)) == (None, found.operations[0].mappings)
+    tile, slow = first.mappings[4].of_tile(1)
+    assert (tile.compute_cycles, tile.operands[0].fetches) == (2500, 8)
+    assert (slow.compute_cycles, slow.scratch_bytes, slow.operands[0].fetches) == (2600, 64, 1)
+    assert tile.own_picojoules == round(64 * 128 * 256 * 4.6 / 4)
+    assert [*second.mappings] == [1, 2, 4, 8, 16, 32, 64]
+    path = tmp_path / "r.json"
+    whole.save(path)
+    assert not spmopt.verify(path).violations
+    kept = spmopt.read(path).result
+    assert source_graph(need(kept.fused)).costs == tileable.costs
+    assert kept.fusion_bound == whole.result.fusion_bound
+    relisted = spmopt.lower(
+        graph(),
+        spmopt.machine("small-npu"),
+        costs=tmp_path / "costs.json",
+        order="depth-first",
+        callbacks=spmopt.Callbacks(warn=print),
+    )
+    assert tileable_graph_of(relisted).costs == tileable.costs
 
 
 @pytest.mark.parametrize(
@@ -117,6 +149,7 @@ def test_pieces_have_no_costs(tmp_path: Path) -> None:
     [
         ({"operation": "Gemmy", "cycles": 1}, "no operation called 'Gemmy'; nearest is"),
         ({"operation": FIRST}, "row 1: cycles is missing"),
+        ({"operation": FIRST, "cycles": 1, "tiles": 0}, "tiles = 0: must be at least 1"),
         ({"operation": FIRST, "cycles": "fast"}, "cycles = 'fast': must be a number, 0 or more"),
         ({"operation": FIRST, "cycles": 1, "seconds": 2}, "no column called 'seconds'"),
         ({"operation": FIRST, "cycles": 1, "dram_bytes": {"v": 1}}, "no operand called 'v'"),
@@ -171,6 +204,25 @@ def test_a_layer_as_zigzag_wrote_it() -> None:
     assert cost.cycles == 16 * 16 * 3 * 3  # channels are side by side in its array
     assert cost.energy_pj == ceil(762700.672 - 384000 - 100800 - 179200)  # all but the DRAM's
     assert said == []
+
+
+def test_a_callable_says_the_same_as_a_table() -> None:
+    def mine(name: str, tiles: int) -> list[OperationCost]:
+        return [OperationCost(cycles=9000 // tiles + 100)] if name == FIRST and tiles < 5 else []
+
+    callbacks = spmopt.Callbacks(warn=print)
+    found = spmopt.lower(graph(), spmopt.machine("small-npu"), costs=mine, callbacks=callbacks)
+    (first, _), plain = tileable_graph_of(found).operations, tileable_graph_of(PLAIN).operations[0]
+    assert found.machine.costs == "mine"
+    cycles = {tiles: each.first.compute_cycles for tiles, each in first.mappings.items()}
+    assert cycles == {1: 9100, 2: 4600, 4: 2350}
+    assert len(plain.mappings) > 3
+
+
+def test_of_fusion_tiles_that_there_are_not_no_costs_are_taken(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"operation": FIRST, "tiles": 3, "cycles": 1}]
+    with pytest.raises(InputError, match="cannot be cut into 3 fusion tiles; give 1, 2, 4, 8, 16"):
+        spmopt.solve(lowered(write(tmp_path, rows, "json")), fusion="all")
 
 
 def test_what_is_no_layer(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Self
 
+from spmopt.core.costs import Costs
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusionPlan
@@ -43,6 +44,7 @@ class StoredFusion:
     fusion_plan: FusionPlan
     certificate: FusionCertificate | None
     loops: tuple[Loop, ...]
+    costs: Costs = field(default_factory=dict)
 
     @classmethod
     def of(cls, fused: Problem, certificate: FusionCertificate | None) -> Self:
@@ -64,6 +66,7 @@ class StoredFusion:
             fusion_plan=fused.fusion_plan,
             certificate=certificate,
             loops=loops_of(tileable, fused.fusion_plan),
+            costs=tileable.costs,
         )
 
 

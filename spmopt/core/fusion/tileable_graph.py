@@ -19,6 +19,7 @@ from itertools import pairwise
 from math import lcm
 from weakref import ReferenceType, ref
 
+from spmopt.core.costs import Costs
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, Origin, TileableOperation
 from spmopt.core.fusion.fusion_space import FUSION_SPACES, STRIPES, FusionSpace
@@ -40,7 +41,7 @@ class TileableGraph:
     they are of (of one sequence its tokens, for example); ``graph`` the source of the tileable
     graph, where it is known; ``stripe_mappings`` gives the mappings of an operation on some rows of
     one of ``batch`` fusion tiles: its position, the first of these rows, and the one behind the
-    last.
+    last. ``costs``: those of a file that its mappings have.
     """
 
     name: str
@@ -55,6 +56,7 @@ class TileableGraph:
     stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
         default=None, compare=False, repr=False
     )
+    costs: Costs = field(default_factory=dict, compare=False, repr=False)
     _least: dict[tuple[int, int, int], OpMapping] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -370,12 +372,6 @@ def tileable_graph_of(problem: Problem) -> TileableGraph:
     """
     if _last and _last[0][0]() is problem:
         return _last[0][1]
-    if problem.machine.costs:
-        raise InputError(
-            f"{problem.name}: costs of fusion tiles are not in {problem.machine.costs}; leave "
-            "fusion tiles "
-            "or the costs out"
-        )
     if problem.listed is None:
         raise InputError(
             f"problem {problem.name}: its operations are fixed; fusion tiles need a network or an "

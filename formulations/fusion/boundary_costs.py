@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isfinite
 from time import monotonic
 
-from formulations.fusion.fused_group import FusedGroupProgram
+from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
@@ -37,7 +38,7 @@ def boundary_costs(
     own
         Cost of each fused group in the schedule; infinite where that is not known.
     """
-    duals, until = _Duals(tileable, fusion_space, objective), monotonic() + limit_s
+    values, until = _Values(tileable, fusion_space, objective), monotonic() + limit_s
     found = list[BoundaryCost]()
     ways = [(micro_batches, 1) for micro_batches in fusion_space.micro_batches]
     ways += [(tileable.batch, stripes) for stripes in fusion_space.stripes[1:]]
@@ -52,14 +53,16 @@ def boundary_costs(
                 continue
             both = following is not None and change != "fusion"
             old = (fused_group, following) if both and following is not None else (fused_group,)
-            spent = sum(own[index : index + len(old)])
+            spent, cost = sum(own[index : index + len(old)]), values.sum(new) - values.sum(old)
+            if not isfinite(cost):
+                continue  # an operation does not fit in such fusion tiles
             found.append(
                 BoundaryCost(
                     fused_group=index,
                     change=change,
                     fusion_plan=new,
-                    cost=duals.sum(new) - duals.sum(old),
-                    least=duals.least(new) - spent,
+                    cost=cost,
+                    least=values.least(new) - spent,
                 )
             )
     return found
@@ -91,31 +94,24 @@ def _changes(
         yield "earlier", (replace(fused_group, end=boundary), replace(following, begin=boundary))
 
 
-class _Duals:
-    """Dual values of fused groups, each solved once."""
+class _Values:
+    """Values of fused groups with nothing on chip at both ends, and with all that fits."""
 
     def __init__(
         self, tileable: TileableGraph, fusion_space: FusionSpace, objective: Objective
     ) -> None:
-        self._listed = Listed(tileable, objective, fusion_space)
-        self._known: dict[FusedGroup, tuple[float, float]] = {}
+        listed = Listed(tileable, objective, fusion_space)
+        self._empty, self._full = (FusedGroupArcs(listed, held) for held in (0.0, listed.capacity))
 
     def sum(self, fused_groups: FusionPlan) -> float:
-        """Return the costs of fused groups, by estimate."""
+        """Return the costs of fused groups, by estimate; infinite where one does not fit."""
+        self._full.solve(fused_groups, empty=self._empty)
         # The truth lies between an empty and a full scratchpad at both ends; the mean ranks plans
         # well.
-        return sum(sum(self._duals(each)) / 2 for each in fused_groups)
+        both = (self._empty, self._full)
+        return sum(arcs.solved[each].value / 2 for each in fused_groups for arcs in both)
 
     def least(self, fused_groups: FusionPlan) -> float:
         """Return the least that fused groups cost, whatever is on chip at their ends."""
-        return sum(min(self._duals(each)) for each in fused_groups)
-
-    def _duals(self, fused_group: FusedGroup) -> tuple[float, float]:
-        """Return the values with nothing on chip at both ends, and with all that fits."""
-        if fused_group not in self._known:
-            empty, full = (
-                FusedGroupProgram(self._listed, fused_group, held).solve().value
-                for held in (0.0, self._listed.capacity)
-            )
-            self._known[fused_group] = empty, full
-        return self._known[fused_group]
+        self._full.solve(fused_groups, empty=self._empty)
+        return sum(self._full.solved[each].value for each in fused_groups)

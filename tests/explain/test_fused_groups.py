@@ -14,10 +14,16 @@ from formulations.fusion.tileable import Listed
 from spmopt.analysis.explanation import Explanation
 from spmopt.api.analyses import explain
 from spmopt.api.solutions import Solution
-from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup
+from spmopt.core.fusion.fused_groups import BoundaryCost, FusedGroup, FusionPlan
 from spmopt.core.fusion.tileable_graph import source_graph
+from spmopt.core.objective import objective_named
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.tileable import tileable
+from spmopt.hardware.machines import load_machine
 from spmopt.reporting.fused_groups import fused_groups_parts
 from spmopt.reporting.tables import Grid
+from tests.checked import need
+from tests.formulations.fusion.test_fused_groups import relaxed
 from tests.fused import perceptron
 
 
@@ -90,6 +96,30 @@ def test_estimates_are_differences_of_values() -> None:
         assert each.least == pytest.approx(least - 1.5 * len(old), rel=1e-6, abs=1e-9)
     late = boundary_costs(source_graph(fusion), fusion.fusion_plan, *given, limit_s=-1.0, own=own)
     assert late == []
+
+
+@pytest.mark.parametrize("stripes", [1, 2, 4])
+def test_estimates_of_stripes_are_of_stripes(stripes: int) -> None:
+    """No change saves more than it may at best; they were priced as one tile once."""
+    b = GraphBuilder("two")
+    x = b.input("x", (1, 2, 48, 2))
+    for k in range(2):
+        y = b.add("Conv", [x, b.weight(f"w{k}", (2, 2, 3, 1))], name=f"c{k}", pads=(1, 0, 1, 0))
+        x = b.add("Relu", [y], name=f"r{k}")
+    found = tileable(b.finish([x]), load_machine("rtx2080ti", {"spm": "512B", "page": "16B"}))
+    traffic, space = objective_named("traffic", found.machine), found.fusion_space()
+    fusion_plan = (FusedGroup(begin=0, end=len(found.operations), stripes=stripes),)
+
+    def moved(plan: FusionPlan) -> float:
+        return need(relaxed(found, plan, traffic))[1]
+
+    own = [moved(fusion_plan)]
+    changes = boundary_costs(found, fusion_plan, space, traffic, limit_s=60.0, own=own)
+    assert any(each.fusion_plan[0].stripes > 1 for each in changes)
+    for each in changes:
+        gain = moved(each.fusion_plan) - own[0]
+        assert each.least <= gain + 1e-6
+        assert each.cost == pytest.approx(gain, abs=0.3 * own[0])
 
 
 def test_pieces_of_an_operation_count_as_one(explained: Explanation) -> None:

@@ -87,7 +87,7 @@ class _Search(FusionPlanTrials):
     ) -> None:
         super().__init__(tileable, request, begun)
         self.fusion_space = fusion_space
-        self.cut_short, self.unfit, self.interrupted = True, False, False
+        self.cut_short, self.unfit = True, False
         self.arcs: FusedGroupArcs | None = None
         self.named: FusionPlan = ()
         self.proof: FusionCertificate | None = None
@@ -123,7 +123,7 @@ class _Search(FusionPlanTrials):
                 self._begin()
             if not self.late:
                 self._search(max(1, self.request.threads - 1))
-            self.interrupted = self._over
+            self.interrupted |= self._over
             self._end()
         finally:
             if self.bounding is not None:

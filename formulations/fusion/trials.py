@@ -69,6 +69,8 @@ class FusionPlanTrials:
         Known lower bound on every fusion plan.
     few
         Fusion plans are scheduled to the tolerance asked for: there are few.
+    interrupted
+        The time was too short for a fusion plan that may be better than the best.
     work
         Work counted, of all searches that share it.
     end
@@ -80,7 +82,7 @@ class FusionPlanTrials:
         self.tileable, self.request = tileable, request
         self.params = request.params.fusion
         self.found: list[Found] = []
-        self.bound, self.few = 0.0, False
+        self.bound, self.few, self.interrupted = 0.0, False, False
         self.work, self.begun = request.work, begun
         self.end = request.time_limit_s * (1 - self.params.finish_fraction)
         # Before any is scheduled: LLaMA 3 in 265,394 steps took 11 of 10 s, and found nothing.
@@ -131,6 +133,7 @@ class FusionPlanTrials:
             return
         left, steps = self.end - self.clock, steps_of(fusion_plan)
         if self.best is not None and not self.fits(fusion_plan):
+            self.interrupted = True
             return
         gap = self.params.coarse_gap if gap is None else gap
         if STEP_S * steps > left / 2:
@@ -216,12 +219,14 @@ class FusionPlanTrials:
         phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
             rounded = page.round_columns(problem, phase, coarse=not refined)
-            if not refined:
-                if not self._is_undecided(problem, rounded):
-                    return rounded.result
-                phase = phase.phase(seconds / _FEW_AT_LEAST)
-            # Of many plans only the last few are worth the last cycle.
-            return page.refine(problem, phase, rounded, counted=counted)
+            found, undecided = rounded.result, self._is_undecided(problem, rounded)
+            if refined or undecided:
+                part = phase if refined else phase.phase(seconds / _FEW_AT_LEAST)
+                # Of many plans only the last few are worth the last cycle.
+                found = page.refine(problem, part, rounded, counted=counted)
+            better = self.best is None or rounded.bound < self.best.value
+            self.interrupted |= found.cut_short and better
+            return found
         except InfeasibleError:
             return None
         finally:

@@ -354,12 +354,18 @@ def test_a_plan_is_refined_whose_rounded_schedule_hides_what_it_is_worth(
     trials = FusionPlanTrials(tileable, request(time_limit_s=600.0), 0.0)
     trials.attempt(whole(tileable))
     best, refined = need(trials.best), list[Problem]()
-    monkeypatch.setattr(page, "refine", lambda problem, *_, **__: refined.append(problem))
+
+    def refine(problem: Problem, *_: Any, **__: Any) -> Result:
+        refined.append(problem)
+        return replace(best.outcome, cut_short=True)
+
+    monkeypatch.setattr(page, "refine", refine)
     for bound, value, is_open in ((0.9, 1.1, True), (1.1, 1.2, False), (0.9, 0.901, False)):
         rounded = page.Rounded(
             result=best.outcome, value=value * best.value, bound=float(bound * best.value)
         )
         monkeypatch.setattr(page, "round_columns", lambda *_, rounded=rounded, **__: rounded)
         trials.schedule_all(best.problem, trials.request, 1.0, refined=False)
-        assert bool(refined) == is_open
+        assert (bool(refined), trials.interrupted) == (is_open, is_open)
         refined.clear()
+        trials.interrupted = False

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from formulations.fusion.fused_group import OPTIONS, FusedGroupProgram, work_s
 from formulations.fusion.tileable import READ, REST, Listed
+from formulations.fusion.work import FOLLOW_S
 from formulations.solver.highs import Repeated
 from formulations.solver.program import Floats, SolverResult
 from spmopt.core.fusion.fused_groups import FusedGroup
@@ -269,10 +270,11 @@ class PricedFusedGroup:
     def __init__(
         self, listed: Listed, fused_group: FusedGroup, duals: BoundaryDuals, *, fine: bool
     ) -> None:
-        own = fused_group
+        own, self._begin_s = fused_group, 0.0
         # Stripes are uneven, so that their first and last tile are not told apart.
         if fused_group.stripes > 1:
             (listed, own), fine = listed.of_stripes(fused_group), False
+            self._begin_s = FOLLOW_S * (fused_group.end - fused_group.begin)
         self.program = FusedGroupProgram(listed, own, listed.capacity, carried=True, fine=fine)
         ends, carried = (fused_group.begin, fused_group.end), self.program.ends.carried
         self._columns = np.array([column for *_, column in carried], np.int64)
@@ -305,7 +307,7 @@ class PricedFusedGroup:
             solver.costs(self._columns, self.sign * duals[self.number] / program.dual)
         first = self._answer is None
         answer = self._answer = solver.solve()
-        self.work_s = work_s(solver.program, answer, built=first)
+        self.work_s = work_s(solver.program, answer, built=first) + self._begin_s * first
         self.value = program.value(answer)
         if answer.primal is not None and answer.column_dual is not None:
             self.amount = answer.primal[self._columns] * program.unit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import frexp
 
 import numpy as np
@@ -21,7 +21,7 @@ from formulations.fusion.rows import in_integers
 from formulations.fusion.runs import Runs
 from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.tileable import Listed
-from formulations.fusion.work import ARC_S, TABLE_S, VALUE_S
+from formulations.fusion.work import ARC_S, FOLLOW_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
@@ -342,7 +342,9 @@ class FusedGroupArcs:
             return none, none
         if fused_group.stripes > 1:
             # Its stripes depend on where it begins, so that it is seldom like another.
-            return self._solve_value(*self.listed.of_stripes(fused_group), twice=twice)
+            found, empty = self._solve_value(*self.listed.of_stripes(fused_group), twice=twice)
+            follow_s = FOLLOW_S * (fused_group.end - fused_group.begin)
+            return replace(found, work_s=found.work_s + follow_s), empty
         alike = self.listed.alike(fused_group)
         known = self._known.get(alike)
         if known is None or (twice and known[1] is None):

@@ -352,6 +352,7 @@ class _Search(FusionPlanTrials):
         search = FusionPlanSearch(arcs, over, threads, first)
         for fusion_plan in search.fusion_plans():
             self.attempt(fusion_plan)
+            self.attempt(self.named)
         self.arcs.learn(arcs.solved, arcs.runs.solved)
         return self.clock
 

@@ -239,7 +239,7 @@ class FusionPlanTrials:
         """
         if self.best is None or rounded.result.residency_plan is None:
             return False
-        open_ = rounded.bound < self.best.value and rounded.gap > self.params.coarse_gap
+        open_ = rounded.bound < self.best.value <= rounded.value
         return open_ and is_small(fitting_timeline(problem), self.request.params.residency)
 
     def _while_better(self) -> Request:

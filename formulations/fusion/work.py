@@ -6,8 +6,10 @@ these counts alone (:mod:`formulations.fusion.bounding`). Each is right within a
 
 CALL_S = 7e-4
 """Of a program to solve, an operation to list, a group to name: the calls from Python."""
-PROGRAM_S, ENTRY_S = 3e-3, 1.5e-6
+PROGRAM_S, ENTRY_S = 5e-3, 1.5e-6
 """Of a program to build, and of each of its entries."""
+FOLLOW_S = 2e-4
+"""Of a step of stripes whose bytes are followed, before its program is built."""
 MAPPINGS_S = 3e-4
 """Of the mappings of an operation, for each number of stripes."""
 VALUE_S, TABLE_S, ARC_S = 8e-8, 2e-8, 4e-9

@@ -98,12 +98,20 @@ def stream(
 ) -> Generator[Any]:
     """Return the values of the generator ``function``, as they come; just ends when stopped.
 
-    Values so far are still yielded.
-
-    Where its process dies, later values begin anew. Otherwise as :func:`call`.
+    It begins at once, not when its first value is asked for. Values so far are still yielded. Where
+    its process dies, later values begin anew. Otherwise as :func:`call`.
     """
-    for kind, value in _messages((function, arguments), time_limit_s, stop, library, note):
-        if kind is ReplyKind.YIELDED:
+    values = _values(_messages((function, arguments), time_limit_s, stop, library, note))
+    next(values)
+    return values
+
+
+def _values(messages: Iterator[tuple[ReplyKind, Any]]) -> Generator[Any]:
+    """Yield nothing once the process has begun, then all values."""
+    begun = False
+    for kind, value in messages:
+        if kind is ReplyKind.YIELDED or not begun:
+            begun = True
             yield value
 
 
@@ -135,6 +143,7 @@ def _answers(
     ended = False
     try:
         process.send(request)
+        yield ReplyKind.BEGUN, None
         # At the end: replies that have come, and count; of a call that had no time none does.
         left: int | None = 0 if monotonic() >= due else None
         while not ended and left != 0:

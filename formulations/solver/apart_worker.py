@@ -22,6 +22,7 @@ _END = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
 class ReplyKind(Enum):
     """Kinds of answers."""
 
+    BEGUN = "begun"
     YIELDED = "yielded"
     RETURNED = "returned"
     RAISED = "raised"

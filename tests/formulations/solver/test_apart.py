@@ -77,6 +77,17 @@ def test_a_stream_that_is_left_ends_the_process() -> None:
     assert call("os:getpid") != before
 
 
+def test_a_stream_begins_before_its_first_value_is_asked_for(tmp_path: Path) -> None:
+    """Else what shall run beside a search would wait for it."""
+    folder = tmp_path / "made"
+    values = stream("os:makedirs", str(folder))
+    deadline = monotonic() + 60.0
+    while not folder.exists():
+        assert monotonic() < deadline
+        sleep(0.01)
+    values.close()
+
+
 def test_ctrl_c_ends_it_too() -> None:
     before = call("os:getpid")
     Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()

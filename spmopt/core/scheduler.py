@@ -159,18 +159,18 @@ class Request:
         """Return whether no time is left."""
         return self.remaining_s() <= 0
 
-    def phase(self, seconds: float) -> Request:
+    def phase(self, seconds: float, slack: float = _SLACK) -> Request:
         """The request for a phase of the search, of so many counted seconds.
 
-        The clock ends it only where the machine takes three times as long, or at most of the time
-        left: otherwise its result does not depend on the load.
+        The clock ends it only where the machine takes ``slack`` times as long, or at most of the
+        time left: otherwise its result does not depend on the load.
         """
         now = monotonic()
         return replace(
             self,
             started=now,
             time_limit_s=seconds,
-            due=now + min(_SLACK * seconds, _PHASE * self.remaining_s()),
+            due=now + min(slack * seconds, _PHASE * self.remaining_s()),
             work_end=min(self.work_end, self.work.seconds + seconds),
         )
 

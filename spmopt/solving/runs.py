@@ -30,6 +30,9 @@ from spmopt.solving.records import (
     within_class,
 )
 
+_LIST_SLACK = 1.5
+"""How much longer than counted the layer-by-layer schedule may take from which fusion starts."""
+
 
 def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
     """Run schedulers one after the other, until the request is stopped."""
@@ -220,8 +223,10 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
 
     def first() -> Result:
         params = case.params
+        own = case.request.anew()
         request = replace(
-            case.request.anew().share(params.list_fraction),
+            # More of the time is worth more to fusion plans than to the start.
+            own.phase(params.list_fraction * own.time_limit_s, slack=_LIST_SLACK),
             tolerance=max(case.request.tolerance, params.list_gap),
         )
         layers = case.layer_by_layer(request, page)

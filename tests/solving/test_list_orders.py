@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from spmopt.core.params import OrderParams, SolveParams
 from spmopt.core.problem import Problem, TensorKind
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 from spmopt.io.files import write_problem
 from spmopt.schedulers.registry import SchedulerEntry, find
 from spmopt.solving import named_orders
@@ -51,6 +51,19 @@ def read_from(problem: Problem) -> dict[str, list[tuple[str, int]]]:
         last.update(dict.fromkeys(operation.writes, operation.name))
     found["the end"] = [(last.get(t, "before"), t) for t in range(len(problem.tensors))]
     return found
+
+
+def move_few(monkeypatch: pytest.MonkeyPatch, operations: int) -> None:
+    """Schedule so many operations for moves.
+
+    In the request, not in its class: large lists are scheduled in processes, to which it is sent.
+    """
+
+    def search(problem: Problem, name: str, request: Request) -> Ints | None:
+        params = SolveParams(orders=OrderParams(moved_operations=operations))
+        return order_named(problem, name, replace(request, params=params))
+
+    monkeypatch.setattr(named_orders, "order_named", search)
 
 
 def policy_value(problem: Problem) -> float:
@@ -128,8 +141,7 @@ def test_networks_compute_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Some moves are scheduled, not all.
-    params = SolveParams(orders=OrderParams(moved_operations=share(100, 4)))
-    monkeypatch.setattr("spmopt.core.scheduler.Request", partial(Request, params=params))
+    move_few(monkeypatch, share(100, 4))
     workload = spmopt.load(network, training=training, batch=2, parameters=parameters or None)
     machine = spmopt.machine("rtx2080ti", spm="256kB")
     listed, found = (spmopt.lower(workload, machine, order=each) for each in ("listed", order))
@@ -197,8 +209,7 @@ def test_an_update_through_a_view(monkeypatch: pytest.MonkeyPatch) -> None:
             )
         ),
     )
-    params = SolveParams(orders=OrderParams(moved_operations=20))
-    monkeypatch.setattr("spmopt.core.scheduler.Request", partial(Request, params=params))
+    move_few(monkeypatch, 20)
     machine = spmopt.machine("small-npu", spm="16KB")
     listed = spmopt.lower(graph, machine)
     for order in ORDERS:

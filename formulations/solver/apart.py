@@ -142,10 +142,11 @@ def _answers(
     process = _take(library)
     ended = False
     try:
+        # At the end: replies that have come, and count; of a call that had no time, or was told to
+        # stop before it began, none does.
+        left: int | None = 0 if monotonic() >= due or stop() else None
         process.send(request)
         yield ReplyKind.BEGUN, None
-        # At the end: replies that have come, and count; of a call that had no time none does.
-        left: int | None = 0 if monotonic() >= due else None
         while not ended and left != 0:
             if left is None and (monotonic() >= due or stop()):
                 left = process.replies.qsize()

@@ -140,6 +140,13 @@ def test_one_that_dies_after_it_was_stopped_is_not_replaced(tmp_path: Path) -> N
     assert said == []
 
 
+def test_of_a_call_that_was_stopped_before_it_began_nothing_counts() -> None:
+    """However soon the answer is there: a busy machine asks late."""
+    numbers = stream(f"{SERVED}:counts", stop=lambda: True)
+    sleep(0.5)
+    assert list(numbers) == []
+
+
 def test_what_has_come_when_it_is_stopped_is_still_yielded() -> None:
     stopped: list[bool] = []
     numbers = stream(f"{SERVED}:counts", stop=lambda: bool(stopped))

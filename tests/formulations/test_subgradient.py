@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, repeat
+from itertools import chain, permutations, repeat
 
 import numpy as np
 import pytest
 
 from formulations.residency import fluid
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import require
+from formulations.residency.program.paths import path_use
 from formulations.residency.subgradient import ascend, with_setups
 from results.shared.drawn import drawn_problem
 from spmopt.analysis.floor import Floor
@@ -19,7 +21,7 @@ from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.scheduler import Request
 from spmopt.verifier import bound
 from tests.checked import need
-from tests.formulations.priced import all_columns, cases, solved
+from tests.formulations.priced import all_columns, cases, random_duals, solved
 from tests.thorough import nightly, share
 
 
@@ -41,6 +43,31 @@ def test_duals_are_nearly_the_best_and_columns_nearly_suffice() -> None:
     assert np.median(below) < 0.01
     assert np.median(above) < 0.001
     assert max(*below, *above) < 0.3
+
+
+def test_what_paths_use_is_a_slope_of_their_cost() -> None:
+    """With set-ups too: at no other dual values is the dual above the tangent of these.
+
+    But for required-resident operands: their transfers are counted, though they cost the same at
+    all dual values.
+    """
+    for case in cases(share(60, 3), max_operations=30):
+        coefficients = case.coefficients
+        line = replace(case.line, required_resident=np.zeros_like(case.line.required_resident))
+        intervals = RankedIntervals(line, setup_bytes=100.0)
+        free = replace(case, intervals=intervals)
+        for one, other in permutations([random_duals(case, k) for k in range(6)], 2):
+            here, there = free.priced(one), free.priced(one.mix(other, 0.1))
+            held, into, out = path_use(here)
+            covered = coefficients.covered_bytes
+            tangent = here.value
+            for slope, before, after in (
+                (held - coefficients.capacity_bytes, one.spm, there.duals.spm),
+                (into - covered, one.load, there.duals.load),
+                (out - covered if coefficients.duplex else out, one.store, there.duals.store),
+            ):
+                tangent += float((slope * (after - before)).sum())
+            assert there.value <= tangent + 1e-9 * max(case.scale, abs(tangent))
 
 
 @nightly

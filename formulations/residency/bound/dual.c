@@ -293,6 +293,14 @@ static inline void hold(Use *use, int32_t begin, int32_t end, double size) {
     use->held[end] -= size;
 }
 
+/* A transfer in the step `at` of [begin, end): its set-up is counted where one is cheapest. */
+static inline void move(const Intervals *all, const Prices *prices, double *use, int way, int32_t at,
+                        int32_t begin, int32_t end, double size) {
+    use[at] += size;
+    if (all->used_moved)
+        use[cheapest_at(prices, way, begin, end, (int32_t)all->steps)] += all->used_moved;
+}
+
 /* States of the cheapest path, from its end, and what its bytes use. */
 EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost, Choices *choice,
                   Use *use, int64_t first_tensor, int64_t last_tensor) {
@@ -343,7 +351,7 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             if (came && (state == IN_DRAM || via) && origin == IN_SPM_ONLY && flags & DIRTY) {
                 drop_at = cheapest_at(prices, DROP, begin, step, none);
                 hold(use, dirty_begin, drop_at + 1, size);
-                use->out[drop_at] += once;
+                move(all, prices, use->out, CLEAN, drop_at, begin, step, size);
             }
             if (came && state == IN_SPM_ONLY) {
                 hold(use, dirty_begin, step + 1, size);
@@ -351,18 +359,18 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             } else if (came && state == IN_BOTH && (via || !rank)) {
                 load_at = cheapest_at(prices, LOAD, begin, step, none);
                 hold(use, load_at, step + 1, size);
-                use->into[load_at] += once;
+                move(all, prices, use->into, ENTER, load_at, begin, step, size);
             } else if (came && state == IN_BOTH && before == IN_BOTH) {
                 hold(use, begin, step + 1, size);
             } else if (came && state == IN_BOTH) {
                 clean_at = cheapest_at(prices, CLEAN, begin, step, none);
                 hold(use, dirty_begin, step + 1, size);
-                use->out[clean_at] += once;
+                move(all, prices, use->out, CLEAN, clean_at, begin, step, size);
             }
             if (flags & FINAL && after == IN_SPM_ONLY) {
                 int32_t at = cheapest_at(prices, DROP, step + 1, none, none);
                 hold(use, step + 1 - written_in(flags), at + 1, size);
-                use->out[at] += once;
+                move(all, prices, use->out, CLEAN, at, step + 1, none, size);
             }
             choice->load_at[k] = load_at;
             choice->drop_at[k] = drop_at;

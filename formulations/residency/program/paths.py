@@ -57,15 +57,36 @@ def path_use(dual: DualFunction) -> tuple[Floats, Floats, Floats]:
     at = np.maximum(use.at, 0)
     moved = (use.moved_in, use.moved_out)
     # The same sums as the compiled code, so that both ascend alike.
+    used = [np.bincount(at, size * each, steps) for each in moved]
     setups = dual.intervals.setups
     if setups is not None:
-        streams = columns.kind == ColumnKind.STREAM
+        streams, begun = columns.kind == ColumnKind.STREAM, _setup_steps(dual, columns, at)
         more = np.where(streams, setups.used_streamed, setups.used_moved)
-        used = tuple(size * each + more * (each > 0) for each in moved)
-    else:
-        used = tuple(size * each for each in moved)
-    into, out = (np.bincount(at, each, steps).astype(np.float64) for each in used)
+        begins = [np.bincount(begun, more * (each > 0), steps) for each in moved]
+        used = [bytes_ + each for bytes_, each in zip(used, begins, strict=True)]
+    into, out = (each.astype(np.float64) for each in used)
     return np.cumsum(change)[:steps], into, out
+
+
+def _setup_steps(dual: DualFunction, columns: PathColumns, at: Ints) -> Ints:
+    """Return (c,) where set-ups are counted: within an interval in the cheapest step for one.
+
+    Its bytes may move in another, where they are held for less (``dual._with_setups``).
+    """
+    intervals, kind, access = dual.intervals, columns.kind, columns.access
+    stored, result = dual.at_step.cleans, at.copy()
+    final = np.zeros_like(intervals.step)
+    final[intervals.last] = stored.argmin(intervals.after_last)
+    within = ((kind == ColumnKind.DROP) | (kind == ColumnKind.CLEAN)) & (
+        at < intervals.step[access]
+    )
+    for where, step in (
+        (kind == ColumnKind.LOAD, dual.at_step.entries.argmin(intervals.inner)),
+        (within, stored.argmin(intervals.inner)),
+        (kind == ColumnKind.FINAL, final),
+    ):
+        result[where] = step[access[where]]
+    return result
 
 
 def _pointers(dual: DualFunction) -> tuple[States, States]:

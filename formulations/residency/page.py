@@ -261,11 +261,10 @@ class _MappingChoice:
         if relaxed is None or relaxed.reduced is None:  # no time
             return refine(self.problem, request, round_columns(self.problem, request))
         bound, reduced = relaxed.bound, relaxed.reduced
-        part = request.part(bounds=False).phase(_CHOICE_FRACTION * request.remaining_s())
-        cheap = choose_by_duals(self.problem, part)
-        if cheap is None:
+        first = self._round(relaxed)
+        if first is None:
             return refine(self.problem, request, round_columns(self.problem, request))
-        plan, value, slack, count = cheap.plan, cheap.value, np.inf, self.params.mappings
+        (value, plan), slack, count = first, np.inf, self.params.mappings
         while True:
             taken = cheapest_mappings(self.problem, plan.steps.mapping, reduced, count)
             # With a mapping beyond the slack a schedule would cost more than the best so far.
@@ -297,6 +296,21 @@ class _MappingChoice:
             class_bound=found.class_bound if proved else None,
             cut_short=request.is_over() or (found.cut_short and not proved),
         )
+
+    def _round(self, relaxed: plain.Relaxed) -> tuple[Fraction, ResidencyPlan] | None:
+        """Return the best plan in the relaxation's mappings, and by dual values from scratch."""
+        request, found = self.request.part(bounds=False), list[tuple[Fraction, ResidencyPlan]]()
+        if relaxed.mapping is not None:
+            plan = _round_in(self.problem, request, relaxed.mapping)
+            if plan is not None:
+                value = residency_plan_value(self.problem, plan, request.objective)
+                found.append((value, plan))
+        if not found or float(found[0][0]) > relaxed.bound * (1 + request.tolerance):
+            part = request.phase(_CHOICE_FRACTION * request.remaining_s())
+            cheap = choose_by_duals(self.problem, part)
+            if cheap is not None:
+                found.append((cheap.value, cheap.plan))
+        return min(found, key=lambda each: each[0], default=None)
 
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:

@@ -64,7 +64,11 @@ def potentials(model: PlainModel, row_dual: Floats) -> Potentials:
 
 
 def mapping_uses(
-    model: PlainModel, row_dual: Floats, coefficients: CostCoefficients, duals: Multipliers
+    model: PlainModel,
+    row_dual: Floats,
+    coefficients: CostCoefficients,
+    duals: Multipliers,
+    rooms: Floats,
 ) -> Floats:
     """Return ``nu`` by operation, operand and mapping, of operations that have several.
 
@@ -74,6 +78,8 @@ def mapping_uses(
         Of the model's relaxation with mappings, over all steps.
     duals
         The same of capacity and channels, as a certificate has them.
+    rooms : (c,)
+        The same of the room of each mapping.
     """
     parts, cells, line = model.parts, model.cells, model.line
     split = np.flatnonzero(~parts.single)
@@ -82,6 +88,7 @@ def mapping_uses(
     state = potentials(model, row_dual)
     moves = MoveDuals(coefficients, duals)
     hold, loaded, stored = (each[step] for each in (moves.held, moves.loaded, moves.stored))
+    hold = hold + rooms[parts.choice[split]]
     read, written = line.kind[access] != Access.WRITE, line.kind[access] != Access.READ
     load = np.where(required & read, moves.loaded_fixed, loaded)
     store = np.where(required & written, moves.stored_fixed, stored)

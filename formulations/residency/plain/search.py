@@ -27,6 +27,7 @@ from formulations.solver import highs
 from formulations.solver.highs import solve_within
 from formulations.solver.program import Floats, Program, SolverStatus
 from spmopt.assemble.cost import residency_plan_value, unavoidable
+from spmopt.core.mappings import fits_alone
 from spmopt.core.params import ResidencyParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
@@ -55,13 +56,15 @@ _NEAR = 1e-6  # tolerance of HiGHS for integers
 class Relaxed:
     """The linear relaxation solved: a certificate, and a plan near its solution.
 
-    ``reduced`` (k,): by how much the bound rises if a mapping is to run, where there are several.
+    Where there are several mappings, ``reduced`` (k,) is by how much the bound rises if one is to
+    run, and ``mapping`` (n,) the largest part of each operation's.
     """
 
     certificate: Certificate
     bound: float
     residency_plan: ResidencyPlan | None
     reduced: Floats | None = None
+    mapping: Ints | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,14 +122,24 @@ def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
     )
     bound = _value(request, model, answer.objective or 0.0)
     if problem.several_mappings:
-        uses = mapping_uses(model, answer.row_dual, coefficients, duals)
-        proof = certificate(problem, objective, coefficients, duals, uses)
+        rooms = np.fmax(-value * answer.row_dual[model.room_rows], 0.0)
+        uses = mapping_uses(model, answer.row_dual, coefficients, duals, rooms)
+        proof = certificate(problem, objective, coefficients, duals, uses=uses, rooms=rooms)
         reduced = np.zeros(problem.operands.mapping.size)
         choices, first = model.choices, problem.operands.first_mapping
         if answer.column_dual is not None:
             own = first[line.order[choices.step]] + choices.mapping
             reduced[own] = model.value_of(1.0) * answer.column_dual[model.chosen]
-        return Relaxed(certificate=proof, bound=bound, residency_plan=None, reduced=reduced)
+        mapping = np.empty(line.steps, np.int64)
+        mapping[line.order] = line.chosen.mapping
+        # Beside whole pages of what it requires, not every mapping fits of which a part does.
+        fit = fits_alone(problem)[first[line.order[choices.step]] + choices.mapping]
+        by_part = np.argsort(answer.primal[model.chosen] * fit, kind="stable")
+        # The last one assigned is the largest.
+        mapping[line.order[choices.step[by_part]]] = choices.mapping[by_part]
+        return Relaxed(
+            certificate=proof, bound=bound, residency_plan=None, reduced=reduced, mapping=mapping
+        )
     plan = round_plan(model, answer.primal, duals.load + coefficients.in_byte)
     proof = certificate(problem, objective, coefficients, duals)
     return Relaxed(certificate=proof, bound=bound, residency_plan=plan)

@@ -108,6 +108,7 @@ def _of_mappings(
     """
     counts = np.diff(problem.operands.first_mapping)
     several = counts[line.step] > 1
+    # Of files of any origin: shapes, types and signs.
     uses = _checked(certificate.uses, int(several.sum()), "operand in each mapping")
     rooms = _checked(certificate.rooms, int(counts[counts > 1].sum()), "mapping")
     if rooms.size and int(rooms.min()) < 0:

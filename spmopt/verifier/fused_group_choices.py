@@ -85,6 +85,7 @@ class Choices:
                 gains.append((streamed - payment, size))
         if room < 0:
             return None
+        # A fractional knapsack: the greedy choice is the best.
         for gain, size in sorted(gains, reverse=True):
             taken = min(size, room) if gain > 0 else 0
             total, room = total - gain * taken, room - taken

@@ -164,8 +164,7 @@ class PlainModel(PlainColumns):
         self.room_rows = self._build.rows(len(choices), upper=0.0)
         room = self.machine.spm_pages - ceil_pages(choices.scratch_bytes, page)
         self._build.add(self.room_rows, self.chosen, -room * page / self.unit)
-        row = at(self.room_rows, parts.choice)
-        self._build.add(row, self.part_resident, 1.0)
+        self._build.add(at(self.room_rows, parts.choice), self.part_resident, 1.0)
 
     def whole_pages(self) -> None:
         """(P7) ``r = g q + s z``, (P8) ``q <= (pages - 1) (1 - z)``: some pages, or all."""

@@ -330,7 +330,8 @@ class FusedGroupProgram(FusedGroupRows):
             room = page * np.array([machine.pages(each.scratch_bytes) for each in every])
             cycles = np.array([each.compute_cycles for each in every])
             more = (cost[:-1] - cost[-1]) / self.unit / self.dual
-            figures = more, room[:-1] - room[-1], cycles[:-1] - cycles[-1]
+            free = listed.capacity - room[:-1]
+            figures = more, room[:-1] - room[-1], cycles[:-1] - cycles[-1], free
             for number in range(len(self.counts)):
                 self.choose(number, step, *figures)
 

@@ -124,7 +124,7 @@ class FusedGroupRows:
         self.serial_in, self.serial_out = Amounts(), Amounts()
         self.constant_in, self.constant_out = np.zeros((2, self.width))
         self.slower = Amounts()
-        self._chosen: dict[tuple[int, int], Ints] = {}
+        self._chosen: dict[tuple[int, int], tuple[Ints, Ints]] = {}
         self.named = NamedRows()
         self._sides: list[tuple[Ints, bool, bool]] = []
 
@@ -193,7 +193,9 @@ class FusedGroupRows:
             if own == number:
                 self._split(uses, number, step, resident[:, step], share)
 
-    def choose(self, number: int, step: int, cost: Floats, room_bytes: Ints, cycles: Ints) -> None:
+    def choose(  # noqa: PLR0917
+        self, number: int, step: int, cost: Floats, room_bytes: Ints, cycles: Ints, free: Ints
+    ) -> None:
         """Let the fusion tiles of a class run each mapping of a step (m,), in parts.
 
         Parameters
@@ -201,6 +203,8 @@ class FusedGroupRows:
         cost, room_bytes, cycles
             Of each mapping, beyond the least of all: in units of the objective, bytes of scratch,
             and compute cycles.
+        free
+            Bytes of the scratchpad beside the scratch of each.
         """
         count = float(self.counts[number])
         chosen = self.builder.columns(len(cost), cost=cost, upper=count)
@@ -209,15 +213,17 @@ class FusedGroupRows:
         self.room.add(place, chosen, room_bytes / self.unit)
         slower = self.listed.bytes_per_cycle / self.unit * cycles
         self.slower.add(place, chosen, slower.astype(np.float64))
-        self._chosen[number, step] = chosen
+        room = self.rows(len(cost), (-np.inf, 0.0))
+        self.builder.add(room, chosen, -free / self.unit)
+        self._chosen[number, step] = chosen, room
 
     def _split(self, uses: UseTable, number: int, step: int, resident: Ints, share: float) -> None:
         """Split the resident bytes of a step by the mappings that run, as rule R3 has them.
 
         A mapping that fetches an operand more often than the least streams its other bytes so much
-        more often; bytes that it requires resident are.
+        more often; bytes that it requires resident are. Those resident fit beside its scratch.
         """
-        operation, chosen = self.fused_group.begin + step, self._chosen[number, step]
+        operation, (chosen, room) = self.fused_group.begin + step, self._chosen[number, step]
         for use in self.listed.mappings(operation, self.micro_batches):
             if not use.choices or use.tensor not in uses.tensors:
                 continue
@@ -226,6 +232,7 @@ class FusedGroupRows:
             parts = self.columns(len(chosen), size)
             split = self.rows(1, (0.0, 0.0))
             self.builder.add(split, parts, 1.0)
+            self.builder.add(room, parts, 1.0)
             self.builder.add(split, resident[at : at + 1], -1.0)
             self.named.call(int(split[0]), self._places(uses.owners[at], number, step))
             fixed = np.array([firm for _, firm in use.choices])

@@ -8,7 +8,6 @@ from math import inf, isfinite
 
 import numpy as np
 
-from formulations.residency.bound.duals import multipliers
 from formulations.residency.cheap_mappings import choose_by_duals, in_numbers
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
@@ -16,7 +15,7 @@ from formulations.residency.flow.timed import time_start
 from formulations.residency.plain import search as plain
 from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
 from formulations.residency.plain.windows import improve
-from formulations.residency.subgradient import with_setups
+from formulations.residency.subgradient import setup_bytes, with_setups
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import in_mappings
 from spmopt.core.order import other_order
@@ -220,28 +219,29 @@ def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -
 
 
 def _round_in_cheap_mappings(problem: Problem, request: Request, *, coarse: bool) -> Rounded:
-    """Round in mappings that dual values choose; the least of each figure gives the bound."""
+    """Round in mappings that dual values choose; those of the best round give the bound."""
     apart, tolerance = request.part(bounds=False), request.tolerance
     found = choose_by_duals(problem, apart)
-    value, plan = (inf, None) if found is None else (found.value, found.plan)
-    relaxed = ColumnGeneration(problem, replace(request, start=None), fluid=True)
-    known = None if found is None else found.certificate
-    given = None if known is None else multipliers(known, relaxed.coefficients)
-    if given is not None:
-        relaxed.offer_duals(given)
-    # The bound and the plan come near to the same value from both sides only if both come nearer.
-    fine = min(tolerance, request.params.orders.compared_gap / 10)
-    for own in dict.fromkeys((tolerance, fine)) if not coarse else ():
-        relaxed.run(own)
-        if found is None or value <= relaxed.bound * (1 + tolerance):
+    for gap in (tolerance, tolerance / 10) if not coarse else ():
+        if found is None or float(found.value) <= found.bound * (1 + tolerance):
             break
-        part = replace(apart.phase(request.remaining_s() / 2), duals=known, tolerance=own)
-        finer = _round_in(problem, part, found.mapping)
-        cost = inf if finer is None else residency_plan_value(problem, finer, request.objective)
-        value, plan = min((value, plan), (cost, finer), key=lambda each: each[0])
-    late = value > relaxed.bound * (1 + tolerance) and request.is_over()
-    result = Result(residency_plan=plan, certificate=relaxed.certificate, cut_short=late)
-    return Rounded(result=result, value=value, bound=relaxed.bound)
+        # The better plan and the better bound need not be of the same round.
+        again = replace(apart, start=found.plan, duals=found.certificate, tolerance=gap)
+        finer = choose_by_duals(problem, again, gap)
+        assert finer is not None
+        known = found if found.bound > finer.bound else finer
+        found = replace(finer, certificate=known.certificate, bound=known.bound)
+    plan = None if found is None else found.plan
+    value, bound = (inf, -inf) if found is None else (found.value, found.bound)
+    proof = None if found is None else found.certificate
+    if proof is None or (setup_bytes(problem) and not coarse):
+        # Set-ups are counted at dual values of the least figures alone.
+        relaxed = ColumnGeneration(problem, replace(request, start=None), fluid=True)
+        relaxed.run(tolerance)
+        proof, bound = relaxed.certificate, relaxed.bound
+    late = value > bound * (1 + tolerance) and request.is_over()
+    result = Result(residency_plan=plan, certificate=proof, cut_short=late)
+    return Rounded(result=result, value=value, bound=bound)
 
 
 class _MappingChoice:
@@ -261,11 +261,10 @@ class _MappingChoice:
         if relaxed is None or relaxed.reduced is None:  # no time
             return refine(self.problem, request, round_columns(self.problem, request))
         bound, reduced = relaxed.bound, relaxed.reduced
-        part = request.part(bounds=False).phase(_CHOICE_FRACTION * request.remaining_s())
-        cheap = choose_by_duals(self.problem, part)
-        if cheap is None:
+        first = self._round(relaxed)
+        if first is None:
             return refine(self.problem, request, round_columns(self.problem, request))
-        plan, value, slack, count = cheap.plan, cheap.value, np.inf, self.params.mappings
+        (value, plan), slack, count = first, np.inf, self.params.mappings
         while True:
             taken = cheapest_mappings(self.problem, plan.steps.mapping, reduced, count)
             # With a mapping beyond the slack a schedule would cost more than the best so far.
@@ -297,6 +296,21 @@ class _MappingChoice:
             class_bound=found.class_bound if proved else None,
             cut_short=request.is_over() or (found.cut_short and not proved),
         )
+
+    def _round(self, relaxed: plain.Relaxed) -> tuple[Fraction, ResidencyPlan] | None:
+        """Return the best plan in the relaxation's mappings, and by dual values from scratch."""
+        request, found = self.request.part(bounds=False), list[tuple[Fraction, ResidencyPlan]]()
+        if relaxed.mapping is not None:
+            plan = _round_in(self.problem, request, relaxed.mapping)
+            if plan is not None:
+                value = residency_plan_value(self.problem, plan, request.objective)
+                found.append((value, plan))
+        if not found or float(found[0][0]) > relaxed.bound * (1 + request.tolerance):
+            part = request.phase(_CHOICE_FRACTION * request.remaining_s())
+            cheap = choose_by_duals(self.problem, part)
+            if cheap is not None:
+                found.append((cheap.value, cheap.plan))
+        return min(found, key=lambda each: each[0], default=None)
 
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:

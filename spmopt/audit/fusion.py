@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import islice, takewhile
 
 from spmopt.core.costs import Costs
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.stored import loops_of
-from spmopt.core.fusion.tile_costs import tiles_with_costs
+from spmopt.core.fusion.tile_costs import ListedAtCosts
 from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph
 from spmopt.core.graph import Graph
 from spmopt.core.operation import Operation, OpMapping
@@ -141,9 +142,9 @@ def _relist(graph: Graph, problem: Problem, mapper: str, costs: Costs) -> Tileab
     except InputError as error:
         raise InputError(f"fusion.mapper: {str(error).removeprefix('mapper ')}") from None
     try:
-        machine = replace(problem.machine, costs="") if costs else problem.machine
-        found = tileable(graph, machine, mapper=mapper)
-        found = tiles_with_costs(found, costs, problem.machine.costs) if costs else found
+        listed = partial(tileable, graph, mapper=mapper)
+        at_costs = ListedAtCosts(listed, costs, problem.machine.costs) if costs else listed
+        found = at_costs(problem.machine)
     except InputError as error:
         raise InputError(f"fusion.graph: {error}") from None
     except _UNFIT as error:

@@ -84,7 +84,7 @@ def with_costs(problem: Problem, costs: Costs, source: str) -> tuple[Problem, tu
 
 
 def energies_before(machine: Machine) -> Machine | None:
-    """Return the machine whose energies of MACs mappings state from now on; none if they do.
+    """Return the machine by whose energy of a MAC mappings must state theirs; none if all do.
 
     Once a file gives energies of some operations, all of them must state theirs. Of energies by
     element type operations say theirs already.

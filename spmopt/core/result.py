@@ -86,7 +86,8 @@ class Certificate:
     are dual values of a byte of SPM held when an operation ends, ``spm_at_start`` (none: 0) of one
     held when it starts. ``uses``: the payment of a byte of each operand to its operation, of any
     sign, in each mapping of an operation that has several (none: 0); by operation, operand, and
-    mapping.
+    mapping. ``rooms``: the payment of its resident byte for the room beside the mapping's scratch,
+    not negative (none: 0); by operation and mapping.
     """
 
     objective: Objective
@@ -99,6 +100,7 @@ class Certificate:
     holds_for: str = field(default="", metadata={"group": "class"})
     spm_at_start: Ints | None = field(default=None, metadata={"group": "replay"})
     uses: Ints | None = field(default=None, metadata={"group": "mappings"})
+    rooms: Ints | None = field(default=None, metadata={"group": "mappings"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -221,7 +221,7 @@ def _carry(certificate: Certificate, taken: Ints) -> Certificate:
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
     spm, into, out = (column[taken] for column in columns)
     # Dual values of mappings are by place in the order; without them the others prove less.
-    return replace(certificate, spm=spm, dram_in=into, dram_out=out, uses=None)
+    return replace(certificate, spm=spm, dram_in=into, dram_out=out, uses=None, rooms=None)
 
 
 class _Judge:
@@ -230,7 +230,7 @@ class _Judge:
     def __init__(self, problem: Problem, certificate: Certificate) -> None:
         self._line = relax_timeline(problem)
         # The least of each figure has no mappings to price.
-        self._duals = step_duals(problem, replace(certificate, uses=None), self._line)
+        self._duals = step_duals(problem, replace(certificate, uses=None, rooms=None), self._line)
         self._unit = 2.0**-certificate.bits
 
     def save(self, taken: Ints) -> float:

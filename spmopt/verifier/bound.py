@@ -94,7 +94,7 @@ def bound(
     # The theorems of banks and of the replay know the least of each figure alone.
     by_mapping = not (problem.machine.banks or certificate.objective.replayed)
     line = timeline_of_mappings(problem) if by_mapping else relax_timeline(problem)
-    if certificate.uses is not None and not by_mapping:
+    if not by_mapping and not (certificate.uses is None and certificate.rooms is None):
         raise InputError("certificate: of banks and replays it has no dual values of mappings")
     duals = step_duals(problem, certificate, line)
     machine, objective = problem.machine, certificate.objective

@@ -28,8 +28,8 @@ class CheckedDuals:
     """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``.
 
     ``held`` (n + 1,) is the sum of ``hold`` over the steps before; ``cycle`` may be beyond 64 bits.
-    ``uses`` (a,): payment of a byte in the mapping of each row of a timeline of mappings; no byte
-    pays more than ``most_uses`` in all, of either sign.
+    ``uses`` (a,): payment of a byte in the mapping of each row of a timeline of mappings, and
+    ``rooms`` (a,) of a resident byte; no byte pays more than ``most_uses`` in all, of either sign.
     """
 
     hold: Ints
@@ -40,6 +40,7 @@ class CheckedDuals:
     firm_store: Ints
     cycle: list[int]
     uses: Ints | None = None
+    rooms: Ints | None = None
     most_uses: int = 0
 
 
@@ -81,7 +82,8 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
     firm_load, firm_store = ([dual + add for dual in firm] for add in (add_in, add_out))
-    uses, most_uses = _uses(problem, certificate, line)
+    uses, rooms = _of_mappings(problem, certificate, line)
+    most_uses = _most(line, uses, rooms)
     check_magnitude(hold, firm_load, firm_store, line, most_uses)
     return CheckedDuals(
         hold=np.array(hold, np.int64),
@@ -92,30 +94,56 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
         firm_store=np.array(firm_store, np.int64),
         cycle=rho,
         uses=uses,
+        rooms=rooms,
         most_uses=most_uses,
     )
 
 
-def _uses(problem: Problem, certificate: Certificate, line: Timeline) -> tuple[Ints | None, int]:
-    """Return the payments for mappings of all rows, and the most of any path; None of relaxed ones.
+def _of_mappings(
+    problem: Problem, certificate: Certificate, line: Timeline
+) -> tuple[Ints | None, Ints | None]:
+    """Return the payments for mappings of all rows, and for rooms; None of a relaxed timeline.
 
     In a timeline of mappings an access has as many rows as its operation has mappings.
     """
-    several, given = np.diff(problem.operands.first_mapping)[line.step] > 1, certificate.uses
-    if given is not None and (given.dtype != np.int64 or given.shape != (int(several.sum()),)):
-        raise InputError(
-            "certificate: needs one dual value, a whole number of 64 bits, for each operand in "
-            "each mapping of the operations that have several"
-        )
+    counts = np.diff(problem.operands.first_mapping)
+    several = counts[line.step] > 1
+    # Of files of any origin: shapes, types and signs.
+    uses = _checked(certificate.uses, int(several.sum()), "operand in each mapping")
+    rooms = _checked(certificate.rooms, int(counts[counts > 1].sum()), "mapping")
+    if rooms.size and int(rooms.min()) < 0:
+        raise InputError("certificate: dual values of rooms must not be negative")
     if line.step.size == problem.operands.tensor.size:
-        return None, 0
-    uses = np.zeros(line.step.size, np.int64)
-    if given is not None:
-        uses[several] = given
-    paid = dict[int, int]()
-    for tensor, payment in zip(line.tensor.tolist(), uses.tolist(), strict=True):
-        paid[tensor] = paid.get(tensor, 0) + abs(payment)
-    return uses, max(paid.values(), default=0)
+        return None, None
+    of_rows = np.zeros((2, line.step.size), np.int64)
+    of_rows[0, several] = uses
+    # Rows of a step are by operand, then by mapping.
+    number = np.arange(line.step.size) - line.first[line.step]
+    first = np.cumsum(np.where(counts > 1, counts, 0)) - counts
+    of_rows[1, several] = rooms[(first[line.step] + number % counts[line.step])[several]]
+    return of_rows[0], of_rows[1]
+
+
+def _checked(given: Ints | None, size: int, what: str) -> Ints:
+    """Return dual values of mappings, zeros if there are none given."""
+    if given is None:
+        return np.zeros(size, np.int64)
+    if given.dtype != np.int64 or given.shape != (size,):
+        raise InputError(
+            f"certificate: needs one dual value, a whole number of 64 bits, for each {what} of "
+            "the operations that have several"
+        )
+    return given
+
+
+def _most(line: Timeline, *paid: Ints | None) -> int:
+    """Return the most that a byte pays, of either sign, in Python integers."""
+    most = dict[int, int]()
+    for values in paid:
+        if values is not None:
+            for tensor, payment in zip(line.tensor.tolist(), values.tolist(), strict=True):
+                most[tensor] = most.get(tensor, 0) + abs(payment)
+    return max(most.values(), default=0)
 
 
 def _ports(problem: Problem, certificate: Certificate) -> list[int]:

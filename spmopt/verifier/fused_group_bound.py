@@ -23,12 +23,13 @@ Where all fusion tiles of an operation choose among the same mappings, the figur
 the least of all (:func:`~spmopt.core.operation.relax_mapping`), and any numbers ``r_ti`` prove
 more. A byte of t pays ``r_ti`` while it is resident in step i, and the step costs
 
-    min_m (c_m + sum_t s_t min(-r_ti, x_tm))
+    min_m (c_m + min sum_t (-r_ti a_t + x_tm (s_t - a_t)))
 
 with ``c_m`` of the cycles, scratch and energy of mapping m, and ``x_tm`` of the fetches of a byte
-of t that it has more than the least; where it requires t resident, ``-r_ti`` alone. In a schedule
-that runs m, a resident byte pays ``r_ti``, and the step takes that off at least; a streamed byte
-pays less by ``x_tm`` than it costs, and the step adds that at most.
+of t that it has more than the least. The inner minimum is over numbers of resident bytes, ``a_t``
+from 0 to ``s_t``, that fit beside the scratch of m; of t that it requires resident, all. In a
+schedule that runs m, its own ``a_t`` are such numbers (R1): a resident byte pays ``r_ti``, which
+the step takes off; a streamed byte pays less by ``x_tm`` than it costs, which the step adds.
 
 Of a run inside of a fused group, steps of others come before and after each of its fusion tiles:
 each begins and ends with any bytes that fit.
@@ -132,10 +133,12 @@ def fused_group_bound(
             both = operation.mappings[fused_group.micro_batches]
             least = weight(each, step, both.later if at else both.first)
             if choice.mappings[step]:
-                least = min(
-                    weight(each, step, mapping) + choice.earned(step, mapping, each, shift)
+                costs_of = (
+                    (weight(each, step, mapping), choice.earned(step, mapping, each, shift))
                     for mapping in choice.mappings[step]
                 )
+                run = [cost + earned for cost, earned in costs_of if earned is not None]
+                least = min(run, default=least)
             total += tiles * least
     return total
 

@@ -46,6 +46,7 @@ class Choices:
             for at, own in zip(every, self.mappings, strict=True)
         ]
         self._sizes, self._count = [each.size_bytes for each in tileable.tensors], count
+        self._machine = tileable.machine
         self.paid = {
             (step, use.tensor): take("resident in mappings", number, step, place)
             for step, uses in enumerate(self._uses)
@@ -64,14 +65,30 @@ class Choices:
         """Return the payments without so many digits."""
         return {place: payment >> shift for place, payment in self.paid.items()}
 
-    def earned(self, step: int, mapping: OpMapping, duals: StepDuals, shift: int) -> int:
-        """Return the least that the bytes of a step's operands leave to it in a mapping."""
-        total = 0
+    def earned(self, step: int, mapping: OpMapping, duals: StepDuals, shift: int) -> int | None:
+        """Return the least that the bytes of a step's operands leave to it in a mapping.
+
+        No more of them are resident than fit beside its scratch: those that leave it least. None
+        where scratch and required operands do not fit, so that no schedule runs the mapping.
+        """
+        machine, total = self._machine, 0
+        room = (machine.spm_pages - machine.pages(mapping.scratch_bytes)) * machine.page_bytes
+        gains = list[tuple[int, int]]()
         for use, operand in zip(self._uses[step], mapping.operands, strict=True):
+            size = self._sizes[use.tensor] // (1 if use.whole else self._count)
             payment = -(self.paid[step, use.tensor] >> shift << shift)
-            if not operand.required_resident:
-                payment = min(payment, self._streamed(step, use, operand.fetches, duals))
-            total += self._sizes[use.tensor] // (1 if use.whole else self._count) * payment
+            if operand.required_resident:
+                room, total = room - size, total + size * payment
+            else:
+                streamed = self._streamed(step, use, operand.fetches, duals)
+                total += size * streamed
+                gains.append((streamed - payment, size))
+        if room < 0:
+            return None
+        # A fractional knapsack: the greedy choice is the best.
+        for gain, size in sorted(gains, reverse=True):
+            taken = min(size, room) if gain > 0 else 0
+            total, room = total - gain * taken, room - taken
         return total
 
     @staticmethod

@@ -80,7 +80,7 @@ def page_paths(
     starts = np.flatnonzero(np.diff(tensor, prepend=-1))
     owned = [(int(tensor[rows[0]]), order[rows]) for rows in _split(starts, tensor.size)]
     page_bytes = machine.page_bytes
-    if sum(_work(line, owner, rows, page_bytes) for owner, rows in owned) > _MOST_WORK:
+    if sum(_work(line, duals, *each, page_bytes) for each in owned) > _MOST_WORK:
         return None
     return sum(_Walk(line, duals, setups, each, page_bytes).least() for each in owned)
 
@@ -90,19 +90,23 @@ def _split(starts: Ints, size: int) -> list[Ints]:
     return [np.arange(a, b) for a, b in zip(starts, ends, strict=True)]
 
 
-def _work(line: Timeline, owner: int, rows: Ints, page_bytes: int) -> int:
+def _work(line: Timeline, duals: CheckedDuals, owner: int, rows: Ints, page_bytes: int) -> int:
     """Return the entries of all tables of a tensor."""
     states = -(-int(line.size_bytes[owner]) // page_bytes) + 1
     dirty = bool((line.kind[rows] != Access.READ).any())
     first = 0 if line.in_dram[owner] else int(line.step[rows[0]])
     last = line.steps if dirty and line.keep[owner] else int(line.step[rows[-1]]) + 1
-    own = len({*_kinds(line, rows)}) - np.unique(line.step[rows]).size
+    own = len({*_kinds(line, rows, _rooms(duals, rows))}) - np.unique(line.step[rows]).size
     return (last - first + own) * max(_LEAST_ENTRIES, states * states if dirty else states)
 
 
-def _kinds(line: Timeline, rows: Ints) -> list[tuple[int, int, bool]]:
-    """Return the steps of accesses, with fetches and needs: of one kind they have one table."""
-    columns = (line.step[rows], line.fetches[rows], line.required_resident[rows])
+def _rooms(duals: CheckedDuals, rows: Ints) -> Ints:
+    return np.zeros(rows.size, np.int64) if duals.rooms is None else duals.rooms[rows]
+
+
+def _kinds(line: Timeline, rows: Ints, rooms: Ints) -> list[tuple[int, ...]]:
+    """Return steps, fetches, needs and rooms of accesses: of one kind they have one table."""
+    columns = (line.step[rows], line.fetches[rows], line.required_resident[rows], rooms)
     return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
@@ -143,6 +147,7 @@ class _Walk:
         uses = np.zeros(self.rows.size, np.int64) if duals.uses is None else duals.uses[self.rows]
         # Of all of the tensor, rounded down too where it is negative.
         self.uses = [self.size * each >> self.shift for each in uses.tolist()]
+        self.rooms = _rooms(duals, self.rows)
 
     def _largest_payment(self, duals: CheckedDuals, setups: SetupPrices) -> int:
         """Return a sum that no path of the tensor exceeds."""
@@ -167,17 +172,20 @@ class _Walk:
         needed = bool(line.in_dram[self.owner]) and line.kind[rows[0]] != Access.WRITE
         step = 0
         # The least payment of all mappings that fetch the tensor alike.
-        alike: dict[tuple[int, int, bool], tuple[int, int]] = {}
-        for kind, row, paid in zip(_kinds(line, rows), rows.tolist(), self.uses, strict=True):
+        alike: dict[tuple[int, ...], tuple[int, int]] = {}
+        kinds = _kinds(line, rows, self.rooms)
+        for kind, row, paid in zip(kinds, rows.tolist(), self.uses, strict=True):
             alike[kind] = row, min(paid, alike.get(kind, (row, paid))[1])
-        accesses = ((step, *own) for (step, _, _), own in alike.items())
+        accesses = ((kind[0], kind[-1], *own) for kind, own in alike.items())
         for use, of_mappings in groupby(accesses, key=itemgetter(0)):
             # Dead contents need no space: the next use overwrites them.
             for between in range(step, use) if needed else ():
                 table = self._pass(table, between)
-            each = [(self._use(table, row), row, paid) for _, row, paid in of_mappings]
-            table = np.minimum.reduce([_pay(used, paid) for used, _, paid in each])
-            needed, step = bool(line.live_after[each[0][1]]), use + 1
+            each = [*of_mappings]
+            table = np.minimum.reduce(
+                [_pay(self._use(table, row, room), paid) for _, room, row, paid in each]
+            )
+            needed, step = bool(line.live_after[each[0][2]]), use + 1
         if needed and table.shape[1] > 1:
             for between in range(step, line.steps):
                 table = self._pass(table, between)
@@ -188,11 +196,11 @@ class _Walk:
     def _pass(self, table: Ints, step: int) -> Ints:
         """Follow a step that does not use the tensor."""
         table = self._load(table, self.load[step], self.load_setup[step])
-        table = self._hold(table, step)
+        table = self._hold(table, int(self.page[step]))
         return self._store(table, self.store[step], self.store_setup[step])
 
-    def _use(self, table: Ints, row: int) -> Ints:
-        """Follow an access."""
+    def _use(self, table: Ints, row: int, room: int) -> Ints:
+        """Follow an access, in a mapping for whose room a resident byte pays."""
         line, step = self.line, int(self.line.step[row])
         firm, live = bool(line.required_resident[row]), bool(line.live_after[row])
         read, written = line.kind[row] != Access.WRITE, line.kind[row] != Access.READ
@@ -207,7 +215,7 @@ class _Walk:
             table[:-1] = INFINITE
         else:
             table = self._stream(table, row)
-        table = self._hold(table, step)
+        table = self._hold(table, int(self.page[step]) + (self.page_bytes * room >> self.shift))
         if written and live:
             # All resident bytes are dirty.
             least = table.min(axis=1)
@@ -233,8 +241,8 @@ class _Walk:
             result[np.triu_indices(self.values.size, 1)] = INFINITE
         return result
 
-    def _hold(self, table: Ints, step: int) -> Ints:
-        held = self.page[step] * np.arange(self.values.size)
+    def _hold(self, table: Ints, price: int) -> Ints:
+        held = price * np.arange(self.values.size)
         result: Ints = np.minimum(table + held[:, None], INFINITE)
         return result
 

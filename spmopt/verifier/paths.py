@@ -65,6 +65,8 @@ def all_paths(
     resident = resident_duals(line, duals, absent)
     if early is not None:
         resident[early] += duals.hold[line.step[early] - 1]
+    if duals.rooms is not None:
+        resident = np.minimum(resident + duals.rooms, INFINITE)
     final = final_store(duals)
     total = 0
     for first, last in _blocks(line.tensor[order]):

@@ -30,6 +30,7 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
     for tensor, record in enumerate(problem.tensors):
         total += record.size_bytes * _cheapest(problem, line, certificate, tensor)
     exact, uses = Fraction(0), uses_of(problem, certificate)
+    rooms = rooms_of(problem, certificate)
     for step, operation in enumerate(problem.operations):
         hold = int(certificate.spm[step]) * page
         total -= hold * machine.spm_pages
@@ -41,6 +42,7 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
             + scale * mapping.spm_write_bytes * objective.spm_write_byte
             + scale * mapping.own_picojoules * objective.own_picojoule
             - sum(problem.tensors[t].size_bytes * uses[step, t, number] for t in operation.tensors)
+            - rooms[step, number] * page * (machine.spm_pages - -(-mapping.scratch_bytes // page))
             for number, mapping in enumerate(operation.mappings)
         )
     found: Fraction = (total + exact) / scale
@@ -60,6 +62,15 @@ def uses_of(problem: Problem, certificate: Certificate) -> dict[tuple[int, int, 
     return dict.fromkeys(places, 0) | dict(zip(several, given, strict=True))
 
 
+def rooms_of(problem: Problem, certificate: Certificate) -> dict[tuple[int, int], int]:
+    """What a resident byte pays more in a step in each mapping; 0 where nothing is said."""
+    counts = [len(operation.mappings) for operation in problem.operations]
+    places = [(step, number) for step, count in enumerate(counts) for number in range(count)]
+    several = [place for place in places if counts[place[0]] > 1]
+    given = [0] * len(several) if certificate.rooms is None else certificate.rooms.tolist()
+    return dict.fromkeys(places, 0) | dict(zip(several, given, strict=True))
+
+
 def _rho(problem: Problem, certificate: Certificate, step: int) -> int:
     """What is left of the step's time for the operation."""
     dual = int(certificate.dram_in[step])
@@ -74,7 +85,7 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
     """Least cost of one byte over all steps."""
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
-    uses = uses_of(problem, certificate)
+    uses, rooms = uses_of(problem, certificate), rooms_of(problem, certificate)
     costs: Costs = {(False, bool(line.in_dram[tensor])): 0}
     for step in range(line.steps):
         access = rows.get(step, -1)
@@ -85,12 +96,13 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
             here = _byte(problem, of_mapping, certificate, step, access)
             here = _with_setups(problem, certificate, here, step, tensor)
             use = uses.get((step, tensor, number), 0)
+            room = rooms[step, number] if access >= 0 else 0
             for state, resident, store in product(costs, (False, True), (False, True)):
                 found = here.move(state, resident, store, live)
                 if found is None:
                     continue
                 valid, paid = found
-                cost, key = costs[state] + paid + use, (resident, valid)
+                cost, key = costs[state] + paid + use + resident * room, (resident, valid)
                 after[key] = min(after.get(key, cost), cost)
         costs = after
         if access >= 0:

@@ -10,7 +10,7 @@ from spmopt.core.operation import Operand
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relax_timeline
-from tests.verifier.naive_bound import uses_of
+from tests.verifier.naive_bound import rooms_of, uses_of
 
 State = tuple[int, int]
 """Resident bytes, and those of them that DRAM lacks."""
@@ -20,6 +20,7 @@ def naive_page_bound(problem: Problem, certificate: Certificate) -> Fraction:
     """Return what the dual values prove, without rounding, with states of any bytes."""
     line, machine = relax_timeline(problem), problem.machine
     objective, uses = certificate.objective, uses_of(problem, certificate)
+    rooms = rooms_of(problem, certificate)
     total = Fraction(0)
     for tensor in range(len(problem.tensors)):
         if line.first_access[tensor] >= 0:
@@ -33,7 +34,10 @@ def naive_page_bound(problem: Problem, certificate: Certificate) -> Fraction:
                 each.spm_read_bytes, each.spm_write_bytes, each.macs, each.own_picojoules
             )
             cost += price.rho * each.compute_cycles
-            cost += price.hold * page * ceil(Fraction(each.scratch_bytes, page))
+            pages = ceil(Fraction(each.scratch_bytes, page))
+            cost += price.hold * page * pages
+            given = rooms[step, number] * page * (machine.spm_pages - pages)
+            cost -= Fraction(given, 2**certificate.bits)
             for tensor in operation.tensors:
                 earned = problem.tensors[tensor].size_bytes * uses[step, tensor, number]
                 cost -= Fraction(earned, 2**certificate.bits)
@@ -70,7 +74,7 @@ class _Tensor:
         rows = [row for row in range(line.step.size) if line.tensor[row] == tensor]
         self.access = {int(line.step[row]): row for row in rows}
         self.operations, self.unit = problem.operations, Fraction(1, 2**certificate.bits)
-        self.uses = uses_of(problem, certificate)
+        self.uses, self.rooms = uses_of(problem, certificate), rooms_of(problem, certificate)
 
     def least(self) -> Fraction:
         states: dict[State, Fraction] = {(0, 0): Fraction(0)}
@@ -95,13 +99,17 @@ class _Tensor:
         for number, mapping in enumerate(self.operations[step].mappings):
             operand = mapping.operands[row - int(line.first[step])]
             use = self.size * self.uses[step, self.tensor, number] * self.unit
-            for new, cost in self.used(step, state, row, operand):
+            room = self.page * self.rooms[step, number] * self.unit
+            for new, cost in self.used(step, state, row, operand, room):
                 yield new, cost + use
 
     def used(
-        self, step: int, state: State, row: int, operand: Operand
+        self, step: int, state: State, row: int, operand: Operand, room: Fraction
     ) -> Iterator[tuple[State, Fraction]]:
-        """Yield the states after a step that uses the tensor so, with the payments in it."""
+        """Yield the states after a step that uses the tensor so, with the payments in it.
+
+        ``room``: of a page that is resident then, beside that of holding it.
+        """
         line, price, size = self.line, self.prices[step], self.size
         kind, live = line.kind[row], bool(line.live_after[row])
         firm, fetches = operand.required_resident, operand.fetches
@@ -121,6 +129,7 @@ class _Tensor:
             if firm and held < size:
                 continue
             cost = paid + ((size - held) * by_byte + setups if held < size else 0)
+            cost += room * -(-held // self.page)
             if live:
                 yield from self.stores(held, held if written else state[1], cost, store)
             else:

@@ -71,14 +71,16 @@ def random_duals(
     found = duals(objective, spm, dram[0], dram[1] if problem.machine.duplex else dram[0], bits)
     if problem.machine.banks or objective.replayed or generator.random() < 0.3:
         return found
-    several = sum(
-        len(each.tensors) * len(each.mappings)
-        for each in problem.operations
-        if len(each.mappings) > 1
-    )
+    choosing = [each for each in problem.operations if len(each.mappings) > 1]
+    several = sum(len(each.tensors) * len(each.mappings) for each in choosing)
+    if not several:
+        return found
     # Of any sign, and up to a few moves of a byte.
     uses = [int(2 * byte * Fraction(f)) for f in generator.normal(size=several).tolist()]
-    return replace(found, uses=np.array(uses, np.int64)) if several else found
+    rooms = generator.random((2, sum(len(each.mappings) for each in choosing)))
+    rooms = rooms[1] * rooms[0].round()
+    paid = [int(byte * Fraction(f)) for f in rooms.tolist()]
+    return replace(found, uses=np.array(uses, np.int64), rooms=np.array(paid, np.int64))
 
 
 def objectives(problem: Problem) -> tuple[Objective, ...]:
@@ -264,7 +266,8 @@ def test_one_mapping_for_each_step_proves_no_less_than_the_least_of_each_figure(
         )
         generator = np.random.default_rng(seed)
         for objective in objectives(problem):
-            given = replace(random_duals(problem, objective, generator), uses=None)
+            given = random_duals(problem, objective, generator)
+            given = replace(given, uses=None, rooms=None)
             proved, before = (
                 bound(each, given) for each in (problem, replace(problem, operations=least))
             )
@@ -282,8 +285,11 @@ def test_dual_values_of_mappings_are_whole_numbers_as_many_as_there_are(dtype: t
     assert bound(chain(tensors, two), given) == bound(chain(tensors, two), good) == 8
     for uses in np.zeros(3, np.int64), np.zeros((2, 2), np.int64), np.zeros(4, dtype):
         for each in chain(tensors, two), chain(tensors, one):
-            with pytest.raises(InputError, match="a whole number of 64 bits"):
-                bound(each, replace(given, uses=uses))
+            for refused in replace(given, uses=uses), replace(given, rooms=uses):
+                with pytest.raises(InputError, match="a whole number of 64 bits"):
+                    bound(each, refused)
+    with pytest.raises(InputError, match="rooms must not be negative"):
+        bound(chain(tensors, two), replace(given, rooms=np.array([0, -1])))
 
 
 def test_mappings_that_fetch_alike_share_a_table_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,9 +297,9 @@ def test_mappings_that_fetch_alike_share_a_table_of_pages(monkeypatch: pytest.Mo
     walk: Any = import_module("spmopt.verifier.page_paths")._Walk
     use, counts = walk._use, list[int]()
 
-    def counted(self: object, table: object, row: int) -> object:
+    def counted(self: object, *given: object) -> object:
         counts[-1] += 1
-        return use(self, table, row)
+        return use(self, *given)
 
     monkeypatch.setattr(walk, "_use", counted)
     own = machine(16, setup=1)
@@ -307,5 +313,5 @@ def test_mappings_that_fetch_alike_share_a_table_of_pages(monkeypatch: pytest.Mo
         tensors = (Tensor(name="x", size_bytes=8, in_dram=True),)
         problem = Problem(name="alike", machine=own, tensors=tensors, operations=operations)
         found = random_duals(problem, MAKESPAN, np.random.default_rng(1))
-        bound(problem, replace(found, uses=None))
+        bound(problem, replace(found, uses=None, rooms=None))
     assert counts[0] == counts[1] > 0

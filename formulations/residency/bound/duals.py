@@ -194,7 +194,9 @@ def certificate(
     objective: Objective,
     coefficients: CostCoefficients,
     duals: Multipliers,
+    *,
     uses: Floats | None = None,
+    rooms: Floats | None = None,
 ) -> Certificate:
     """Round dual values down to multiples of ``2**-bits`` (formulations/PROBLEM.md, section 5).
 
@@ -211,7 +213,7 @@ def certificate(
     # 2**58.
     path = float(spm.sum() + fetches.sum() * moves) + dearest_setups(problem, dearest)
     # Of all tensors together, which is more than of any path.
-    path += 0.0 if uses is None else float(np.abs(uses).sum())
+    path += sum(float(np.abs(each).sum()) for each in (uses, rooms) if each is not None)
     bits = binary_digits(dearest, path, MAGNITUDE) if dearest > 0 else 0
     limit = dma_limit(problem, objective, bits)
     load, store = round_channels(duals.load, duals.store, bits, limit, duplex=coefficients.duplex)
@@ -222,6 +224,7 @@ def certificate(
         dram_in=load,
         dram_out=store,
         uses=None if uses is None else np.rint(np.ldexp(uses, bits)).astype(np.int64),
+        rooms=None if rooms is None else round_down(rooms, bits, 2**MAGNITUDE),
     )
 
 

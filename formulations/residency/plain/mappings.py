@@ -1,43 +1,25 @@
-"""Dual values of mappings, by those of the plain model's relaxation.
-
-A byte of tensor t that is resident before a step is worth something, as is one that DRAM lacks: the
-dual values of the rows ``growth``, ``cleaning`` and ``no_lost_write`` say how much. With these as
-potentials of the states N, R and D, ``nu_tim`` is the least number that makes no arc of mapping m
-shorter than the potentials allow. Then the shortest path of a byte costs as much as they say, and
-its step pays the rest of each mapping (spmopt/verifier/mappings.py).
-"""
+"""The worth of bytes by the plain model's relaxation, and problems with fewer mappings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from formulations.residency.bound.duals import CostCoefficients, MoveDuals, Multipliers
+from formulations.residency.mapping_duals import Worth
 from formulations.residency.plain.model import PlainModel
 from formulations.solver.program import Floats
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Potentials:
-    """Of a byte in R and in D against one in N, before and after the step of each cell (k,).
+def worth_in(model: PlainModel, row_dual: Floats) -> Worth:
+    """Return the worth of bytes by the duals of a relaxation over all steps.
 
-    Infinite where no byte can be in that state: no arc leaves it, or enters it.
+    The rows ``growth``, ``cleaning`` and ``no_lost_write`` say it of those before each step.
     """
-
-    clean: Floats
-    dirty: Floats
-    clean_after: Floats
-    dirty_after: Floats
-
-
-def potentials(model: PlainModel, row_dual: Floats) -> Potentials:
-    """Return the potentials of cells by the duals of a relaxation, in objective units."""
     cells = model.cells
     before = cells.previous >= 0
 
@@ -60,52 +42,12 @@ def potentials(model: PlainModel, row_dual: Floats) -> Potentials:
     after[:, cells.previous[follows]] = clean[follows], reachable[follows]
     # A kept tensor may not end dirty.
     after[1, cells.last] = -np.inf
-    return Potentials(clean=clean, dirty=dirty, clean_after=after[0], dirty_after=after[1])
-
-
-def mapping_uses(
-    model: PlainModel, row_dual: Floats, coefficients: CostCoefficients, duals: Multipliers
-) -> Floats:
-    """Return ``nu`` by operation, operand and mapping, of operations that have several.
-
-    Parameters
-    ----------
-    row_dual
-        Of the model's relaxation with mappings, over all steps.
-    duals
-        The same of capacity and channels, as a certificate has them.
-    """
-    parts, cells, line = model.parts, model.cells, model.line
-    split = np.flatnonzero(~parts.single)
-    cell, required = parts.cell[split], parts.required[split]
-    access, step = cells.access[cell], cells.step[cell]
-    state = potentials(model, row_dual)
-    moves = MoveDuals(coefficients, duals)
-    hold, loaded, stored = (each[step] for each in (moves.held, moves.loaded, moves.stored))
-    read, written = line.kind[access] != Access.WRITE, line.kind[access] != Access.READ
-    load = np.where(required & read, moves.loaded_fixed, loaded)
-    store = np.where(required & written, moves.stored_fixed, stored)
-    stream = parts.fetches_in[split] * loaded + parts.fetches_out[split] * stored
-    stream = np.where(required, np.inf, stream)
-    live = line.live_after[access]
-    r, d = state.clean[cell], state.dirty[cell]
-    to_r, to_d = state.clean_after[cell], state.dirty_after[cell]
-    # What may follow a byte that is resident in the step; dead contents cost nothing.
-    as_clean = np.where(live, to_r, 0.0) - hold
-    as_dirty = np.where(live, np.maximum(to_d, to_r - store), 0.0) - hold
-    held = np.where(written, as_dirty, as_clean)
-    arcs = np.stack(
-        (
-            -stream,
-            np.where(read, held - load, held),
-            np.where(read, held - r, -np.inf),
-            np.where(read, as_dirty - d, -np.inf),
-        )
-    )
-    least: Floats = arcs.max(axis=0)
-    # Cells are by tensor; the certificate is by step, operand and mapping.
-    order = np.lexsort((parts.choice[split], access))
-    return least[order]
+    used = np.flatnonzero(cells.access >= 0)
+    found = np.zeros((5, model.line.step.size))
+    # The relaxation counts from what N costs.
+    found[:4, cells.access[used]] = clean[used], dirty[used], after[0, used], after[1, used]
+    names = "clean", "dirty", "clean_after", "dirty_after", "gone"
+    return Worth(**dict(zip(names, found, strict=True)))
 
 
 class FewerMappings:

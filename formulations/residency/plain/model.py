@@ -41,6 +41,8 @@ class PlainModel(PlainColumns):
         Rows of each family by its name.
     time_rows, capacity_rows, channel_rows
         Row of each step (n,); the channel has two with ``duplex``, and none where time is free.
+    room_rows
+        Row of each mapping to choose (c,).
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class PlainModel(PlainColumns):
         super().__init__(problem, line, objective, families=families, window=window, cells=cells)
         self.time_rows: list[Ints] = []
         self.channel_rows: list[Ints] = []
+        self.room_rows: Ints = np.empty(0, np.int64)
         self.law_rows: dict[str, range] = {}
         for add_rows in self._laws():
             begin = self._build.row_count
@@ -66,7 +69,7 @@ class PlainModel(PlainColumns):
     def _laws(self) -> list[Callable[[], None]]:
         """Return the families that hold here."""
         laws = [self.growth, self.cleaning, self.no_lost_write, self.capacity]
-        laws += [self.one_mapping] if len(self.choices) else []
+        laws += [self.one_mapping, self.room_of_mapping] if len(self.choices) else []
         laws += [self.whole_pages] if self.families.pages else []
         laws += [self.keep_or_drop] if self.keeps else []
         laws += [self.channel, self.serial] if self.has_time else []
@@ -151,6 +154,17 @@ class PlainModel(PlainColumns):
             row = build.rows(split & (part >= 0), lower=np.where(needs, 0.0, -np.inf), upper=0.0)
             build.add(row, part, 1.0)
             build.add(row, self.part_chosen, -size)
+
+    def room_of_mapping(self) -> None:
+        """Operands fit beside the scratch of the mapping that they are resident in (R1).
+
+        Of whole mappings capacity says so; parts of two would fill the room of either.
+        """
+        page, choices, parts = self.machine.page_bytes, self.choices, self.parts
+        self.room_rows = self._build.rows(len(choices), upper=0.0)
+        room = self.machine.spm_pages - ceil_pages(choices.scratch_bytes, page)
+        self._build.add(self.room_rows, self.chosen, -room * page / self.unit)
+        self._build.add(at(self.room_rows, parts.choice), self.part_resident, 1.0)
 
     def whole_pages(self) -> None:
         """(P7) ``r = g q + s z``, (P8) ``q <= (pages - 1) (1 - z)``: some pages, or all."""

@@ -10,9 +10,10 @@ from math import ceil, inf, isfinite
 import numpy as np
 
 from formulations.residency.bound.duals import CostCoefficients, Multipliers, certificate
+from formulations.residency.mapping_duals import mapping_duals
 from formulations.residency.plain.cells import Spans, count_cells, plain_cells
 from formulations.residency.plain.columns import Families
-from formulations.residency.plain.mappings import mapping_uses
+from formulations.residency.plain.mappings import worth_in
 from formulations.residency.plain.model import PlainModel
 from formulations.residency.plain.solution import (
     amounts_of,
@@ -25,8 +26,9 @@ from formulations.residency.plain.solution import (
 )
 from formulations.solver import highs
 from formulations.solver.highs import solve_within
-from formulations.solver.program import Floats, Program, SolverStatus
+from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 from spmopt.assemble.cost import residency_plan_value, unavoidable
+from spmopt.core.mappings import fits_alone
 from spmopt.core.params import ResidencyParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
@@ -55,13 +57,15 @@ _NEAR = 1e-6  # tolerance of HiGHS for integers
 class Relaxed:
     """The linear relaxation solved: a certificate, and a plan near its solution.
 
-    ``reduced`` (k,): by how much the bound rises if a mapping is to run, where there are several.
+    Where there are several mappings, ``reduced`` (k,) is by how much the bound rises if one is to
+    run, and ``mapping`` (n,) the largest part of each operation's.
     """
 
     certificate: Certificate
     bound: float
     residency_plan: ResidencyPlan | None
     reduced: Floats | None = None
+    mapping: Ints | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,17 +123,49 @@ def relax(problem: Problem, request: Request, line: Timeline) -> Relaxed | None:
     )
     bound = _value(request, model, answer.objective or 0.0)
     if problem.several_mappings:
-        uses = mapping_uses(model, answer.row_dual, coefficients, duals)
-        proof = certificate(problem, objective, coefficients, duals, uses)
-        reduced = np.zeros(problem.operands.mapping.size)
-        choices, first = model.choices, problem.operands.first_mapping
-        if answer.column_dual is not None:
-            own = first[line.order[choices.step]] + choices.mapping
-            reduced[own] = model.value_of(1.0) * answer.column_dual[model.chosen]
-        return Relaxed(certificate=proof, bound=bound, residency_plan=None, reduced=reduced)
+        return _in_mappings(problem, model, answer, coefficients, duals, bound)
     plan = round_plan(model, answer.primal, duals.load + coefficients.in_byte)
     proof = certificate(problem, objective, coefficients, duals)
     return Relaxed(certificate=proof, bound=bound, residency_plan=plan)
+
+
+def _in_mappings(  # noqa: PLR0917
+    problem: Problem,
+    model: PlainModel,
+    answer: SolverResult,
+    coefficients: CostCoefficients,
+    duals: Multipliers,
+    bound: float,
+) -> Relaxed:
+    """Return the relaxation of operations that have several mappings."""
+    assert answer.row_dual is not None
+    assert answer.primal is not None
+    line, choices, first = model.line, model.choices, problem.operands.first_mapping
+    place = first[line.order[choices.step]] + choices.mapping
+    rooms, reduced = np.zeros((2, problem.operands.mapping.size))
+    rooms[place] = np.fmax(-float(model.value) * answer.row_dual[model.room_rows], 0.0)
+    if answer.column_dual is not None:
+        reduced[place] = model.value_of(1.0) * answer.column_dual[model.chosen]
+    worth, objective = worth_in(model, answer.row_dual), model.objective
+    own = mapping_duals(
+        problem, line, coefficients, objective, duals=duals, worth=worth, rooms=rooms
+    )
+    mapping = np.empty(line.steps, np.int64)
+    mapping[line.order] = line.chosen.mapping
+    # Beside whole pages of what it requires, not every mapping fits of which a part does.
+    part = answer.primal[model.chosen] * fits_alone(problem)[place]
+    by_part = np.argsort(part, kind="stable")
+    # The last one assigned is the largest.
+    mapping[line.order[choices.step[by_part]]] = choices.mapping[by_part]
+    return Relaxed(
+        certificate=certificate(
+            problem, objective, coefficients, duals, uses=own.uses, rooms=own.rooms
+        ),
+        bound=bound,
+        residency_plan=None,
+        reduced=reduced,
+        mapping=mapping,
+    )
 
 
 def page_optimum(

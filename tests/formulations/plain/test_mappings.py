@@ -16,7 +16,8 @@ from formulations.residency.plain import search
 from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import fitting_mappings, in_mappings, unfit
-from spmopt.core.objective import MAKESPAN, objective_named
+from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
+from spmopt.core.operation import STREAMED, Operand, Operation, OpMapping
 from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
@@ -27,6 +28,7 @@ from tests.formulations.small import optimum_if_small, small_optimum
 from tests.instances import golden
 from tests.strategies import problems, random_problem
 from tests.thorough import share, some
+from tests.verifier.builders import machine, tensor
 
 TINY: dict[str, Any] = {
     "max_operations": 5,
@@ -95,6 +97,25 @@ def test_the_better_mapping_is_run_and_proved() -> None:
     found = page.schedule(problem, Request(tolerance=0.0))
     assert need(found.residency_plan).steps.mapping.tolist() == [1]
     assert bound(problem, need(found.certificate)) == 9
+
+
+def test_half_a_step_in_each_mapping_has_the_room_of_one() -> None:
+    """Half of the weight beside the scratch, half without: of it 8 bytes stay, but 4 in either."""
+    x, weight = tensor("x", 8, "d"), tensor("w", 8, "d")
+    tiled = OpMapping(compute_cycles=0, operands=(STREAMED, STREAMED), scratch_bytes=4)
+    plain = OpMapping(compute_cycles=0, operands=(Operand(fetches=3), Operand(fetches=3)))
+    several = Operation(name="a", reads=(0, 1), writes=(), mappings=(tiled, plain))
+    problem = Problem(
+        name="rooms",
+        machine=machine(2),
+        tensors=(x, weight),
+        operations=(several, replace(several, name="b")),
+    )
+    found = need(search.relax(problem, Request(objective=TRAFFIC), fitting_timeline(problem)))
+    proved = bound(problem, found.certificate)
+    assert proved == small_optimum(problem, TRAFFIC).value
+    without = replace(found.certificate, rooms=None)
+    assert bound(problem, without) < proved
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -17,6 +17,7 @@ import numpy as np
 from formulations.residency.bound.dual import DualFunction
 from formulations.residency.bound.duals import CostCoefficients, MoveDuals, Multipliers
 from formulations.solver.program import Floats
+from spmopt.core.mappings import fits_alone
 from spmopt.core.objective import Objective
 from spmopt.core.operation import FIGURES
 from spmopt.core.problem import Problem
@@ -29,7 +30,10 @@ class Worth:
     """How much less a byte costs from a state on than one in N, at each access (a,) of a timeline.
 
     In R and in D before the access: infinite where no byte can be, so that no arc leaves it; and
-    after it, ``-inf`` likewise. ``gone``: how much less one in N costs after than before.
+    after it, ``-inf`` likewise. ``gone``: how much less one in N costs after than before. ``held``:
+    the payment of a resident byte in the step, by default the dual value of its room. ``setup``:
+    bytes that could move in a byte's part of a command's set-up; ``begun`` (q,): the dual value of
+    a stream's command for a byte, by operation, operand and mapping of operations with several.
     """
 
     clean: Floats
@@ -37,6 +41,9 @@ class Worth:
     clean_after: Floats
     dirty_after: Floats
     gone: Floats
+    held: Floats | None = None
+    setup: Floats | float = 0.0
+    begun: Floats | float = 0.0
 
 
 def worth_on_paths(dual: DualFunction) -> Worth:
@@ -78,8 +85,9 @@ class MappingDuals:
     plain: Floats
 
     def least(self, problem: Problem) -> Floats:
-        """Return (n,) the cost of the cheapest mapping of each operation."""
-        found: Floats = np.minimum.reduceat(self.costs, problem.operands.first_mapping[:-1])
+        """Return (n,) the cost of the cheapest mapping of each operation that fits."""
+        costs = np.where(fits_alone(problem), self.costs, np.inf)
+        found: Floats = np.minimum.reduceat(costs, problem.operands.first_mapping[:-1])
         return found
 
 
@@ -109,6 +117,8 @@ class _Rows:
         kind, live = table.kind[rows], table.live_after[rows]
         read, written = kind != Access.WRITE, kind != Access.READ
         hold, loaded, stored = (each[step] for each in (moves.held, moves.loaded, moves.stored))
+        if worth.held is not None:
+            hold = worth.held[self.access]
         # R3, R4: a result of p parts is read back p - 1 times; a dead one is not stored.
         times_in = np.where(read, fetches, np.where(live, fetches - 1, 0))
         stream = times_in * loaded + np.where(written & live, fetches, 0) * stored
@@ -116,6 +126,10 @@ class _Rows:
         self.streamed = np.where(self.firm, -np.inf, gone - stream)
         load = np.where(self.firm & read, moves.loaded_fixed, loaded)
         store = np.where(self.firm & written, moves.stored_fixed, stored)
+        # A command takes its set-up however few bytes it moves: no byte pays less than its part.
+        setup = np.broadcast_to(worth.setup, line.step.shape)[self.access]
+        load = load + setup * (load - moves.in_byte)
+        store = store + setup * (store - moves.out_byte)
         self.held = gone - hold + self._resident(worth, (read, written, live), load, store)
 
     def _resident(
@@ -174,7 +188,7 @@ def mapping_duals(
     # More than any byte gains: for mappings that do not fit at all.
     most = 4 * (problem.operands.most_fetches().max(initial=0) + 1) * coefficients.dearest_byte
     kappa = _rooms(rows, room, most) if rooms is None else rooms
-    nu = np.maximum(rows.streamed, rows.held - kappa[rows.choice])
+    nu = np.maximum(rows.streamed, rows.held - kappa[rows.choice]) - worth.begun
     # The step gives back all that bytes pay in the mapping that it runs.
     earned = np.bincount(rows.choice, rows.size * nu, plain.size) + kappa * room
     several = np.diff(table.first_mapping)[operation] > 1

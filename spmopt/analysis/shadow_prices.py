@@ -13,8 +13,11 @@ channel, at most ``w``, the weight of a cycle.
   it at ``C``, as far as the shadow prices are the best ones, and its slope lies between those of
   the best bound to the left and to the right. (Where these differ, it may be any of them: a step
   that required-resident operands fill by themselves may have any shadow price.)
+  Where an operation has several mappings, and the room beside their scratch a shadow price, a byte
+  more costs the bound the largest of these too, and a byte less need not raise it as much.
 * *Bandwidth.* Where time alone is minimized, all shadow prices times ``beta / beta'`` prove for
-  every bandwidth ``beta'``::
+  every bandwidth ``beta'`` (with several mappings for every larger one: the least of lines in
+  ``1 / beta'`` is concave)::
 
       LB(beta') = A + (beta / beta') (LB(beta) - A),    A = sum_i (w - theta_i) c_i
 
@@ -144,12 +147,18 @@ class ShadowPrices:
         page_bytes, channel = problem.machine.page_bytes, _channel(problem, certificate)
         return cls(
             bound=proved,
-            spm=SpaceDuals.of(_hold(certificate), certificate, page_bytes),
+            spm=SpaceDuals.of(_hold(problem, certificate), certificate, page_bytes),
             per_byte_per_s=_bandwidth(problem, certificate, proved),
             channel_dual=channel.astype(np.float64) * _of_a_cycle(problem, certificate),
             certificate=certificate,
             banks=_banks(problem, certificate),
         )
+
+    @property
+    def of_less_room(self) -> bool:
+        """Whether a byte less raises the bound by as much as a byte more lowers it."""
+        rooms = self.certificate.rooms
+        return rooms is None or not rooms.any()
 
     @classmethod
     def of_result(
@@ -177,13 +186,21 @@ def little_bandwidth(machine: Machine) -> int:
     return min(-(-rate // _FRACTION), _GB, LARGEST - rate)
 
 
-def _hold(certificate: Certificate) -> Ints:
-    """Return (n,) shadow prices of a byte held in each step.
+def _hold(problem: Problem, certificate: Certificate) -> Ints:
+    """Return (n,) shadow prices of a byte more in each step.
 
-    Of the replay, at both of its instants.
+    Of the replay, at both of its instants; with the largest of the rooms of a step's mappings.
     """
-    at_start = certificate.spm_at_start
-    return certificate.spm if at_start is None else certificate.spm + at_start
+    at_start, rooms = certificate.spm_at_start, certificate.rooms
+    held = certificate.spm if at_start is None else certificate.spm + at_start
+    if rooms is None:
+        return held
+    counts = np.diff(problem.operands.first_mapping)
+    if certificate.order is not None:
+        counts = counts[certificate.order]
+    several, most = counts > 1, np.zeros_like(held)
+    most[several] = np.maximum.reduceat(rooms, (np.cumsum(counts[several]) - counts[several]))
+    return held + most
 
 
 def _of_a_cycle(problem: Problem, certificate: Certificate) -> float:

@@ -71,8 +71,8 @@ def repeat_claim(problem: Problem, result: Result, request: Request) -> Repeated
 
 
 def _judge(known: ClassBound, result: Result, found: ClassOptimum) -> Repeated:
-    # A claim is false where a schedule of the class is below it.
-    if found.value < Fraction(known.value) * (1 - Fraction(result.tolerance or 0.0)):
+    # A claim is false where a schedule of the class is below it. It is a rounded number.
+    if float(found.value) < known.value * (1 - (result.tolerance or 0.0)):
         complaint = (
             f"the bound for {known.holds_for}, {known.value:.9g}, is above a schedule of "
             f"{float(found.value):.9g} that {found.solver} finds"

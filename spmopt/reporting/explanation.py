@@ -153,9 +153,10 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     yield NamedValues(rows=rows)
     page, where = capacity(machine.page_bytes), "a bank" if duals.banks else "SPM"
     value = speak(duals.certificate.objective)
+    fewer = f" With d fewer: {value} >= bound + d x shadow price." if duals.of_less_room else ""
     yield (
         f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x "
-        f"shadow price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
+        f"shadow price.{fewer} (Given order.)"
     )
     if machine.memory is not None:
         yield "Speed, energy and leakage of the SPM stay as they are."

@@ -25,6 +25,7 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.operation import relax_mapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
@@ -88,6 +89,9 @@ class Cut:
             # Set-ups are no bytes, and neither bandwidth nor another machine's set-up scales them.
             free = replace(machine, bypass=(), dma_setup_cycles=0)
             problem, proved = replace(problem, machine=free), None
+        if problem.several_mappings:
+            # Figures of one mapping do not scale alike with bandwidth and with room.
+            problem, certificate, proved = *_of_least_figures(problem, certificate), None
         if proved is None or machine.bounds_count_pages:
             # Other machines may have pages of another size.
             proved = bound(problem, certificate, pages=False)
@@ -185,6 +189,15 @@ def free_duals(problem: Problem) -> tuple[Certificate, ...]:
     # floor: rounded up, the channel would cost more than the step has time.
     every = np.full_like(nothing, floor(2**bits / problem.machine.bytes_per_cycle))
     return computing, duals(every, nothing), duals(nothing, every)
+
+
+def _of_least_figures(problem: Problem, certificate: Certificate) -> tuple[Problem, Certificate]:
+    """Return the problem with the least of each figure of an operation's mappings."""
+    operations = tuple(
+        replace(each, mappings=(relax_mapping(each.mappings),)) for each in problem.operations
+    )
+    least = replace(problem, operations=operations, listed=None, fused_from=None, fusion_plan=())
+    return least, replace(certificate, uses=None, rooms=None)
 
 
 def _require(problem: Problem, certificate: Certificate) -> None:

@@ -33,6 +33,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
+from spmopt.core.mappings import fits_alone
 from spmopt.core.operation import FIGURES, OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
@@ -64,6 +65,8 @@ def least_mappings(
         held -= room_dual * page * (problem.machine.spm_pages - pages)
         return duals.cycle[step] * mapping.compute_cycles + held + of_mapping * unit
 
+    # No schedule runs a mapping that does not fit (R1, R3).
+    fit, first = fits_alone(problem).tolist(), problem.operands.first_mapping.tolist()
     for step, (begin, end) in enumerate(pairwise(line.first.tolist())):
         mappings = problem.operations[step].mappings
         if len(mappings) == 1:
@@ -73,10 +76,13 @@ def least_mappings(
         # Rows are by operand, then by mapping.
         earned = [size * use for size, use in zip(sizes, uses, strict=True)]
         count = len(mappings)
-        rooms = [0] * count if duals.rooms is None else duals.rooms[begin : begin + count].tolist()
+        rooms = [0] * count
+        if duals.rooms is not None and end > begin:  # without operands nothing pays
+            rooms = duals.rooms[begin : begin + count].tolist()
         costs = [
             cost_of(step, each, rooms[m]) - sum(earned[m::count]) for m, each in enumerate(mappings)
         ]
+        fitting = [cost for m, cost in enumerate(costs) if fit[first[step] + m]]
         figures = {name: int(getattr(line, name)[step]) for name in FIGURES}
-        total += min(costs) - cost_of(step, OpMapping(operands=(), **figures))
+        total += min(fitting or costs) - cost_of(step, OpMapping(operands=(), **figures))
     return total

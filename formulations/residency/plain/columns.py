@@ -300,7 +300,10 @@ class PlainColumns:
             )
             costs = costs + streamed / self.unit
         self.chosen = build.columns(
-            np.ones(len(choices), bool), cost=costs, upper=1.0, integer=self.families.pages
+            np.ones(len(choices), bool),
+            cost=costs,
+            upper=choices.fits.astype(float),
+            integer=self.families.pages,
         )
         self.part_chosen = at(self.chosen, parts.choice)
 

@@ -47,7 +47,39 @@ def worth_in(model: PlainModel, row_dual: Floats) -> Worth:
     # The relaxation counts from what N costs.
     found[:4, cells.access[used]] = clean[used], dirty[used], after[0, used], after[1, used]
     names = "clean", "dirty", "clean_after", "dirty_after", "gone"
-    return Worth(**dict(zip(names, found, strict=True)))
+    priced = replace(
+        Worth(**dict(zip(names, found, strict=True))), begun=_begun_streams(model, row_dual)
+    )
+    if model.counts_commands:
+        rate = float(model.machine.bytes_per_cycle)
+        setup = model.machine.dma_setup_cycles * rate / model.line.size_bytes[model.line.tensor]
+        priced = replace(priced, setup=setup)
+    if model.families.pages:
+        # A byte is held in pages by the first rows (P7), one a cell.
+        rows = model.law_rows["whole_pages"]
+        held = np.zeros(model.line.step.size)
+        held[cells.access[used]] = -float(model.value) * row_dual[rows.start + used]
+        priced = replace(priced, held=held)
+    return priced
+
+
+def _begun_streams(model: PlainModel, row_dual: Floats) -> Floats:
+    """Return the dual value of a stream's command for each byte; all on chip needs none.
+
+    By operation, operand and mapping of those that have several.
+    """
+    parts, streams = model.parts, model.stream_command >= 0
+    split = np.flatnonzero(~parts.single)
+    result = np.zeros(parts.cell.size)
+    if model.counts_commands:
+        end = model.law_rows["commands"].stop  # rows of streams are the last
+        duals = row_dual[end - np.count_nonzero(streams) : end]
+        result[streams] = model.value_of(1.0) * duals
+        result /= model.size[parts.cell]
+    # Parts are by cell, and cells by tensor.
+    order = np.lexsort((parts.choice[split], model.cells.access[parts.cell[split]]))
+    found: Floats = result[split][order]
+    return found
 
 
 class FewerMappings:

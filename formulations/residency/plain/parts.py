@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.plain.cells import Cells
+from spmopt.core.mappings import fits_alone
 from spmopt.core.objective import Objective
 from spmopt.core.operands import ranges
 from spmopt.core.operation import FIGURES
@@ -27,6 +28,8 @@ class Choices:
         Objective units that each mapping costs beside time and traffic.
     row : (c,)
         Of each mapping in the problem's table.
+    fits : (c,) bool
+        Its scratch and required operands fit the scratchpad.
     """
 
     step: Ints
@@ -35,6 +38,7 @@ class Choices:
     scratch_bytes: Ints
     costs: tuple[float, ...]
     row: Ints
+    fits: Bools
 
     def __len__(self) -> int:
         return int(self.step.size)
@@ -49,6 +53,7 @@ class Choices:
             scratch_bytes=self.scratch_bytes[some],
             costs=costs,
             row=self.row[some],
+            fits=self.fits[some],
         )
 
 
@@ -91,13 +96,15 @@ def choices_of(problem: Problem, line: Timeline, objective: Objective) -> Choice
     figures = dict(zip(FIGURES, table.mappings.figures[:, row], strict=True))
     names = ("spm_read_bytes", "spm_write_bytes", "macs", "own_picojoules")
     costs = zip(*(figures[name].tolist() for name in names), strict=True)
+    step = np.repeat(steps, count)
     return Choices(
-        step=np.repeat(steps, count),
+        step=step,
         mapping=mapping,
         compute_cycles=figures["compute_cycles"],
         scratch_bytes=figures["scratch_bytes"],
         costs=tuple(float(objective.of_mappings(*each)) for each in costs),
         row=row,
+        fits=fits_alone(problem)[table.first_mapping[operation[step]] + mapping],
     )
 
 

@@ -28,7 +28,6 @@ from formulations.solver import highs
 from formulations.solver.highs import solve_within
 from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 from spmopt.assemble.cost import residency_plan_value, unavoidable
-from spmopt.core.mappings import fits_alone
 from spmopt.core.params import ResidencyParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
@@ -152,9 +151,7 @@ def _in_mappings(  # noqa: PLR0917
     )
     mapping = np.empty(line.steps, np.int64)
     mapping[line.order] = line.chosen.mapping
-    # Beside whole pages of what it requires, not every mapping fits of which a part does.
-    part = answer.primal[model.chosen] * fits_alone(problem)[place]
-    by_part = np.argsort(part, kind="stable")
+    by_part = np.argsort(answer.primal[model.chosen], kind="stable")
     # The last one assigned is the largest.
     mapping[line.order[choices.step[by_part]]] = choices.mapping[by_part]
     return Relaxed(

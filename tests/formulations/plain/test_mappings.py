@@ -14,10 +14,11 @@ from formulations.residency import page
 from formulations.residency.cheap_mappings import choose_by_duals, in_numbers
 from formulations.residency.plain import search
 from formulations.residency.plain.mappings import FewerMappings, cheapest_mappings
+from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import fitting_mappings, in_mappings, unfit
 from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
-from spmopt.core.operation import STREAMED, Operand, Operation, OpMapping
+from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation, OpMapping
 from spmopt.core.params import ResidencyParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
@@ -116,6 +117,40 @@ def test_half_a_step_in_each_mapping_has_the_room_of_one() -> None:
     assert proved == small_optimum(problem, TRAFFIC).value
     without = replace(found.certificate, rooms=None)
     assert bound(problem, without) < proved
+    # More room for all lowers the bound by the room of every mapping too.
+    prices = ShadowPrices.of(problem, found.certificate)
+    more = replace(problem, machine=machine(4))
+    least = proved - 8 * prices.spm.per_byte
+    assert least <= small_optimum(more, TRAFFIC).value < proved
+    assert not prices.of_less_room
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_mapping_that_does_not_fit_is_not_run_and_weakens_no_bound(last: bool) -> None:
+    """Beside each other two operands of 1,201 bytes lack a page of 601, and bytes alone do not."""
+    slow = OpMapping(compute_cycles=1000, operands=(STREAMED, STREAMED))
+    fast = OpMapping(compute_cycles=0, operands=(REQUIRED_RESIDENT, REQUIRED_RESIDENT))
+    own = Operation(
+        name="a", reads=(0, 1), writes=(), mappings=(slow, fast) if last else (fast, slow)
+    )
+    tensors = (tensor("x", 1201, "d"), tensor("y", 1201, "d"))
+    problem = Problem(name="unfit", machine=machine(601), tensors=tensors, operations=(own,))
+    found = page.schedule(problem, Request(tolerance=0.0))
+    assert need(found.residency_plan).steps.mapping.tolist() == [0 if last else 1]
+    assert bound(problem, need(found.certificate)) == 2402
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_operations_without_operands_choose_too(last: bool) -> None:
+    x, use = tensor("x", 8, "d"), OpMapping(compute_cycles=3, operands=(STREAMED,))
+    other = replace(use, compute_cycles=1, scratch_bytes=4)
+    reads = Operation(name="u", reads=(0,), writes=(), mappings=(use, other))
+    bare = tuple(replace(each, operands=()) for each in (use, other))
+    none = Operation(name="n", reads=(), writes=(), mappings=bare)
+    operations = (reads, none) if last else (none, reads)
+    problem = Problem(name="bare", machine=machine(2), tensors=(x,), operations=operations)
+    found = page.schedule(problem, Request(tolerance=0.0))
+    assert bound(problem, need(found.certificate)) == small_optimum(problem, MAKESPAN).value
 
 
 @pytest.mark.parametrize("count", [1, 2])

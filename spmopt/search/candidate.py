@@ -10,6 +10,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
 from spmopt.graph.cycles import access_cycles
+from spmopt.graph.preparation import CHOOSE
 from spmopt.hardware.machines import override
 from spmopt.hardware.scratchpad import bases_of
 from spmopt.hardware.settings import Setting, to_settings
@@ -111,6 +112,9 @@ class Candidate:
 @lru_cache(maxsize=8)
 def _lower(candidate: Candidate, network: Network) -> Problem:
     """Lower, and keep it to bound and to solve."""
+    if network.mapper == CHOOSE:
+        # Computing waits for the transfers of a tile with one buffer: the channel's rate counts.
+        return _operations(candidate, network)
     # The cache of _operations hits for all machines that differ in the channel alone.
     alike = replace(candidate, machine=_without_channel(candidate.machine))
     return replace(_operations(alike, network), machine=candidate.machine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -27,10 +28,12 @@ FIELDS: tuple[Mapping[str, Setting], ...] = (
 
 
 @pytest.mark.parametrize("fields", FIELDS)
-def test_problems_are_as_lowered_alone(fields: Mapping[str, Setting]) -> None:
+@pytest.mark.parametrize("mapper", ["tiled", "choose"])
+def test_problems_are_as_lowered_alone(fields: Mapping[str, Setting], mapper: str) -> None:
     candidate = Candidate.of(load_machine("rtx2080ti"), fields)
     graph = training_graph(zoo.network("bert-tiny", batch=1, **SIZES))
-    assert candidate.problem(NETWORK) == lower(graph, candidate.machine)
+    network = replace(NETWORK, mapper=mapper)
+    assert candidate.problem(network) == lower(graph, candidate.machine, mapper=mapper)
 
 
 def test_operations_of_all_channels_are_one_record() -> None:

@@ -1,10 +1,10 @@
 """Mappings by dual values, for problems of any size.
 
 Of operations in one mapping each the relaxation's dual values price every other mapping: its
-cycles, its room in the scratchpad, and what bytes of its operands leave it on their cheapest paths.
+cycles, its room in the scratchpad, and the worth of its operands' bytes on their cheapest paths.
 Each operation takes its cheapest, and the problem is solved in these, until that gains no more. It
-is a descent, and done where an integer program of mappings would be too large. What its dual values
-prove is a bound over all mappings.
+is a descent, and done where an integer program of mappings would be too large. Its dual values
+prove a bound over all mappings.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEW = 0.5
 class CheapMappings:
     """Mappings (n,), a plan in whole pages that runs them, and the best dual values so far.
 
-    ``bound``: what these prove over all mappings, in floating point.
+    ``bound``: their bound over all mappings, in floating point.
     """
 
     mapping: Ints

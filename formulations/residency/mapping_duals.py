@@ -50,7 +50,7 @@ def worth_on_paths(dual: DualFunction) -> Worth:
     """Return the worth of bytes on the cheapest paths from each access on."""
     intervals, back = dual.intervals, dual.back
     before = np.where(intervals.write, back.bypass, back.gone_in)
-    # What no byte can be has no cost to go on, or an infinite one.
+    # States that no byte can be in have no cost to go on, or an infinite one.
     columns = (
         np.where(intervals.previous >= 0, before - back.clean_in, np.inf),
         np.where(intervals.dirty, before - back.dirty_in, np.inf),
@@ -198,7 +198,7 @@ def mapping_duals(
 def _rooms(rows: _Rows, room: Floats, most: float) -> Floats:
     """Return (k,) the gain of the first byte that does not fit beside a mapping's scratch.
 
-    Its operands fill the room in the order of what a byte gains by being resident.
+    Its operands fill the room in the order of the gain of a resident byte.
     """
     # Required operands come first. Infinite differences of both kinds are of no use, and no number.
     with np.errstate(invalid="ignore"):

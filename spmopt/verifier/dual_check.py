@@ -124,13 +124,13 @@ def _of_mappings(
     return of_rows[0], of_rows[1]
 
 
-def _checked(given: Ints | None, size: int, what: str) -> Ints:
+def _checked(given: Ints | None, size: int, row: str) -> Ints:
     """Return dual values of mappings, zeros if there are none given."""
     if given is None:
         return np.zeros(size, np.int64)
     if given.dtype != np.int64 or given.shape != (size,):
         raise InputError(
-            f"certificate: needs one dual value, a whole number of 64 bits, for each {what} of "
+            f"certificate: needs one dual value, a whole number of 64 bits, for each {row} of "
             "the operations that have several"
         )
     return given

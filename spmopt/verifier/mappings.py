@@ -17,7 +17,7 @@ weights.
 **Proof.** A schedule runs one mapping m in step i. Each byte of t pays ``nu_tim`` there, whatever
 it does, so ``s_t nu_tim`` in all; the step gives back as much. Resident bytes of its operands pay
 ``kappa_im``; there is room for no more of them than the step gives back (R1), in whole pages too.
-What is left is the cost of :mod:`spmopt.verifier.bound` with the figures of m. The path and the
+The rest is the cost of :mod:`spmopt.verifier.bound` with the figures of m. The path and the
 step each take their least over all mappings, which is no more. The same holds where a tensor is
 decided as a whole (:mod:`spmopt.verifier.page_paths`).
 

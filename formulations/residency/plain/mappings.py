@@ -44,7 +44,7 @@ def worth_in(model: PlainModel, row_dual: Floats) -> Worth:
     after[1, cells.last] = -np.inf
     used = np.flatnonzero(cells.access >= 0)
     found = np.zeros((5, model.line.step.size))
-    # The relaxation counts from what N costs.
+    # The relaxation counts from the cost of N.
     found[:4, cells.access[used]] = clean[used], dirty[used], after[0, used], after[1, used]
     names = "clean", "dirty", "clean_after", "dirty_after", "gone"
     priced = replace(

@@ -13,8 +13,9 @@ channel, at most ``w``, the weight of a cycle.
   it at ``C``, as far as the shadow prices are the best ones, and its slope lies between those of
   the best bound to the left and to the right. (Where these differ, it may be any of them: a step
   that required-resident operands fill by themselves may have any shadow price.)
-  Where an operation has several mappings, and the room beside their scratch a shadow price, a byte
-  more costs the bound the largest of these too, and a byte less need not raise it as much.
+  Where an operation has several mappings, and the room beside their scratch a shadow price, the
+  bound is the least of several lines, and concave: it is evaluated at one page more, and
+  proves nothing of any other capacity.
 * *Bandwidth.* Where time alone is minimized, all shadow prices times ``beta / beta'`` prove for
   every bandwidth ``beta'`` (with several mappings for every larger one: the least of lines in
   ``1 / beta'`` is concave)::
@@ -24,9 +25,9 @@ channel, at most ``w``, the weight of a cycle.
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
   per byte per second at first; not at all where banks of the scratchpad hold the channel back
   (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a shadow price of their
-  own, be it in a bank, or banks have ports or commands a set-up, the bound is evaluated at a little
-  more bandwidth (:func:`little_bandwidth`) with the shadow prices of time scaled: it proves so much
-  of that bandwidth, and nothing of less or more.
+  own, be it in a bank, or banks have ports or commands a set-up, or computing waits for tiles of
+  one buffer, the bound is evaluated at a little more bandwidth (:func:`little_bandwidth`) with the
+  shadow prices of time scaled: it proves so much of that bandwidth, and nothing of less or more.
 * *Banks.* Of a scratchpad of several memories, ``pi_i`` is the shadow price of a byte held anywhere
   and ``pi_bi`` the surcharge in bank ``b`` (:mod:`spmopt.verifier.bank_bound`), so that ``d`` bytes
   more there prove ``LB - d sum_i (pi_i + pi_bi)``.
@@ -34,8 +35,10 @@ channel, at most ``w``, the weight of a cycle.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from math import lcm
 from typing import Self
 
@@ -45,6 +48,7 @@ from spmopt.analysis.steps import Reals
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
+from spmopt.core.operation import OpMapping
 from spmopt.core.order import reorder, same_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import BankDuals, Certificate, Result
@@ -67,9 +71,10 @@ class SpaceDuals:
     Attributes
     ----------
     per_byte
-        How much the bound falls for each byte more.
-    shadow price : (n,)
-        The part of ``per_byte`` of every step.
+        How much the bound falls for each byte more: of one page, where the steps' mappings have
+        shadow prices of rooms (``is_line``).
+    dual : (n,)
+        The part of every step; with rooms, the most that it can be.
     least
         Least shadow price that counts.
     """
@@ -118,9 +123,8 @@ class ShadowPrices:
     per_byte_per_s
         How much it falls for each byte per second of the DRAM more, if that is
         :func:`little_bandwidth`: 0 where banks of the scratchpad hold the channel back.
-    channel_dual : (n,) Cost of a cycle of the channel in each step, 0 to 1: in parts of a cycle of
-    the
-        schedule.
+    channel_dual : (n,)
+        Cost of a cycle of the channel in each step, 0 to 1: in parts of a cycle of the schedule.
     banks
         Dual values of a byte held in each bank, of a scratchpad with banks.
     """
@@ -145,9 +149,12 @@ class ShadowPrices:
         """
         proved = bound(problem, certificate) if proved is None else proved
         page_bytes, channel = problem.machine.page_bytes, _channel(problem, certificate)
+        spm = SpaceDuals.of(_hold(problem, certificate), certificate, page_bytes)
+        if not _is_line(certificate):
+            spm = replace(spm, per_byte=_of_a_page(problem, certificate, proved) / page_bytes)
         return cls(
             bound=proved,
-            spm=SpaceDuals.of(_hold(problem, certificate), certificate, page_bytes),
+            spm=spm,
             per_byte_per_s=_bandwidth(problem, certificate, proved),
             channel_dual=channel.astype(np.float64) * _of_a_cycle(problem, certificate),
             certificate=certificate,
@@ -155,10 +162,9 @@ class ShadowPrices:
         )
 
     @property
-    def of_less_room(self) -> bool:
-        """Whether a byte less raises the bound by as much as a byte more lowers it."""
-        rooms = self.certificate.rooms
-        return rooms is None or not rooms.any()
+    def is_line(self) -> bool:
+        """Whether the shadow price holds for any bytes more or less, not for a page more alone."""
+        return _is_line(self.certificate)
 
     @classmethod
     def of_result(
@@ -184,6 +190,17 @@ def little_bandwidth(machine: Machine) -> int:
     """
     rate = machine.dram_bytes_per_s
     return min(-(-rate // _FRACTION), _GB, LARGEST - rate)
+
+
+def _is_line(certificate: Certificate) -> bool:
+    return certificate.rooms is None or not certificate.rooms.any()
+
+
+def _of_a_page(problem: Problem, certificate: Certificate, proved: Fraction) -> Fraction:
+    """Return how much the bound falls with a page more."""
+    machine = problem.machine
+    larger = replace(machine, spm_bytes=machine.spm_bytes + machine.page_bytes)
+    return max(Fraction(0), proved - bound(replace(problem, machine=larger), certificate))
 
 
 def _hold(problem: Problem, certificate: Certificate) -> Ints:
@@ -238,25 +255,53 @@ def _bandwidth(problem: Problem, certificate: Certificate, proved: Fraction) -> 
     # Where streams of tensors that bypass the scratchpad hide computing, no straight line tells;
     # nor where ports of banks or set-ups of commands take their time whatever the bandwidth.
     ports = any(bank.has_rates for bank in problem.machine.banks)
-    fixed = ports or problem.machine.dma_setup_cycles
-    if _weighs_bytes(objective) or problem.bypassing or fixed:
-        more = little_bandwidth(problem.machine)
-        if not more:
-            return Fraction(0)
-        faster = replace(problem.machine, dram_bytes_per_s=rate + more)
+    fixed = ports or problem.machine.dma_setup_cycles or _weighs_bytes(objective)
+    waits = any(each.waiting_cycles for each in _mappings(problem))
+    if not (problem.bypassing or fixed or waits):
+        return (proved - _computing(problem, certificate)) / rate
+    more = little_bandwidth(problem.machine)
+    if not more:
+        return Fraction(0)
 
-        def scale(duals: Ints) -> Ints:
-            return np.asarray(duals.astype(object) * rate // (rate + more), np.int64)
+    def scale(duals: Ints) -> Ints:
+        return np.asarray(duals.astype(object) * rate // (rate + more), np.int64)
 
-        other = replace(
-            certificate,
-            dram_in=scale(certificate.dram_in),
-            dram_out=scale(certificate.dram_out),
-            banks=tuple(replace(bank, port=scale(bank.port)) for bank in certificate.banks),
-        )
-        # No schedule gets worse, so that a bound which is rounded upwards holds for both.
-        return max(Fraction(0), (proved - bound(replace(problem, machine=faster), other)) / more)
-    return (proved - _computing(problem, certificate)) / rate
+    other = replace(
+        certificate,
+        dram_in=scale(certificate.dram_in),
+        dram_out=scale(certificate.dram_out),
+        banks=tuple(replace(bank, port=scale(bank.port)) for bank in certificate.banks),
+    )
+    if not (problem.bypassing or fixed):  # all of them are of time
+        of_mappings = certificate.uses, certificate.rooms
+        uses, rooms = (None if each is None else scale(each) for each in of_mappings)
+        other = replace(other, spm=scale(certificate.spm), uses=uses, rooms=rooms)
+    # No schedule gets worse, so that a bound which is rounded upwards holds for both.
+    return max(Fraction(0), (proved - bound(_with_bandwidth(problem, rate + more), other)) / more)
+
+
+def _mappings(problem: Problem) -> Iterator[OpMapping]:
+    return chain.from_iterable(operation.mappings for operation in problem.operations)
+
+
+def _with_bandwidth(problem: Problem, rate: int) -> Problem:
+    """Return the problem with a faster DRAM: waiting takes no more cycles than there."""
+    before = problem.machine.dram_bytes_per_s
+
+    def faster(mapping: OpMapping) -> OpMapping:
+        # Its bytes are rounded up to whole cycles.
+        waiting = max(0, mapping.waiting_cycles - 1) * before // rate
+        cycles = mapping.compute_cycles - mapping.waiting_cycles + waiting
+        return replace(mapping, compute_cycles=cycles, waiting_cycles=waiting)
+
+    operations = tuple(
+        replace(operation, mappings=tuple(map(faster, operation.mappings)))
+        if any(each.waiting_cycles for each in operation.mappings)
+        else operation
+        for operation in problem.operations
+    )
+    machine = replace(problem.machine, dram_bytes_per_s=rate)
+    return replace(problem, machine=machine, operations=operations)
 
 
 def _weighs_bytes(objective: Objective) -> bool:

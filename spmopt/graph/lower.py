@@ -282,8 +282,10 @@ class Mapper:
         cycles = compute_cycles(machine, work, gemm, of_type)
         # Banks and array work at the same time: the slower one decides.
         cycles = max(cycles, access_cycles(machine, read, written))
+        waiting = ceil(tiling.serial_bytes / machine.bytes_per_cycle)
         return OpMapping(
-            compute_cycles=cycles + ceil(tiling.serial_bytes / machine.bytes_per_cycle),
+            compute_cycles=cycles + waiting,
+            waiting_cycles=waiting,
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
             macs=macs,

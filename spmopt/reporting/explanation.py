@@ -153,11 +153,13 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     yield NamedValues(rows=rows)
     page, where = capacity(machine.page_bytes), "a bank" if duals.banks else "SPM"
     value = speak(duals.certificate.objective)
-    fewer = f" With d fewer: {value} >= bound + d x shadow price." if duals.of_less_room else ""
-    yield (
-        f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x "
-        f"shadow price.{fewer} (Given order.)"
-    )
+    if duals.is_line:
+        yield (
+            f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x shadow "
+            f"price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
+        )
+    else:
+        yield "(Given order, and the mappings that each operation has now.)"
     if machine.memory is not None:
         yield "Speed, energy and leakage of the SPM stay as they are."
     elif any(bank.technology for bank in machine.banks):
@@ -339,12 +341,14 @@ def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_byt
     priced, steps = int(np.count_nonzero(space.significant)), space.dual.size
     if not priced:
         return "more does not lower the bound: no step has a shadow price"
+    if not duals.is_line:  # evaluated at one page more
+        amount, label = page, capacity(page)
     saved = _at_most(machine, duals, space.per_byte * amount)
     if page > amount:
         one = _at_most(machine, duals, space.per_byte * page)
         saved += f" (a page of {si(page, 'B')}: {one})"
     where = f"the shadow price is above zero in {priced} of {steps} steps"
-    return f"each extra {label} {_LOWERS} {saved}; {where}"
+    return f"{'each' if duals.is_line else 'an'} extra {label} {_LOWERS} {saved}; {where}"
 
 
 def _of_dram(machine: Machine, duals: ShadowPrices) -> str:

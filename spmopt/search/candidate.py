@@ -158,6 +158,7 @@ def _divide(mapping: OpMapping, candidate: Candidate) -> OpMapping:
     if not mapping.macs:
         return mapping
     access = access_cycles(candidate.machine, mapping.spm_read_bytes, mapping.spm_write_bytes)
-    # Cores share the banks of the scratchpad: the access time does not fall with their number.
-    cycles = max(-(-mapping.compute_cycles // candidate.cores), access)
+    # Cores share the banks and the channel: accesses and waiting do not fall with their number.
+    alone = mapping.compute_cycles - mapping.waiting_cycles
+    cycles = max(-(-alone // candidate.cores), access) + mapping.waiting_cycles
     return replace(mapping, compute_cycles=cycles)

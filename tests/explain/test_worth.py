@@ -233,3 +233,19 @@ def test_another_order() -> None:
     same = ShadowPrices.of(problem, replace(certificate, order=order))
     assert (own.bound, own.per_byte_per_s) == (same.bound, same.per_byte_per_s)
     assert own.per_byte_per_s > 0
+
+
+def test_no_bandwidth_beats_the_bound_where_computing_waits_for_it() -> None:
+    """A tile of one buffer is moved in 99 of 100 cycles in 1 % more bandwidth, rounded up."""
+    several = [Op(reads="x", cycles=900), Op(reads="x", cycles=950, fetches={"x": 2})]
+    rates = {"dram_bytes_per_s": 1000, "clock_hz": 1000}
+    problem = tiny({"x": (400, "in")}, [several, several], spm=64, **rates)
+    waits, slow = problem.operations[0].mappings
+    own = (replace(waits, waiting_cycles=800), slow)
+    operations = tuple(replace(each, mappings=own) for each in problem.operations)
+    problem = replace(problem, operations=operations)
+    worth = ShadowPrices.of(problem, priced(problem))
+    more = little_bandwidth(problem.machine)
+    assert worth.bound == pytest.approx(1800, rel=1e-3)
+    # Of bytes that are not known to the last, waiting takes 799 * 100 / 101 cycles at least.
+    assert float(worth.per_byte_per_s * more) == pytest.approx(2 * (800 - 791), abs=1.5)

@@ -83,6 +83,19 @@ def test_weights_and_batches() -> None:
     assert found == {"time_s": (1 + 3 * 2) / 4, "energy_j": (10 + 3 * 20) / 4}
 
 
+def test_cores_share_the_channel_that_computing_waits_for() -> None:
+    base = replace(load_machine("small-npu"), spm_bytes=2**18, dram_bytes_per_s=10**9)
+    network, waits = Network(name="alexnet", batch=1, mapper="choose"), 0
+    one, four = (Candidate.of(base, {"cores": n}).problem(network) for n in (1, 4))
+    for before, after in zip(one.operations, four.operations, strict=True):
+        for own, mapping in zip(before.mappings, after.mappings, strict=True):
+            if own.macs:
+                waits += own.waiting_cycles > 0
+                alone = -(-(own.compute_cycles - own.waiting_cycles) // 4)
+                assert mapping.compute_cycles == own.waiting_cycles + alone
+    assert waits
+
+
 def test_cores_divide_every_operation() -> None:
     base = load_machine("small-npu")
     network = Network(name="alexnet", batch=1)

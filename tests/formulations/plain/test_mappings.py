@@ -117,12 +117,12 @@ def test_half_a_step_in_each_mapping_has_the_room_of_one() -> None:
     assert proved == small_optimum(problem, TRAFFIC).value
     without = replace(found.certificate, rooms=None)
     assert bound(problem, without) < proved
-    # More room for all lowers the bound by the room of every mapping too.
+    # One page more for all lowers the bound by the room of the cheapest mapping too.
     prices = ShadowPrices.of(problem, found.certificate)
-    more = replace(problem, machine=machine(4))
-    least = proved - 8 * prices.spm.per_byte
-    assert least <= small_optimum(more, TRAFFIC).value < proved
-    assert not prices.of_less_room
+    more = replace(problem, machine=machine(3))
+    least = proved - more.machine.page_bytes * prices.spm.per_byte
+    assert proved - 8 <= least <= small_optimum(more, TRAFFIC).value < proved
+    assert not prices.is_line
 
 
 @pytest.mark.parametrize("last", [False, True])

@@ -11,6 +11,7 @@ from time import monotonic
 
 import numpy as np
 
+from formulations.fusion.known_mappings import KnownMappings
 from formulations.fusion.work import PAGE_SHARE, PLAN_S, STEP_S
 from formulations.residency import page
 from formulations.residency.plain.search import is_small
@@ -22,6 +23,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Incumbent, Request, Work
+from spmopt.core.table import Ints
 from spmopt.core.timeline import fitting_timeline
 
 _ROUNDED = 1e-9
@@ -87,6 +89,7 @@ class FusionPlanTrials:
         self.end = request.time_limit_s * (1 - self.params.finish_fraction)
         # Before any is scheduled: LLaMA 3 in 265,394 steps took 11 of 10 s, and found nothing.
         self._tried, self._rate = set[FusionPlan](), PLAN_S
+        self._known = KnownMappings()
 
     @property
     def best(self) -> Found | None:
@@ -113,7 +116,8 @@ class FusionPlanTrials:
     def take(self, residency_plan: ResidencyPlan, duals: Certificate) -> None:
         """Take the layer-by-layer plan as it was scheduled before."""
         fusion_plan = whole(self.tileable)
-        problem, _ = self.tileable.problem(fusion_plan)
+        problem, origins = self.tileable.problem(fusion_plan)
+        self._known.learn(problem, origins, residency_plan)
         value = residency_plan_value(problem, residency_plan, self.request.objective)
         outcome = Result(residency_plan=residency_plan, certificate=duals)
         self._tried.add(_fusion_of(fusion_plan))
@@ -140,7 +144,8 @@ class FusionPlanTrials:
             gap = max(gap, self.params.rough_gap)
         self._tried.add(_fusion_of(fusion_plan))
         since = self.clock
-        problem, _ = self.tileable.problem(fusion_plan)
+        problem, origins = self.tileable.problem(fusion_plan)
+        first = self._known.first(problem, origins)
         self.work.seconds += PLAN_S * steps
         asked = replace(
             self._while_better(),
@@ -149,10 +154,11 @@ class FusionPlanTrials:
             others=(),
         )
         seconds = left / _FEW_AT_LEAST if self.few else left
-        found = self.schedule_all(problem, asked, seconds, refined=self.few)
+        found = self.schedule_all(problem, asked, seconds, first, refined=self.few)
         self._rate = max(self._rate, (self.clock - since) / steps)
         if found is None or found.residency_plan is None:
             return
+        self._known.learn(problem, origins, found.residency_plan)
         value = residency_plan_value(problem, found.residency_plan, request.objective)
         if self.best is None or value < self.best.value:
             request.report_incumbent(value=value)
@@ -206,19 +212,20 @@ class FusionPlanTrials:
         problem: Problem,
         request: Request,
         seconds: float,
+        first: Ints | None = None,
         *,
         refined: bool,
         counted: bool = False,
     ) -> Result | None:
         """Schedule a problem in about so many seconds; None if that cannot be.
 
-        ``refined``: by the plain model too, not only by a rounded optimum in bytes; ``counted``: in
-        whole cycles in the end.
+        ``first`` (n,): mappings to begin with; ``refined``: by the plain model too, not only by a
+        rounded optimum in bytes; ``counted``: in whole cycles in the end.
         """
         work = Work()
         phase = replace(request, work=work).phase(max(seconds / PAGE_SHARE, 0.0))
         try:
-            rounded = page.round_columns(problem, phase, coarse=not refined)
+            rounded = page.round_columns(problem, phase, coarse=not refined, first=first)
             found, undecided = rounded.result, self._is_undecided(problem, rounded)
             if refined or undecided:
                 part = phase if refined else phase.phase(seconds / _FEW_AT_LEAST)

@@ -47,12 +47,13 @@ class CheapMappings:
 
 
 def choose_by_duals(
-    problem: Problem, request: Request, gap: float | None = None
+    problem: Problem, request: Request, gap: float | None = None, first: Ints | None = None
 ) -> CheapMappings | None:
     """Return mappings no worse than the request's, in the listed order; None without a plan.
 
     The descent ends where another round could gain no more than ``gap``, by default that to which
-    orders are compared.
+    orders are compared. ``first`` (n,): mappings to begin with, that fit, where the request has no
+    plan.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def choose_by_duals(
     """
     gap = request.params.orders.compared_gap if gap is None else gap
     start, best = request.start, None
-    mapping, fit = fitting_mappings(problem), fits_alone(problem)
+    mapping, fit = fitting_mappings(problem) if first is None else first, fits_alone(problem)
     if start is not None and other_order(start.steps.operation) is None:
         mapping = start.steps.mapping
         value = residency_plan_value(problem, start, request.objective)

@@ -184,11 +184,13 @@ def _decide_by_flow(problem: Problem, request: Request) -> Rounded | None:
     return Rounded(result=result, value=found.value, bound=inf)
 
 
-def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -> Rounded:
+def round_columns(
+    problem: Problem, request: Request, *, coarse: bool = False, first: Ints | None = None
+) -> Rounded:
     """Return the fluid optimum by column generation, rounded to whole pages, and its bound.
 
-    Of several mappings dual values choose; the bound holds for all of them. ``coarse``: it is one
-    plan of many to compare, and its bound is no answer.
+    Of several mappings dual values choose, beginning with ``first`` (n,), if given; the bound holds
+    for all of them. ``coarse``: it is one plan of many to compare, and its bound is no answer.
 
     Raises
     ------
@@ -196,7 +198,7 @@ def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -
         As :func:`schedule`.
     """
     if problem.several_mappings:
-        return _round_in_cheap_mappings(problem, request, coarse=coarse)
+        return _round_in_cheap_mappings(problem, request, first, coarse=coarse)
     optimal = _decide_by_flow(problem, request)
     if optimal is not None:
         return optimal
@@ -204,10 +206,10 @@ def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -
     if request.start is not None:
         search.offer_residency_plan(request.start)
     # Of tile products, all of whose operands must be on chip, no rounding comes as near.
-    first = time_start(problem, request)
-    if first is not None:
-        search.offer_residency_plan(first[0])
-        search.offer_duals(first[1])
+    in_time = time_start(problem, request)
+    if in_time is not None:
+        search.offer_residency_plan(in_time[0])
+        search.offer_duals(in_time[1])
     search.run(request.tolerance)
     result = Result(
         residency_plan=search.residency_plan,
@@ -218,10 +220,12 @@ def round_columns(problem: Problem, request: Request, *, coarse: bool = False) -
     return Rounded(result=result, value=value, bound=search.bound)
 
 
-def _round_in_cheap_mappings(problem: Problem, request: Request, *, coarse: bool) -> Rounded:
+def _round_in_cheap_mappings(
+    problem: Problem, request: Request, first: Ints | None, *, coarse: bool
+) -> Rounded:
     """Round in mappings that dual values choose; those of the best round give the bound."""
     apart, tolerance = request.part(bounds=False), request.tolerance
-    found = choose_by_duals(problem, apart)
+    found = choose_by_duals(problem, apart, first=first)
     for gap in (tolerance, tolerance / 10) if not coarse else ():
         if found is None or float(found.value) <= found.bound * (1 + tolerance):
             break

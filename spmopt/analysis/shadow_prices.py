@@ -13,9 +13,9 @@ channel, at most ``w``, the weight of a cycle.
   it at ``C``, as far as the shadow prices are the best ones, and its slope lies between those of
   the best bound to the left and to the right. (Where these differ, it may be any of them: a step
   that required-resident operands fill by themselves may have any shadow price.)
-  Where an operation has several mappings, and the room beside their scratch a shadow price, the
-  bound is the least of several lines, and concave: it is evaluated at one page more, and
-  proves nothing of any other capacity.
+  Where operations have several mappings, of which some do not fit or the room beside their
+  scratch has a shadow price, the bound is the least of several lines: it is evaluated at one page
+  more, and proves nothing of any other capacity.
 * *Bandwidth.* Where time alone is minimized, all shadow prices times ``beta / beta'`` prove for
   every bandwidth ``beta'`` (with several mappings for every larger one: the least of lines in
   ``1 / beta'`` is concave)::
@@ -47,6 +47,7 @@ import numpy as np
 from spmopt.analysis.steps import Reals
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.machine import Machine
+from spmopt.core.mappings import fits_alone
 from spmopt.core.objective import Objective
 from spmopt.core.operation import OpMapping
 from spmopt.core.order import reorder, same_order
@@ -71,8 +72,7 @@ class SpaceDuals:
     Attributes
     ----------
     per_byte
-        How much the bound falls for each byte more: of one page, where the steps' mappings have
-        shadow prices of rooms (``is_line``).
+        How much the bound falls for each byte more; of one page alone, where it is no line.
     dual : (n,)
         The part of every step; with rooms, the most that it can be.
     least
@@ -127,6 +127,9 @@ class ShadowPrices:
         Cost of a cycle of the channel in each step, 0 to 1: in parts of a cycle of the schedule.
     banks
         Dual values of a byte held in each bank, of a scratchpad with banks.
+    is_line
+        Whether the shadow price of the scratchpad holds for any bytes more or less: else it was
+        evaluated at one page more, and proves nothing of other capacities.
     """
 
     bound: Fraction
@@ -135,6 +138,7 @@ class ShadowPrices:
     channel_dual: Reals
     certificate: Certificate
     banks: tuple[SpaceDuals, ...] = ()
+    is_line: bool = True
 
     @classmethod
     def of(cls, problem: Problem, certificate: Certificate, proved: Fraction | None = None) -> Self:
@@ -150,21 +154,18 @@ class ShadowPrices:
         proved = bound(problem, certificate) if proved is None else proved
         page_bytes, channel = problem.machine.page_bytes, _channel(problem, certificate)
         spm = SpaceDuals.of(_hold(problem, certificate), certificate, page_bytes)
-        if not _is_line(certificate):
+        is_line = _is_line(problem, certificate)
+        if not is_line:
             spm = replace(spm, per_byte=_of_a_page(problem, certificate, proved) / page_bytes)
         return cls(
             bound=proved,
             spm=spm,
+            is_line=is_line,
             per_byte_per_s=_bandwidth(problem, certificate, proved),
             channel_dual=channel.astype(np.float64) * _of_a_cycle(problem, certificate),
             certificate=certificate,
             banks=_banks(problem, certificate),
         )
-
-    @property
-    def is_line(self) -> bool:
-        """Whether the shadow price holds for any bytes more or less, not for a page more alone."""
-        return _is_line(self.certificate)
 
     @classmethod
     def of_result(
@@ -192,8 +193,13 @@ def little_bandwidth(machine: Machine) -> int:
     return min(-(-rate // _FRACTION), _GB, LARGEST - rate)
 
 
-def _is_line(certificate: Certificate) -> bool:
-    return certificate.rooms is None or not certificate.rooms.any()
+def _is_line(problem: Problem, certificate: Certificate) -> bool:
+    # Theorems of banks and of the replay know the least of each figure alone.
+    if problem.machine.banks or certificate.objective.replayed:
+        return True
+    rooms = certificate.rooms
+    # A mapping that needs more scratchpad than there is may be the best with a page more.
+    return (rooms is None or not rooms.any()) and bool(fits_alone(problem).all())
 
 
 def _of_a_page(problem: Problem, certificate: Certificate, proved: Fraction) -> Fraction:

@@ -204,6 +204,8 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
         "vector": (before.vector, machine.vector),
         "costs": (before.costs, machine.costs),
     }
+    if any(each.waiting_cycles for operation in problem.operations for each in operation.mappings):
+        fixed["bandwidth"] = (before.dram_bytes_per_s, machine.dram_bytes_per_s)
     memory, why = before.memory, ", its cycles are fixed"
     if memory is not None and memory.banks is not None:
         why = f", its cycles are those of {memory.banks} banks of {memory.technology}"

@@ -339,7 +339,7 @@ def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_byt
         amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
     priced, steps = int(np.count_nonzero(space.significant)), space.dual.size
-    if not priced:
+    if not priced and (duals.is_line or not space.per_byte):
         return "more does not lower the bound: no step has a shadow price"
     if not duals.is_line:  # evaluated at one page more
         amount, label = page, capacity(page)
@@ -348,6 +348,8 @@ def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_byt
         one = _at_most(machine, duals, space.per_byte * page)
         saved += f" (a page of {si(page, 'B')}: {one})"
     where = f"the shadow price is above zero in {priced} of {steps} steps"
+    if not priced:
+        where = "a mapping fits that does not fit now"
     return f"{'each' if duals.is_line else 'an'} extra {label} {_LOWERS} {saved}; {where}"
 
 

@@ -249,3 +249,14 @@ def test_no_bandwidth_beats_the_bound_where_computing_waits_for_it() -> None:
     assert worth.bound == pytest.approx(1800, rel=1e-3)
     # Of bytes that are not known to the last, waiting takes 799 * 100 / 101 cycles at least.
     assert float(worth.per_byte_per_s * more) == pytest.approx(2 * (800 - 791), abs=1.5)
+
+
+def test_a_page_more_may_let_the_best_mapping_fit() -> None:
+    own = [Op(reads="x", cycles=100), Op(reads="x", cycles=1, scratch=8)]
+    problem = tiny({"x": (1, "in")}, [own], spm=4)
+    worth = ShadowPrices.of(problem, priced(problem))
+    assert not worth.is_line
+    assert worth.bound - 4 * worth.spm.per_byte <= 1 < worth.bound
+    text = plain_text(duals_parts(problem.machine, worth))
+    assert "a mapping fits that does not fit now" in text
+    assert "With d extra bytes" not in text

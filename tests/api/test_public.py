@@ -90,3 +90,14 @@ def test_graphs_and_problems_of_ones_own() -> None:
         spmopt.lower(step, spmopt.machine(step.machine, clock="2GHz"))
     with pytest.raises(InputError, match=r"batch: .* is built already"):
         spmopt.load(workload.graph, batch=3)
+
+
+def test_a_problem_that_waits_for_its_channel_keeps_it() -> None:
+    """Cycles of a tile with one buffer were of another bandwidth, and no machine's."""
+    machine = spmopt.machine("small-npu", spm="64KiB")
+    problem = spmopt.lower(spmopt.load("alexnet", batch=1), machine, mapper="choose")
+    more = spmopt.machine("small-npu", spm="64KiB", bandwidth="44GB/s")
+    with pytest.raises(InputError, match="bandwidth: .* is lowered already"):
+        spmopt.lower(problem, more)
+    tiled = spmopt.lower(spmopt.load("alexnet", batch=1), machine)
+    assert spmopt.lower(tiled, more).machine == more

@@ -335,15 +335,15 @@ class _Search(FusionPlanTrials):
         """
         assert self.arcs is not None
         limit = self.request.time_limit_s
-        few = self.few or not self.arcs.lengths.all or len(self.fusion_space.stripes) == 1
-        if few or self._estimates_first():
+        fusion_space = self.fusion_space
+        one_kind = 1 in map(len, (fusion_space.stripes, fusion_space.micro_batches))
+        if self.few or not self.arcs.lengths.all or one_kind or self._estimates_first():
             return 0.0
         until, first = (
             self.begun + each * limit
             for each in (self.params.narrow_fraction, self.params.first_fraction)
         )
-        fusion_space = replace(self.fusion_space, stripes=(1,))
-        listed = self._list(fusion_space)
+        listed = self._list(replace(fusion_space, stripes=(1,)))
         arcs = FusedGroupArcs(listed, listed.capacity, self.work)
 
         def over() -> bool:

@@ -47,13 +47,18 @@ class CheapMappings:
 
 
 def choose_by_duals(
-    problem: Problem, request: Request, gap: float | None = None, first: Ints | None = None
+    problem: Problem,
+    request: Request,
+    gap: float | None = None,
+    first: Ints | None = None,
+    *,
+    brief: bool = False,
 ) -> CheapMappings | None:
     """Return mappings no worse than the request's, in the listed order; None without a plan.
 
     The descent ends where another round could gain no more than ``gap``, by default that to which
     orders are compared. ``first`` (n,): mappings to begin with, that fit, where the request has no
-    plan.
+    plan. ``brief``: it ends with the first round that gains nothing, too.
 
     Raises
     ------
@@ -73,13 +78,15 @@ def choose_by_duals(
     prices, duals, tried = None, request.duals, set[bytes]()
     while mapping.tobytes() not in tried:
         tried.add(mapping.tobytes())
-        part = replace(request, start=None, others=(), duals=duals)
+        part = replace(request, start=None, others=(), duals=duals).part(bounds=False)
         part = part.phase(request.remaining_s() / 2)
         search = ColumnGeneration(in_mappings(problem, mapping), part)
         search.run(tolerance)
         if search.residency_plan is None or search.value is None or search.duals is None:
             break
         new, bound, duals = _price(problem, request, search, mapping)
+        request.report_incumbent(bound=bound)
+        gained = best is None or search.value < best.value
         if best is None or search.value < best.value:
             plan, known = in_numbers(search.residency_plan, mapping), best
             best = CheapMappings(
@@ -95,7 +102,8 @@ def choose_by_duals(
         gain = (allowed[first + mapping] - allowed[first + cheapest]).sum()
         # No mapping is left to try where all of them together could not gain the tolerance.
         closed = float(best.value) <= best.bound * (1 + request.tolerance)
-        if closed or gain <= gap * float(search.value) or request.is_over():
+        small = gain <= gap * float(search.value) or (brief and not gained)
+        if closed or small or request.is_over():
             break
         mapping = cheapest
     return best

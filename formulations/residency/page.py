@@ -224,8 +224,8 @@ def _round_in_cheap_mappings(
     problem: Problem, request: Request, first: Ints | None, *, coarse: bool
 ) -> Rounded:
     """Round in mappings that dual values choose; those of the best round give the bound."""
-    apart, tolerance = request.part(bounds=False), request.tolerance
-    found = choose_by_duals(problem, apart, first=first)
+    apart, tolerance = request.part(bounds=True), request.tolerance
+    found = choose_by_duals(problem, apart, first=first, brief=coarse)
     for gap in (tolerance, tolerance / 10) if not coarse else ():
         if found is None or float(found.value) <= found.bound * (1 + tolerance):
             break

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Solve = Callable[["Objective", float], "Solution"]
 """Solves for an objective within so many seconds."""
 _SLACK = Fraction(1, 1000)
-_FIRST_SHARE = 0.4
-"""Of the time limit, for the first objective alone."""
+_FIRST_SHARE = 0.6
+"""Of the time limit, for the first objective alone: the second is among its best schedules."""
 _WEIGHTS = 6
-"""Tried at most."""
+"""Tried at most, each in no less time than a sixth of the first objective's."""
 _FACTOR = 8
 """Between weights until one is too large and one is not."""
 _TYPICAL = 10
@@ -137,17 +137,19 @@ def solve_in_order(asked: InOrder, solve: Solve, time_limit: float) -> Solution:
     values of both, and a lower bound on the second.
     """
     # The first objective alone comes first: its least value sets the limit for all weights.
+    start_s = monotonic()
     start = solve(asked.first, _FIRST_SHARE * time_limit)
     if start.result.totals is None:
         return start
     search = WeightSearch(asked, solve, start)
-    due = monotonic() + (1 - _FIRST_SHARE) * time_limit
+    least_s = _FIRST_SHARE * time_limit / _WEIGHTS
+    due = start_s + time_limit
     for turn in range(_WEIGHTS):
         left = due - monotonic()
         # One weight at least: otherwise the second objective was never considered.
         if left <= 0 and turn:
             break
-        search.try_next(max(left, 0.0) / (_WEIGHTS - turn))
+        search.try_next(max(left / (_WEIGHTS - turn), min(least_s, left), 0.0))
     return _note(search)
 
 
@@ -172,12 +174,19 @@ class WeightSearch:
     best, second
         The schedule within ``limit`` that has least of the second objective, and how much.
     proven_bound
-        Lower bound on it over all schedules within ``limit``; None before any is proved.
+        Lower bound on it over all schedules within ``limit``.
     """
 
     def __init__(self, asked: InOrder, solve: Solve, start: Solution) -> None:
+        from spmopt.verifier.any_order import moved_once
+
         self.asked, self._solve = asked, solve
         self.spent_s, self.cpu_s = start.result.solve_s, start.result.cpu_s
+        self.cut_short = start.result.cut_short
+        # Every schedule moves so much, whatever is fused.
+        into, out = moved_once(start.problem)
+        second = asked.second
+        self._moved_once = second.dram_in_byte * into + second.dram_out_byte * out
         self._found: list[tuple[Fraction, Fraction, Solution]] = []
         self._bounds: list[tuple[Fraction, Fraction, bool]] = []
         self._take(start)
@@ -205,11 +214,11 @@ class WeightSearch:
         return first <= self.limit
 
     @property
-    def proven_bound(self) -> Fraction | None:
+    def proven_bound(self) -> Fraction:
         """A bound over the fusion space holds for the list too, and not the other way round."""
         listed = self.best.result.fused is None
         good = (each for each in self._bounds if listed or each[2])
-        return max(((bound - self.limit) / weight for bound, weight, _ in good), default=None)
+        return max((self._moved_once, *((bound - self.limit) / each for bound, each, _ in good)))
 
     def try_next(self, limit_s: float) -> None:
         """Schedule at the next weight."""
@@ -258,12 +267,14 @@ def _note(search: WeightSearch) -> Solution:
         return f"{option_name(objective.name)} {si(*in_unit(objective, machine, value))}"
 
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
-    proved = search.proven_bound
-    # A bound of 0 or less says nothing, and no gap to it exists.
-    proved = proved if proved is not None and proved > 0 else None
-    over = percent(float(first / least - 1)) if least else "0 %"
+    # A bound of 0 says nothing, and no gap to it exists.
+    proved = search.proven_bound or None
+    over = f"{percent(float(first / least - 1))} above" if least else "none above"
     allowed = percent(float(asked.slack))
-    notes = [f"{text_of(asked.first, first)}, {over} of the least found; {allowed} is allowed"]
+    notes = [f"{text_of(asked.first, first)}, {over} the least found; {allowed} is allowed"]
+    if search.cut_short:
+        name = option_name(asked.first.name)
+        notes.append(f"the time limit cut the search for {name} alone short: less may be possible")
     if proved is not None:
         gap, floor = percent(float(second / proved - 1)), text_of(asked.second, proved)
         of = _class_of(result)

@@ -97,7 +97,7 @@ def test_a_problem_that_waits_for_its_channel_keeps_it() -> None:
     machine = spmopt.machine("small-npu", spm="64KiB")
     problem = spmopt.lower(spmopt.load("alexnet", batch=1), machine, mapper="choose")
     more = spmopt.machine("small-npu", spm="64KiB", bandwidth="44GB/s")
-    with pytest.raises(InputError, match="bandwidth: .* is lowered already"):
+    with pytest.raises(InputError, match=r"bandwidth: .* is lowered already"):
         spmopt.lower(problem, more)
     tiled = spmopt.lower(spmopt.load("alexnet", batch=1), machine)
     assert spmopt.lower(tiled, more).machine == more

@@ -35,10 +35,8 @@ channel, at most ``w``, the weight of a cycle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain
 from math import lcm
 from typing import Self
 
@@ -262,9 +260,9 @@ def _bandwidth(problem: Problem, certificate: Certificate, proved: Fraction) -> 
     # nor where ports of banks or set-ups of commands take their time whatever the bandwidth.
     ports = any(bank.has_rates for bank in problem.machine.banks)
     fixed = ports or problem.machine.dma_setup_cycles or _weighs_bytes(objective)
-    waits = any(each.waiting_cycles for each in _mappings(problem))
-    if not (problem.bypassing or fixed or waits):
-        return (proved - _computing(problem, certificate)) / rate
+    if not (problem.bypassing or fixed or problem.waits):
+        # A bound below its own computing part proves nothing of more bandwidth.
+        return max(Fraction(0), proved - _computing(problem, certificate)) / rate
     more = little_bandwidth(problem.machine)
     if not more:
         return Fraction(0)
@@ -284,10 +282,6 @@ def _bandwidth(problem: Problem, certificate: Certificate, proved: Fraction) -> 
         other = replace(other, spm=scale(certificate.spm), uses=uses, rooms=rooms)
     # No schedule gets worse, so that a bound which is rounded upwards holds for both.
     return max(Fraction(0), (proved - bound(_with_bandwidth(problem, rate + more), other)) / more)
-
-
-def _mappings(problem: Problem) -> Iterator[OpMapping]:
-    return chain.from_iterable(operation.mappings for operation in problem.operations)
 
 
 def _with_bandwidth(problem: Problem, rate: int) -> Problem:

@@ -46,8 +46,9 @@ def lower(
         Result of :func:`spmopt.machine`; default: rtx2080ti, or that of the problem.
     mapper
         Mapper. tiled (default): GEMM tiles and loop order with the least DRAM traffic, buffers
-        included; panel: keep the smallest operand, in panels if large; weights: keep the weight;
-        ideal: each operand is fetched once, no buffers.
+        included; choose: many tilings of each product, among which optimizers choose; panel: keep
+        the smallest operand, in panels if large; weights: keep the weight; ideal: each operand is
+        fetched once, no buffers.
     fold
         With mapper tiled: fold constants, batch normalization into the product before it, and
         point-wise results into the bytes of an operand that dies.
@@ -204,7 +205,7 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
         "vector": (before.vector, machine.vector),
         "costs": (before.costs, machine.costs),
     }
-    if any(each.waiting_cycles for operation in problem.operations for each in operation.mappings):
+    if problem.waits:
         fixed["bandwidth"] = (before.dram_bytes_per_s, machine.dram_bytes_per_s)
     memory, why = before.memory, ", its cycles are fixed"
     if memory is not None and memory.banks is not None:

@@ -137,6 +137,11 @@ class Problem:
         return any(len(operation.mappings) > 1 for operation in self.operations)
 
     @cached_property
+    def waits(self) -> bool:
+        """Whether computing waits for tiles of one buffer, so that cycles are of one bandwidth."""
+        return any(own.waiting_cycles for each in self.operations for own in each.mappings)
+
+    @cached_property
     def operands(self) -> OperandTable:
         """The operands and mappings of all operations, in arrays."""
         return OperandTable.of(self.operations)

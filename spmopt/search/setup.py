@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from msgspec import convert
@@ -11,6 +12,7 @@ from msgspec import convert
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import FEATURES
 from spmopt.core.objective import OBJECTIVES
+from spmopt.io.files import read_problem
 from spmopt.schedulers.registry import BEST_RULE, BOUNDER, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
@@ -70,7 +72,8 @@ class Setup:
             find(name).require_features(self.space.machine.features | found)
         self._require_listings(known)
         for network in (each for each in self.networks if each.is_lowered):
-            for key in (key for key in _LOWERED if key in known):
+            waits = "bandwidth" in known and read_problem(Path(network.name)).waits
+            for key in (key for key in (*_LOWERED, *["bandwidth"] * waits) if key in known):
                 raise InputError(
                     f"{key}: {network.label} is lowered already, its cycles are fixed; take {key} "
                     "out of the space, or name a network instead"

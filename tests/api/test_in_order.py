@@ -116,7 +116,7 @@ def test_by_hand() -> None:
     assert solution.makespan_s is not None
     assert solution.traffic_bytes == 24
     first, second, of = solution.result.notes[-3:]
-    assert first.startswith("time 200 s, 0 % of the least found; 0 % is")
+    assert first.startswith("time 200 s, 0 % above the least found; 0 % is")
     assert second.startswith("traffic 24 B; schedules within that have traffic 24 B at least")
     assert of.endswith(("are those of time alone", "are those of a weighted sum of both"))
     assert verify(spare(), solution.schedule).legal

@@ -63,7 +63,9 @@ def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> N
     least = replace(found, bound=Fraction(3))
     lines = plain_text(duals_parts(problem.machine, least)).splitlines()
     assert found.spm.per_byte == 1
-    assert lines[1].startswith("SPM        each extra 4 B lowers the bound by at most 3 s; ")
+    assert lines[1].startswith(
+        "SPM        each extra 4 B lowers the bound by at most 3 s, all of it: they "
+    )
 
 
 def test_a_kilobyte_that_is_less_than_a_page_is_said_to_be() -> None:

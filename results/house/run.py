@@ -41,6 +41,7 @@ def main() -> int:
     figures = measure()
     if options.suite_cpu_s is not None:
         figures["CPU seconds of the tests"] = options.suite_cpu_s
+        print(f"house: the tests took {options.suite_cpu_s:,g} CPU seconds")
     budget = read("budget.toml")
     if options.check:
         excesses = list_excesses(figures, budget)

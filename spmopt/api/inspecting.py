@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from spmopt.analysis.summary import (
@@ -144,7 +145,7 @@ def _survey(
     # The batch has an option of its own; --param sets all other dimensions.
     options = [_BATCH] if is_batch_open and batch is None and found.inputs else []
     others = {each for each in symbols if isinstance(each, str)} - {found.batch, *sizes}
-    options += [f"--param {name}={_EXAMPLE}" for name in sorted(others)]
+    options += [f"--param {quote(f'{name}={_EXAMPLE}')}" for name in sorted(others)]
     return Inspection(
         title=path.name,
         inputs=[

@@ -181,7 +181,7 @@ def tune(
     if space is None:
         keys = ", ".join(axis.key for axis in setup.space.axes)
         # The default space depends on the machine: say which fields it varies.
-        callbacks.note(f"no --space: varies {keys} of {setup.space.machine.name}, which costs 1")
+        callbacks.note(f"no --space: varies {keys} of {setup.space.machine.name}, of cost 1")
     schedules, left = Schedules(folder), ""
     try:
         with using(where or "in memory"):

@@ -176,7 +176,7 @@ def stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[s
     # A hundredth of the step's own stall, not of all: steps differ by orders of magnitude.
     least = 0 if in_full else _NEGLIGIBLE * figures.stall_cycles[step]
     more = len(found.fusion(step)) - 1
-    alike = f" and {more} fusion tiles more" if more > 0 and not in_full else ""
+    alike = f" and {more} more fusion tile{'s' * (more > 1)}" if more > 0 and not in_full else ""
     where = (str(step), f"{found.operation(step)}{alike}")
 
     def time(cycles: int) -> str:

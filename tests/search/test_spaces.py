@@ -62,7 +62,7 @@ def test_a_search_without_a_space(
     line += "--workers 0 --tolerance 0.2 --time-limit 0.5"
     ran = run(f"{line} --machine small-npu")
     assert ran.code == 0
-    assert "varies spm, bandwidth, array.rows, array.columns of small-npu, which costs 1" in ran.err
+    assert "varies spm, bandwidth, array.rows, array.columns of small-npu, of cost 1" in ran.err
     setup = run("tune show --json").record["setup"]
     assert (setup["scheduler"], setup["objectives"]) == ("fusion", ["time_s", "cost"])
     assert run(f"{line} --space scratchpad --objective time,cost").code == 0

@@ -21,7 +21,7 @@ from spmopt.reporting.curves.columns import (
     title,
     varying,
 )
-from spmopt.reporting.curves.layout import Chart, chart_of
+from spmopt.reporting.curves.layout import FUSED, LISTED, Chart, chart_of
 from spmopt.reporting.plain import HEADS, Json, column, table
 from spmopt.reporting.quantities import share
 
@@ -179,6 +179,9 @@ def _account(rows: Sequence[Row], name: str, keys: Sequence[str]) -> Row:
     }
 
 
+_SPACES = {FUSED: "all fusion plans"}
+
+
 def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
     made = [row for row in rows if row["verified"] is not None]
     if made:
@@ -187,11 +190,14 @@ def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
         yield f"{len(made)} schedules, {said} verified when they were made."
     orders = dict.fromkeys(panel.band.order for panel in views[0].panels if panel.band)
     if orders:
+        spaces = " or ".join(_SPACES.get(each, f"the {each} order") for each in orders)
         yield (
             f"Band: from the certified bound to the best schedule, at each point; the optimum of "
-            f"the {' or '.join(orders)} order lies in it."
+            f"{spaces} lies in it."
         )
-    others = {str(row["order"]) for row in made if row["order"]} - {*orders}
+    # The bound of all fusion plans holds layer by layer too.
+    within = {LISTED} if FUSED in orders else set[str]()
+    others = {str(row["order"]) for row in made if row["order"]} - {*orders} - within
     if orders and others:
         yield f"Schedules in {' or '.join(sorted(others))} order have a bound of their own."
     none = Counter(str(row["status"]) for row in rows if row["value"] is None)

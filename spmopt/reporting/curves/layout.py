@@ -12,7 +12,7 @@ from spmopt.analysis.steps import Reals
 from spmopt.reporting.curves.columns import Quantity, Row, is_number, number, title
 from spmopt.reporting.quantities import PART
 
-LISTED = "listed"
+LISTED, FUSED = "listed", "fusion_plan"
 """Name of the given order of operations."""
 _WIDE = 8  # ratio of the ends of an axis from which on it is logarithmic
 
@@ -141,15 +141,17 @@ def _panel(
     points: Sequence[Point], y: Quantity, ranks: Mapping[str, int], heading: str, has_band: bool
 ) -> Panel:
     orders = Counter(str(row["order"]) for _, row in points if row["order"])
-    # The given order, else the one of most rows: bounds of different orders do not compare.
-    order = LISTED if LISTED in orders or not orders else orders.most_common(1)[0][0]
+    # A bound of all fusion plans, which holds layer by layer too; or that of the given order, else
+    # of the one of most rows: bounds of different orders do not compare.
+    widest = [each for each in (FUSED, LISTED) if each in orders] or [LISTED]
+    order = widest[0] if widest[0] in orders or not orders else orders.most_common(1)[0][0]
     known: dict[tuple[str, str], list[Point]] = {}
     for at, row in sorted(points, key=lambda point: point[0]):
         if row[y.key] is not None and row["verified"] is not None:
             known.setdefault((str(row["scheduler"]), str(row["order"])), []).append((at, row))
     lines = tuple(
         Series(
-            label=name if own == order else f"{name} ({own})",
+            label=name if own in (order, LISTED, FUSED) else f"{name} ({own})",
             rank=ranks[name],
             x=np.array([at for at, _ in some]),
             y=np.array([number(row, y.key) for _, row in some]),
@@ -164,9 +166,9 @@ def _band(points: Sequence[Point], order: str) -> Band | None:
     low: dict[float, float] = {}
     high: dict[float, float] = {}
     for at, row in points:
-        if row["order"] != order:
+        if row["order"] != order and (order, row["order"]) != (FUSED, LISTED):
             continue
-        if row["bound"] is not None:
+        if row["bound"] is not None and row["order"] == order:
             # Each bound is certified by itself, so the highest holds too.
             low[at] = max(low.get(at, -np.inf), number(row, "bound"))
         if row["verified"] is not None and row["value"] is not None:

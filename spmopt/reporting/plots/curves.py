@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from spmopt.reporting.curves import LISTED, Band, Chart, Curves, Series
+from spmopt.reporting.curves import FUSED, LISTED, Band, Chart, Curves, Series
 from spmopt.reporting.palette import BOUND, COLORS
 from spmopt.reporting.plots.numbers import (
     columns_beside,
@@ -102,7 +102,8 @@ def curves_figure(view: Chart) -> Figure:
 
 
 def _draw_band(ax: Axes, band: Band) -> None:
-    name = "" if band.order == LISTED else f" of the {band.order} order"
+    names = {LISTED: "", FUSED: " of all fusion plans"}
+    name = names.get(band.order, f" of the {band.order} order")
     # Points with a bound and no schedule have no upper end.
     both = ~np.isnan(band.high)
     look: dict[str, Any] = {"color": BOUND, "label": f"bound to best{name}", "zorder": 1.2}

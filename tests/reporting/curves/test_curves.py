@@ -172,3 +172,16 @@ def _require_enclosed(panel: Panel) -> None:
         for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
             if not line.label.endswith(")"):
                 assert low[x] <= high[x] <= y
+
+
+def test_the_band_of_fusion_plans_is_below_every_schedule() -> None:
+    """The bound layer by layer stood above fused schedules."""
+    rows = (
+        schedule("residency", 3.0, 2.5, order="listed"),
+        schedule("fusion", 2.0, 1.5, order="fusion_plan"),
+    )
+    (panel,) = curves(*rows).views[0].panels
+    band = panel.band
+    assert band is not None
+    assert (band.order, band.low.tolist(), band.high.tolist()) == ("fusion_plan", [1.5], [2.0])
+    assert [line.label for line in panel.lines] == ["residency", "fusion"]

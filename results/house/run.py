@@ -3,7 +3,7 @@
 ``python results/house/run.py`` prints a Markdown table of this checkout: the figures before the
 redesign (``before.toml``), now, and the budget (``budget.toml``). ``--check`` exits with 1 and a
 line for each figure over its budget; CI runs it so. ``--suite-cpu-s`` adds the CPU seconds of a
-run of the tests, which CI measures.
+run of the tests, which CI measures, scaled to the speed of one machine (``yardstick.py``).
 
 Code lines exclude blanks, comments, docstrings and imports.
 """
@@ -25,6 +25,7 @@ from results.house.source import (
     longest_sentence,
     tracked,
 )
+from results.house.yardstick import scaled
 
 HERE = Path(__file__).parent
 Figures = dict[str, float]
@@ -40,8 +41,9 @@ def main() -> int:
     options = parser.parse_args()
     figures = measure()
     if options.suite_cpu_s is not None:
-        figures["CPU seconds of the tests"] = options.suite_cpu_s
-        print(f"house: the tests took {options.suite_cpu_s:,g} CPU seconds")
+        seconds = scaled(options.suite_cpu_s)
+        figures["CPU seconds of the tests"] = round(seconds)
+        print(f"house: the tests took {options.suite_cpu_s:,g} CPU seconds, {seconds:,.0f} scaled")
     budget = read("budget.toml")
     if options.check:
         excesses = list_excesses(figures, budget)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+from results.house import yardstick
 from results.house.prose import is_participle, participle_share, private_words, what_rate
 from results.house.run import list_excesses
 from results.house.source import code_lines, count_lines, longest_sentence
@@ -60,3 +63,13 @@ def test_figures_over_budget_are_named_and_comments_have_a_least() -> None:
         "house: comments per 100 code lines is 1, below its budget of 2",
         "house: new is 1 and has no line in results/house/budget.toml",
     ]
+
+
+def test_seconds_of_a_slower_machine_count_less_and_of_a_faster_one_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for factor, expected in ((2.0, 300.0), (0.5, 600.0)):
+        monkeypatch.setattr(
+            yardstick, "yardstick_s", partial(float, factor * yardstick.REFERENCE_S)
+        )
+        assert yardstick.scaled(600.0) == pytest.approx(expected)

@@ -51,14 +51,12 @@ def choose_by_duals(
     request: Request,
     gap: float | None = None,
     first: Ints | None = None,
-    *,
-    brief: bool = False,
 ) -> CheapMappings | None:
     """Return mappings no worse than the request's, in the listed order; None without a plan.
 
     The descent ends where another round could gain no more than ``gap``, by default that to which
     orders are compared. ``first`` (n,): mappings to begin with, that fit, where the request has no
-    plan. ``brief``: it ends with the first round that gains nothing, too.
+    plan.
 
     Raises
     ------
@@ -86,7 +84,6 @@ def choose_by_duals(
             break
         new, bound, duals = _price(problem, request, search, mapping)
         request.report_incumbent(bound=bound)
-        gained = best is None or search.value < best.value
         if best is None or search.value < best.value:
             plan, known = in_numbers(search.residency_plan, mapping), best
             best = CheapMappings(
@@ -97,13 +94,12 @@ def choose_by_duals(
         elif bound > best.bound:
             best = replace(best, certificate=duals, bound=bound)
         prices = new if prices is None else (1 - _NEW) * prices + _NEW * new
-        first, allowed = problem.operands.first_mapping[:-1], np.where(fit, prices, np.inf)
+        begins, allowed = problem.operands.first_mapping[:-1], np.where(fit, prices, np.inf)
         cheapest = _cheapest(problem, allowed)
-        gain = (allowed[first + mapping] - allowed[first + cheapest]).sum()
+        gain = (allowed[begins + mapping] - allowed[begins + cheapest]).sum()
         # No mapping is left to try where all of them together could not gain the tolerance.
         closed = float(best.value) <= best.bound * (1 + request.tolerance)
-        small = gain <= gap * float(search.value) or (brief and not gained)
-        if closed or small or request.is_over():
+        if closed or gain <= gap * float(search.value) or request.is_over():
             break
         mapping = cheapest
     return best

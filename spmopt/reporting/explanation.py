@@ -368,7 +368,7 @@ def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
     """Show by how much the bound falls: by no more than all of it."""
     # Far extrapolation could promise more than the whole bound.
     if 0 < duals.bound <= value:
-        return f"{_show(machine, duals, duals.bound)}, all of it: they say nothing of so much"
+        return f"{_show(machine, duals, duals.bound)}, all of it: nothing is known of so much more"
     if 0 < value < duals.certificate.objective.cycle / 2:
         return "less than a cycle"
     return _show(machine, duals, max(Fraction(0), value))

@@ -64,7 +64,7 @@ def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> N
     lines = plain_text(duals_parts(problem.machine, least)).splitlines()
     assert found.spm.per_byte == 1
     assert lines[1].startswith(
-        "SPM        each extra 4 B lowers the bound by at most 3 s, all of it: they "
+        "SPM        each extra 4 B lowers the bound by at most 3 s, all of it: nothing "
     )
 
 

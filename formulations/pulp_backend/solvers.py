@@ -42,6 +42,8 @@ _LOG_BOUND = re.compile(r"^Lower bound:\s+(\S+)", re.MULTILINE)
 _LOG_DIGITS = 5e-4  # to which the log rounds the bound
 _VALUE_DIGITS = 1e-7  # relative; solution files have eight digits
 
+_OPTIONS = {"HiGHS": {"presolve": "off"}}
+"""With presolve HiGHS 1.15 proves wrong optima (:mod:`formulations.residency.plain.search`)."""
 _BOUND: Mapping[str, Callable[[Any], float]] = {
     "HiGHS": lambda model: model.getInfo().mip_dual_bound,
     "GUROBI": lambda model: model.ObjBound,
@@ -101,7 +103,7 @@ def solver(name: str, limits: Limits, **more: Any) -> Any:
             **more,
         }
         known = {key: value for key, value in settings.items() if key in accepted}
-        found = pulp.getSolver(name, msg=False, **known)
+        found = pulp.getSolver(name, msg=False, **known, **_OPTIONS.get(name, {}))
     found.tmpDir = str(limits.folder)
     return found
 

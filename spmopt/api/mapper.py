@@ -11,12 +11,11 @@ from spmopt.api.arguments import check
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import Workload, already_lowered, load
 from spmopt.api.inputs import machine as machine_of
-from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spmopt.core.costs import Costs, CostsOf
+    from spmopt.core.costs import CostsOf
     from spmopt.core.graph import Graph
     from spmopt.core.machine import Machine
     from spmopt.core.problem import Problem
@@ -79,7 +78,7 @@ def lower(
         for option in give_of_mapper(mapper, fold):
             raise already_lowered(option, workload.source)
         found = _on(workload.problem, machine, workload.source)
-        found = found if costs is None else _at_costs(found, costs, callbacks)
+        found = _at_costs(found, costs, callbacks)
         return _relist(found, order, time_limit, callbacks)
     # A lowered problem needs no graph: the operators load only where there is one to lower.
     from spmopt.graph.preparation import with_name
@@ -91,7 +90,7 @@ def lower(
     mapper = with_name(mapper, fold=fold)
     found = lower_listed(workload.graph, on, mapper=mapper)
     found = found.label(name=workload.title, source=workload.source, listed=found.listed)
-    found = found if costs is None else _at_costs(found, costs, callbacks)
+    found = _at_costs(found, costs, callbacks)
     return _relist(found, order, time_limit, callbacks, workload.graph)
 
 
@@ -135,48 +134,14 @@ def relist(problem: Problem, name: str, order: Ints, graph: Graph | None = None)
     return replace(reorder(problem, order), name=named, listed=listed)
 
 
-def _at_costs(problem: Problem, given: str | Path | CostsOf, callbacks: Callbacks) -> Problem:
-    """Return ``problem`` at costs; warn of missing operations."""
-    from spmopt.core.costs import with_costs
-    from spmopt.core.fusion.tile_costs import ListedAtCosts
-    from spmopt.io.costs import read_costs
+def _at_costs(
+    problem: Problem, costs: str | Path | CostsOf | None, callbacks: Callbacks
+) -> Problem:
+    if costs is None:
+        return problem
+    from spmopt.io.costs import at_costs
 
-    if callable(given):
-        costs, source = _ask(problem, given), getattr(given, "__name__", "a callable")
-    else:
-        costs, source = read_costs(Path(given), callbacks.warn), Path(given).name
-    if problem.machine.banks:
-        raise ArgumentError(
-            "costs", ": which bank an operation uses is in no such file; leave banks out"
-        )
-    found, lacking = with_costs(problem, costs, source)
-    if problem.listed is not None:
-        found = replace(found, listed=ListedAtCosts(problem.listed, costs, source))
-    if lacking:
-        operations = found.operations
-        all_cycles = sum(operation.mappings[0].compute_cycles for operation in operations)
-        theirs = sum(o.mappings[0].compute_cycles for o in operations if o.name in {*lacking})
-        share = 100 * theirs / max(all_cycles, 1)
-        shown = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
-        callbacks.warn(
-            f"costs {source}: {len(lacking)} of {len(operations)} operations are not in it and "
-            f"take those of the built-in model, {share:.3g} % of all cycles: {shown}"
-        )
-    return found
-
-
-def _ask(problem: Problem, costs_of: CostsOf) -> Costs:
-    """Return the costs that a callable says of each operation, whole and in fusion tiles."""
-    from spmopt.core.fusion.tileable_graph import tileable_graph_of
-
-    ways = {operation.name: [1] for operation in problem.operations}
-    if problem.listed is not None:
-        ways = {each.name: [*each.mappings] for each in tileable_graph_of(problem).operations}
-    return {
-        name: found
-        for name, every in ways.items()
-        if (found := [replace(c, tiles=tiles) for tiles in every for c in costs_of(name, tiles)])
-    }
+    return at_costs(problem, costs, callbacks.warn)
 
 
 def give_of_mapper(mapper: str | None, fold: bool) -> list[str]:
@@ -194,18 +159,30 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
     """Return a lowered problem on another machine, if its cycles are the same there."""
     if machine is None:
         return problem
-    before = problem.machine
+    changed = cycles_change(problem.machine, machine, waits=problem.waits)
+    if changed is not None:
+        raise already_lowered(changed[0], source, changed[1])
+    return replace(problem, machine=machine)
+
+
+def cycles_change(
+    before: Machine, machine: Machine, *, waits: bool = False
+) -> tuple[str, str] | None:
+    """Return the option in which machines differ so that cycles change, and why; None if none.
+
+    ``waits``: operations wait for the channel, whose rate counts then.
+    """
     # Exactly the settings that compute cycles depend on; any other may change freely.
     fixed: dict[str, tuple[object, object]] = {
         "array": (before.array, machine.array),
-        "throughput": (before.operations_per_s, machine.operations_per_s),
         "clock": (before.clock_hz, machine.clock_hz),
+        "throughput": (before.operations_per_s, machine.operations_per_s),
         "types": (before.types, machine.types),
         "blocks": (before.blocks, machine.blocks),
         "vector": (before.vector, machine.vector),
         "costs": (before.costs, machine.costs),
     }
-    if problem.waits:
+    if waits:
         fixed["bandwidth"] = (before.dram_bytes_per_s, machine.dram_bytes_per_s)
     memory, why = before.memory, ", its cycles are fixed"
     if memory is not None and memory.banks is not None:
@@ -217,5 +194,5 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
         if old != new:
             grouped = key in ("array", "blocks", "types", "vector", "costs")
             option = f"settings {key}" if grouped else key
-            raise already_lowered(option, source, why)
-    return replace(problem, machine=machine)
+            return option, why
+    return None

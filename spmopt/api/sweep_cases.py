@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spmopt.api.callbacks import Callbacks
@@ -20,7 +21,8 @@ from spmopt.api.inputs import (
     require_training,
 )
 from spmopt.api.inputs import machine as machine_of
-from spmopt.api.mapper import give_of_mapper, lower
+from spmopt.api.mapper import cycles_change, give_of_mapper, lower
+from spmopt.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
@@ -31,7 +33,7 @@ Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
 _SILENT = Callbacks(warn=lambda message: None)
 OF_MAPPER = ("mapper", "fold")
-OF_NETWORKS = (*NETWORK_OPTIONS, *OF_MAPPER)
+OF_NETWORKS = (*NETWORK_OPTIONS, *OF_MAPPER, "costs")
 """Options of a network."""
 _IN_ROWS = frozenset(SETTINGS) - {"technology", "banks"}
 """Settings that have columns in any sweep."""
@@ -61,6 +63,7 @@ def networks_of(
     batch: Axis | None = None,
     mapper: str | None = None,
     fold: bool = True,
+    costs: str | Path | None = None,
     **options: Any,
 ) -> list[Network]:
     """Return every network at every batch size, each once.
@@ -81,6 +84,9 @@ def networks_of(
     if batch is not None:
         texts = [batch] if isinstance(batch, str | int) else batch
         batches = [value for text in texts for value in axis(str(text), "batch", count)]
+    costs = None if costs is None else str(costs)
+    if costs is not None and (len(batches) > 1 or len(dict.fromkeys(names)) > 1):
+        raise ArgumentError("costs", f" {costs}: are of one network at one batch size; give one")
     found: dict[Network, None] = {}
     for name in dict.fromkeys(names):
         if is_stored(name):
@@ -88,13 +94,13 @@ def networks_of(
                 raise already_lowered(option, name)
             problem = load(name, batch=batches[0], **options).problem
             assert problem is not None
-            found[Network(name=name, mapper=problem.mapper)] = None
+            found[Network(name=name, mapper=problem.mapper, costs=costs)] = None
             continue
         if not name.lower().endswith(FILES):
             require_network(name)
         for size in batches:
             parameters = tuple((options["parameters"] or {}).items())
-            own = {**options, "parameters": parameters, "mapper": chosen}
+            own = {**options, "parameters": parameters, "mapper": chosen, "costs": costs}
             found[Network(name=name, batch=size, **own)] = None
     return list(found)
 
@@ -122,12 +128,18 @@ def cases_of(
         texts = [machines] if isinstance(machines, str) else machines or [DEFAULT_MACHINE]
         names = dict.fromkeys(name.strip() for text in texts for name in text.split(","))
         build = [partial(load_machine, name) for name in names]
-    return [
+    found = [
         case
         for machine in build
         for settings in combined
         for case in _cases(network, machine(settings), settings, axes)
     ]
+    for case in found if network.costs is not None else ():
+        changed = cycles_change(found[0].machine, case.machine)
+        if changed is not None:
+            said = f" {network.costs}: {changed[0]} varies, on which cycles depend; leave one out"
+            raise ArgumentError("costs", said)
+    return found
 
 
 def _of_problem(workload: Workload, settings: Mapping[str, Setting]) -> Machine:

@@ -50,6 +50,7 @@ def sweep(
     operators: str | None = None,
     mapper: str | None = None,
     fold: bool = True,
+    costs: str | Path | None = None,
     machine: str | Sequence[str] | None = None,
     spm: Axis | None = None,
     bandwidth: Axis | None = None,
@@ -85,6 +86,8 @@ def sweep(
         Batch sizes, e.g. 8:256:x2; default: that of each network.
     mapper, fold
         As for :func:`lower`.
+    costs
+        File of costs, as for :func:`lower`: then nothing may vary that cycles depend on.
     machine
         Machine names or TOML files; default: rtx2080ti.
     spm, bandwidth, throughput, clock, page, dma_setup, duplex, technology, banks
@@ -190,6 +193,8 @@ def _spell(key: str, value: Any) -> tuple[str, Any]:
     """Return an option as the first line of a file has it."""
     if isinstance(value, Mapping):
         value = [f"{name}={item}" for name, item in value.items()]
+    elif isinstance(value, Path):
+        value = str(value)
     return {"parameters": "param", "settings": "set"}.get(key, key), value
 
 

@@ -37,6 +37,7 @@ def tune(
     operators: str | None = None,
     mapper: str | None = None,
     fold: bool = True,
+    costs: str | Path | None = None,
     objectives: Sequence[str] | None = None,
     scheduler: str | None = None,
     schedule_for: str | None = None,
@@ -71,6 +72,8 @@ def tune(
         Batch size, where it is no field of the space.
     mapper, fold
         As for :func:`lower`.
+    costs
+        File of costs, as for :func:`lower`: then nothing may vary that cycles depend on.
     objectives
         Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others;
         default: time and area, without ``space`` time and cost.
@@ -232,6 +235,6 @@ def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
     from spmopt.sweeps.cases import network_warnings
 
     for network in setup.networks:
-        if network.name.lower().endswith(FILES):
-            for text in network_warnings(network):
+        if network.costs is not None or network.name.lower().endswith(FILES):
+            for text in network_warnings(network, setup.space.machine):
                 callbacks.warn(text)

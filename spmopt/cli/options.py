@@ -224,12 +224,6 @@ class MachineOptions(Options, of=inputs.machine, group=_MACHINE, base=None):
         return inputs.machine(**changes, callbacks=callbacks)
 
 
-class MapperOptions(
-    Options, of=mapper.lower, group=_MAPPER, without=("costs", "order", "time_limit")
-):
-    """Options of the mapper alone."""
-
-
 class CostOptions(Options, of=mapper.lower, group=_MAPPER, without=("order", "time_limit")):
     """Options of a problem in the order of the network."""
 

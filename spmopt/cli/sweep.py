@@ -5,15 +5,15 @@ from __future__ import annotations
 from spmopt.api import sweeping
 from spmopt.cli.codes import Code
 from spmopt.cli.options import (
+    CostOptions,
     MachineSettings,
-    MapperOptions,
     Networks,
     Options,
     Printing,
     TrainingOptions,
 )
 
-_OTHERS = (*vars(TrainingOptions()), *vars(MachineSettings()), *vars(MapperOptions()))
+_OTHERS = (*vars(TrainingOptions()), *vars(MachineSettings()), *vars(CostOptions()))
 
 
 class SweepOptions(Options, of=sweeping.sweep, without=_OTHERS, schedulers=None, jobs=None):
@@ -27,7 +27,7 @@ def sweep(
     options: SweepOptions = SweepOptions(),
     training: TrainingOptions = TrainingOptions(),
     machine: MachineSettings = MachineSettings(),
-    mapper: MapperOptions = MapperOptions(),
+    mapper: CostOptions = CostOptions(),
     printing: Printing = Printing(),
 ) -> int:
     """Run schedulers over ranges of scratchpads, machines and batch sizes: one row for each.

@@ -10,7 +10,7 @@ from spmopt.api import searches, tuning
 from spmopt.cli.codes import Code
 from spmopt.cli.commands import HELP_FLAGS
 from spmopt.cli.options import (
-    MapperOptions,
+    CostOptions,
     Networks,
     Options,
     Printing,
@@ -29,7 +29,7 @@ tune = App(
 
 
 _STUDY = {"storage": searches.STORAGE}
-_OTHERS = (*vars(TrainingOptions()), *vars(MapperOptions()))
+_OTHERS = (*vars(TrainingOptions()), *vars(CostOptions()))
 
 
 class StudyOptions(Options, of=searches.read_search, **_STUDY):
@@ -48,7 +48,7 @@ def search(
     *,
     options: TuneOptions = TuneOptions(),
     training: TrainingOptions = TrainingOptions(),
-    mapper: MapperOptions = MapperOptions(),
+    mapper: CostOptions = CostOptions(),
     printing: Printing = Printing(),
 ) -> int:
     """Search machines for networks (default command).

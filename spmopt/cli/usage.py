@@ -18,10 +18,6 @@ from spmopt.cli.commands import COMMANDS
 from spmopt.core.errors import nearest, unknown
 
 _KINDS = {int: "a whole number", float: "a number"}
-_COSTS = (
-    "no --costs here: they are of one machine; write 'spmopt problem NETWORK --costs FILE "
-    "-o i.json' and name i.json in place of NETWORK, for other --spm and --bandwidth"
-)
 
 
 def usage(error: CycloptsError) -> str:
@@ -38,8 +34,6 @@ def _command(error: CycloptsError) -> str:
 
 def _no_such_option(error: UnknownOptionError) -> str:
     option = error.token.keyword or error.token.value
-    if option == "--costs":
-        return _COSTS  # sweep and tune lower for many machines
     near = nearest(option, (name for each in error.argument_collection for name in each.names))
     hint = f"did you mean {near}?" if near else f"see '{_command(error)} --help-all'"
     return f"no such option {option}; {hint}"

@@ -17,14 +17,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import StringIO
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.costs import RESIDENT, Costs, OperationCost
-from spmopt.core.errors import InputError, unknown
+from spmopt.core.costs import RESIDENT, Costs, CostsOf, OperationCost, with_costs
+from spmopt.core.errors import ArgumentError, InputError, unknown
+from spmopt.core.fusion.tile_costs import ListedAtCosts
+from spmopt.core.fusion.tileable_graph import tileable_graph_of
+from spmopt.core.problem import Problem
 from spmopt.core.validation import guard, is_folder, read_json, read_text
 
 COLUMNS = ("operation", "tiles", "mapping", "cycles", "scratch_bytes", "energy_pj", "dram_bytes")
@@ -68,6 +71,50 @@ def _of_csv(path: Path, where: str) -> Iterator[tuple[str, Mapping[str, object]]
             if None in row or None in row.values():
                 raise InputError(f"{where}: line {reader.line_num}: not as many as columns")
             yield f"{where}: line {reader.line_num}", {**row}
+
+
+def at_costs(problem: Problem, given: str | Path | CostsOf, warn: Callable[[str], None]) -> Problem:
+    """Return ``problem`` at costs of a file or a callable; ``warn`` of missing operations.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_costs` and :func:`~spmopt.core.costs.with_costs`; a machine with banks.
+    """
+    if callable(given):
+        costs, source = _ask(problem, given), getattr(given, "__name__", "a callable")
+    else:
+        costs, source = read_costs(Path(given), warn), Path(given).name
+    if problem.machine.banks:
+        raise ArgumentError(
+            "costs", ": which bank an operation uses is in no such file; leave banks out"
+        )
+    found, lacking = with_costs(problem, costs, source)
+    if problem.listed is not None:
+        found = replace(found, listed=ListedAtCosts(problem.listed, costs, source))
+    if lacking:
+        operations = found.operations
+        all_cycles = sum(operation.mappings[0].compute_cycles for operation in operations)
+        theirs = sum(o.mappings[0].compute_cycles for o in operations if o.name in {*lacking})
+        share = 100 * theirs / max(all_cycles, 1)
+        shown = ", ".join(lacking[:3]) + ", ..." * (len(lacking) > 3)
+        warn(
+            f"costs {source}: {len(lacking)} of {len(operations)} operations are not in it and "
+            f"take those of the built-in model, {share:.3g} % of all cycles: {shown}"
+        )
+    return found
+
+
+def _ask(problem: Problem, costs_of: CostsOf) -> Costs:
+    """Return the costs that a callable says of each operation, whole and in fusion tiles."""
+    ways = {operation.name: [1] for operation in problem.operations}
+    if problem.listed is not None:
+        ways = {each.name: [*each.mappings] for each in tileable_graph_of(problem).operations}
+    return {
+        name: found
+        for name, every in ways.items()
+        if (found := [replace(c, tiles=tiles) for tiles in every for c in costs_of(name, tiles)])
+    }
 
 
 def to_rows(costs: Costs) -> list[dict[str, Any]]:

@@ -117,7 +117,8 @@ def _lower(candidate: Candidate, network: Network) -> Problem:
         return _operations(candidate, network)
     # The cache of _operations hits for all machines that differ in the channel alone.
     alike = replace(candidate, machine=_without_channel(candidate.machine))
-    return replace(_operations(alike, network), machine=candidate.machine)
+    found = _operations(alike, network)
+    return replace(found, machine=replace(candidate.machine, costs=found.machine.costs))
 
 
 def _without_channel(machine: Machine) -> Machine:

@@ -19,15 +19,15 @@ from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
 from spmopt.search.space import Space, space_of
 from spmopt.sweeps.cases import Network
 
+_OPTIONAL = ("dtype", "operators", "costs")
 _OPTIONS = ("scheduler", "schedule_for", "tolerance", "time_limit_s")
 FUSION, RESIDENCY = "fusion", "residency"
 """Default schedulers: of networks that can be fused, and of all others."""
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
-_ARRAY = ("array.rows", "array.columns", "array.dataflow")
-_LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
-"""Fields without effect on the fixed cycles of a stored problem."""
+_OF_CYCLES = ("throughput", "clock", "array", "blocks", "vector", "banks", "batch", "cores")
+"""Fields, or tables of them, that have no effect on cycles which a file states."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +71,7 @@ class Setup:
         for name in self.schedulers:
             find(name).require_features(self.space.machine.features | found)
         self._require_listings(known)
-        for network in (each for each in self.networks if each.is_lowered):
-            waits = "bandwidth" in known and read_problem(Path(network.name)).waits
-            for key in (key for key in (*_LOWERED, *["bandwidth"] * waits) if key in known):
-                raise InputError(
-                    f"{key}: {network.label} is lowered already, its cycles are fixed; take {key} "
-                    "out of the space, or name a network instead"
-                )
+        self._require_cycles(known)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,6 +174,19 @@ class Setup:
                 "out of the space, or take the scheduler residency"
             )
 
+    def _require_cycles(self, known: Collection[str]) -> None:
+        """Refuse fields that would change cycles which a file states."""
+        for network in self.networks:
+            lowered, fixed = network.is_lowered, network.is_lowered or network.costs is not None
+            waits = lowered and "bandwidth" in known and read_problem(Path(network.name)).waits
+            keys = (*_OF_CYCLES * fixed, *["bandwidth"] * waits)
+            for key in (key for key in sorted(known) if key.partition(".")[0] in keys):
+                source = f"{network.label} is lowered already" if lowered else str(network.costs)
+                raise InputError(
+                    f"{key}: {source}: its cycles are fixed; take {key} out of the space, or "
+                    f"{'name a network' if lowered else 'leave the costs out'} instead"
+                )
+
     def _require_objectives(self) -> None:
         if not self.objectives:
             raise InputError("objectives: name at least one")
@@ -221,4 +228,4 @@ def setup_by(scheduler: str | None, **options: Any) -> tuple[Setup, str]:
 def _network(network: Network) -> dict[str, object]:
     """Return a network as it is stored; fields that older studies lack only if given."""
     found = asdict(network)
-    return {k: found[k] for k in found if found[k] is not None or k not in ("dtype", "operators")}
+    return {k: found[k] for k in found if found[k] is not None or k not in _OPTIONAL}

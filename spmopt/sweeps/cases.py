@@ -14,6 +14,7 @@ from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
 from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.tileable import lower_listed
+from spmopt.io.costs import at_costs
 from spmopt.io.files import read_problem
 
 
@@ -21,7 +22,7 @@ from spmopt.io.files import read_problem
 class Network:
     """A network as the command line names it; ``name`` may be a path, of a problem too.
 
-    ``title`` is its name in rows where that differs from ``name``.
+    ``title`` is its name in rows where that differs from ``name``, ``costs`` a file of costs.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Network:
     assume_pointwise: bool = False
     operators: str | None = None
     mapper: str = LOWERINGS[0]
+    costs: str | None = None
 
     @property
     def is_lowered(self) -> bool:
@@ -73,17 +75,25 @@ def lower_network(network: Network, machine: Machine) -> Problem:
     InputError
         The network cannot be built or lowered.
     """
+    return _lower(network, machine, lambda _: None)
+
+
+def _lower(network: Network, machine: Machine, warn: Callable[[str], None]) -> Problem:
     if network.is_lowered:
         # The cycles of a stored problem are fixed; sweeps check that the machine keeps them.
-        return replace(read_problem(Path(network.name)), machine=machine)
-    return lower_listed(_graph(network), machine, mapper=network.mapper)
+        found = replace(read_problem(Path(network.name)), machine=machine)
+    else:
+        found = lower_listed(_graph(network), machine, mapper=network.mapper)
+    return found if network.costs is None else at_costs(found, network.costs, warn)
 
 
-def network_warnings(network: Network) -> tuple[str, ...]:
-    """Return warnings about a network; raises as :func:`lower_network`."""
+def network_warnings(network: Network, machine: Machine) -> tuple[str, ...]:
+    """Return warnings about a network and its costs; raises as :func:`lower_network`."""
     texts: list[str] = []
     if not network.is_lowered:
         _build(network, texts.append)
+    if network.costs is not None:
+        _lower(network, machine, texts.append)
     return tuple(dict.fromkeys(texts))
 
 

@@ -91,7 +91,11 @@ def run_sweeps(
             # Warnings come once for each network, ahead of its schedules (urgency -1).
             if task.case.network not in built:
                 built.add(task.case.network)
-                queue.add((-1,), partial(network_warnings, task.case.network), warn_once)
+                queue.add(
+                    (-1,),
+                    partial(network_warnings, task.case.network, task.case.machine),
+                    warn_once,
+                )
             queue.add(
                 task.urgency,
                 partial(point, task.case, task.spm_bytes, task.schedulers, task.sweep.search),

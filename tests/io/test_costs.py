@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import spmopt
-from spmopt.cli import Code, main
 from spmopt.core.costs import OperationCost
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import source_graph, tileable_graph_of
@@ -18,6 +17,8 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.hardware.energy import energy_report
 from spmopt.io.costs import read_costs
 from tests.checked import need
+
+SPACE = 'machine = "small-npu"\n[space]\nspm = ["64KiB", "128KiB"]\n{}\n'
 
 
 def graph() -> Any:
@@ -242,9 +243,91 @@ def test_what_is_no_layer(tmp_path: Path) -> None:
         read_costs(tmp_path / "c.txt", print)
 
 
-def test_commands_for_many_machines_say_what_to_name(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["sweep", "resnet18"], ["tune", "resnet18", "--space", "s.toml"]):
-        assert main([*command, "--costs", "c.csv"]) == Code.BAD_INPUT
-        said = capsys.readouterr().err
-        assert "write 'spmopt problem NETWORK --costs FILE -o i.json'" in said
-        assert said.count("\n") == 1
+NETWORK: dict[str, Any] = {"batch": 1, "parameters": {"layers": 1, "sequence": 16}}
+
+
+def costs_of_bert(tmp_path: Path) -> Path:
+    """Write costs of the first product of :data:`NETWORK`."""
+    problem = spmopt.lower(spmopt.load("bert-tiny", **NETWORK), spmopt.machine("small-npu"))
+    name = next(each.name for each in problem.operations if each.mappings[0].macs)
+    return write(tmp_path, [{"operation": name, "cycles": 777777}], "csv")
+
+
+@pytest.mark.parametrize("scheduler", ["belady", "residency", "fusion"])
+def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
+    costs = costs_of_bert(tmp_path)
+    said = list[str]()
+    callbacks = spmopt.Callbacks(warn=said.append)
+    options: dict[str, Any] = {"machine": "small-npu", "spm": ["64KiB", "128KiB"]}
+    (before, _), (row, other) = (
+        spmopt.sweep(
+            "bert-tiny", [scheduler], costs=given, callbacks=callbacks, **NETWORK, **options
+        ).table
+        for given in (None, costs)
+    )
+    alone = spmopt.solve(
+        spmopt.lower(
+            spmopt.load("bert-tiny", **NETWORK),
+            spmopt.machine("small-npu", spm="64KiB"),
+            costs=costs,
+        ),
+        scheduler,
+        tolerance=1e-3,
+        time_limit=10,
+    )
+    assert row["time_s"] == pytest.approx(alone.makespan_s, rel=1e-3)
+    least = 777777 / row["clock_hz"]
+    assert before["time_s"] < least <= min(row["time_s"], other["time_s"])
+    assert sum("operations are not in it" in text for text in said) == 1
+
+
+def test_a_search_takes_costs(tmp_path: Path) -> None:
+    costs = costs_of_bert(tmp_path)
+    (tmp_path / "s.toml").write_text(SPACE.format('bandwidth = ["1GB/s", "100GB/s"]'))
+    options: dict[str, Any] = {"sampler": "brute-force", "objectives": ["time", "spm_mb"]}
+    found = spmopt.tune(
+        "bert-tiny", tmp_path / "s.toml", costs=costs, workers=0, **NETWORK, **options
+    )
+    times = [float(str(row["time_s"])) for row in found.rows()]
+    assert min(times) >= 777777 / spmopt.machine("small-npu").clock_hz
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"settings": {"array.rows": ["8", "16"]}},
+            "settings array varies, on which cycles depend",
+        ),
+        ({"clock": "1GHz,2GHz"}, "clock varies, on which cycles depend"),
+        ({"batch": "1,2"}, "are of one network at one batch size; give one"),
+    ],
+)
+def test_a_sweep_over_cycles_takes_no_costs(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    costs = costs_of_bert(tmp_path)
+    with pytest.raises(InputError, match=said):
+        spmopt.sweep(
+            "bert-tiny", ["belady"], machine="small-npu", costs=costs, **{**NETWORK, **change}
+        )
+
+
+@pytest.mark.parametrize(
+    "field", ['"array.rows" = [8, 16]', '"vector.lanes" = [8, 16]', "cores = [1, 2]"]
+)
+def test_a_search_over_cycles_takes_no_costs(tmp_path: Path, field: str) -> None:
+    costs = costs_of_bert(tmp_path)
+    (tmp_path / "s.toml").write_text(SPACE.format(field))
+    with pytest.raises(InputError, match=r"costs.csv: its cycles are fixed; take .* out of the"):
+        spmopt.tune("bert-tiny", tmp_path / "s.toml", costs=costs, workers=0, **NETWORK)
+
+
+def test_costs_of_a_sweep_name_operations_of_its_network(tmp_path: Path) -> None:
+    costs = write(tmp_path, [{"operation": "nobody", "cycles": 1}], "csv")
+    output = tmp_path / "rows.csv"
+    with pytest.raises(InputError, match="no operation called 'nobody'"):
+        spmopt.sweep(
+            "bert-tiny", ["belady"], machine="small-npu", costs=costs, output=output, **NETWORK
+        )
+    assert not output.exists()

@@ -44,7 +44,11 @@ RELAXED = Families(pages=True, setups=True)
 _OPTIONS: dict[str, highs.Option] = {"mip_allow_restart": False}
 """With presolve and restarts HiGHS 1.15 proves optima that are none: 2 of 2,401 random programs."""
 _PLAIN_OPTIONS: dict[str, highs.Option] = {"presolve": "off"}
-"""Of programs of whole cycles: with presolve alone 1 of 600 and, with banks, 2 of 470 are wrong."""
+"""Of programs of whole cycles: with presolve alone 1 of 600 and, with banks, 2 of 470 are wrong.
+
+Of operations with several mappings 32 of 5,200 tiny ones, by up to a factor of 3; of one mapping
+none of 8,944. HiGHS 1.16 is right on all of them, but has no interior point method HiPO yet.
+"""
 _ABSOLUTE_GAP = 1e-6
 """The default of HiGHS."""
 _NEARLY = 1e-3
@@ -198,7 +202,7 @@ def page_optimum(
         else max(request.params.residency.mip_gap, request.tolerance)
     )
     options = {**_OPTIONS, "mip_rel_gap": gap}
-    if families.exact or not presolve:
+    if families.exact or not presolve or len(model.choices):
         options |= _PLAIN_OPTIONS
     if families.exact:
         # No value lies between two multiples of the grain.

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from formulations.residency.plain import search, windows
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.objective import MAKESPAN, Objective, objective_named
-from spmopt.core.problem import Problem
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.operation import Operand, Operation, OpMapping
+from spmopt.core.problem import Problem, Tensor, TensorKind
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import fitting_timeline, timeline
 from spmopt.verifier.bound import bound
@@ -66,6 +67,62 @@ def test_no_wrong_optimum_is_proved() -> None:
     line = fitting_timeline(problem)
     counted = need(search.page_optimum(problem, Request(tolerance=0.0), line, whole))
     assert found.value == counted.value == small_optimum(problem, MAKESPAN).value == 33
+
+
+def operation(name: str, reads: tuple[int, ...], writes: tuple[int, ...], *ways: str) -> Operation:
+    """Return an operation with a mapping for each way: which operands must be resident (R)."""
+    mappings = tuple(
+        OpMapping(
+            compute_cycles=0,
+            operands=tuple(Operand(required_resident=each == "R") for each in way),
+        )
+        for way in ways
+    )
+    return Operation(name=name, reads=reads, writes=writes, mappings=mappings)
+
+
+def in_mappings(spm_bytes: int, sizes: tuple[int, ...], *operations: Operation) -> Problem:
+    """Return a problem of activations, on a machine of one byte a cycle and pages of two."""
+    machine = replace(random_problem(0).machine, spm_bytes=spm_bytes, page_bytes=2, duplex=False)
+    tensors = (
+        Tensor(name=f"t{number}", size_bytes=size, kind=TensorKind.ACTIVATION)
+        for number, size in enumerate(sizes)
+    )
+    return Problem(name="m", machine=machine, tensors=tuple(tensors), operations=operations)
+
+
+@pytest.mark.parametrize(
+    ("problem", "least"),
+    [
+        (
+            in_mappings(
+                *(4, (2, 3, 1)),
+                operation("a", (), (2,), "-"),
+                operation("b", (2,), (0, 1), "--R", "-R-"),
+            ),
+            0,
+        ),
+        (
+            in_mappings(
+                *(2, (1, 2)),
+                operation("a", (), (0,), "-"),
+                operation("b", (0,), (), "-"),
+                operation("c", (0,), (1,), "--"),
+                operation("d", (0, 1), (), "-R", "R-"),
+            ),
+            3,
+        ),
+    ],
+)
+@pytest.mark.parametrize("exact", [False, True])
+def test_of_several_mappings_no_wrong_optimum_is_proved(
+    problem: Problem, least: int, exact: bool
+) -> None:
+    """With presolve HiGHS 1.15 proves 2 and 4 bytes."""
+    request = Request(objective=TRAFFIC, tolerance=0.0)
+    families = replace(search.FAMILIES, exact=exact)
+    found = need(search.page_optimum(problem, request, fitting_timeline(problem), families))
+    assert found.value == found.bound == small_optimum(problem, TRAFFIC).value == least
 
 
 @settings(max_examples=share(400, 16), deadline=None)

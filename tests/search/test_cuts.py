@@ -93,6 +93,11 @@ def test_a_cut_worked_out_by_hand() -> None:
     assert least(channel, problem) == 16
 
 
+def known(problem: Problem, duals: Certificate) -> Fraction:
+    """Return a bound: random duals of mappings may lower it, and of these a cut knows nothing."""
+    return max(bound(problem, duals), bound(problem, replace(duals, uses=None, rooms=None)))
+
+
 def test_set_ups_of_the_solved_machine_are_no_part_of_a_cut() -> None:
     """A byte moved is priced by its time; neither slower channels nor other set-ups see them."""
     for seed in range(share(12)):
@@ -103,10 +108,9 @@ def test_set_ups_of_the_solved_machine_are_no_part_of_a_cut() -> None:
         for proved in (None, bound(slow, duals)):
             cut, without = Cut.of(slow, duals, proved), Cut.of(plain, duals)
             assert cut.life == without.life
-            # Of several mappings the cut has the least of each figure.
-            assert least(cut, plain) <= bound(plain, duals)
+            assert least(cut, plain) <= known(plain, duals)
             assert plain.several_mappings or least(cut, plain) == bound(plain, duals)
-            assert least(cut, slow) == least(without, slow) <= bound(slow, duals)
+            assert least(cut, slow) == least(without, slow) <= known(slow, duals)
 
 
 @pytest.mark.parametrize(

@@ -290,3 +290,11 @@ def test_a_fusion_search_starts_alike_whoever_ran_before(monkeypatch: pytest.Mon
     solve(PROBLEM, "fusion", Request())
     compare(PROBLEM, ["residency", "fusion"], Request())
     assert starts == [41, 41]
+
+
+def test_program_that_the_solver_refuses_leads_to_the_answer_without_it() -> None:
+    """HiGHS takes no coefficient of 1e15 or more, which pages of 2^50 bytes make."""
+    machine = replace(PROBLEM.machine, spm_bytes=2**60, page_bytes=2**50)
+    result = solve(replace(PROBLEM, machine=machine), find("residency"), Request(time_limit_s=5.0))
+    assert (result.verified, result.status) == (True, Status.FEASIBLE)
+    assert any(note.startswith("HiGHS refused the program (page size") for note in result.notes)

@@ -21,7 +21,7 @@ from spmopt.reporting.fusion_plans import (
     places,
     space_words,
 )
-from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
+from spmopt.reporting.headings import heading, problem_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import DEFAULTS, floor_figure
 from spmopt.reporting.tables import Grid, Part
@@ -107,7 +107,7 @@ def compare_view(
             *_notes(results),
             *_floor(problem, results),
             *([f"{DEFAULTS.capitalize()}."] if is_default else []),
-            *order_notes(problem, results),
+            *problem_notes(problem, results),
             *verdict(machine, results, wide=wide),
             *fusion_plan_verdict(machine, results, wide=wide),
         ),

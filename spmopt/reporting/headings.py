@@ -159,8 +159,8 @@ def account_heading(problem: Problem, result: Result) -> list[str]:
     ]
 
 
-def order_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
-    """Say which schedules run the operations in another order than the problem's."""
+def problem_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
+    """Note products at a default rate, and schedules in another order than the problem's."""
     schedulers: dict[str, list[str]] = {}
     listed_so = None
     for result in results:
@@ -171,7 +171,23 @@ def order_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
         name = "depth-first" if same_order(result.order, listed_so) else "its own"
         against = "; gap against the bound of that order" if result.bound is not None else ""
         schedulers.setdefault(f"order: {name}{against}", []).append(result.scheduler)
-    return [f"{', '.join(names)}: {note}" for note, names in schedulers.items()]
+    orders = [f"{', '.join(names)}: {note}" for note, names in schedulers.items()]
+    return [*_default_rates(problem), *orders]
+
+
+def _default_rates(problem: Problem) -> list[str]:
+    """Note the types of products that a machine with figures by type has none for."""
+    machine = problem.machine
+    known = sorted(each.element_type for each in machine.types)
+    # Unsigned integers have the figures of signed ones.
+    other = {each.element_type.removeprefix("u") for each in problem.operations} - {"", *known}
+    if not (known and other):
+        return []
+    rate = si(machine.operations_per_s, "OP/s")
+    return [
+        f"{' and '.join(sorted(other))} at the default rate, {rate}: "
+        f"the machine has figures for {' and '.join(known)} alone"
+    ]
 
 
 def transfer_counts(totals: Totals | None) -> list[str]:

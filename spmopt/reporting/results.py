@@ -21,7 +21,7 @@ from spmopt.reporting.headings import (
     bank_names,
     heading,
     optimal_of_class,
-    order_notes,
+    problem_notes,
     remarks,
     speak,
     standing,
@@ -95,7 +95,7 @@ def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
     if assumed:
         shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
         rows += [("assumed", f"{shares} of the time, by classes in place of rules")]
-    rows += [("note", text) for text in (*remarks(result), *order_notes(problem, [result]))]
+    rows += [("note", text) for text in (*remarks(result), *problem_notes(problem, [result]))]
     yield NamedValues(rows=rows)
 
 

@@ -73,7 +73,9 @@ class BufferPlacement(Shown):
 
         gap = self.placed.gap or 0
         known = (
-            "the least" if gap == 0 else f"at most {percent(gap).removeprefix('+')} over the least"
+            "the least"
+            if gap == 0
+            else f"at most {percent(gap, by='over', of='the least').removeprefix('+')}"
         )
         more = ""
         count = len(self.buffers)

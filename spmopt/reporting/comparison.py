@@ -234,7 +234,9 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
             f"Optimum for {known.holds_for}: {shown} ({best.scheduler}), by {known.proved_by}; "
             f"any schedule: at least {least}."
         )
-    gap = "" if best.gap is None else f" (gap {percent(best.gap).removeprefix('+')})"
+    gap = (
+        "" if best.gap is None else f" (gap {percent(best.gap, of='the bound').removeprefix('+')})"
+    )
     if best.status is Status.OPTIMAL and gap:
         return f"{head} {shown}{gap}."
     least = si(*in_unit(best.objective, machine, bound))
@@ -248,15 +250,22 @@ def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     bound = tested.best_bound or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
-    low = percent(float(_value(tested) / best.value - 1) if best.value else 0.0).removeprefix("+")
+
+    def above(least: Fraction) -> str:
+        part = float(_value(tested) / least - 1) if least else 0.0
+        return percent(part, by="above", of=f"the {optimum}").removeprefix("+")
+
+    low = above(_value(best))
     # Against a bound of 0 no ratio has a meaning.
     if bound <= 0:
-        return f"{name}: at least {low} above the {optimum}."
-    high = percent(float(_value(tested) / bound - 1)).removeprefix("+")
-    span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+        return f"{name}: at least {low}."
+    high = above(bound)
+    number, _, unit = low.partition(" ")
+    # The unit is said once where both have it.
+    span = low if low == high else f"{number if high.endswith(unit) else low} to {high}"
     if tested.value == best.value:
         span = f"at most {high}"
-    return f"{name}: {span} above the {optimum}."
+    return f"{name}: {span}."
 
 
 def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, str]:

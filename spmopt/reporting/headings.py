@@ -135,10 +135,10 @@ def remarks(result: Result) -> list[str]:
     # A certificate that is higher by more than the tolerance says more, of more schedules.
     slack = Fraction(_ROUNDED + (result.tolerance or 0.0))
     if result.bound is None or Fraction(known.value) >= result.bound * (1 - slack):
-        over = percent(result.class_gap).removeprefix("+")
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"
-        lines.append(f"at most {over} above {least}" if known.value < result.value else least)
+        over = percent(result.class_gap, by="above", of=least).removeprefix("+")
+        lines.append(f"at most {over}" if known.value < result.value else least)
     return lines
 
 

@@ -67,10 +67,10 @@ def _rows(problem: Problem, result: Result, found: Audit) -> Iterator[tuple[str,
         yield "", f"{quantity(found.fusion_bound)} {text}"
     gap, fusion_gap = _gap(found), _gap(found, fusion_plans=True)
     if fusion_gap is not None:
-        own = "" if gap is None else f"; for this fusion plan {percent(gap)}"
-        yield "gap", f"{percent(fusion_gap)} over the fusion space{own}"
+        own = "" if gap is None else f"; for this fusion plan {percent(gap, of='its bound')}"
+        yield "gap", f"{percent(fusion_gap, of='the bound')} over the fusion space{own}"
     elif gap is not None:
-        yield "gap", percent(gap)
+        yield "gap", percent(gap, of="the bound")
     elif found.value is not None and found.bound is not None:
         yield "gap", "none: the bound is 0, or next to it"
     yield "status", _status(result, found)

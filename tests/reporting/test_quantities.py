@@ -52,11 +52,21 @@ def test_si_is_near_and_short(value: float) -> None:
         (1.1e-6, "+0.00011 %", "+0.00011 %"),
         (1e-12, "+1e-10 %", "< 0.0001 %"),
         (-0.01, "-1 %", "-1.00 %"),
+        (8.99, "+899 %", "+899.0 %"),
+        (9, "10 times", "10x"),
+        (106.71, "107.7 times", "107.7x"),
+        (21641.5, "21,640 times", "21,640x"),
     ],
 )
 def test_percent(part: float, plain: str, filled: str) -> None:
     assert percent(part) == plain
     assert percent(part, fill=True) == filled
+
+
+def test_reference_of_a_difference() -> None:
+    said = [percent(part, by="over", of="its bound") for part in (0.1337, 106.71)]
+    assert said == ["+13.4 % over its bound", "107.7 times its bound"]
+    assert percent(0.1337, of="the floor") == "+13.4 %"
 
 
 def test_shares_are_by_size_without_those_that_show_as_nothing() -> None:

@@ -122,7 +122,8 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     assert fusion is not None
     for fusion_plan, words in {
         (one,): "1 group, 4 micro-batches",
-        (replace(whole, begin=0),): "1 group, 1 untiled",
+        (replace(whole, begin=0),): "layer by layer",
+        (replace(whole, begin=0, end=2), whole): "layer by layer",
         (one, striped, whole): "3 groups, 1 untiled, 4 micro-batches, 2 stripes",
         (striped,): "1 group, 4 micro-batches, 2 stripes",
     }.items():

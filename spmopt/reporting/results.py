@@ -281,7 +281,8 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
 
     if result.value is not None:
         value, unit = quantity(result.value)
-        yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
+        note = "weighted sum" * result.objective.is_weighed
+        yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit, note)
     if result.best_bound is not None:
         where = "in this order of operations" if fusion is None else "of this fusion plan"
         note = f"on {name} {where}, certified"

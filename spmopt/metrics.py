@@ -73,12 +73,11 @@ def directions_busy(machine: Machine, schedule: Schedule, totals: Totals) -> tup
 
 def in_unit(objective: Objective, machine: Machine, value: Fraction) -> tuple[float, str]:
     """A value of ``objective`` as people read it, and the unit: cycles of time become seconds."""
-    if objective.is_weighed:
-        return float(value), ""  # a sum of two units
     if objective.unit == "cycles" and objective.weighted <= {"cycle"}:
         return float(value / machine.clock_hz), "s"
     short = {"bytes": "B", "joules": "J"}
-    return float(value), short.get(objective.unit, objective.unit)
+    unit = "" if objective.is_weighed else objective.unit  # a sum of two units has none
+    return float(value), short.get(unit, unit)
 
 
 def tensor_bytes(problem: Problem) -> int:

@@ -107,8 +107,7 @@ def inspect(
         workload = load(source, **options, callbacks=callbacks)
         return _size(workload, None, top, callbacks)
     known = _survey(Path(str(source)), batch, parameters or {}, operators, callbacks)
-    if assume_pointwise:
-        known = replace(known, paste="")
+    known = replace(known, paste="" if assume_pointwise else known.paste)
     notes: tuple[str, ...] = ()
     if _BATCH in known.open_options:
         options["batch"], notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
@@ -165,24 +164,17 @@ def _size(
     workload: Workload, known: Inspection | None, top: int | None, callbacks: Callbacks
 ) -> Inspection:
     """Return the inspection of a network whose sizes are known."""
-    found, graph = known or Inspection(title=workload.title), workload.graph
-    if graph is None:
-        problem = lower(workload, callbacks=callbacks)
+    problem, graph = lower(workload, callbacks=callbacks), workload.graph
+    found, count = known or Inspection(title=workload.title), len(problem.operations)
+    if known is None and graph is not None:
+        inputs, operators = _of_graph(graph)
+        found = replace(found, inputs=inputs, operators=operators)
+    elif known is None:
         kinds = Counter(operation.kind for operation in problem.operations)
         found = replace(found, operators=_count(kinds))
-    else:
-        from spmopt.graph.preparation import LOWERINGS, prepare
-
-        if known is None:
-            inputs, operators = _of_graph(graph)
-            found = replace(found, inputs=inputs, operators=operators)
-        scheduled = prepare(graph, LOWERINGS[0])
-        # Only sizes and counts are shown: the quickest mapper gives the same ones.
-        problem = lower(replace(workload, graph=scheduled), mapper="ideal", callbacks=callbacks)
-        nodes, operations = len(graph.nodes), len(problem.operations)
-        if nodes != operations:
-            note = f"The {nodes:,} nodes are scheduled as these {operations:,} operations."
-            found = replace(found, notes=(*found.notes, note))
+    if graph is not None and len(graph.nodes) != count:
+        note = f"The {len(graph.nodes):,} nodes are scheduled as these {count:,} operations."
+        found = replace(found, notes=(*found.notes, note))
     layers = [_layer(problem, step, each) for step, each in enumerate(problem.operations)]
     weights = sum(
         tensor.size_bytes for tensor in problem.tensors if tensor.kind in ("weight", "state")

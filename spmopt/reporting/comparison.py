@@ -234,9 +234,8 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
             f"Optimum for {known.holds_for}: {shown} ({best.scheduler}), by {known.proved_by}; "
             f"any schedule: at least {least}."
         )
-    gap = (
-        "" if best.gap is None else f" (gap {percent(best.gap, of='the bound').removeprefix('+')})"
-    )
+    over = percent(best.gap or 0.0, of="the bound").removeprefix("+")
+    gap = "" if best.gap is None else f" (gap {over})"
     if best.status is Status.OPTIMAL and gap:
         return f"{head} {shown}{gap}."
     least = si(*in_unit(best.objective, machine, bound))
@@ -255,11 +254,10 @@ def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
         part = float(_value(tested) / least - 1) if least else 0.0
         return percent(part, by="above", of=f"the {optimum}").removeprefix("+")
 
-    low = above(_value(best))
+    low, high = above(_value(best)), above(bound)
     # Against a bound of 0 no ratio has a meaning.
     if bound <= 0:
         return f"{name}: at least {low}."
-    high = above(bound)
     number, _, unit = low.partition(" ")
     # The unit is said once where both have it.
     span = low if low == high else f"{number if high.endswith(unit) else low} to {high}"

@@ -77,10 +77,7 @@ def fused_groups_parts(
         )
     yield ""
     tiled = any(each.fused_group.count > 1 for each in fused_groups)
-    how = (
-        f"Fused groups: {len(fused_groups)}, each computed depth first, one fusion tile after "
-        "another"
-    )
+    how = f"Fused groups: {len(fused_groups)}, each depth first, one fusion tile after another"
     yield f"{how if tiled else 'Layer by layer'} (fusion: micro-batches x stripes of each)"
     yield Grid(
         columns=(*_COLUMNS, _OTHER_END, _OTHER_FUSION),

@@ -177,17 +177,12 @@ def problem_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
 
 def _default_rates(problem: Problem) -> list[str]:
     """Note the types of products that a machine with figures by type has none for."""
-    machine = problem.machine
-    known = sorted(each.element_type for each in machine.types)
+    known = sorted(each.element_type for each in problem.machine.types)
     # Unsigned integers have the figures of signed ones.
     other = {each.element_type.removeprefix("u") for each in problem.operations} - {"", *known}
-    if not (known and other):
-        return []
-    rate = si(machine.operations_per_s, "OP/s")
-    return [
-        f"{' and '.join(sorted(other))} at the default rate, {rate}: "
-        f"the machine has figures for {' and '.join(known)} alone"
-    ]
+    rate, types = si(problem.machine.operations_per_s, "OP/s"), " and ".join(sorted(other))
+    note = f"{types} at the default rate, {rate}: the machine has figures for"
+    return [f"{note} {' and '.join(known)} alone"] if known and other else []
 
 
 def transfer_counts(totals: Totals | None) -> list[str]:

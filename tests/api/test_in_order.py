@@ -132,7 +132,7 @@ def test_by_hand() -> None:
     assert (traffic["unit"], traffic["value"]) == ("bytes", 24)
     assert traffic["bound"] == pytest.approx(24)
     assert traffic["gap"] == pytest.approx(0, abs=1e-9)
-    weighed = replace(solution.result.objective, name="time, then traffic")
+    weighed = InOrder.with_name("time,traffic", spare().machine).weigh(Fraction(1))
     result = replace(solution.result, objective=weighed)
     found = Audit(violations=(), totals=result.totals, value=result.value, bound=None)
     lines = verification_lines(spare(), result, found)

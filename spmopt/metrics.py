@@ -72,11 +72,12 @@ def directions_busy(machine: Machine, schedule: Schedule, totals: Totals) -> tup
 
 
 def in_unit(objective: Objective, machine: Machine, value: Fraction) -> tuple[float, str]:
-    """A value of ``objective`` as people read it, and the unit: cycles become seconds."""
-    if objective.unit == "cycles":
+    """A value of ``objective`` as people read it, and the unit: cycles of time become seconds."""
+    if objective.unit == "cycles" and objective.weighted <= {"cycle"}:
         return float(value / machine.clock_hz), "s"
     short = {"bytes": "B", "joules": "J"}
-    return float(value), short.get(objective.unit, objective.unit)
+    unit = "" if objective.is_weighed else objective.unit  # a sum of two units has none
+    return float(value), short.get(unit, unit)
 
 
 def tensor_bytes(problem: Problem) -> int:

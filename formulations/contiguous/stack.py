@@ -181,13 +181,13 @@ def _moving_less(case: ContiguousCase) -> Objective:
     )
 
 
-_NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolerance
+_NEARLY = 1e-4  # of a page or smaller tensor, and of a stored byte: over the solver's tolerance
 
 
 def in_pages(size: Ints, page: int, resident: Floats) -> Ints:
     """(k,) Resident bytes, rounded down to pages; all of a tensor remains all of it."""
     down = np.floor(resident / page + _NEARLY).astype(np.int64) * page
-    whole = resident >= size - _NEARLY * page
+    whole = resident >= size - _NEARLY * np.minimum(size, page)
     pages: Ints = np.where(whole, size, np.minimum(down, size))
     return pages
 

@@ -411,7 +411,7 @@ class Inner(Boundaries):
             columns = np.concatenate([np.empty(0, np.int64), *several])
             if (columns >= 0).any():
                 # (G8') R1 before, and after, each of the tiles, summed over them.
-                row = program.rows(1, (-np.inf, program.micro_batches * program.held), kind)
+                row = program.rows(1, (-np.inf, float(program.micro_batches * program.held)), kind)
                 program.builder.add(row, columns, 1.0)
 
     @cached_property

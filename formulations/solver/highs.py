@@ -13,6 +13,7 @@ import numpy as np
 from highspy import HighsModelStatus, HighsStatus, cb
 
 from formulations.solver.program import Floats, Matrix, Program, SolverResult, SolverStatus
+from spmopt.core.errors import SolverError
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 
@@ -87,8 +88,10 @@ def solve(
 
     Raises
     ------
+    SolverError
+        HiGHS refused the program: it takes no coefficient of 1e15 or more, for one.
     ValueError
-        HiGHS refused the model or an option: a mistake in the calling code.
+        HiGHS refused an option: a mistake in the calling code.
     """
     if not program.cost.size:
         return _without_columns(program)
@@ -97,7 +100,7 @@ def solve(
         settings["time_limit"] = max(0.0, time_limit_s)
     solver = _new()
     for name, value in settings.items():
-        _require(solver.setOptionValue(name, value), f"option {name}={value!r}")
+        _set(solver, name, value)
     _pass(solver, program)
     if start is not None:
         solution = highspy.HighsSolution()
@@ -128,7 +131,7 @@ class Repeated:
     def __init__(self, program: Program, options: Mapping[str, Option]) -> None:
         self.program, self._solver = program, _new()
         for name, value in {"output_flag": False, "threads": 1, **options}.items():
-            _require(self._solver.setOptionValue(name, value), f"option {name}={value!r}")
+            _set(self._solver, name, value)
         _pass(self._solver, program)
 
     def sides(self, row: int, lower: float, upper: float) -> None:
@@ -158,7 +161,7 @@ class Repeated:
 
     def option(self, name: str, value: Option) -> None:
         """Change an option."""
-        _require(self._solver.setOptionValue(name, value), f"option {name}={value!r}")
+        _set(self._solver, name, value)
 
     def solve(self) -> SolverResult:
         """Solve it."""
@@ -230,13 +233,18 @@ def _pass(solver: highspy.Highs, program: Program) -> None:
         matrix.value,
         integer.astype(np.int32),
     )
-    _require(status, "model")
+    _require(status, "program")
+
+
+def _set(solver: highspy.Highs, name: str, value: Option) -> None:
+    if solver.setOptionValue(name, value) == HighsStatus.kError:
+        raise ValueError(f"HiGHS refused the option {name}={value!r}")
 
 
 def _require(status: HighsStatus, what: str) -> None:
     # Warnings (tiny coefficients dropped, a start that is no solution) are not mistakes.
     if status == HighsStatus.kError:
-        raise ValueError(f"HiGHS refused the {what}")
+        raise SolverError(f"HiGHS refused the {what}")
 
 
 def _forget_threads() -> None:

@@ -323,8 +323,8 @@ def _no_faster(before: Decision, made: Result) -> str:
     cycles = made.totals.makespan_cycles
     # Problems without work take 0 cycles, of which there is no percentage.
     if cycles > before.cycles and before.cycles:
-        over = percent(cycles / before.cycles - 1).removeprefix("+")
-        return f"its best schedule takes {si(before.seconds(cycles), 's')}, {over} more"
+        over = percent(cycles / before.cycles - 1, by="more than", of="before").removeprefix("+")
+        return f"its best schedule takes {si(before.seconds(cycles), 's')}, {over}"
     if made.status is Status.OPTIMAL:
         return "nothing faster is possible"
     bound = made.bound if made.fused is None else made.fusion_bound

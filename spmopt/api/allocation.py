@@ -72,9 +72,8 @@ class BufferPlacement(Shown):
         from spmopt.reporting.quantities import percent
 
         gap = self.placed.gap or 0
-        known = (
-            "the least" if gap == 0 else f"at most {percent(gap).removeprefix('+')} over the least"
-        )
+        over = percent(gap, by="over", of="the least").removeprefix("+")
+        known = f"at most {over}" if gap else "the least"
         more = ""
         count = len(self.buffers)
         what = "1 buffer" if count == 1 else f"{count} buffers"

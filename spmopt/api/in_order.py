@@ -269,18 +269,19 @@ def _note(search: WeightSearch) -> Solution:
     first, second = (result.totals.value(each) for each in (asked.first, asked.second))
     # A bound of 0 says nothing, and no gap to it exists.
     proved = search.proven_bound or None
-    over = f"{percent(float(first / least - 1))} above" if least else "none above"
+    part = float(first / least - 1) if least else 0.0
+    over = percent(part, by="above", of="the least found")
     allowed = percent(float(asked.slack))
-    notes = [f"{text_of(asked.first, first)}, {over} the least found; {allowed} is allowed"]
+    notes = [f"{text_of(asked.first, first)}, {over}; {allowed} is allowed"]
     if search.cut_short:
         name = option_name(asked.first.name)
         notes.append(f"the time limit cut the search for {name} alone short: less may be possible")
     if proved is not None:
-        gap, floor = percent(float(second / proved - 1)), text_of(asked.second, proved)
-        of = _class_of(result)
+        gap = percent(float(second / proved - 1), by="above", of="that bound")
+        of, floor = _class_of(result), text_of(asked.second, proved)
         notes.append(
             f"{text_of(asked.second, second)}; schedules{of} within that have {floor} at least "
-            f"({gap} above that bound)"
+            f"({gap})"
         )
     alone = result.objective == asked.first
     of = f"{option_name(asked.first.name)} alone" if alone else "a weighted sum of both"

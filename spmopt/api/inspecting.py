@@ -107,15 +107,14 @@ def inspect(
         workload = load(source, **options, callbacks=callbacks)
         return _size(workload, None, top, callbacks)
     known = _survey(Path(str(source)), batch, parameters or {}, operators, callbacks)
+    known = replace(known, paste="" if assume_pointwise else known.paste)
     notes: tuple[str, ...] = ()
     if _BATCH in known.open_options:
         options["batch"], notes = 1, (f"The open batch size is taken as 1; {_BATCH} sets another.",)
     try:
         workload = load(source, **options, callbacks=callbacks)
     except InputError as error:
-        # Options to paste say enough, unless a dimension has no name that an option could use.
-        sizes = [size for each in known.inputs for size in each.dimensions]
-        enough = known.open_options and None not in sizes and not parameters
+        enough = known.open_options and not parameters  # the options to paste
         return replace(known, problem="" if enough else str(error), top=top)
     return _size(workload, replace(known, notes=notes), top, callbacks)
 
@@ -165,16 +164,17 @@ def _size(
     workload: Workload, known: Inspection | None, top: int | None, callbacks: Callbacks
 ) -> Inspection:
     """Return the inspection of a network whose sizes are known."""
-    # Only sizes and counts are shown: the quickest mapper gives the same ones.
-    mapper = "ideal" if workload.graph is not None else None
-    problem = lower(workload, mapper=mapper, callbacks=callbacks)
-    found = known or Inspection(title=workload.title)
-    if workload.graph is not None and known is None:
-        inputs, operators = _of_graph(workload.graph)
+    problem, graph = lower(workload, callbacks=callbacks), workload.graph
+    found, count = known or Inspection(title=workload.title), len(problem.operations)
+    if known is None and graph is not None:
+        inputs, operators = _of_graph(graph)
         found = replace(found, inputs=inputs, operators=operators)
     elif known is None:
         kinds = Counter(operation.kind for operation in problem.operations)
         found = replace(found, operators=_count(kinds))
+    if graph is not None and len(graph.nodes) != count:
+        note = f"The {len(graph.nodes):,} nodes are scheduled as these {count:,} operations."
+        found = replace(found, notes=(*found.notes, note))
     layers = [_layer(problem, step, each) for step, each in enumerate(problem.operations)]
     weights = sum(
         tensor.size_bytes for tensor in problem.tensors if tensor.kind in ("weight", "state")

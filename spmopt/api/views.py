@@ -104,7 +104,8 @@ def report(subject: Reported, *, timing: str = "step", callbacks: Callbacks = QU
     Parameters
     ----------
     subject
-        Solution, two solutions of one problem, sweep, search, or result of :func:`ablation`.
+        Solution, two solutions of one problem and fusion plan, sweep, search, or result of
+        :func:`ablation`.
     timing
         Time axis: step (one after the other, as in the makespan) or async (no step barriers).
     callbacks

@@ -172,7 +172,8 @@ def report(
     """Make a page (HTML) of a schedule, of two of one problem, of a sweep or of a search.
 
     One file for any browser, without a network: scratchpad and lanes over time, tables,
-    roofline; curves with bounds as stripes; the front of a search.
+    roofline; curves with bounds as stripes; the front of a search. Two schedules must be of one
+    fusion plan; plot and trace take any two.
 
     Parameters
     ----------

@@ -48,6 +48,10 @@ class InfeasibleError(SpmoptError):
         self.conflict = None if isinstance(why, str) else why
 
 
+class SolverError(SpmoptError):
+    """A solver refused a program: its figures are too large, for example."""
+
+
 class ScheduleError(SpmoptError):
     """A schedule broke a rule, or its claimed figures are not the recomputed ones."""
 

@@ -192,7 +192,7 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
     With ``fill`` always four, so that a column lines up: ``24.00 MB``.
     """
     if value == 0:
-        return f"0 {unit}"
+        return f"0 {unit}".rstrip()
     # Rounded first, so that 999,999 is 1 M and not 1000 k.
     rounded = float(f"{value:.4g}")
     power = 3 * floor(log10(abs(rounded)) / 3)
@@ -200,7 +200,7 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
     power = min(max(power, min(_SYMBOLS)), max(_SYMBOLS))
     scaled = rounded / 10.0**power
     digits = f"{scaled:#.4g}".rstrip(".") if fill else f"{scaled:.4g}"
-    return f"{digits} {_SYMBOLS[power]}{unit}"
+    return f"{digits} {_SYMBOLS[power]}{unit}".rstrip()
 
 
 def size(value: int) -> str:

@@ -21,7 +21,7 @@ from spmopt.reporting.fusion_plans import (
     places,
     space_words,
 )
-from spmopt.reporting.headings import heading, order_notes, remarks, speak, standing
+from spmopt.reporting.headings import heading, problem_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import DEFAULTS, floor_figure
 from spmopt.reporting.tables import Grid, Part
@@ -107,7 +107,7 @@ def compare_view(
             *_notes(results),
             *_floor(problem, results),
             *([f"{DEFAULTS.capitalize()}."] if is_default else []),
-            *order_notes(problem, results),
+            *problem_notes(problem, results),
             *verdict(machine, results, wide=wide),
             *fusion_plan_verdict(machine, results, wide=wide),
         ),
@@ -234,7 +234,8 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
             f"Optimum for {known.holds_for}: {shown} ({best.scheduler}), by {known.proved_by}; "
             f"any schedule: at least {least}."
         )
-    gap = "" if best.gap is None else f" (gap {percent(best.gap).removeprefix('+')})"
+    over = percent(best.gap or 0.0, of="the bound").removeprefix("+")
+    gap = "" if best.gap is None else f" (gap {over})"
     if best.status is Status.OPTIMAL and gap:
         return f"{head} {shown}{gap}."
     least = si(*in_unit(best.objective, machine, bound))
@@ -248,15 +249,21 @@ def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     bound = tested.best_bound or Fraction(0)
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
-    low = percent(float(_value(tested) / best.value - 1) if best.value else 0.0).removeprefix("+")
+
+    def above(least: Fraction) -> str:
+        part = float(_value(tested) / least - 1) if least else 0.0
+        return percent(part, by="above", of=f"the {optimum}").removeprefix("+")
+
+    low, high = above(_value(best)), above(bound)
     # Against a bound of 0 no ratio has a meaning.
     if bound <= 0:
-        return f"{name}: at least {low} above the {optimum}."
-    high = percent(float(_value(tested) / bound - 1)).removeprefix("+")
-    span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+        return f"{name}: at least {low}."
+    number, _, unit = low.partition(" ")
+    # The unit is said once where both have it.
+    span = low if low == high else f"{number if high.endswith(unit) else low} to {high}"
     if tested.value == best.value:
         span = f"at most {high}"
-    return f"{name}: {span} above the {optimum}."
+    return f"{name}: {span}."
 
 
 def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, str]:

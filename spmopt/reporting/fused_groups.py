@@ -76,10 +76,9 @@ def fused_groups_parts(
             )
         )
     yield ""
-    yield (
-        f"Fused groups: {len(fused_groups)}, each computed depth first, one fusion tile after "
-        "another (fusion: micro-batches x stripes of each)"
-    )
+    tiled = any(each.fused_group.count > 1 for each in fused_groups)
+    how = f"Fused groups: {len(fused_groups)}, each depth first, one fusion tile after another"
+    yield f"{how if tiled else 'Layer by layer'} (fusion: micro-batches x stripes of each)"
     yield Grid(
         columns=(*_COLUMNS, _OTHER_END, _OTHER_FUSION),
         rows=rows,

@@ -48,6 +48,8 @@ def tile_words(micro_batches: int, stripes: int) -> str:
 def fusion_plan_words(fused: Problem) -> str:
     """Return the number of groups of a fusion plan, and of their tiles, in words."""
     fusion_plan = fused.fusion_plan
+    if all(each.count == 1 for each in fusion_plan):
+        return LISTED  # whatever its boundaries, it is scheduled so
     untiled = sum(each.count == 1 for each in fusion_plan)
     batches = sorted({each.micro_batches for each in fusion_plan} - {1})
     stripes = sorted({each.stripes for each in fusion_plan} - {1})

@@ -135,10 +135,10 @@ def remarks(result: Result) -> list[str]:
     # A certificate that is higher by more than the tolerance says more, of more schedules.
     slack = Fraction(_ROUNDED + (result.tolerance or 0.0))
     if result.bound is None or Fraction(known.value) >= result.bound * (1 - slack):
-        over = percent(result.class_gap).removeprefix("+")
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"
-        lines.append(f"at most {over} above {least}" if known.value < result.value else least)
+        over = percent(result.class_gap, by="above", of=least).removeprefix("+")
+        lines.append(f"at most {over}" if known.value < result.value else least)
     return lines
 
 
@@ -159,8 +159,8 @@ def account_heading(problem: Problem, result: Result) -> list[str]:
     ]
 
 
-def order_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
-    """Say which schedules run the operations in another order than the problem's."""
+def problem_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
+    """Note products at a default rate, and schedules in another order than the problem's."""
     schedulers: dict[str, list[str]] = {}
     listed_so = None
     for result in results:
@@ -171,7 +171,18 @@ def order_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
         name = "depth-first" if same_order(result.order, listed_so) else "its own"
         against = "; gap against the bound of that order" if result.bound is not None else ""
         schedulers.setdefault(f"order: {name}{against}", []).append(result.scheduler)
-    return [f"{', '.join(names)}: {note}" for note, names in schedulers.items()]
+    orders = [f"{', '.join(names)}: {note}" for note, names in schedulers.items()]
+    return [*_default_rates(problem), *orders]
+
+
+def _default_rates(problem: Problem) -> list[str]:
+    """Note the types of products that a machine with figures by type has none for."""
+    known = sorted(each.element_type for each in problem.machine.types)
+    # Unsigned integers have the figures of signed ones.
+    other = {each.element_type.removeprefix("u") for each in problem.operations} - {"", *known}
+    rate, types = si(problem.machine.operations_per_s, "OP/s"), " and ".join(sorted(other))
+    note = f"{types} at the default rate, {rate}: the machine has figures for"
+    return [f"{note} {' and '.join(known)} alone"] if known and other else []
 
 
 def transfer_counts(totals: Totals | None) -> list[str]:

@@ -24,7 +24,7 @@ def inspection_parts(found: NetworkSummary) -> Iterator[Part]:
         yield from _layers(found)
         yield NamedValues(rows=list(_totals(found)))
     yield from (Line(text=note) for note in found.notes)
-    if found.open_options:
+    if found.open_options and not found.layers:
         yield Line(
             text=f"Open dimensions: add {' '.join(found.open_options)} (sizes are examples)."
         )
@@ -43,7 +43,7 @@ def _operators(found: NetworkSummary) -> Iterator[Part]:
     """Yield the operators; a column for rules only where one is missing."""
     if all(each.has_rule for each in found.operators):
         counts = ", ".join(f"{each.name} {each.nodes}" for each in found.operators)
-        yield f"Operators (all with rules): {counts}."
+        yield f"Operators: {counts}."
     else:
         rows = [
             (each.name, str(each.nodes), "yes" if each.has_rule else "none")

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _LEAST = 0.0001  # percent
+_LEAST_FACTOR = 10
 _LEAST_SHARE = 5e-4
 
 
@@ -67,12 +68,21 @@ def usage(used: float, whole: float) -> str:
     return f"{capacity(used, unit)} of {capacity(whole, unit)}"
 
 
-def percent(part: float, *, fill: bool = False) -> str:
+def percent(part: float, *, fill: bool = False, by: str = "", of: str = "") -> str:
     """Write a relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 
-    With ``fill`` zeros at the end stay, so that a column lines up: ``+7.00 %``; less
-    than the digits can show is ``< 0.0001 %``.
+    From ten times on the factor is written: ``107.7 times``. With ``fill`` zeros at the end stay,
+    so that a column lines up: ``+7.00 %``; less than the digits can show is ``< 0.0001 %``, and a
+    factor ``107.7x``. ``by`` and ``of`` name the reference: ``+13.4 % over its bound`` and
+    ``107.7 times its bound``; of a percentage ``by`` none does.
     """
+    if part >= _LEAST_FACTOR - 1:
+        factor = f"{float(f'{1 + part:.4g}'):,.10g}"
+        return f"{factor}x" if fill else f"{factor} times {of}".rstrip()
+    return f"{_percentage(part, fill=fill)} {by and f'{by} {of}'}".rstrip()
+
+
+def _percentage(part: float, *, fill: bool) -> str:
     value = 100 * part
     if value == 0:
         return "0 %"

@@ -72,8 +72,8 @@ def _above_bound(first: ScheduleView, second: ScheduleView) -> str:
     if len(bounds) == 1 and (bound := bounds.pop()) is not None:
         machine = first.problem.machine
         least = f" of {si(*in_unit(results[0].objective, machine, bound))}"
-    one_text, other_text = (percent(each).removeprefix("+") for each in (one, other))
-    return f"; A is {one_text} above the certified bound{least}, B {other_text}"
+    first_text = percent(one, by="above", of=f"the certified bound{least}").removeprefix("+")
+    return f"; A is {first_text}, B {percent(other).removeprefix('+')}"
 
 
 def _where(first: ScheduleView, second: ScheduleView) -> str:

@@ -21,7 +21,7 @@ from spmopt.reporting.headings import (
     bank_names,
     heading,
     optimal_of_class,
-    order_notes,
+    problem_notes,
     remarks,
     speak,
     standing,
@@ -95,7 +95,7 @@ def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
     if assumed:
         shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
         rows += [("assumed", f"{shares} of the time, by classes in place of rules")]
-    rows += [("note", text) for text in (*remarks(result), *order_notes(problem, [result]))]
+    rows += [("note", text) for text in (*remarks(result), *problem_notes(problem, [result]))]
     yield NamedValues(rows=rows)
 
 
@@ -281,7 +281,8 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
 
     if result.value is not None:
         value, unit = quantity(result.value)
-        yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
+        note = "weighted sum" * result.objective.is_weighed
+        yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit, note)
     if result.best_bound is not None:
         where = "in this order of operations" if fusion is None else "of this fusion plan"
         note = f"on {name} {where}, certified"
@@ -292,7 +293,7 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
     if fusion is None:
         least = any_order_bound(problem, result.objective)
         above = None if result.value is None else relative_gap(result.value, least)
-        over = "" if above is None else f"; this schedule {percent(above)}"
+        over = "" if above is None else f"; this schedule {percent(above, of='the bound')}"
         note = f"bound on {name} whatever the order, certified{over}"
         yield _figure("any_order_bound", "any order", *quantity(least), note)
     yield floor_figure(problem, result)
@@ -321,7 +322,7 @@ def floor_figure(problem: Problem, result: Result) -> Figure:
     if totals is not None and value:
         own = totals.traffic_bytes if by_traffic else totals.makespan_cycles / clock
         of = "the time of " * (result.objective.unit == "joules")
-        parts += [f"{of}this schedule {percent(own / value - 1)}"]
+        parts += [f"{of}this schedule {percent(own / value - 1, of='the floor')}"]
     return _figure("floor", "floor", value, unit, "; ".join(parts))
 
 
@@ -336,13 +337,13 @@ def floor_record(problem: Problem) -> Record:
 
 
 def _gap(key: str, label: str, gap: float | None) -> Figure:
-    return Figure(key, label, gap, "none" if gap is None else percent(gap), PART)
+    return Figure(key, label, gap, "none" if gap is None else percent(gap, of="the bound"), PART)
 
 
 def _beside(result: Result, other: Result, value: float, unit: str) -> Figure:
     """Return the value of the layer-by-layer plan, or of the best fusion plan found."""
     if other.fused is None:
-        over = "" if other.gap is None else f", {percent(other.gap)} over its bound"
+        over = "" if other.gap is None else f", {percent(other.gap, by='over', of='its bound')}"
         claim = optimal_of_class(other)
         proved = f", {claim}" if claim else ""
         note = f"{other.scheduler} layer by layer{over}{proved}"
@@ -351,7 +352,7 @@ def _beside(result: Result, other: Result, value: float, unit: str) -> Figure:
         key, label = "best_fusion_plan", "best fusion plan"
         note = f"{other.scheduler}: {fusion_plan_words(other.fused)}"
     if result.value is not None and other.value:
-        note += f"; this schedule {percent(float(result.value / other.value - 1))}"
+        note += f"; this schedule {percent(float(result.value / other.value - 1), of='that')}"
     return _figure(key, label, value, unit, note)
 
 

@@ -12,7 +12,7 @@ from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
-from spmopt.reporting.fusion_plans import tile_words
+from spmopt.reporting.fusion_plans import LISTED, tile_words
 from spmopt.reporting.headings import heading, speak, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
 from spmopt.reporting.results import Record, as_number, conflict_record, fields_by_name
@@ -67,10 +67,10 @@ def _rows(problem: Problem, result: Result, found: Audit) -> Iterator[tuple[str,
         yield "", f"{quantity(found.fusion_bound)} {text}"
     gap, fusion_gap = _gap(found), _gap(found, fusion_plans=True)
     if fusion_gap is not None:
-        own = "" if gap is None else f"; for this fusion plan {percent(gap)}"
-        yield "gap", f"{percent(fusion_gap)} over the fusion space{own}"
+        own = "" if gap is None else f"; for this fusion plan {percent(gap, of='its bound')}"
+        yield "gap", f"{percent(fusion_gap, of='the bound')} over the fusion space{own}"
     elif gap is not None:
-        yield "gap", percent(gap)
+        yield "gap", percent(gap, of="the bound")
     elif found.value is not None and found.bound is not None:
         yield "gap", "none: the bound is 0, or next to it"
     yield "status", _status(result, found)
@@ -155,9 +155,9 @@ def _tiles(problem: Problem, fused: Problem) -> str:
     listed, plan = len(source_graph(fused).operations), fused.fusion_plan
     most = max(each.micro_batches for each in plan), max(each.stripes for each in plan)
     groups = "1 group" if len(plan) == 1 else f"{len(plan):,} groups"
-    tiles = f", up to {tile_words(*most)}" if max(most) > 1 else ""
+    tiles = f"{groups}, up to {tile_words(*most)}" if max(most) > 1 else LISTED
     expanded = f"expands to the file's {len(problem.operations):,} operations"
-    return f"{listed:,} operations, {groups}{tiles}; {expanded}"
+    return f"{listed:,} operations, {tiles}; {expanded}"
 
 
 def _gap(found: Audit, *, fusion_plans: bool = False) -> float | None:

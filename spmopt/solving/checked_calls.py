@@ -10,7 +10,13 @@ from time import monotonic
 from spmopt.assemble import assemble
 from spmopt.core.bypass import without_bypass
 from spmopt.core.clock import cpu_s
-from spmopt.core.errors import ContradictionError, InfeasibleError, InputError, ScheduleError
+from spmopt.core.errors import (
+    ContradictionError,
+    InfeasibleError,
+    InputError,
+    ScheduleError,
+    SolverError,
+)
 from spmopt.core.params import SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, End, Result, Status
@@ -25,6 +31,7 @@ RESIDENCY = "residency"
 TENSORS = "residency:granularity=tensor"
 """The same with whole tensors."""
 _REFUSED = "no bound: its certificate proves nothing ({}); please report this error of the program"
+_WITHOUT = "{} (page size or costs too large); the schedule is the best one found without it"
 
 
 class CheckedCalls:
@@ -98,6 +105,10 @@ class CheckedCalls:
             answer = self._certify(scheduler(self.remainder.problem, request))
         except InfeasibleError as error:
             answer = Result(status=Status.INFEASIBLE, notes=(str(error),))
+        except SolverError as error:
+            # ``starts`` may have grown.
+            plan = starts[0].residency_plan if starts else None
+            answer = Result(residency_plan=plan, notes=(_WITHOUT.format(error),))
         # Nothing but decisions and proofs is taken from a scheduler.
         found = Result(
             scheduler=entry.name,

@@ -144,7 +144,7 @@ def test_another_order_is_taken_only_if_it_is_faster(
         assert ablation.best.problem.name.endswith(", searched order")
     else:
         assert last.why.startswith("its best schedule takes ")
-        assert last.why.endswith(" % more")
+        assert last.why.endswith(" % more than before")
         assert last.result is before.result
 
 

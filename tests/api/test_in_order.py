@@ -17,6 +17,7 @@ from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective
 from spmopt.core.problem import Problem
+from spmopt.reporting.results import figures
 from spmopt.reporting.verification import verification_lines
 from spmopt.verifier import verify
 from tests.graph.networks import mlp
@@ -131,11 +132,16 @@ def test_by_hand() -> None:
     assert (traffic["unit"], traffic["value"]) == ("bytes", 24)
     assert traffic["bound"] == pytest.approx(24)
     assert traffic["gap"] == pytest.approx(0, abs=1e-9)
-    weighed = replace(solution.result.objective, name="time, then traffic")
+    weighed = InOrder.with_name("time,traffic", spare().machine).weigh(Fraction(1))
     result = replace(solution.result, objective=weighed)
     found = Audit(violations=(), totals=result.totals, value=result.value, bound=None)
     lines = verification_lines(spare(), result, found)
     assert any("a weighted sum of both" in line for line in lines)
+    assert f"legal by every rule and by replay; {result.value}" in "\n".join(lines)
+    value = next(each for each in figures(spare(), result, None) if each.key == "objective")
+    assert (value.text, value.unit, value.note) == (
+        *(f"time, then traffic {result.value}", "", "weighted sum"),
+    )
 
 
 def test_who_takes_no_sum_is_refused_before_anything_is_solved() -> None:

@@ -144,6 +144,19 @@ def test_the_table_says_why() -> None:
     assert record[0]["begin"] == 0
 
 
+def test_a_plan_without_tiles_is_layer_by_layer() -> None:
+    stored = perceptron()
+    (each, *_) = Explanation.of(
+        stored.problem,
+        need(stored.result.schedule),
+        stored.result.objective,
+        stored.result.fusion_certificate,
+    ).fused_groups
+    whole = replace(each, fused_group=FusedGroup(begin=0, end=1), costs=())
+    text = [*fused_groups_parts([whole], stored.problem.machine, stored.result)]
+    assert text[1] == "Layer by layer (fusion: micro-batches x stripes of each)"
+
+
 def test_no_estimate_is_shown_to_gain_more_than_the_bound_leaves() -> None:
     stored = perceptron()
     result = replace(stored.result, value=Fraction(100), fusion_bound=Fraction(99))

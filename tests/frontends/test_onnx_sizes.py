@@ -79,9 +79,21 @@ def test_all_open_dimensions_are_named_with_options_to_paste(tmp_path: Path) -> 
     fails(
         path,
         r"3 dimensions are open: past \+ 1 \(dimension 2 of x\), depth \(dimension 0 of k\), "
-        r"dimension 1 of k, which has no name; give sizes, for example --batch 1 --param "
-        r"'past \+ 1=128' --param depth=128, and write sizes of those without a name",
+        r"k\.1 \(dimension 1 of k\); give sizes, for example --batch 1 --param "
+        r"'past \+ 1=128' --param depth=128 --param k\.1=128$",
     )
+
+
+@pytest.mark.parametrize("open_size", [None, "?"])
+def test_open_dimensions_without_a_name_get_one_each(tmp_path: Path, open_size: str | None) -> None:
+    """Exporters write "?" for all of them; the first dimension still is the batch."""
+    path = saved(tmp_path, model([RELU], {"x": [open_size, 3, open_size, open_size]}))
+    options = r"--batch 2 --param x\.2=128 --param x\.3=128$"
+    fails(path, rf"2 dimensions are open: x\.2 .*, x\.3 .* {options}", batch=2)
+    assert output_shapes(load_onnx(path, batch=2, sizes={"x.2": 8, "x.3": 9})) == [(2, 3, 8, 9)]
+    nodes = [make_node("Add", ["x", "z"], ["y"])]
+    fixed = saved(tmp_path, model(nodes, {"x": [1], "z": [open_size]}))
+    assert output_shapes(load_onnx(fixed, sizes={"z.0": 5})) == [(5,)]
 
 
 def test_open_sizes_are_no_reason_to_ask_for_rules(tmp_path: Path) -> None:

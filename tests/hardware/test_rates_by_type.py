@@ -177,3 +177,15 @@ def test_a_space_whose_throughput_is_not_that_of_the_array(fields: dict[str, obj
     space = {"spm": ["1MB", "2MB"], **fields}
     with pytest.raises(InputError, match=r"space: throughput: .* but the array of \d+ x \d+ does"):
         space_of({"machine": "small-npu", "space": space}, "space")
+
+
+@pytest.mark.parametrize("own", ["int8", "uint8", "int16"])
+def test_a_type_without_figures_is_noted_with_the_default_rate(own: str) -> None:
+    """The array of ethos-u65 computes in integers; its default rate is that of int8."""
+    shown = [
+        str(spmopt.solve(lowered(load_machine("ethos-u65"), name), "belady"))
+        for name in (own, "fp32")
+    ]
+    note = "fp32 at the default rate, 1.024 TOP/s: the machine has figures for int16 and int8 alone"
+    assert [note in text for text in shown] == [False, True]
+    assert "at the default rate" not in shown[0]

@@ -91,6 +91,9 @@ def test_layers_are_drawn_beside_their_fusion_but_not_on_a_page(
     save_picture("compare", pair, tmp_path / "c.svg")
     with pytest.raises(InputError, match="fusion plans differ; make a page of each"):
         contrast_record(*pair)
+    count = len(listed.operations)
+    apart = (FusedGroup(begin=0, end=1), FusedGroup(begin=1, end=count))
+    assert contrast_record(pair[0], ScheduleView.of(solved(listed, apart)))["same_order"]
 
 
 def test_labels_are_never_cut(picture: ScheduleView) -> None:
@@ -122,7 +125,8 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     assert fusion is not None
     for fusion_plan, words in {
         (one,): "1 group, 4 micro-batches",
-        (replace(whole, begin=0),): "1 group, 1 untiled",
+        (replace(whole, begin=0),): "layer by layer",
+        (replace(whole, begin=0, end=2), whole): "layer by layer",
         (one, striped, whole): "3 groups, 1 untiled, 4 micro-batches, 2 stripes",
         (striped,): "1 group, 4 micro-batches, 2 stripes",
     }.items():

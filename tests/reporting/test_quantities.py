@@ -1,10 +1,15 @@
 import re
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.metrics import in_unit
 from spmopt.reporting.quantities import capacities, percent, shares_text, si, usage
+from tests.tiny import plain_machine
 
 
 @pytest.mark.parametrize(
@@ -52,11 +57,21 @@ def test_si_is_near_and_short(value: float) -> None:
         (1.1e-6, "+0.00011 %", "+0.00011 %"),
         (1e-12, "+1e-10 %", "< 0.0001 %"),
         (-0.01, "-1 %", "-1.00 %"),
+        (8.99, "+899 %", "+899.0 %"),
+        (9, "10 times", "10x"),
+        (106.71, "107.7 times", "107.7x"),
+        (21641.5, "21,640 times", "21,640x"),
     ],
 )
 def test_percent(part: float, plain: str, filled: str) -> None:
     assert percent(part) == plain
     assert percent(part, fill=True) == filled
+
+
+def test_reference_of_a_difference() -> None:
+    said = [percent(part, by="over", of="its bound") for part in (0.1337, 106.71)]
+    assert said == ["+13.4 % over its bound", "107.7 times its bound"]
+    assert percent(0.1337, of="the floor") == "+13.4 %"
 
 
 def test_shares_are_by_size_without_those_that_show_as_nothing() -> None:
@@ -85,3 +100,20 @@ def test_capacities_of_a_column_share_a_system(values: list[int], texts: list[st
 def test_the_use_of_a_memory_is_in_the_system_of_its_size() -> None:
     assert usage(1_500_000, 2**21) == "1.431 MiB of 2 MiB"
     assert usage(1_500_000, 2_000_000) == "1.5 MB of 2 MB"
+
+
+@pytest.mark.parametrize(
+    ("objective", "shown"),
+    [
+        (MAKESPAN, "2 s"),
+        (
+            Objective(name="mine", unit="cycles", cycle=Fraction(1), dram_in_byte=Fraction(1, 2)),
+            "4 cycles",
+        ),
+        (replace(TRAFFIC, name="traffic, then time", cycle=Fraction(1)), "4"),
+        (TRAFFIC, "4 B"),
+    ],
+)
+def test_weighted_sums_are_no_time(objective: Objective, shown: str) -> None:
+    machine = plain_machine(4, clock_hz=2)
+    assert si(*in_unit(objective, machine, Fraction(4))) == shown

@@ -86,6 +86,17 @@ def test_the_best_schedule_has_no_least_distance() -> None:
         assert said[1] == "Belady: at most 20 % above the optimum."
 
 
+def test_ten_times_the_optimum_is_a_factor() -> None:
+    def said(bound: int) -> list[str]:
+        return verdict(MACHINE, [result("belady", 1200, bound), result("residency", 105, bound)])
+
+    assert said(100)[1] == "Belady: 11.43 to 12 times the optimum."
+    assert said(10) == [
+        "Optimum: between 10 and 105 ms (gap 10.5 times the bound).",
+        "Belady: 11.43 to 120 times the optimum.",
+    ]
+
+
 def test_without_a_positive_bound_only_the_least_is_known() -> None:
     results = [result("belady", 120, 0), result("residency", 100, 0)]
     assert verdict(MACHINE, results)[1] == "Belady: at least 20 % above the optimum."

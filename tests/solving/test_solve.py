@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from spmopt import load, lower
 from spmopt.audit import audit
 from spmopt.cli import _explain
 from spmopt.cli.codes import Code
@@ -20,6 +21,7 @@ from spmopt.core.result import (
 )
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request
+from spmopt.hardware.machines import load_machine
 from spmopt.policies.belady import belady
 from spmopt.policies.static import stream
 from spmopt.schedulers import registry
@@ -290,3 +292,18 @@ def test_a_fusion_search_starts_alike_whoever_ran_before(monkeypatch: pytest.Mon
     solve(PROBLEM, "fusion", Request())
     compare(PROBLEM, ["residency", "fusion"], Request())
     assert starts == [41, 41]
+
+
+def test_program_that_the_solver_refuses_leads_to_the_answer_without_it() -> None:
+    """HiGHS takes no coefficient of 1e15 or more, which pages of 2^50 bytes make."""
+    machine = replace(PROBLEM.machine, spm_bytes=2**60, page_bytes=2**50)
+    result = solve(replace(PROBLEM, machine=machine), find("residency"), Request(time_limit_s=5.0))
+    assert (result.verified, result.status) == (True, Status.FEASIBLE)
+    assert any(note.startswith("HiGHS refused the program (page size") for note in result.notes)
+
+
+def test_fusion_on_a_scratchpad_of_an_exabyte() -> None:
+    """Its bytes in all micro-batches do not fit 64 bits."""
+    problem = lower(load("bert-tiny", batch=64), load_machine("rtx2080ti", {"spm": "1048576TiB"}))
+    request = Request(time_limit_s=2.0)
+    assert solve(problem, find("fusion"), request).verified

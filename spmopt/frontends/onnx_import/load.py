@@ -17,9 +17,9 @@ from spmopt.frontends.onnx_import.emit import Emitter
 from spmopt.frontends.onnx_import.evaluation import refuse_training, warn_of_training
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
-from spmopt.frontends.onnx_import.network import ModelParts, take_apart
+from spmopt.frontends.onnx_import.network import ModelParts, batch_of_file, take_apart
 from spmopt.frontends.onnx_import.sequences import SEQUENCES
-from spmopt.frontends.onnx_import.sizes import batch_of, batch_of_file, input_facts
+from spmopt.frontends.onnx_import.sizes import batch_of, input_facts
 from spmopt.frontends.onnx_import.unrolling import CONTROL
 
 _EXPANDED = {**CONTROL, **SEQUENCES}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import onnx
@@ -13,6 +13,9 @@ from spmopt.frontends.onnx_import.facts import Fact, constant_fact
 from spmopt.frontends.onnx_import.topology import order_nodes, reads
 
 Dimensions = tuple[int | str | None, ...]
+
+_BATCH = "batch"
+"""A dimension of this name is the batch, wherever it stands: it is the name of the option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
         if node.domain:
             node.domain = plain_domain(node.domain)
     used = set(outputs).union(*map(reads, nodes))
-    inputs = {name: _declare(value) for name, value in given.items() if name in used}
+    inputs = _name_open({name: _declare(value) for name, value in given.items() if name in used})
     return ModelParts(
         name=graph.name or "model",
         inputs=inputs,
@@ -73,6 +76,13 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
         },
         opsets=_opsets(model),
     )
+
+
+def batch_of_file(inputs: Mapping[str, Declared]) -> int | str | None:
+    """Return the batch size (or its symbol) of the file: the first dimension of the first input."""
+    if any(_BATCH in entry.dimensions for entry in inputs.values()):
+        return _BATCH
+    return next((entry.dimensions[0] for entry in inputs.values() if entry.dimensions), None)
 
 
 def initializers(graph: onnx.GraphProto, folder: Path | None) -> dict[str, Fact]:
@@ -115,6 +125,18 @@ def _declare(value: onnx.ValueInfoProto) -> Declared:
     return Declared(element_type=tensor.elem_type, dimensions=dimensions)
 
 
+def _name_open(inputs: dict[str, Declared]) -> dict[str, Declared]:
+    """Name open dimensions that have no name, but for an open batch, as ``input.axis``."""
+    fixed = batch_of_file(inputs) is not None
+
+    def named(name: str, entry: Declared) -> Declared:
+        sizes = enumerate(entry.dimensions)
+        shape = (f"{name}.{k}" if size is None and (k or fixed) else size for k, size in sizes)
+        return replace(entry, dimensions=tuple(shape))
+
+    return {name: named(name, entry) for name, entry in inputs.items()}
+
+
 def _dimension(entry: onnx.TensorShapeProto.Dimension, axis: int) -> int | str | None:
     """Return a size, a symbol, or None; a first size of 0 is how some exporters leave it open.
 
@@ -123,4 +145,5 @@ def _dimension(entry: onnx.TensorShapeProto.Dimension, axis: int) -> int | str |
     size: int = entry.dim_value
     if entry.HasField("dim_value") and (size > 0 or (size == 0 and axis > 0)):
         return size
-    return entry.dim_param or None
+    # Some exporters write "?" for each open dimension, however many sizes these have.
+    return None if entry.dim_param in ("", "?") else entry.dim_param

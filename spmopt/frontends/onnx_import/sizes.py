@@ -12,11 +12,9 @@ from onnx import helper
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Fact, array_fact
-from spmopt.frontends.onnx_import.network import Declared, Dimensions
+from spmopt.frontends.onnx_import.network import Declared, Dimensions, batch_of_file
 
 _COUNTS = frozenset((onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.BOOL))
-_BATCH = "batch"
-"""A dimension of this name is the batch, wherever it stands: it is the name of the option."""
 _EXAMPLE = 128
 """Size of an open dimension in messages."""
 
@@ -31,13 +29,6 @@ class _Dimension(NamedTuple):
 
     def __str__(self) -> str:
         return f"dimension {self.axis} of {self.owner}"
-
-
-def batch_of_file(inputs: Mapping[str, Declared]) -> int | str | None:
-    """Return the batch size (or its symbol) of the file: the first dimension of the first input."""
-    if any(_BATCH in entry.dimensions for entry in inputs.values()):
-        return _BATCH
-    return next((entry.dimensions[0] for entry in inputs.values() if entry.dimensions), None)
 
 
 def batch_of(
@@ -148,14 +139,11 @@ def _open_sizes(
     dimensions: list[_Dimension], batch: int | None, first: int | str | None
 ) -> InputError:
     """Return the error that names all open dimensions, and options to paste."""
-    named = {each.written: each for each in reversed(dimensions) if each.written is not None}
+    named = {each.written: each for each in reversed(dimensions)}
     texts = [f"{symbol} ({place})" for symbol, place in reversed(named.items())]
-    texts += [f"{each}, which has no name" for each in dimensions if each.written is None]
     # The option that was given must stay in the line that is to be pasted.
     options = [] if batch is None or isinstance(first, int) else [f"--batch {batch}"]
     options += [f"--param {shlex.quote(f'{symbol}={_EXAMPLE}')}" for symbol in reversed(named)]
-    hints = [f"give sizes, for example {' '.join(options)}"] if named else []
-    if len(named) < len(texts):
-        hints.append("write sizes of those without a name into the file (update_model_dims)")
     count = "1 dimension is" if len(texts) == 1 else f"{len(texts)} dimensions are"
-    return InputError(f"{count} open: {', '.join(texts)}; {', and '.join(hints)}")
+    hint = f"give sizes, for example {' '.join(options)}"
+    return InputError(f"{count} open: {', '.join(texts)}; {hint}")

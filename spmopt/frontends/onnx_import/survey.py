@@ -11,8 +11,7 @@ from spmopt.frontends.onnx_import.by_rule import rule_name
 from spmopt.frontends.onnx_import.facts import type_name
 from spmopt.frontends.onnx_import.missing import missing_rules, without_rule
 from spmopt.frontends.onnx_import.modelfile import OF_LIBRARIES, read_model
-from spmopt.frontends.onnx_import.network import Declared, take_apart
-from spmopt.frontends.onnx_import.sizes import batch_of_file
+from spmopt.frontends.onnx_import.network import Declared, batch_of_file, take_apart
 
 _EVALUATED = ("Constant", "Shape", "Size")
 """Operators that only data of the file and shapes decide: the import evaluates them."""

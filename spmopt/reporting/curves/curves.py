@@ -93,7 +93,8 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
     networks = list(dict.fromkeys(str(row["network"]) for row in rows))
     return Curves(
         subject=f"{len(networks)} networks" if len(networks) > 3 else ", ".join(networks),
-        conditions=fix(rows, extra),
+        # The subject stands before them.
+        conditions=fix([{**row, "network": None} for row in rows], extra),
         rows=tuple(rows),
         names=tuple(names),
         views=views,

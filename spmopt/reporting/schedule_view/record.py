@@ -13,7 +13,7 @@ from spmopt.analysis.stalls import bytes_moved
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, unit_of
 from spmopt.reporting.fused_groups import group_labels
-from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
+from spmopt.reporting.headings import bank_names, barrier_notes, problem_notes, remarks
 from spmopt.reporting.occupancy import KINDS, kind_numbers
 from spmopt.reporting.phases import PHASES, phases
 from spmopt.reporting.plain import Json, column, plain
@@ -83,7 +83,7 @@ def schedule_record(picture: ScheduleView) -> Json:
 
 def _remarks(picture: ScheduleView) -> list[str]:
     notes = barrier_notes(picture.result) if picture.times.timing == "step" else []
-    lines = [*remarks(picture.result), *order_notes(picture.problem, [picture.result]), *notes]
+    lines = [*remarks(picture.result), *problem_notes(picture.problem, [picture.result]), *notes]
     return [*lines, _UNPRICED] if picture.problem.machine.banks else lines
 
 

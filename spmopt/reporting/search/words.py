@@ -107,7 +107,7 @@ def network_text(one: Mapping[str, Any], setup: Setup) -> str:
     known = [names[key] for key in asked if one.get(names[key]) is not None]
     parts += [figure_text(name, one[name], setup) for name in known]
     if one.get("gap") is not None:
-        parts.append(f"gap {percent(one['gap'])}")
+        parts.append(f"gap {percent(one['gap'], of='the bound')}")
     if one.get("seconds") is not None:
         parts.append(f"solved in {duration(one['seconds'])}")
     if one.get("verified"):

@@ -9,7 +9,7 @@ import numpy as np
 from formulations.contiguous.blocks import Block, blocks_of, lengthen
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.schedule import _gain
-from formulations.contiguous.stack import ContiguousCase, settle
+from formulations.contiguous.stack import ContiguousCase, in_pages, settle
 from formulations.contiguous.window import StepWindow, whole
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
@@ -39,6 +39,11 @@ def test_what_is_taken_for_hundreds_of_steps_is_taken_in_each_of_them() -> None:
         assert (taken.low.tolist(), taken.high.tolist()) == expected
     taken = memory.around(5, 205, -2)
     assert (taken.begin.min(), taken.end.max()) == (10, 160)
+
+
+def test_no_byte_of_a_tensor_far_smaller_than_a_page_is_not_all_of_it() -> None:
+    pages = in_pages(np.array([4, 4]), 2**50, np.array([0.0, 4.0 - 1e-9]))
+    assert pages.tolist() == [0, 4]
 
 
 def test_scratch_lies_at_the_top() -> None:

@@ -12,6 +12,7 @@ import pytest
 from formulations.solver import highs
 from formulations.solver.highs import solve, solve_within
 from formulations.solver.program import Program, ProgramBuilder, SolverStatus
+from spmopt.core.errors import SolverError
 from spmopt.core.scheduler import Request
 from tests.checked import need
 
@@ -154,6 +155,13 @@ def test_a_brief_program_takes_turns_with_any_other(threads: int) -> None:
 
     with ThreadPoolExecutor(1) as fresh:  # in this thread other tests may have run HiGHS
         fresh.submit(turns).result()
+
+
+def test_program_of_too_large_figures_is_refused_in_a_line() -> None:
+    build = ProgramBuilder()
+    build.add(build.rows(1, 1.0), build.columns(1), 2.0**50)
+    with pytest.raises(SolverError, match="HiGHS refused the program"):
+        solve(build.program())
 
 
 def test_unknown_option_is_refused() -> None:

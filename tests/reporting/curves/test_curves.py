@@ -76,7 +76,7 @@ def test_panels_are_told_apart_by_what_differs_but_x() -> None:
         "inference, SPM 8 KiB",
     ]
     assert found.conditions == (
-        "net, batch 4, mapper panel, npu, 1 TFLOP/s, 1 GHz, pages of 16 B, objective time"
+        "batch 4, mapper panel, npu, 1 TFLOP/s, 1 GHz, pages of 16 B, objective time"
     )
 
 

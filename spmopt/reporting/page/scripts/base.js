@@ -117,9 +117,9 @@ function share(part) {
   return `${Number((100 * part).toFixed(1))} %`;
 }
 
-/** Writes a relative difference: +13.4 %. */
+/** Writes a relative difference: +13.4 %, and from ten times on 107.7 times. */
 function percent(part) {
-  if (part === 0) return "0 %";
+  if (part === 0 || part >= 9) return part ? `${Number((1 + part).toPrecision(4))} times` : "0 %";
   const value = 100 * part;
   const size = Math.max(-6, Math.floor(Math.log10(Math.abs(value))));
   const digits = Number(value.toFixed(size >= 1 ? 1 : size === 0 ? 2 : 1 - size));

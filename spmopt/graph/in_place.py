@@ -2,9 +2,8 @@
 
 A point-wise operation reads each element of an operand once, just before it writes the element of
 its result. Where nothing else reads that operand the result may take its bytes, as in every
-runtime. No schedule is lost in one scratchpad whose commands have no set-up: of one with two
-tensors, keep on chip at each step the more of both, and nothing moves more or sooner (PROBLEM.md,
-section 1).
+runtime. Layer by layer nothing moves more in one scratchpad whose commands have no set-up: of a
+schedule with two tensors, keep on chip at each step the more of both (PROBLEM.md, section 1).
 """
 
 from __future__ import annotations

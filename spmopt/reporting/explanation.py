@@ -65,7 +65,7 @@ def explanation_record(
         "stall_cycles_by_obstacle": _by_obstacle(found),
         "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
         "stalls": [_stall_record(found, step) for step in steps],
-        "shadow_prices": None if duals is None else duals_record(duals),
+        "shadow_prices": None if duals is None else duals_record(machine, duals),
     }
     if found.fused_groups:
         record["fused_groups"] = fused_groups_record(found.fused_groups)
@@ -74,14 +74,19 @@ def explanation_record(
     return record
 
 
-def duals_record(duals: ShadowPrices) -> Record:
-    """Return slopes of the bound in units of the objective; of banks one each."""
+def duals_record(machine: Machine, duals: ShadowPrices) -> Record:
+    """Return slopes of the bound in units of the objective; of banks one each.
+
+    ``spm_more_bytes``, ``dram_more_bytes_per_s``: how much more they are of; null: of any more.
+    """
     banks = [{"per_spm_kb": float(bank.per_byte * KB)} for bank in duals.banks]
     return {
         "unit": duals.certificate.objective.unit,
         "bound": float(duals.bound),
         "per_spm_kb": float(duals.spm.per_byte * KB),
+        "spm_more_bytes": None if duals.is_line else machine.page_bytes,
         "per_gb_per_s": float(duals.per_byte_per_s * GB),
+        "dram_more_bytes_per_s": little_bandwidth(machine),
         "priced_steps": int(np.count_nonzero(duals.spm.significant)),
         **({"banks": banks} if duals.banks else {}),
     }
@@ -156,10 +161,9 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     if duals.is_line:
         yield (
             f"With d extra bytes of {where} (whole pages of {page}): {value} >= bound - d x shadow "
-            f"price. With d fewer: {value} >= bound + d x shadow price. (Given order.)"
+            f"price. With d fewer: {value} >= bound + d x shadow price."
         )
-    else:
-        yield "(Given order, and the mappings that each operation has now.)"
+    yield "All of it in this order, of operations with the mappings that they have now."
     if machine.memory is not None:
         yield "Speed, energy and leakage of the SPM stay as they are."
     elif any(bank.technology for bank in machine.banks):
@@ -339,10 +343,12 @@ def _of_space(machine: Machine, duals: ShadowPrices, space: SpaceDuals, size_byt
         amount = -(-size_bytes // (_SMALL * page)) * page
         label = si(amount, "B")
     priced, steps = int(np.count_nonzero(space.significant)), space.dual.size
-    if not priced and (duals.is_line or not space.per_byte):
-        return "more does not lower the bound: no step has a shadow price"
     if not duals.is_line:  # evaluated at one page more
         amount, label = page, capacity(page)
+        if not space.per_byte:
+            return f"an extra {label} does not lower the bound; of more nothing is known"
+    elif not priced:
+        return "more does not lower the bound: no step has a shadow price"
     saved = _at_most(machine, duals, space.per_byte * amount)
     if page > amount:
         one = _at_most(machine, duals, space.per_byte * page)
@@ -357,11 +363,11 @@ def _of_dram(machine: Machine, duals: ShadowPrices) -> str:
     if bytes_held_by_banks(machine):
         return "more saves nothing: the SPM banks limit the channel"
     amount = little_bandwidth(machine)
-    label = "GB/s" if amount == GB else si(amount, "B/s")
+    label = si(amount, "B/s")
     saved = _at_most(machine, duals, duals.per_byte_per_s * amount)
     channel = np.count_nonzero(duals.channel_dual >= 1 - _TIGHT)
     steps = f"{channel} of {duals.channel_dual.size} steps bound by the channel"
-    return f"each extra {label} {_LOWERS} {saved}; {steps}"
+    return f"{label} more {_LOWERS} {saved}; {steps}"
 
 
 def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:

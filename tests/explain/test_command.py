@@ -30,7 +30,7 @@ def test_text(run: Run, stored: Path) -> None:
     assert sum(line.startswith("step ") for line in lines) == 1
     assert "\nShadow prices (bound " in ran.out
     assert "\nSPM        each extra kB lowers the bound by at most " in ran.out
-    assert "\nDRAM       each extra GB/s lowers the bound by at most " in ran.out
+    assert "\nDRAM       1 GB/s more lowers the bound by at most " in ran.out
     assert lines[-1].startswith("With d extra bytes of SPM (whole pages of 4 KiB)")
 
 

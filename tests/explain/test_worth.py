@@ -16,7 +16,7 @@ from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.reporting.explanation import duals_parts
+from spmopt.reporting.explanation import duals_parts, duals_record
 from spmopt.reporting.tables import plain_text
 from spmopt.verifier import bound
 from tests.hardware.toys import toy_memory
@@ -260,3 +260,15 @@ def test_a_page_more_may_let_the_best_mapping_fit() -> None:
     text = plain_text(duals_parts(problem.machine, worth))
     assert "a mapping fits that does not fit now" in text
     assert "With d extra bytes" not in text
+
+
+def test_of_two_pages_more_nothing_is_said() -> None:
+    """The best mapping fits with two pages more, and the bound was evaluated with one."""
+    own = [Op(reads="x", cycles=100), Op(reads="x", cycles=1, scratch=12)]
+    problem = tiny({"x": (1, "in")}, [own], spm=4)
+    worth = ShadowPrices.of(problem, priced(problem))
+    assert not worth.is_line
+    assert worth.spm.per_byte == 0
+    text = plain_text(duals_parts(problem.machine, worth))
+    assert "an extra 4 B does not lower the bound; of more nothing is known" in text
+    assert duals_record(problem.machine, worth)["spm_more_bytes"] == 4

@@ -58,7 +58,7 @@ def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> N
     lines = said([1, 1], spm_bytes=400, page_bytes=1)
     # 1 % of 400 bytes; one byte per second.
     assert lines[1].startswith("SPM        each extra 4 B lowers the bound by at most ")
-    assert lines[2].startswith("DRAM       each extra 1 B/s lowers the bound by at most ")
+    assert lines[2].startswith("DRAM       1 B/s more lowers the bound by at most ")
     problem, found = worth([1, 0], page_bytes=4)
     least = replace(found, bound=Fraction(3))
     lines = plain_text(duals_parts(problem.machine, least)).splitlines()
@@ -73,5 +73,5 @@ def test_a_kilobyte_that_is_less_than_a_page_is_said_to_be() -> None:
     lines = said([1e-5, 0], page_bytes=4096, **large)
     assert lines[1].startswith("SPM        each extra kB lowers the bound by at most ")
     assert "(a page of 4.096 kB: " in lines[1]
-    assert lines[2].startswith("DRAM       each extra GB/s lowers the bound by at most ")
+    assert lines[2].startswith("DRAM       1 GB/s more lowers the bound by at most ")
     assert "(a page" not in said([1e-5, 0], page_bytes=100, **large)[1]

@@ -132,7 +132,7 @@ def test_text_and_record_tell_banks_apart() -> None:
     for index in range(len(stored.problem.machine.banks)):
         assert f"bank {index} " in text
     assert "extra bytes of a bank" in text
-    record: Any = duals_record(worth)
+    record: Any = duals_record(stored.problem.machine, worth)
     assert [bank["per_spm_kb"] for bank in record["banks"]] == pytest.approx(
         [float(bank.per_byte * 1000) for bank in worth.banks]
     )

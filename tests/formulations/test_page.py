@@ -86,9 +86,7 @@ def test_no_search_that_is_cut_short_proves_less_than_the_duals_it_begins_with(
         without = rounded(
             problem, objective, tolerance=0.0, time_limit_s=0.0, start=known.residency_plan
         )
-        proof, later, anew = (
-            proved_in_bytes(problem, each) for each in (known, again, without)
-        )
+        proof, later, anew = (proved_in_bytes(problem, each) for each in (known, again, without))
         assert later >= proof * (1 - Fraction(1, 10**9)), seed
         raised += anew < proof
     assert raised > len(seeds) / 5

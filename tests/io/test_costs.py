@@ -259,12 +259,13 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
     said = list[str]()
     callbacks = spmopt.Callbacks(warn=said.append)
     options: dict[str, Any] = {"machine": "small-npu", "spm": ["64KiB", "128KiB"]}
-    (before, _), (row, other) = (
+    rows: Any = [
         spmopt.sweep(
             "bert-tiny", [scheduler], costs=given, callbacks=callbacks, **NETWORK, **options
         ).table
         for given in (None, costs)
-    )
+    ]
+    (before, _), (row, other) = rows
     alone = spmopt.solve(
         spmopt.lower(
             spmopt.load("bert-tiny", **NETWORK),

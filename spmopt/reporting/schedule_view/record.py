@@ -20,9 +20,7 @@ from spmopt.reporting.plain import Json, column, plain
 from spmopt.reporting.quantities import capacity_unit
 from spmopt.reporting.schedule_view.residencies import Came, Left
 from spmopt.reporting.schedule_view.view import (
-    GB,
     LANES_SAID,
-    MB,
     TIMINGS_SAID,
     ScheduleView,
     conditions,
@@ -169,9 +167,4 @@ def _commands(picture: ScheduleView) -> Json:
 
 
 def _duals(picture: ScheduleView) -> Json:
-    duals, (_, unit) = picture.duals, picture.in_unit(Fraction(0))
-    record: Json = {"unit": unit, "little": picture.little_bytes, "per_mb": None, "per_gbps": None}
-    if duals is not None:
-        record["per_mb"] = picture.in_unit(duals.spm.per_byte * MB)[0]
-        record["per_gbps"] = picture.in_unit(duals.per_byte_per_s * GB)[0]
-    return record
+    return {"unit": picture.in_unit(Fraction(0))[1], "little": picture.little_bytes}

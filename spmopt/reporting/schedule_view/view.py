@@ -12,7 +12,7 @@ import numpy as np
 
 from spmopt.analysis import Analysis
 from spmopt.analysis.fused_groups import FusedGroupSpan, fused_group_spans
-from spmopt.analysis.shadow_prices import ShadowPrices
+from spmopt.analysis.shadow_prices import ShadowPrices, little_bandwidth
 from spmopt.analysis.steps import Reals
 from spmopt.audit import audit
 from spmopt.core.errors import ScheduleError, unknown
@@ -29,7 +29,7 @@ from spmopt.reporting.schedule_view.residencies import Residencies, residencies
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
 from spmopt.verifier import ScheduleArrays
 
-MB, GB = 10**6, 10**9
+MB = 10**6
 SHOWN = 3  # violations in an error
 
 
@@ -132,7 +132,8 @@ class ScheduleView:
     @property
     def little_bytes(self) -> int:
         """An amount of at most a tenth of the scratchpad: 1 MB, 1 kB or 1 B."""
-        return _little(self.problem.machine.spm_bytes)
+        size = self.problem.machine.spm_bytes
+        return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= size)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
@@ -140,10 +141,12 @@ class ScheduleView:
         found, duals = figures(self.problem, self.result, self.totals), self.duals
         if duals is None:
             return found
-        more = _little(self.problem.machine.dram_bytes_per_s, GB)
+        machine = self.problem.machine
+        room = self.little_bytes if duals.is_line else machine.page_bytes
+        more = little_bandwidth(machine)
         banks = {f"Bank {index}": space for index, space in enumerate(duals.banks)}
         prices = [
-            (name, space.per_byte * self.little_bytes, si(self.little_bytes, "B"))
+            (name, space.per_byte * room, si(room, "B"))
             for name, space in (banks or {"SPM": duals.spm}).items()
         ]
         prices.append(("DRAM", duals.per_byte_per_s * more, si(more, "B/s")))
@@ -151,17 +154,13 @@ class ScheduleView:
 
     def _dual_figure(self, name: str, worth: Fraction, amount: str) -> Figure:
         (value, unit), label = self.in_unit(worth), f"{name} shadow price"
-        text = f"{si(value, unit)} per {amount.removeprefix('1 ')}"
-        note = f"how much the bound falls per extra {amount}"
+        text = f"{si(value, unit)} for {amount} more"
+        note = f"by how much the bound falls at most with {amount} more"
         return Figure(label.lower().replace(" ", "_"), label, value, text, unit, note)
 
     def in_unit(self, value: Fraction) -> tuple[float, str]:
         """Return a value of the objective as people read it: cycles become seconds."""
         return in_unit(self.result.objective, self.problem.machine, value)
-
-
-def _little(size: int, most: int = MB) -> int:
-    return next(amount for amount in (most, MB, 1000, 1) if amount == 1 or 10 * amount <= size)
 
 
 MARKS = ("A", "B")

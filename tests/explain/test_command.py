@@ -31,7 +31,8 @@ def test_text(run: Run, stored: Path) -> None:
     assert "\nShadow prices (bound " in ran.out
     assert "\nSPM        each extra kB lowers the bound by at most " in ran.out
     assert "\nDRAM       1 GB/s more lowers the bound by at most " in ran.out
-    assert lines[-1].startswith("With d extra bytes of SPM (whole pages of 4 KiB)")
+    assert lines[-2].startswith("With d extra bytes of SPM (whole pages of 4 KiB)")
+    assert lines[-1].startswith("All of it in this order, of operations with the mappings")
 
 
 @pytest.mark.parametrize("width", [80, 60])

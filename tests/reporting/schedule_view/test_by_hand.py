@@ -109,7 +109,7 @@ def test_a_tensor_moves_to_another_bank(timing: str) -> None:
     for number, size in enumerate(totals.bank_read_bytes):
         assert figures[f"bank-{number}"]["text"].startswith(f"{si(float(size), 'B')} read")
     assert "no lane of shadow prices: with several banks" in record["remarks"][-1]
-    assert record["shadow_prices"]["per_mb"] is record["shadow_prices"]["per_gbps"] is None
+    assert "spm_shadow_price" not in figures
 
 
 def test_tensors_and_their_uses() -> None:

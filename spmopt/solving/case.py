@@ -53,6 +53,7 @@ class Case(CheckedCalls):
         It knows the starts of ``entry`` only: the result depends on no other scheduler that ran.
         """
         part = Case(self.problem, request)
+        part.proved = self.proved
         starts = self.starts_of(entry)
         part.policies = {key: run for key, run in self.policies.items() if key[0] in starts}
         return part

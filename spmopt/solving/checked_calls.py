@@ -45,10 +45,13 @@ class CheckedCalls:
         Scheduler that news are reported for.
     faults
         Notes on certificates of the program that the verifier refuses.
+    proved
+        Values of certificates that were evaluated, by identity and class: that takes a while.
     """
 
     def __init__(self, problem: Problem, request: Request) -> None:
         self.faults: list[str] = []
+        self.proved: dict[tuple[int, str], Bound] = {}  # which hold the certificates
         self.problem = problem
         self.remainder = without_bypass(problem)
         self.request = request
@@ -226,8 +229,12 @@ class CheckedCalls:
             raise ContradictionError(
                 "a certificate is for another objective than the one asked for"
             )
+        key = id(certificate), holds_for
+        if key in self.proved:
+            return self.proved[key].value
         self.request.report("checking the bound", None)
         value = bound(self.problem, certificate, holds_for)
+        self.proved[key] = Bound(value=value, certificate=certificate)
         if holds_for:
             self.tell(Incumbent(bound=value, of_class=True, certified=True))
         elif certificate.order is None:

@@ -18,6 +18,7 @@ from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
+from spmopt.graph.in_place import inline_nodes
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.spec import Gemm, Shape, Style
@@ -121,6 +122,9 @@ class Mapper:
         self._weights = tensors_of_kind(self.tensors, _PARAMETERS if self.name == "weights" else ())
         self.nodes = [node for node in graph.nodes if node.operator not in views]
         self.specs = [rules[node.operator] for node in self.nodes]
+        inline = inline_nodes(graph) if machine.vector and machine.vector.inline else set()
+        places = [at for at, node in enumerate(graph.nodes) if node.operator not in views]
+        self._inline = [at in inline for at in places]
         of = self.tensor_of
         self.used = [
             Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
@@ -218,7 +222,8 @@ class Mapper:
         barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
         kept = tuple([t in weights for t in tensors]) if weights else ()
         attributes = tuple(node.attributes.items()) if node.attributes else ()
-        return node.operator, attributes, self.product_types[at], places, barred, kept
+        worked = self.product_types[at], self._inline[at]
+        return node.operator, attributes, worked, places, barred, kept
 
     def _new_mappings(
         self,
@@ -242,8 +247,8 @@ class Mapper:
             ]
         elif self.name == "weights" and gemm is not None:
             tilings = [self._whole_weights(used, gemm, sizes)]
-        work = spec.operations(*worked, node.attributes)
-        if gemm is None:
+        work = 0 if self._inline[at] else spec.operations(*worked, node.attributes)
+        if gemm is None and work:
             work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
         found = [
             self._mapping_of(at, used, sizes, tiling, gemm=gemm, work=work) for tiling in tilings

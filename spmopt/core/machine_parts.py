@@ -128,6 +128,9 @@ class Blocks:
         Results that leave the accumulators in a cycle. None: any number.
     accumulators
         Results that are summed up while those before them leave.
+    pool
+        Elements of a window that a block of a pooling takes, which has a channel in each column.
+        None: poolings are work of the vector unit.
     """
 
     rows: int
@@ -137,6 +140,7 @@ class Blocks:
     load: int | None = field(default=None, metadata={"group": "load"})
     outputs: int | None = field(default=None, metadata={"group": "outputs"})
     accumulators: int | None = field(default=None, metadata={"group": "outputs"})
+    pool: int | None = field(default=None, metadata={"group": "pool"})
 
     def __post_init__(self) -> None:
         require_counts("blocks", self, tuple(each.name for each in fields(self)))

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 
 from spmopt.core.elements import ElementKind, element_type
 from spmopt.core.machine import Blocks, Machine, SystolicArray
-from spmopt.graph.operators.spec import Gemm
+from spmopt.graph.operators.spec import Gemm, Shape
+
+POOLINGS = (
+    *("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"),
+    *("com.microsoft.QLinearAveragePool", "com.microsoft.QLinearGlobalAveragePool"),
+)
+"""Operators that blocks may take."""
 
 
 def compute_cycles(
@@ -40,6 +48,18 @@ def compute_cycles(
     if rate == machine.operations_per_s:
         return cycles
     return _ceil(cycles * machine.array.operations_per_s(machine.clock_hz), rate)
+
+
+def pooling_cycles(machine: Machine, operations: int, result: Shape) -> int | None:
+    """Return the cycles of a pooling in blocks, without weights; None: blocks do not pool."""
+    blocks = machine.blocks
+    if blocks is None or blocks.pool is None:
+        return None
+    positions = prod(result) // result[1]
+    steps = _ceil(operations // prod(result), blocks.pool)
+    product = Gemm(m=positions, k=steps * blocks.depth, n=result[1])
+    machine = replace(machine, blocks=replace(blocks, load=None))
+    return compute_cycles(machine, operations, product)
 
 
 def product_type(gemm: Gemm, input_types: Sequence[str]) -> str:

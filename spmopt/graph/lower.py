@@ -17,7 +17,13 @@ from spmopt.core.problem import ASSUMED, Problem, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
-from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
+from spmopt.graph.cycles import (
+    POOLINGS,
+    access_cycles,
+    compute_cycles,
+    pooling_cycles,
+    product_type,
+)
 from spmopt.graph.in_place import inline_nodes
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
@@ -250,8 +256,11 @@ class Mapper:
         work = 0 if self._inline[at] else spec.operations(*worked, node.attributes)
         if gemm is None and work:
             work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
+        pooled = node.operator in POOLINGS and pooling_cycles(machine, work, worked[1][0])
+        cycles = pooled or compute_cycles(machine, work, gemm, self.product_types[at])
         found = [
-            self._mapping_of(at, used, sizes, tiling, gemm=gemm, work=work) for tiling in tilings
+            self._mapping_of(at, used, sizes, tiling, gemm=gemm, cycles=cycles)
+            for tiling in tilings
         ]
         # Tilings may differ in nothing that counts.
         return tuple(dict.fromkeys(found))
@@ -264,7 +273,7 @@ class Mapper:
         tiling: Tiling,
         *,
         gemm: Gemm | None,
-        work: int,
+        cycles: int,
     ) -> OpMapping:
         machine = self.machine
         reads, writes = used.reads, used.writes
@@ -284,7 +293,6 @@ class Mapper:
         macs = 0 if gemm is None else gemm.macs
         # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
-        cycles = compute_cycles(machine, work, gemm, of_type)
         # Banks and array work at the same time: the slower one decides.
         cycles = max(cycles, access_cycles(machine, read, written))
         waiting = ceil(tiling.serial_bytes / machine.bytes_per_cycle)

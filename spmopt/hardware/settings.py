@@ -164,7 +164,7 @@ _OPTIONAL_TABLES = ("array", "blocks", "vector")
 """Records that a machine may be without."""
 _OPTIONAL: Mapping[str, Setting | None] = {
     **{"reuse": False, "pipelined": False},
-    **{"window": 1, "load": None, "outputs": None, "accumulators": None},
+    **{"window": 1, "load": None, "outputs": None, "accumulators": None, "pool": None},
     **asdict(VectorUnit()),
 }
 """Fields of tables that are said only where they are not this default."""

@@ -20,7 +20,7 @@ from spmopt.tiles.partition import scale
 
 U65 = load_machine("ethos-u65")
 # Products alone: weights load and results leave in no time.
-PLAIN = replace(U65, blocks=Blocks(rows=4, columns=16, depth=32, window=4))
+PLAIN = replace(U65, blocks=Blocks(rows=4, columns=16, depth=32, window=4), vector=None)
 
 
 def cycles(
@@ -93,6 +93,30 @@ def test_results_leave_beside_products() -> None:
     assert cycles(64, 64, 8, group=64, on=own) == 4 * 16 * 4 * 3 + 512 // 4
 
 
+def pooling(operator: str, on: Machine) -> int:
+    b = GraphBuilder("pooling", element_type="int8")
+    x = b.input("x", (1, 20, 8, 8))
+    if operator in ("MaxPool", "AveragePool"):
+        y = b.add(operator, [x], kernel_shape=(2, 2), strides=(2, 2))
+    else:
+        y = b.add(operator, [x])
+    return lower(b.finish([y]), on).operations[0].mappings[0].compute_cycles
+
+
+def test_poolings_in_blocks() -> None:
+    """20 channels in two sets of columns; no weights to load, but results that leave."""
+    own = with_blocks(pool=1, load=8)
+    assert pooling("MaxPool", own) == 4 * 4 * 2 * 4
+    assert pooling("AveragePool", own) == pooling("MaxPool", own)
+    assert pooling("GlobalAveragePool", own) == 4 * 1 * 2 * 64
+    assert pooling("MaxPool", with_blocks(pool=4)) == 4 * 4 * 2
+    # 320 results leave in 40 cycles, after a fifth of the products.
+    assert pooling("MaxPool", with_blocks(pool=1, outputs=8, accumulators=64)) == 128 + 8
+    # By the vector unit otherwise, here at the rate of products: 1280 operations in two cycles.
+    assert pooling("MaxPool", PLAIN) == 2
+    assert pooling("Softmax", own) == pooling("Softmax", PLAIN)
+
+
 def test_cores_empty_their_accumulators_side_by_side() -> None:
     own = with_blocks(outputs=8, accumulators=1024)
     two = Candidate.of(own, {"cores": 2}).machine
@@ -112,6 +136,7 @@ def test_settings_and_records_keep_them(machine: Machine) -> None:
     assert own is not None
     assert ("load" in record["blocks"]) is (own.load is not None)
     assert ("outputs" in record["blocks"]) is (own.outputs is not None)
+    assert ("pool" in record["blocks"]) is (own.pool is not None)
 
 
 def test_settings_of_blocks() -> None:
@@ -120,8 +145,9 @@ def test_settings_of_blocks() -> None:
     given = {"blocks.rows": 4, "blocks.columns": 16, "blocks.depth": 32, "blocks.window": 4}
     assert override(plain, given).blocks == PLAIN.blocks
     more = {"blocks.load": 8, "blocks.outputs": 8, "blocks.accumulators": 4096}
+    more["blocks.pool"] = 1
     assert override(plain, {**given, **more}).blocks == Blocks(
-        rows=4, columns=16, depth=32, window=4, load=8, outputs=8, accumulators=4096
+        rows=4, columns=16, depth=32, window=4, load=8, outputs=8, accumulators=4096, pool=1
     )
 
 

@@ -121,22 +121,44 @@ class Blocks:
     window
         Elements of a window that share ``depth``: so many times fewer channels of each. A depthwise
         convolution has one channel of each element, and a group in each column.
+    load
+        Blocks that take as long as loading the weights of one. Blocks of the same weights take at
+        least as long. None: loading is never slower.
+    outputs
+        Results that leave the accumulators in a cycle. None: any number.
+    accumulators
+        Results that are summed up while those before them leave.
+    pool
+        Elements of a window that a block of a pooling takes, which has a channel in each column.
+        None: poolings are work of the vector unit.
     """
 
     rows: int
     columns: int
     depth: int
     window: int = 1
+    load: int | None = field(default=None, metadata={"group": "load"})
+    outputs: int | None = field(default=None, metadata={"group": "outputs"})
+    accumulators: int | None = field(default=None, metadata={"group": "outputs"})
+    pool: int | None = field(default=None, metadata={"group": "pool"})
 
     def __post_init__(self) -> None:
-        require_counts("blocks", self, ("rows", "columns", "depth", "window"))
+        require_counts("blocks", self, tuple(each.name for each in fields(self)))
         if self.depth % self.window:
             raise InputError("blocks: window must divide depth, which its elements share")
+        if (self.outputs is None) != (self.accumulators is None):
+            raise InputError("blocks: outputs and accumulators go together; give both or none")
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of a full block."""
         return self.rows * self.columns * self.depth
+
+    def times(self, count: int) -> Blocks:
+        """Return the blocks of ``count`` cores, whose accumulators empty side by side."""
+        if self.outputs is None or self.accumulators is None:
+            return self
+        return replace(self, outputs=count * self.outputs, accumulators=count * self.accumulators)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,11 +176,14 @@ class VectorUnit:
         Operations that a division, root, exponential or other elementary function costs. By default
         4: NVIDIA's multiprocessors give 16 results of these a cycle, and 64 of additions (CUDA C++
         Programming Guide, throughput of native arithmetic instructions, compute capability 7.5).
+    inline
+        Whether activations take no cycles, as the results before them leave through the unit.
     """
 
     lanes: int | None = None
     rate: int | None = None
     special: int = 4
+    inline: bool = field(default=False, metadata={"group": "inline"})
 
     def __post_init__(self) -> None:
         require_counts("vector unit", self, ("lanes", "rate", "special"))

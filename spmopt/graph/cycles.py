@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 
 from spmopt.core.elements import ElementKind, element_type
 from spmopt.core.machine import Blocks, Machine, SystolicArray
-from spmopt.graph.operators.spec import Gemm
+from spmopt.graph.operators.spec import Gemm, Shape
+
+POOLINGS = (
+    *("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"),
+    *("com.microsoft.QLinearAveragePool", "com.microsoft.QLinearGlobalAveragePool"),
+)
+"""Operators that blocks may take."""
 
 
 def compute_cycles(
@@ -32,7 +40,7 @@ def compute_cycles(
     rate = machine.rate(of_type)
     if machine.blocks is not None:
         full = block_count(machine.blocks, gemm) * machine.blocks.macs
-        return _ceil(2 * full * machine.clock_hz, rate)
+        return with_outputs(machine.blocks, gemm, _ceil(2 * full * machine.clock_hz, rate))
     if machine.array is None:
         return _ceil(operations * machine.clock_hz, rate)
     # The array's cycles hold at its own rate; a type of another rate scales them.
@@ -40,6 +48,18 @@ def compute_cycles(
     if rate == machine.operations_per_s:
         return cycles
     return _ceil(cycles * machine.array.operations_per_s(machine.clock_hz), rate)
+
+
+def pooling_cycles(machine: Machine, operations: int, result: Shape) -> int | None:
+    """Return the cycles of a pooling in blocks, without weights; None: blocks do not pool."""
+    blocks = machine.blocks
+    if blocks is None or blocks.pool is None:
+        return None
+    positions = prod(result) // result[1]
+    steps = _ceil(operations // prod(result), blocks.pool)
+    product = Gemm(m=positions, k=steps * blocks.depth, n=result[1])
+    machine = replace(machine, blocks=replace(blocks, load=None))
+    return compute_cycles(machine, operations, product)
 
 
 def product_type(gemm: Gemm, input_types: Sequence[str]) -> str:
@@ -80,6 +100,7 @@ def block_count(blocks: Blocks, gemm: Gemm) -> int:
 
     Of a window of ``e`` elements and ``c`` channels a block sums up ``depth`` channels of one
     element, or ``depth / window`` channels of ``window`` elements, whichever takes fewer blocks.
+    Blocks of the same weights count as ``load`` at least.
     """
     channels = gemm.k // gemm.window
     columns, products = gemm.n, gemm.batch
@@ -90,7 +111,23 @@ def block_count(blocks: Blocks, gemm: Gemm) -> int:
     else:
         narrow = steps * _ceil(channels * blocks.window, blocks.depth)
         steps = min(gemm.window * _ceil(channels, blocks.depth), narrow)
-    return products * _ceil(gemm.m, blocks.rows) * _ceil(columns, blocks.columns) * steps
+    reused = max(_ceil(gemm.m, blocks.rows), blocks.load or 1)
+    return products * reused * _ceil(columns, blocks.columns) * steps
+
+
+def with_outputs(blocks: Blocks, gemm: Gemm, cycles: int) -> int:
+    """Return the cycles of a product whose multiplications take ``cycles``, results included.
+
+    Results leave while the next ones are summed up. So the longer of the two counts in full; of the
+    shorter, the share of one filling of the accumulators, which nothing overlaps.
+    """
+    results = gemm.batch * gemm.m * gemm.n
+    if blocks.outputs is None or blocks.accumulators is None:
+        return cycles
+    # In units of 1 / outputs cycles, so that the sum is rounded once: more results take no less.
+    summing, last = cycles * blocks.outputs, min(blocks.accumulators, results)
+    total = max(summing, results) * results + min(summing, results) * last
+    return _ceil(total, blocks.outputs * results)
 
 
 def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:

@@ -51,6 +51,20 @@ def update_in_place(graph: Graph) -> Graph:
     return renumber(graph.name, values, nodes, [v for v in range(len(values)) if v not in same])
 
 
+def inline_nodes(graph: Graph) -> set[int]:
+    """Return the places of activations: point-wise nodes of one operand that dies.
+
+    In a graph that is updated in place already, the result is the operand.
+    """
+    dying = _dying(graph, Counter(v for node in graph.nodes for v in node.outputs))
+    return {
+        at
+        for at, node in enumerate(graph.nodes)
+        for v in ({*node.inputs} if len({*node.inputs}) == 1 else ())
+        if node.outputs == (v,) or (v in dying and _is_overwritten(graph, node, v))
+    }
+
+
 def _dying(graph: Graph, writers: Mapping[int, int]) -> dict[int, int]:
     """Return values that one node writes, and one reads, with the number of the writer."""
     readers = Counter(v for node in graph.nodes for v in {*node.inputs})

@@ -17,7 +17,14 @@ from spmopt.core.problem import ASSUMED, Problem, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
-from spmopt.graph.cycles import access_cycles, compute_cycles, product_type
+from spmopt.graph.cycles import (
+    POOLINGS,
+    access_cycles,
+    compute_cycles,
+    pooling_cycles,
+    product_type,
+)
+from spmopt.graph.in_place import inline_nodes
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
 from spmopt.graph.operators.spec import Gemm, Shape, Style
@@ -121,6 +128,9 @@ class Mapper:
         self._weights = tensors_of_kind(self.tensors, _PARAMETERS if self.name == "weights" else ())
         self.nodes = [node for node in graph.nodes if node.operator not in views]
         self.specs = [rules[node.operator] for node in self.nodes]
+        inline = inline_nodes(graph) if machine.vector and machine.vector.inline else set()
+        places = [at for at, node in enumerate(graph.nodes) if node.operator not in views]
+        self._inline = [at in inline for at in places]
         of = self.tensor_of
         self.used = [
             Used(tuple([of[v] for v in node.inputs]), tuple([of[v] for v in node.outputs]))
@@ -218,7 +228,8 @@ class Mapper:
         barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
         kept = tuple([t in weights for t in tensors]) if weights else ()
         attributes = tuple(node.attributes.items()) if node.attributes else ()
-        return node.operator, attributes, self.product_types[at], places, barred, kept
+        worked = self.product_types[at], self._inline[at]
+        return node.operator, attributes, worked, places, barred, kept
 
     def _new_mappings(
         self,
@@ -242,11 +253,14 @@ class Mapper:
             ]
         elif self.name == "weights" and gemm is not None:
             tilings = [self._whole_weights(used, gemm, sizes)]
-        work = spec.operations(*worked, node.attributes)
-        if gemm is None:
+        work = 0 if self._inline[at] else spec.operations(*worked, node.attributes)
+        if gemm is None and work:
             work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
+        pooled = node.operator in POOLINGS and pooling_cycles(machine, work, worked[1][0])
+        cycles = pooled or compute_cycles(machine, work, gemm, self.product_types[at])
         found = [
-            self._mapping_of(at, used, sizes, tiling, gemm=gemm, work=work) for tiling in tilings
+            self._mapping_of(at, used, sizes, tiling, gemm=gemm, cycles=cycles)
+            for tiling in tilings
         ]
         # Tilings may differ in nothing that counts.
         return tuple(dict.fromkeys(found))
@@ -259,7 +273,7 @@ class Mapper:
         tiling: Tiling,
         *,
         gemm: Gemm | None,
-        work: int,
+        cycles: int,
     ) -> OpMapping:
         machine = self.machine
         reads, writes = used.reads, used.writes
@@ -279,7 +293,6 @@ class Mapper:
         macs = 0 if gemm is None else gemm.macs
         # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
-        cycles = compute_cycles(machine, work, gemm, of_type)
         # Banks and array work at the same time: the slower one decides.
         cycles = max(cycles, access_cycles(machine, read, written))
         waiting = ceil(tiling.serial_bytes / machine.bytes_per_cycle)

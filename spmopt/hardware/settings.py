@@ -156,12 +156,17 @@ _RECORDS: Mapping[str, type] = {
 }
 _TABLES: dict[str, dict[str, Kind]] = {
     **{table: get_type_hints(record) for table, record in _RECORDS.items()},
-    "vector": {"lanes": int, "rate": Dimension.OPERATIONS_PER_S, "special": int},
+    "blocks": dict.fromkeys(get_type_hints(Blocks), int),
+    "vector": {"lanes": int, "rate": Dimension.OPERATIONS_PER_S, "special": int, "inline": bool},
 }
 """Records of a machine that are tables of settings: the kind of each field."""
 _OPTIONAL_TABLES = ("array", "blocks", "vector")
 """Records that a machine may be without."""
-_OPTIONAL: Settings = {"reuse": False, "pipelined": False, "window": 1, **asdict(VectorUnit())}
+_OPTIONAL: Mapping[str, Setting | None] = {
+    **{"reuse": False, "pipelined": False},
+    **{"window": 1, "load": None, "outputs": None, "accumulators": None, "pool": None},
+    **asdict(VectorUnit()),
+}
 """Fields of tables that are said only where they are not this default."""
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """Settings of a technology, absent from a machine that names one."""

@@ -56,7 +56,8 @@ class Candidate:
         # Work outside the array scales with cores here; work of the array is divided in _divide.
         rate = machine.operations_per_s * cores
         vector = None if machine.vector is None else machine.vector.times(cores)
-        machine = replace(machine, operations_per_s=rate, vector=vector)
+        blocks = None if machine.blocks is None else machine.blocks.times(cores)
+        machine = replace(machine, operations_per_s=rate, vector=vector, blocks=blocks)
         if machine.array is None:
             machine = replace(machine, types=tuple(each.times(cores) for each in machine.types))
         return Candidate(machine=machine, cores=cores, batch=batch)

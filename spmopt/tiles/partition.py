@@ -163,6 +163,7 @@ def scale(machine: Machine, cores: int) -> Machine:
         dram_bytes_per_s=cores * machine.dram_bytes_per_s,
         operations_per_s=cores * machine.operations_per_s,
         types=tuple(typed.times(cores) for typed in machine.types),
+        blocks=None if machine.blocks is None else machine.blocks.times(cores),
         vector=None if machine.vector is None else machine.vector.times(cores),
         energy=replace(energy, leakage_w=cores * energy.leakage_w),
         area=replace(machine.area, engine_mm2=cores * machine.area.engine_mm2),

@@ -1,9 +1,11 @@
 """Compute cycles: exact rounding, and the systolic formulas on small arrays."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spmopt.core.machine import Machine, SystolicArray
-from spmopt.graph.cycles import compute_cycles
+from spmopt.core.machine import Blocks, Machine, SystolicArray
+from spmopt.graph.cycles import block_count, compute_cycles, with_outputs
 from spmopt.graph.operators.spec import Gemm
 from tests.tiny import plain_machine
 
@@ -17,6 +19,22 @@ def machine(clock_hz: int, operations_per_s: int, array: SystolicArray | None = 
 )
 def test_throughput_rounds_up_exactly(operations: int, cycles: int) -> None:
     assert compute_cycles(machine(100, 1000), operations, None) == cycles
+
+
+SIZES = st.integers(1, 300)
+
+
+@given(SIZES, SIZES, SIZES, st.sampled_from([1, 64, 512, 4096]))
+def test_results_overlap_products(m: int, k: int, n: int, accumulators: int) -> None:
+    own = Blocks(rows=4, columns=16, depth=32, outputs=8, accumulators=accumulators)
+    gemm = Gemm(m=m, k=k, n=n)
+    products, leaving = block_count(own, gemm), -(-m * n // 8)
+    cycles = with_outputs(own, gemm, products)
+    assert max(products, leaving) <= cycles <= products + leaving
+    if m * n <= accumulators:
+        assert cycles == products + leaving
+    more = Gemm(m=m + 1, k=k, n=n)
+    assert with_outputs(own, more, block_count(own, more)) >= cycles
 
 
 def test_throughput_below_the_clock() -> None:

@@ -1,5 +1,5 @@
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from spmopt.core.machine import (
     AREA_FIGURES,
     ENERGY_FIGURES,
     Area,
+    Blocks,
     Energy,
     SystolicArray,
     VectorUnit,
@@ -93,8 +94,8 @@ def test_every_key_can_be_overridden() -> None:
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
     others = {"array.reuse", "array.pipelined", "technology", "banks", "bank", "bypass"}
     vector: dict[str, Setting] = {"vector.rate": "1GOP/s", "vector.special": "2"}
-    others |= {f"blocks.{name}" for name in ("rows", "columns", "depth", "window")}
-    assert {*OVERRIDES, *nested, *array, *vector, "vector.lanes", *others} == set(UNTYPED)
+    others |= {"vector.lanes", "vector.inline", *(f"blocks.{each.name}" for each in fields(Blocks))}
+    assert {*OVERRIDES, *nested, *array, *vector, *others} == set(UNTYPED)
     machine = load_machine("a100", {**nested, **array, **vector})
     assert machine.vector == VectorUnit(rate=10**9, special=2)
     assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")

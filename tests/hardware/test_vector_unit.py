@@ -10,6 +10,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node, Value
 from spmopt.core.machine import Machine, VectorUnit
 from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
 from spmopt.graph.operators.table import operators_of
 from spmopt.hardware.machines import load_machine, override
@@ -19,6 +20,7 @@ from spmopt.reporting.headings import describe
 from spmopt.tiles.partition import scale
 
 LARGE, GPU = load_machine("large-npu"), load_machine("a100")
+INLINE = VectorUnit(lanes=8, inline=True)
 
 
 def softmax_cycles(machine: Machine) -> int:
@@ -51,13 +53,14 @@ def test_lanes_follow_the_clock_and_the_cores() -> None:
     assert override(override(LARGE, rate), lanes).vector == VectorUnit(lanes=64)
 
 
-@pytest.mark.parametrize("unit", [None, VectorUnit(lanes=8, special=3), VectorUnit(rate=7)])
+@pytest.mark.parametrize("unit", [None, VectorUnit(lanes=8, special=3), VectorUnit(rate=7), INLINE])
 def test_records_and_settings_keep_the_unit(unit: VectorUnit | None) -> None:
     machine = replace(GPU, vector=unit)
     assert from_settings(to_settings(machine), "x") == machine
     record = encode(machine)
     # Files of versions without the field have none either.
     assert ("vector" in record) is (unit is not None)
+    assert ("inline" in record.get("vector", {})) is (unit == INLINE)
     assert decode(record, Machine, "machine") == machine
 
 
@@ -105,3 +108,32 @@ def test_special_functions_of_an_operator() -> None:
     shape = ((10,),)
     counts = {"Adam": 20, "Sigmoid": 20, "SigmoidGradient": 0, "Gelu": 10, "Relu": 0}
     assert {k: operators.lookup(k).special(shape, shape, {}) for k in counts} == counts
+
+
+@pytest.mark.parametrize("setup", [0, 5])
+def test_activations_in_line_take_no_cycles(setup: int) -> None:
+    """Whether their results are in place or, as set-ups cost, in bytes of their own."""
+    b = GraphBuilder("activations")
+    x, w = b.input("x", (4, 8)), b.weight("w", (8, 8))
+    product = b.add("MatMul", [x, w], name="product")
+    gate = b.add("Sigmoid", [product], name="gate")
+    both = b.add("Add", [b.add("Clip", [gate], name="clip"), x], name="both")
+    # Softmax reads rows twice, and the input and what "both" reads again are computed by none.
+    rows = b.add("Softmax", [b.add("Relu", [x], name="of_input")], name="rows")
+    graph = b.finish([b.add("Relu", [both], name="last"), rows])
+    own = override(replace(LARGE, dma_setup_cycles=setup), {"vector.lanes": 1})
+    plain, inline = (
+        {each.name: each.mappings[0].compute_cycles for each in lower(graph, machine).operations}
+        for machine in (own, override(own, {"vector.inline": True}))
+    )
+    activations = {"gate", "clip", "last"}
+    assert {name for name in plain if plain[name] != inline[name]} == activations
+    assert all(inline[name] == 0 < plain[name] for name in activations)
+
+
+def test_a_value_that_is_read_again_is_no_activation() -> None:
+    b = GraphBuilder("again")
+    product = b.add("MatMul", [b.input("x", (4, 8)), b.weight("w", (8, 8))])
+    graph = b.finish([b.add("Mul", [product, b.add("Sigmoid", [product])])])
+    inline = lower(graph, override(LARGE, {"vector.lanes": 1, "vector.inline": True}))
+    assert all(each.mappings[0].compute_cycles > 0 for each in inline.operations)

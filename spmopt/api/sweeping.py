@@ -106,8 +106,8 @@ def sweep(
     jobs
         Number of processes; None: all processors. Several need an importable script.
     output
-        CSV file; rows are added as they finish, and the same command resumes. Several such
-        commands at once, on machines that share the file, share the work.
+        CSV file; rows are added as they finish, and the same command resumes. One command at a
+        time adds rows to it.
     callbacks
         Receive progress and warnings.
 

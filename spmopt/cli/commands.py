@@ -13,7 +13,7 @@ MANY = Group("Many schedules", sort_key=4)
 """Panels of the list of commands, which needs no options."""
 COMMANDS = {
     "solve": ("schedule", SCHEDULES, "Schedule a network, verify the schedule, certify its bound."),
-    "bound": ("schedule", SCHEDULES, "Certify a lower bound, without a schedule."),
+    "bound": ("schedule", SCHEDULES, "Certify a lower bound layer by layer, without a schedule."),
     "compare": ("schedule", SCHEDULES, "Compare schedulers with the best certified bound."),
     "verify": ("analyses", SCHEDULES, "Recompute every claim of a result file, without a solver."),
     "explain": ("analyses", SCHEDULES, "Explain the stalls of a schedule, and their remedies."),

@@ -127,7 +127,7 @@ def bound(
     output: Output | None = None,
     printing: Printing = Printing(),
 ) -> int:
-    """Certify a lower bound, without a schedule."""
+    """Certify a lower bound layer by layer, without a schedule: fused ones may cost less."""
     from spmopt.schedulers.registry import BOUNDER
 
     aims = SearchOptions(**vars(search))

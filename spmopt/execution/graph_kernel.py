@@ -312,7 +312,8 @@ def _kernels(nodes: Sequence[Node]) -> list[NodeKernel]:
     if lacking:
         names = ", ".join(f"{operator} ({name})" for operator, name in lacking.items())
         raise InputError(
-            f"kernels: none for {names}; use kernels hash, or give one by register_kernel"
+            f"kernels: none for {names}; give one by register_kernel, or use kernels hash without "
+            "a network"
         )
     return found
 

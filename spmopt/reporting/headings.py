@@ -64,7 +64,7 @@ def describe(machine: Machine) -> str:
     if vector := vector_unit(machine):
         parts.append(f"vector unit {vector}")
     if machine.costs:
-        parts.append(f"cycles and energies of {machine.costs}")
+        parts.append(f"costs of {machine.costs}")
     if machine.dma_setup_cycles:
         parts.append(f"{machine.dma_setup_cycles} cycles per DMA command")
     return f"{machine.name}: {', '.join(parts)}"

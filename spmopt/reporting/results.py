@@ -11,7 +11,7 @@ from spmopt.core.errors import Conflict
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
 from spmopt.core.problem import ASSUMED, Problem
-from spmopt.core.result import Result, Status, Totals, relative_gap
+from spmopt.core.result import End, Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.hardware.machines import has_default_energies
 from spmopt.io.codec import encode
@@ -73,7 +73,9 @@ def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Fi
     ``totals`` are the verifier's; None: there is no schedule.
     """
     machine, quality = problem.machine, _quality(problem, result)
-    ended = f"; ended: {result.end}" * bool(result.end)
+    # A search ends by counted work, the same at any load, which a fast machine does sooner.
+    counted = ", in counted work" * (result.end is End.LIMIT)
+    ended = f"; ended: {result.end}{counted}" * bool(result.end)
     seconds = Figure(
         *("seconds", "solve time", result.solve_s, duration(result.solve_s), "s"),
         f"CPU {duration(result.cpu_s)}{ended}",
@@ -294,7 +296,7 @@ def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
         least = any_order_bound(problem, result.objective)
         above = None if result.value is None else relative_gap(result.value, least)
         over = "" if above is None else f"; this schedule {percent(above, of='the bound')}"
-        note = f"bound on {name} whatever the order, certified{over}"
+        note = f"bound on {name} in any order of these operations, certified{over}"
         yield _figure("any_order_bound", "any order", *quantity(least), note)
     yield floor_figure(problem, result)
     if result.fusion_bound is not None:

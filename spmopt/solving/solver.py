@@ -101,8 +101,9 @@ def compare(
     of_order = case.bounds.best_bounds(every)
     of_fusion_plans = case.bounds.bound_of_fusion_plans(results)
 
+    own = of_order.get(None)
     best = [
-        case.bounds.bound_of_fusion_plan(each) if each.fused else of_order.get(each.order_key)
+        _bound_of_plan(case, each, own) if each.fused else of_order.get(each.order_key)
         for each in results
     ]
     results = [
@@ -113,6 +114,15 @@ def compare(
         return results
     beside = (judge(listed, of_order.get(listed.order_key), request, of_fusion_plans),)
     return [each if each.fused is None else replace(each, beside=beside) for each in results]
+
+
+def _bound_of_plan(case: Case, result: Result, listed: Bound | None) -> Bound | None:
+    """Return the bound of a fusion plan; without tiles the layer-by-layer one holds, too."""
+    found = case.bounds.bound_of_fusion_plan(result)
+    assert result.fused is not None
+    if listed is None or any(group.count > 1 for group in result.fused.fusion_plan):
+        return found
+    return listed if found is None or listed.value > found.value else found
 
 
 def compare_fused(

@@ -174,7 +174,7 @@ def test_what_has_no_kernel_is_named_or_hashed(
     y = builder.add("com.acme.Bent", [builder.add("Gemm", [x, w])], name="bent")
     workload = spmopt.load(builder.finish([y]))
     solution = spmopt.solve(spmopt.lower(workload, spmopt.machine(spm="8KiB")), "belady")
-    with pytest.raises(spmopt.InputError, match=r"none for com\.acme\.Bent \(bent\); use"):
+    with pytest.raises(spmopt.InputError, match=r"none for com\.acme\.Bent \(bent\); give one"):
         spmopt.run(solution, kernels="reference")
     notes = list[str]()
     found = spmopt.run(solution, callbacks=spmopt.Callbacks(note=notes.append))

@@ -27,16 +27,28 @@ def _lstm(folder: Path) -> Path:
 
 def test_batch_and_size_of_one_dimension_contradict_each_other(tmp_path: Path) -> None:
     path = _lstm(tmp_path)
-    text = r"--batch 4 and --param T=16 both give the size of dimension 0 of x \(T\)"
-    fails(path, text, batch=4, sizes={"T": 16, "B": 4})
+    text = r"--batch 4 and --param B=16 both give the size of dimension 1 of x \(B\)"
+    fails(path, text, batch=4, sizes={"T": 16, "B": 16})
     with pytest.raises(InputError, match=text):
-        spmopt.load(path, batch=4, parameters={"T": 16, "B": 4})
+        spmopt.load(path, batch=4, parameters={"T": 16, "B": 16})
 
 
 def test_sizes_of_all_dimensions_are_taken_as_they_are(tmp_path: Path) -> None:
     path = _lstm(tmp_path)
     assert output_shapes(load_onnx(path, sizes={"T": 16, "B": 4})) == [(16, 1, 4, 8)]
-    assert output_shapes(load_onnx(path, batch=16, sizes={"T": 16, "B": 4})) == [(16, 1, 4, 8)]
+    assert output_shapes(load_onnx(path, batch=4, sizes={"T": 16, "B": 4})) == [(16, 1, 4, 8)]
+
+
+@pytest.mark.parametrize("operator", ["RNN", "GRU", "LSTM"])
+def test_a_batch_is_never_the_time_of_a_recurrent_operator(tmp_path: Path, operator: str) -> None:
+    """Inputs of files that fix all sizes too; states begin with the directions."""
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[operator]
+    weights = {"w": floats(1, gates * 8, 64), "r": floats(1, gates * 8, 8)}
+    node = make_node(operator, ["x", "w", "r", "", "", "h"], ["y"], hidden_size=8)
+    inputs: dict[str, Dimensions] = {"x": [12, 1, 64], "h": [1, 1, 8]}
+    path = saved(tmp_path, model([node], inputs, weights))
+    assert output_shapes(load_onnx(path)) == [(12, 1, 1, 8)]
+    assert output_shapes(load_onnx(path, batch=5)) == [(12, 1, 5, 8)]
 
 
 def test_a_dimension_called_batch_is_the_batch_wherever_it_stands(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_figures_of_a_file_are_those_of_the_schedule(tmp_path: Path, kind: str) 
     assert energy_report(totals, found.machine).mac_j == pytest.approx(1e-6)
     assert solution.result.bound is not None
     assert solution.result.bound <= value
-    assert f"cycles and energies of costs.{kind}" in str(solution)
+    assert f"costs of costs.{kind}" in str(solution)
     path = tmp_path / "r.json"
     solution.save(path)
     assert not spmopt.verify(path).violations

@@ -36,11 +36,15 @@ from spmopt.core.scheduler import Incumbent, Request
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
 from spmopt.solving import compare, solve
+from spmopt.solving.case import Case
+from spmopt.solving.records import Bound
+from spmopt.solving.solver import _bound_of_plan
 from spmopt.verifier import require_legal
 from spmopt.verifier.fusion_bound import fusion_bound
 from tests.checked import need
 from tests.formulations.fusion.random_tileable_graph import fusion_plans
 from tests.graph.networks import convolution, mlp
+from tests.solving.fakes import free
 from tests.thorough import THOROUGH, nightly, some
 
 
@@ -379,3 +383,19 @@ def test_a_plan_is_refined_whose_rounded_schedule_hides_what_it_is_worth(
         assert (bool(refined), trials.interrupted) == (is_open, is_open)
         refined.clear()
         trials.interrupted = False
+
+
+def test_without_tiles_the_bound_of_the_list_holds_too() -> None:
+    """The better dual values may be those of the schedule that the search starts from."""
+    problem = tight(mlp())
+    tileable = tileable_graph_of(problem)
+    listed = Bound(value=Fraction(10**9), certificate=free(problem, MAKESPAN))
+    layers = tileable.problem(whole(tileable))[0]
+    tiled = next(plan for plan in fusion_plans(tileable) if any(g.count > 1 for g in plan))
+    fused = tileable.problem(tiled)[0]
+    for plan, expected in ((layers, listed.value), (fused, None)):
+        result = Result(fused=plan, certificate=free(plan, MAKESPAN))
+        found = need(_bound_of_plan(Case(problem, request()), result, listed))
+        own = need(_bound_of_plan(Case(problem, request()), result, None))
+        assert found.value == (own.value if expected is None else expected)
+        assert own.value < listed.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,15 +15,25 @@ from spmopt.frontends.onnx_import.topology import order_nodes, reads
 Dimensions = tuple[int | str | None, ...]
 
 _BATCH = "batch"
+_RECURRENT = frozenset(("RNN", "GRU", "LSTM"))
 """A dimension of this name is the batch, wherever it stands: it is the name of the option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A tensor type as the file writes it: dimensions are sizes, symbols, or unknown."""
+    """A tensor type as the file writes it: dimensions are sizes, symbols, or unknown.
+
+    ``batch_axis``: of an input, the axis that counts as the batch if that is given.
+    """
 
     element_type: int
     dimensions: Dimensions
+    batch_axis: int = 0
+
+    @property
+    def batch(self) -> int | str | None:
+        """Size or symbol of the batch; None of a scalar too."""
+        return self.dimensions[self.batch_axis] if self.dimensions else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +71,10 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
         if node.domain:
             node.domain = plain_domain(node.domain)
     used = set(outputs).union(*map(reads, nodes))
-    inputs = _name_open({name: _declare(value) for name, value in given.items() if name in used})
+    declared = {name: _declare(value) for name, value in given.items() if name in used}
+    for name in _of_time(nodes) & {n for n, each in declared.items() if len(each.dimensions) > 1}:
+        declared[name] = replace(declared[name], batch_axis=1)
+    inputs = _name_open(declared)
     return ModelParts(
         name=graph.name or "model",
         inputs=inputs,
@@ -79,10 +92,23 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
 
 
 def batch_of_file(inputs: Mapping[str, Declared]) -> int | str | None:
-    """Return the batch size (or its symbol) of the file: the first dimension of the first input."""
+    """Return the batch size (or its symbol) of the file, that of its first input."""
     if any(_BATCH in entry.dimensions for entry in inputs.values()):
         return _BATCH
-    return next((entry.dimensions[0] for entry in inputs.values() if entry.dimensions), None)
+    return next((entry.batch for entry in inputs.values() if entry.dimensions), None)
+
+
+def _of_time(nodes: Iterable[onnx.NodeProto]) -> set[str]:
+    """Return inputs of recurrent operators that begin with time or directions, and then the batch.
+
+    A batch size in place of the time would make another sequence.
+    """
+    found = set[str]()
+    for node in nodes:
+        layout = next((each.i for each in node.attribute if each.name == "layout"), 0)
+        if node.op_type in _RECURRENT and not node.domain and not layout:
+            found |= {node.input[0], *node.input[5:7]} - {""}
+    return found
 
 
 def initializers(graph: onnx.GraphProto, folder: Path | None) -> dict[str, Fact]:
@@ -131,7 +157,10 @@ def _name_open(inputs: dict[str, Declared]) -> dict[str, Declared]:
 
     def named(name: str, entry: Declared) -> Declared:
         sizes = enumerate(entry.dimensions)
-        shape = (f"{name}.{k}" if size is None and (k or fixed) else size for k, size in sizes)
+        shape = (
+            f"{name}.{k}" if size is None and (k != entry.batch_axis or fixed) else size
+            for k, size in sizes
+        )
         return replace(entry, dimensions=tuple(shape))
 
     return {name: named(name, entry) for name, entry in inputs.items()}

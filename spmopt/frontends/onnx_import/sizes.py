@@ -114,7 +114,7 @@ def _dimensions(inputs: Mapping[str, Declared]) -> Iterator[_Dimension]:
     for name, entry in inputs.items():
         for axis, written in enumerate(entry.dimensions):
             # Equal sizes of inner axes are coincidence; equal symbols are not.
-            is_batch = written == first and (axis == 0 or isinstance(written, str))
+            is_batch = written == first and (axis == entry.batch_axis or isinstance(written, str))
             yield _Dimension(name, axis, written, is_batch)
 
 

@@ -15,10 +15,11 @@ from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Commands, Moves, Placements, Schedule
 from spmopt.core.table import Bools
 from spmopt.verifier import require_legal, verify
-from tests.banked import banked
+from tests.banked import banked, with_these
 from tests.banks_by_hand import moving, problem
 from tests.checked import need
 from tests.thorough import share, some
+from tests.verifier.builders import IN, LOAD, machine, operation, schedule, tensor
 from tests.verifier.random_banks import shuffled
 from tests.verifier.random_plans import random_residency_plan
 
@@ -45,6 +46,28 @@ def forgetting(case: Problem, *cycles: int | None) -> Problem:
 def test_by_hand(limits: tuple[int | None, int | None], broken: list[str]) -> None:
     report = verify(forgetting(problem(), *limits), moving())
     assert [str(each).partition(";")[0] for each in report.violations] == broken
+
+
+def test_pages_that_come_at_different_steps_are_told_one_by_one() -> None:
+    """The second page of ``a`` comes a step after the first; rows of both begin at the first."""
+    case = Problem(
+        name="pages",
+        machine=with_these(machine(2), (Bank(spm_bytes=8),)),
+        tensors=(tensor("a", 8, "d"),),
+        operations=tuple(operation(f"op{step}", (0,), (), 8) for step in range(3)),
+    )
+    facts = schedule(
+        3,
+        residency=[(0, 0, 1, 4), (0, 1, 3, 8)],
+        commands=[(0, LOAD, 0, 0, 4, 1), (0, IN, 0, 4, 8, 1), (1, LOAD, 0, 4, 8, 1)],
+        placements=[(0, 0, 1, 0, 0, 1), (0, 0, 2, 0, 1, 3)],
+    )
+    assert [
+        str(each).partition(";")[0] for each in verify(forgetting(case, 7), facts).violations
+    ] == [
+        "R12 step 2: page 0 of a is 24 cycles in bank 0, written in step 0",
+        "R12 step 2: page 1 of a is 16 cycles in bank 0, written in step 1",
+    ]
 
 
 def oldest(case: Problem, schedule: Schedule, cycles: list[int]) -> list[int]:

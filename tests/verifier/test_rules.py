@@ -10,6 +10,7 @@ import pytest
 
 from spmopt.core.problem import Problem
 from spmopt.core.schedule import Command, Schedule
+from spmopt.verifier import verify
 from tests.verifier.builders import IN, LOAD, OUT, STORE, machine, operation, schedule, tensor
 from tests.verifier.changes import broken, queue, with_cell, without
 from tests.verifier.hand_made import Case, fetches, in_place, required_resident, reuse, two_layers
@@ -93,6 +94,19 @@ def test_a_change_breaks_these_rules(
 ) -> None:
     case = make()
     assert broken(case.problem, change(case.schedule)) == rules
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((1, 0, 2), "a: a load of a required-resident operand must come first"),
+        ((0, 2, 1), "b: a store of a required-resident result must come last"),
+    ],
+)
+def test_r10_says_which_order_is_broken(rows: tuple[int, ...], said: str) -> None:
+    case = required_resident()
+    (found,) = verify(case.problem, queue(case.schedule, *rows)).violations
+    assert found.message.endswith(f", of {said}")
 
 
 def test_r1_capacity_counts_whole_pages_and_scratch() -> None:

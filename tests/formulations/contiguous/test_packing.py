@@ -51,6 +51,16 @@ def test_a_block_goes_where_all_of_it_fits_rather_than_where_a_page_is_lost() ->
     assert (one.base, one.heights.tolist()) == (6, [4, 4])
 
 
+def test_pages_that_are_taken_after_the_next_use_are_not_lost_before_it() -> None:
+    """At 0 two pages are lost before the last use, at 4 three before the second."""
+    memory = SpmMap(8, np.zeros(4, np.int64))
+    memory.take(7, 2, 3, np.array([2]))
+    memory.take(8, 5, 0, np.array([3]))
+    one = replace(block(0, [4] * 4), uses=np.array([0, 1, 3]))
+    assert pack([one], memory, ORDERS["area"])
+    assert one.base == 0
+
+
 @pytest.mark.parametrize(
     ("order", "first"),
     [("peak", [1, 5]), ("area", [3, 3, 3, 3]), ("begin", [2, 2])],

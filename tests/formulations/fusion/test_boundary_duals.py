@@ -19,7 +19,7 @@ from spmopt.core.operation import Operand, OpMapping
 from spmopt.core.problem import Tensor
 from spmopt.core.table import Ints
 from spmopt.verifier.boundary_credit import BoundaryCredit
-from spmopt.verifier.carried import READ
+from spmopt.verifier.carried import READ, Carried
 from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from tests.formulations.fusion.random_tileable_graph import (
     OBJECTIVES,
@@ -139,21 +139,45 @@ def test_faults_of_what_fused_groups_may_earn_are_noticed(
     assert any(above([seed], fused_groups_too=False)[2] for seed in some([612, *range(600, 612)]))
 
 
-def test_a_weight_that_is_used_again_is_loaded_once() -> None:
-    """At its full dual value at each boundary."""
+def reading_a_weight(times: int) -> TileableGraph:
+    """Return operations that each read the same 4 bytes, which are in DRAM."""
     operations = []
-    for at in range(3):
+    for at in range(times):
         operation = TileableOperation(
             name=f"o{at}", reads=(0,), writes=(), cut=frozenset(), partial_sums=frozenset()
         )
         mapping = OpMapping(compute_cycles=0, operands=(Operand(),), macs=1)
         operation.mappings[1] = TileMappings(mapping, mapping)
         operations.append(operation)
-    listed = replace(
+    return replace(
         random_tileable_graph(600),
         tensors=(Tensor(name="w", size_bytes=4, in_dram=True, keep=False),),
         operations=tuple(operations),
     )
+
+
+def test_bytes_dearer_on_chip_than_to_load_take_no_worth_from_a_full_scratchpad() -> None:
+    """At 3 a byte at the first boundary none comes in, and 4 that are left earn 12."""
+    listed = reading_a_weight(3)
+    credit = BoundaryCredit(listed, Carried(listed, {(1, READ): (3, 0)}), (0, 0), 2)
+    entering, leaving = np.array([0, 0, 4, 0]), np.array([0, 12, 0, 0])
+    assert np.array_equal(credit.full(1, 1), entering[:, None] + leaving)
+
+
+def test_a_result_without_dual_values_is_stored_by_a_fused_group_up_to_the_end() -> None:
+    """Its 4 bytes are not by one that ends before, or by one that finds them on chip."""
+    listed = reading_a_weight(3)
+    write = TileableOperation(name="write", reads=(), writes=(0,))
+    result = Tensor(name="w", size_bytes=4, in_dram=False, keep=True)
+    idle = [replace(each, reads=()) for each in listed.operations[1:]]
+    listed = replace(listed, tensors=(result,), operations=(write, *idle))
+    paths = BoundaryCredit(listed, Carried(listed, {}), (0, 0), 2).paths(1, 1)
+    assert paths[:2, 2:].tolist() == [[0, 4], [0, 0]]
+
+
+def test_a_weight_that_is_used_again_is_loaded_once() -> None:
+    """At its full dual value at each boundary."""
+    listed = reading_a_weight(3)
     objective = objective_named("traffic", listed.machine)
     whole = tuple(FusedGroup(begin=at, end=at + 1, micro_batches=1) for at in range(3))
     certificate = FusionCertificate(

@@ -153,6 +153,15 @@ def test_news_is_late_by_a_share_of_its_time(monkeypatch: pytest.MonkeyPatch) ->
     assert heard == [0.1, 1.0, 2.0]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_bound_is_searched_beside_the_first_schedule_where_a_thread_is_left(
+    threads: int,
+) -> None:
+    tileable = tileable_graph_of(lowered("Relu", 10))
+    search = _Search(tileable, tileable.fusion_space(), Request(threads=threads))
+    assert search._begins_early() == (threads > 1)
+
+
 def test_the_search_goes_on_where_the_process_of_the_bound_dies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

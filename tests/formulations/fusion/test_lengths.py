@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice, product
+from itertools import accumulate, islice, product
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from spmopt.core.objective import objective_named
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
-from spmopt.verifier.fusion_bound import fusion_bound
+from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from tests.formulations.fusion.random_tileable_graph import (
     OBJECTIVES,
     drawn,
@@ -157,6 +157,23 @@ def test_the_shortest_path_is_that_over_all_fused_groups() -> None:
 
 def _fused_group(begin: int, end: int, way: int) -> FusedGroup:
     return FusedGroup(begin=begin, end=end, micro_batches=2**way)
+
+
+@pytest.mark.parametrize("longest", [2, 4, 8])
+def test_a_long_fused_group_without_runs_costs_its_operations_by_the_verifier(
+    limit: Limit, longest: int
+) -> None:
+    """Wherever it begins and ends: within blocks, and after the last one."""
+    figures = trained(mlp(), "2KB", "time")
+    limit(longest)
+    proof = FusionCertificate(
+        fusion_space=figures.fusion_space, objective=figures.objective, bits=60, duals={}
+    )
+    path = FusionPlanPath(figures.given, proof)
+    path.tables()
+    for way in range(len(path.micro_batches)):
+        ends, begins, _ = path._longer(way)
+        assert ends == begins == [0, *accumulate(path._each(way))]
 
 
 @pytest.mark.parametrize("longest", some([2, 3]))

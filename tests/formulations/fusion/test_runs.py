@@ -12,11 +12,12 @@ import pytest
 from formulations.fusion.fused_group import FusedGroupProgram
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
+from formulations.fusion.work import TABLE_S
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.graph import Graph
-from spmopt.core.objective import objective_named
+from spmopt.core.objective import Objective, objective_named
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
@@ -145,6 +146,27 @@ def test_runs_whose_duals_prove_next_to_nothing_lower_no_bound() -> None:
     dear: dict[Row, int] = {("capacity", 0, 0): -(2**200)}
     runs = {FusedGroup(begin=0, end=1): dear}
     assert fusion_bound(listed, replace(proof, runs=runs)) == fusion_bound(listed, proof)
+
+
+def test_runs_that_cost_nothing_prove_nothing() -> None:
+    listed, free = random_tileable_graph(3), Objective(name="free", unit="")
+    runs: dict[FusedGroup, dict[Row, int]] = {
+        FusedGroup(begin=at, end=at + 1, micro_batches=micro_batches): {}
+        for at, operation in enumerate(listed.operations)
+        for micro_batches in operation.mappings
+    }
+    proof = FusionCertificate(
+        fusion_space=Listed(listed, free).fusion_space, objective=free, bits=60, duals={}, runs=runs
+    )
+    assert fusion_bound(listed, proof) == 0
+
+
+def test_places_that_runs_raise_are_counted_as_work() -> None:
+    _, _, figures = drawn(3)
+    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    before = arcs.work.seconds
+    arcs.raise_by_runs([1])
+    assert arcs.work.seconds - before == pytest.approx(TABLE_S * arcs.value[:, 0].size)
 
 
 def test_equal_fused_groups_at_the_ends_of_the_listing_have_values_of_their_own() -> None:

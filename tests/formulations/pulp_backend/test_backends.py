@@ -233,6 +233,15 @@ def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "calls the program infeasible, which it is not" in found.notes[0]
 
 
+def test_a_folder_that_is_gone_before_the_end_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=tmp_path / "files")
+    monkeypatch.setattr(solving, "_solve", lambda *_: limits.folder.rmdir())
+    solving.solve(*_program(), "CPLEX_CMD", limits)
+    assert not limits.folder.exists()
+
+
 @pytest.mark.parametrize("deaths", [1, 2])
 def test_a_solver_that_dies_is_run_again_and_said_to_have(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, deaths: int

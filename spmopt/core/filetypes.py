@@ -25,6 +25,10 @@ _SUFFIXES = {
     ".onnx": "is a network (ONNX), which 'spmopt solve' and 'spmopt compare' take",
     ".toml": "is a TOML file, as a machine (--machine) and the space of a search (--space) are",
     **dict.fromkeys((".png", ".svg", ".pdf"), "is a picture"),
+    ".tflite": "is a TFLite model, which is not read; convert it to ONNX (as tf2onnx does)",
+    ".mlir": "is an MLIR module, which is not read; export the model as ONNX",
+    **dict.fromkeys((".pt", ".pth"), "holds weights of torch; export the model as ONNX"),
+    ".pb": "is a TensorFlow graph, which is not read; convert it to ONNX (as tf2onnx does)",
 }
 _HEAD = 4096
 """Bytes that are looked at."""

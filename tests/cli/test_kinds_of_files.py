@@ -37,6 +37,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "table.csv").write_text("a,b\n1,2\n")
     (folder / "page.html").write_text("<!doctype html>")
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff")
+    (folder / "model.tflite").write_bytes(bytes(4) + b"TFL3")
     (folder / "search.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     (folder / "folder").mkdir()
     return folder
@@ -56,6 +57,7 @@ IS = {
     "page.html": "is a page",
     "picture.png": "is a picture",
     "search.db": "is the storage of a search, which 'spmopt tune show --storage' shows",
+    "model.tflite": "is a TFLite model, which is not read; convert it to ONNX (as tf2onnx does)",
     "folder": "is a folder",
 }
 

@@ -27,7 +27,9 @@ _SUFFIXES = {
     **dict.fromkeys((".png", ".svg", ".pdf"), "is a picture"),
     ".tflite": "is a TFLite model, which is not read; convert it to ONNX (as tf2onnx does)",
     ".mlir": "is an MLIR module, which is not read; export the model as ONNX",
-    **dict.fromkeys((".pt", ".pth"), "holds weights of torch; export the model as ONNX"),
+    **dict.fromkeys(
+        (".pt", ".pth"), "is a file of torch; export the model as ONNX, or as a program (.pt2)"
+    ),
     ".pb": "is a TensorFlow graph, which is not read; convert it to ONNX (as tf2onnx does)",
 }
 _HEAD = 4096

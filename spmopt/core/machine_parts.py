@@ -155,7 +155,7 @@ class Blocks:
         return self.rows * self.columns * self.depth
 
     def times(self, count: int) -> Blocks:
-        """Return the blocks of ``count`` cores, whose accumulators empty side by side."""
+        """Return the blocks of ``count`` cores; their accumulators empty side by side."""
         if self.outputs is None or self.accumulators is None:
             return self
         return replace(self, outputs=count * self.outputs, accumulators=count * self.accumulators)

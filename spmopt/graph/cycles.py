@@ -116,7 +116,7 @@ def block_count(blocks: Blocks, gemm: Gemm) -> int:
 
 
 def with_outputs(blocks: Blocks, gemm: Gemm, cycles: int) -> int:
-    """Return the cycles of a product whose multiplications take ``cycles``, results included.
+    """Return the cycles of a product, results included, from those of its multiplications.
 
     Results leave while the next ones are summed up. So the longer of the two counts in full; of the
     shorter, the share of one filling of the accumulators, which nothing overlaps.

@@ -73,8 +73,8 @@ def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Fi
     ``totals`` are the verifier's; None: there is no schedule.
     """
     machine, quality = problem.machine, _quality(problem, result)
-    # A search ends by counted work, the same at any load, which a fast machine does sooner.
-    counted = ", in counted work" * (result.end is End.LIMIT)
+    # Counted work is the same at any load; a fast machine has done it before its clock is up.
+    counted = ", by clock or counted work" * (result.end is End.LIMIT)
     ended = f"; ended: {result.end}{counted}" * bool(result.end)
     seconds = Figure(
         *("seconds", "solve time", result.solve_s, duration(result.solve_s), "s"),

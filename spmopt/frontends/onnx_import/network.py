@@ -92,7 +92,7 @@ def take_apart(model: onnx.ModelProto, folder: Path | None) -> ModelParts:
 
 
 def batch_of_file(inputs: Mapping[str, Declared]) -> int | str | None:
-    """Return the batch size (or its symbol) of the file, that of its first input."""
+    """Return the batch size of the file, or its symbol: the batch of its first input."""
     if any(_BATCH in entry.dimensions for entry in inputs.values()):
         return _BATCH
     return next((entry.batch for entry in inputs.values() if entry.dimensions), None)

@@ -1,4 +1,4 @@
-"""The command that compiles the dual, by what is installed."""
+"""Compile the dual by the compiler that is installed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import numpy as np
 from formulations.residency.bound.dual import DualFunction
 from formulations.residency.bound.duals import certificate
 from formulations.residency.column_generation import ColumnGeneration
-from formulations.residency.mapping_duals import mapping_duals, worth_on_paths
+from formulations.residency.mapping_duals import cheapest_mappings, mapping_duals, worth_on_paths
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import fits_alone, fitting_mappings, in_mappings
@@ -95,7 +95,7 @@ def choose_by_duals(
             best = replace(best, certificate=duals, bound=bound)
         prices = new if prices is None else (1 - _NEW) * prices + _NEW * new
         begins, allowed = problem.operands.first_mapping[:-1], np.where(fit, prices, np.inf)
-        cheapest = _cheapest(problem, allowed)
+        cheapest = cheapest_mappings(problem, allowed)
         gain = (allowed[begins + mapping] - allowed[begins + cheapest]).sum()
         # No mapping is left to try where all of them together could not gain the tolerance.
         closed = float(best.value) <= best.bound * (1 + request.tolerance)
@@ -128,12 +128,3 @@ def _price(
     bound = dual.value + float((own.least(problem) - run).sum())
     proof = certificate(problem, objective, coefficients, duals, uses=own.uses, rooms=own.rooms)
     return own.costs, bound, proof
-
-
-def _cheapest(problem: Problem, prices: Floats) -> Ints:
-    """Return (n,) the cheapest mapping of each operation."""
-    first = problem.operands.first_mapping
-    operation = np.repeat(np.arange(first.size - 1), np.diff(first))
-    order = np.lexsort((prices, operation))
-    found: Ints = order[first[:-1]] - first[:-1]
-    return found

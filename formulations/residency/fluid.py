@@ -16,7 +16,7 @@ from formulations.solver.program import SolverStatus
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import fitting_timeline, relax_timeline
+from spmopt.core.timeline import fitting_timeline
 
 _SIMPLEX = {"solver": "simplex", "presolve": "off"}
 _UNKNOWN = "of the replay with banks no bound is known but the one on any order"
@@ -41,6 +41,8 @@ def schedule(problem: Problem, request: Request) -> Result:
         from formulations.residency.banks.schedule import bound
 
         return bound(problem, request)
+    if problem.several_mappings:
+        return _over_mappings(problem, request)
     proof, gap, cut_short = _solve(problem, request)
     note = f"the fluid optimum is at most {100 * gap:.3g} % above this bound"
     notes = (note,) if isfinite(gap) else ()
@@ -49,6 +51,20 @@ def schedule(problem: Problem, request: Request) -> Result:
 
         proof = with_setups(problem, request, proof)
     return Result(residency_plan=None, certificate=proof, notes=notes, cut_short=cut_short)
+
+
+def _over_mappings(problem: Problem, request: Request) -> Result:
+    """Return a bound over all mappings: the relaxation of a small problem chooses among them."""
+    from formulations.residency.page import round_columns
+    from formulations.residency.plain import search as plain
+
+    line = fitting_timeline(problem)
+    if plain.is_small(line, request.params.residency):
+        relaxed = plain.relax(problem, request, line)
+        if relaxed is not None:
+            return Result(residency_plan=None, certificate=relaxed.certificate)
+    found = round_columns(problem, request).result
+    return replace(found, residency_plan=None)
 
 
 def _replay(problem: Problem, request: Request) -> Result:
@@ -90,9 +106,7 @@ def _solve_at_once(problem: Problem, request: Request) -> Certificate | None:
     By strong duality they prove its optimum, which is the least that any schedule costs in bytes.
     """
     # Raises InfeasibleError, which no linear program would explain.
-    fitting = fitting_timeline(problem)
-    # The bound is of all mappings: the least figure of each.
-    line = relax_timeline(problem) if problem.several_mappings else fitting
+    line = fitting_timeline(problem)
     intervals = ReuseIntervals(line, np.arange(line.step.size))
     most = request.params.residency.all_columns
     if int((intervals.step - intervals.begin)[intervals.live].sum()) > most:

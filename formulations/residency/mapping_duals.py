@@ -21,7 +21,7 @@ from spmopt.core.mappings import fits_alone
 from spmopt.core.objective import Objective
 from spmopt.core.operation import FIGURES
 from spmopt.core.problem import Problem
-from spmopt.core.table import Bools
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline_of_mappings
 
 
@@ -172,19 +172,11 @@ def mapping_duals(
         Dual values of rooms that are known. Of bytes those found here prove no less, of partly
         filled pages they may.
     """
-    moves, machine = MoveDuals(coefficients, duals), problem.machine
-    rows = _Rows(problem, line, moves, worth, timeline_of_mappings(problem))
+    rows = _Rows(
+        problem, line, MoveDuals(coefficients, duals), worth, timeline_of_mappings(problem)
+    )
     table = problem.operands
-    operation = np.repeat(np.arange(len(problem.operations)), np.diff(table.first_mapping))
-    figures = dict(zip(FIGURES, table.mappings.figures[:, table.mapping], strict=True))
-    pages = machine.pages(figures["scratch_bytes"])
-    room = (machine.page_bytes * (machine.spm_pages - pages)).astype(np.float64)
-    plain: Floats = duals.slack_dual(coefficients)[operation] * figures["compute_cycles"]
-    plain += duals.spm[operation] * (machine.page_bytes * pages)
-    if objective.weighs_mappings:
-        names = "spm_read_bytes", "spm_write_bytes", "macs", "own_picojoules"
-        for unit, name in zip(np.eye(len(names), dtype=int).tolist(), names, strict=True):
-            plain += float(objective.of_mappings(*unit)) * figures[name]
+    operation, room, plain = costs_apart(problem, coefficients, objective, duals)
     # More than any byte gains: for mappings that do not fit at all.
     most = 4 * (problem.operands.most_fetches().max(initial=0) + 1) * coefficients.dearest_byte
     kappa = _rooms(rows, room, most) if rooms is None else rooms
@@ -193,6 +185,33 @@ def mapping_duals(
     earned = np.bincount(rows.choice, rows.size * nu, plain.size) + kappa * room
     several = np.diff(table.first_mapping)[operation] > 1
     return MappingDuals(uses=nu, rooms=kappa[several], costs=plain - earned, plain=plain)
+
+
+def cheapest_mappings(problem: Problem, costs: Floats) -> Ints:
+    """Return (n,) the mapping of each operation whose cost (k,) is the least."""
+    first = problem.operands.first_mapping
+    operation = np.repeat(np.arange(first.size - 1), np.diff(first))
+    order = np.lexsort((costs, operation))
+    found: Ints = order[first[:-1]] - first[:-1]
+    return found
+
+
+def costs_apart(
+    problem: Problem, coefficients: CostCoefficients, objective: Objective, duals: Multipliers
+) -> tuple[Ints, Floats, Floats]:
+    """Return (k,) the operation of each mapping, its room, and its cost without its operands."""
+    table, machine = problem.operands, problem.machine
+    operation = np.repeat(np.arange(len(problem.operations)), np.diff(table.first_mapping))
+    figures = dict(zip(FIGURES, table.mappings.figures[:, table.mapping], strict=True))
+    pages = machine.pages(figures["scratch_bytes"])
+    room = (machine.page_bytes * (machine.spm_pages - pages)).astype(np.float64)
+    costs: Floats = duals.slack_dual(coefficients)[operation] * figures["compute_cycles"]
+    costs += duals.spm[operation] * (machine.page_bytes * pages)
+    if objective.weighs_mappings:
+        names = "spm_read_bytes", "spm_write_bytes", "macs", "own_picojoules"
+        for unit, name in zip(np.eye(len(names), dtype=int).tolist(), names, strict=True):
+            costs += float(objective.of_mappings(*unit)) * figures[name]
+    return operation, room, costs
 
 
 def _rooms(rows: _Rows, room: Floats, most: float) -> Floats:

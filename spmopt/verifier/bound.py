@@ -91,11 +91,11 @@ def bound(
     # What tensors that bypass the scratchpad cost is the same for all schedules (section 2).
     remainder = without_bypass(problem)
     problem = remainder.problem
-    # The theorems of banks and of the replay know the least of each figure alone.
-    by_mapping = not (problem.machine.banks or certificate.objective.replayed)
+    # The theorem of banks knows the least of each figure alone.
+    by_mapping = not problem.machine.banks
     line = timeline_of_mappings(problem) if by_mapping else relax_timeline(problem)
     if not by_mapping and not (certificate.uses is None and certificate.rooms is None):
-        raise InputError("certificate: of banks and replays it has no dual values of mappings")
+        raise InputError("certificate: of banks it has no dual values of mappings")
     duals = step_duals(problem, certificate, line)
     machine, objective = problem.machine, certificate.objective
     # R1: scratch takes whole pages, so that the rest is floor(C/g) - ceil(b/g) pages.
@@ -109,8 +109,8 @@ def bound(
         total: int | Fraction = replay_bound(problem, certificate, line, duals, room)
     else:
         total = _of_steps(problem, certificate, line, duals, room, pages=pages)
-        if by_mapping:
-            total += least_mappings(problem, certificate, line, duals)
+    if by_mapping:
+        total += least_mappings(problem, certificate, line, duals)
     # The same in every schedule: figures of the mappings, the least where there are several.
     of_mappings = (line.spm_read_bytes, line.spm_write_bytes, line.macs, line.own_picojoules)
     fixed = objective.of_mappings(*(sum(column.tolist()) for column in of_mappings))

@@ -99,6 +99,16 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
     )
 
 
+def at_start(certificate: Certificate, steps: int) -> Ints:
+    """Return (n,) dual values of bytes held when operations start, which the replay alone has."""
+    found = certificate.spm_at_start
+    if found is None:
+        return np.zeros(steps, np.int64)
+    if found.shape != (steps,) or int(found.min(initial=0)) < 0:
+        raise InputError(f"certificate: spm_at_start needs {steps} dual values, none negative")
+    return found
+
+
 def _of_mappings(
     problem: Problem, certificate: Certificate, line: Timeline
 ) -> tuple[Ints | None, Ints | None]:

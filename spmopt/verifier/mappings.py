@@ -21,6 +21,9 @@ The rest is the cost of :mod:`spmopt.verifier.bound` with the figures of m. The 
 step each take their least over all mappings, which is no more. The same holds where a tensor is
 decided as a whole (:mod:`spmopt.verifier.page_paths`).
 
+Of the replay ``pi_i`` is the sum of the dual values at the operation's two instants, at both of
+which its scratch takes room; a byte pays ``nu_tim`` where its accesses are, at the end.
+
 The numbers ``kappa`` are duals of "resident in m fits beside the scratch of m, as far as m runs".
 Without them half of a step may run a mapping of little scratch, whose operands fill the scratchpad,
 and half one of much: each is given room that the other has.
@@ -38,7 +41,7 @@ from spmopt.core.operation import FIGURES, OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Timeline
-from spmopt.verifier.dual_check import CheckedDuals
+from spmopt.verifier.dual_check import CheckedDuals, at_start
 
 
 def least_mappings(
@@ -54,6 +57,8 @@ def least_mappings(
         A timeline of mappings, whose figures of steps are the least of each, and the dual values.
     """
     objective, page = certificate.objective, problem.machine.page_bytes
+    # Of the replay scratch takes room at both instants of an operation.
+    held_of = duals.hold + at_start(certificate, line.steps)
     unit, total = 1 << certificate.bits, Fraction(0)
 
     def cost_of(step: int, mapping: OpMapping, room_dual: int = 0) -> Fraction:
@@ -61,7 +66,7 @@ def least_mappings(
         of_mapping = objective.of_mappings(
             mapping.spm_read_bytes, mapping.spm_write_bytes, mapping.macs, mapping.own_picojoules
         )
-        held = int(duals.hold[step]) * page * pages
+        held = int(held_of[step]) * page * pages
         held -= room_dual * page * (problem.machine.spm_pages - pages)
         return duals.cycle[step] * mapping.compute_cycles + held + of_mapping * unit
 

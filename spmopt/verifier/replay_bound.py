@@ -31,6 +31,11 @@ is dropped. Loads and stores of required-resident operands never move while its 
 arcs before it starts, and after it has ended, stand for them. Bypassing tensors stream while their
 operation runs, so that it takes as much off the time for all else as off that of steps. So the
 events of a byte form a path over the same states and arcs, over instants.
+
+An operation runs one of its mappings from its start to its end: it computes as long, its scratch
+takes room at both instants, and its accesses are at the end. So payments for mappings, and for
+rooms beside their scratch, are those of steps (:mod:`spmopt.verifier.mappings`): what is resident
+in a step is what the operation finds on chip, or leaves there, and fits (R1).
 """
 
 from __future__ import annotations
@@ -47,7 +52,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.verifier.dual_check import CheckedDuals, check_magnitude
+from spmopt.verifier.dual_check import CheckedDuals, at_start, check_magnitude
 from spmopt.verifier.paths import all_paths
 from spmopt.verifier.setups import setups_of_streams
 
@@ -66,7 +71,7 @@ def replay_bound(
     """
     if problem.machine.banks or certificate.holds_for:
         raise InputError("certificate: of the replay it takes no banks and no class")
-    at_start = _at_start(certificate, line.steps)
+    held_at_start = at_start(certificate, line.steps)
     objective, into, out = certificate.objective, duals.load, duals.store
     scale = 2**certificate.bits
     added_in, added_out = (
@@ -79,11 +84,12 @@ def replay_bound(
     idle_out = out if duplex else np.full_like(out, firm_out)
     load = spread(idle_in, into, into, added_in if duplex else firm_in)
     store = spread(idle_out, out, out, firm_out)
-    hold = spread(np.zeros_like(at_start), at_start, duals.hold, 0)
+    hold = spread(np.zeros_like(held_at_start), held_at_start, duals.hold, 0)
     at_instants = by_instants(line)
     # What is required-resident moves between operations, never while its own one runs.
     firm = [np.full_like(load, firm_in), np.full_like(load, firm_out)]
-    check_magnitude(hold.tolist(), firm[0].tolist(), firm[1].tolist(), at_instants)
+    magnitudes = hold.tolist(), firm[0].tolist(), firm[1].tolist()
+    check_magnitude(*magnitudes, at_instants, duals.most_uses)
     priced = CheckedDuals(
         hold=hold,
         held=np.array([0, *accumulate(hold.tolist())], np.int64),
@@ -92,19 +98,12 @@ def replay_bound(
         firm_load=firm[0],
         firm_store=firm[1],
         cycle=[],
+        uses=duals.uses,
+        rooms=duals.rooms,
+        most_uses=duals.most_uses,
     )
     setups = setups_of_streams(problem, certificate, load.size)
     total: int = all_paths(at_instants, priced, (), bytes_held_early(line), setups)
     total += sum(map(mul, duals.cycle, line.compute_cycles.tolist()))
-    held: int = sum(map(mul, (at_start + duals.hold).tolist(), room.tolist()))
+    held: int = sum(map(mul, (held_at_start + duals.hold).tolist(), room.tolist()))
     return total - held
-
-
-def _at_start(certificate: Certificate, steps: int) -> Ints:
-    """Return (n,) dual values of bytes held when operations start."""
-    found = certificate.spm_at_start
-    if found is None:
-        return np.zeros(steps, np.int64)
-    if found.shape != (steps,) or int(found.min()) < 0:
-        raise InputError(f"certificate: spm_at_start needs {steps} dual values, none negative")
-    return found

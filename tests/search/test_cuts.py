@@ -146,7 +146,8 @@ def test_cuts_are_below_the_relaxation_of_other_machines() -> None:
         problem = large(seed)
         cut = optimal_cut(without_setups(problem))
         own = fluid_cycles(problem)
-        assert float(least(cut, problem)) == pytest.approx(own, rel=1e-5, abs=1e-6), seed
+        if not problem.several_mappings:  # of duals of mappings a cut knows nothing
+            assert float(least(cut, problem)) == pytest.approx(own, rel=1e-5, abs=1e-6), seed
         for _ in range(2):
             other = elsewhere(problem, generator)
             value = fluid_cycles(other)
@@ -178,7 +179,9 @@ def test_bytes_of_a_cut_are_below_the_least_traffic(problem: Problem, seed: int)
         assert certificate is not None
         cuts.append(Cut.of(problem, certificate))
         own = Fraction(str(fluid_cycles(problem, TRAFFIC)))
-        assert cuts[1].least_bytes(problem.machine) == pytest.approx(own, rel=1e-4, abs=1e-4)
+        if not problem.several_mappings:
+            found = cuts[1].least_bytes(problem.machine)
+            assert found == pytest.approx(own, rel=1e-4, abs=1e-4)
         cycles = small_optimum(other, MAKESPAN).value
         assert least(cuts[1], other) <= cycles
     assert max(cut.least_bytes(other.machine) for cut in cuts) <= optimum

@@ -12,6 +12,7 @@ from itertools import product
 from math import floor
 from typing import Self
 
+from spmopt.core.objective import Objective
 from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
@@ -37,16 +38,23 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
         exact += min(
             _rho(problem, certificate, step) * mapping.compute_cycles
             + hold * -(-mapping.scratch_bytes // page)
-            + scale * mapping.macs * objective.mac
-            + scale * mapping.spm_read_bytes * objective.spm_read_byte
-            + scale * mapping.spm_write_bytes * objective.spm_write_byte
-            + scale * mapping.own_picojoules * objective.own_picojoule
+            + scale * of_mapping(objective, mapping)
             - sum(problem.tensors[t].size_bytes * uses[step, t, number] for t in operation.tensors)
             - rooms[step, number] * page * (machine.spm_pages - -(-mapping.scratch_bytes // page))
             for number, mapping in enumerate(operation.mappings)
         )
     found: Fraction = (total + exact) / scale
     return found
+
+
+def of_mapping(objective: Objective, mapping: OpMapping) -> Fraction:
+    """What an operation costs in a mapping, whatever moves."""
+    return (
+        mapping.macs * objective.mac
+        + mapping.spm_read_bytes * objective.spm_read_byte
+        + mapping.spm_write_bytes * objective.spm_write_byte
+        + mapping.own_picojoules * objective.own_picojoule
+    )
 
 
 def uses_of(problem: Problem, certificate: Certificate) -> dict[tuple[int, int, int], int]:
@@ -92,8 +100,8 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
         after: Costs = {}
         mappings = problem.operations[step].mappings if access >= 0 else (None,)
         for number, mapping in enumerate(mappings):
-            of_mapping = line if mapping is None else _with(line, access, mapping)
-            here = _byte(problem, of_mapping, certificate, step, access)
+            there = line if mapping is None else with_mapping(line, access, mapping)
+            here = _byte(problem, there, certificate, step, access)
             here = _with_setups(problem, certificate, here, step, tensor)
             use = uses.get((step, tensor, number), 0)
             room = rooms[step, number] if access >= 0 else 0
@@ -111,7 +119,7 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
     return min(cost for (_, valid), cost in costs.items() if valid or not keep)
 
 
-def _with(line: Timeline, access: int, mapping: OpMapping) -> Timeline:
+def with_mapping(line: Timeline, access: int, mapping: OpMapping) -> Timeline:
     """Return a timeline whose access is that of a mapping."""
     operand = mapping.operands[access - int(line.first[line.step[access]])]
     fetches, firm = line.fetches.copy(), line.required_resident.copy()

@@ -11,11 +11,12 @@ from fractions import Fraction
 from math import floor
 
 from spmopt.core.bypass import without_bypass
+from spmopt.core.operation import OpMapping
 from spmopt.core.order import reorder
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relax_timeline
-from tests.verifier.naive_bound import Byte
+from tests.verifier.naive_bound import Byte, of_mapping, rooms_of, uses_of, with_mapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,25 +41,31 @@ def naive_replay_bound(problem: Problem, certificate: Certificate) -> Fraction:
     left = without_bypass(problem)
     problem, objective = left.problem, certificate.objective
     line, machine, scale = relax_timeline(problem), problem.machine, 2**certificate.bits
-    parts, total = _parts(problem, certificate), 0
+    parts, total = _parts(problem, certificate), Fraction(0)
+    uses, rooms = uses_of(problem, certificate), rooms_of(problem, certificate)
+
+    def room(mapping: OpMapping) -> int:
+        pages = machine.spm_pages - -(-mapping.scratch_bytes // machine.page_bytes)
+        return pages * machine.page_bytes
+
     for tensor, record in enumerate(problem.tensors):
         total += record.size_bytes * _cheapest(problem, line, certificate, parts, tensor)
     for step in range(line.steps):
         dual = int(certificate.dram_in[step])
         dual += int(certificate.dram_out[step]) if machine.duplex else 0
         hidden = floor(objective.cycle * scale - machine.bytes_per_cycle * dual)
-        total += hidden * int(line.compute_cycles[step])
-        pages = machine.spm_pages - -(-int(line.scratch_bytes[step]) // machine.page_bytes)
         held = sum(part.hold for part in parts if part.step == step)
-        total -= held * pages * machine.page_bytes
-    mappings = [operation.mappings for operation in problem.operations]
-    fixed = objective.of_mappings(
-        sum(min(mapping.spm_read_bytes for mapping in each) for each in mappings),
-        sum(min(mapping.spm_write_bytes for mapping in each) for each in mappings),
-        sum(min(mapping.macs for mapping in each) for each in mappings),
-        sum(min(mapping.own_picojoules for mapping in each) for each in mappings),
-    )
-    return Fraction(total, scale) + fixed + left.streams.value(objective)
+        total += min(
+            hidden * mapping.compute_cycles
+            + scale * of_mapping(objective, mapping)
+            - held * room(mapping)
+            - rooms[step, number] * room(mapping)
+            - sum(problem.tensors[t].size_bytes * uses[step, t, number] for t in operation.tensors)
+            for operation in (problem.operations[step],)
+            for number, mapping in enumerate(operation.mappings)
+        )
+    found: Fraction = total / scale + left.streams.value(objective)
+    return found
 
 
 def _bare(problem: Problem, certificate: Certificate) -> tuple[int, int]:
@@ -102,32 +109,38 @@ def _cheapest(
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
     bare_in, bare_out = _bare(problem, certificate)
+    uses, rooms = uses_of(problem, certificate), rooms_of(problem, certificate)
     costs = {(False, bool(line.in_dram[tensor])): 0}
     for part in parts:
         access = rows.get(part.step, -1)
         if access >= 0 and Access(int(line.kind[access])) not in part.kinds:
             access = -1
-        firm = access >= 0 and bool(line.required_resident[access])
         kind = int(line.kind[access]) if access >= 0 else -1
         written = kind == Access.WRITE
-        byte = Byte.used(
-            line,
-            access,
-            # Nothing hides what is required-resident, whichever instant stands for its moving.
-            load=bare_in if firm and kind != Access.WRITE else part.load,
-            store=bare_out if firm and kind != Access.READ else part.store,
-            hold=part.hold + (part.before if written else 0),
-        )
-        if access >= 0:
-            byte = _with_setups(problem, certificate, byte, part.step, tensor)
+        mappings = problem.operations[part.step].mappings if access >= 0 else (None,)
         after = dict[tuple[bool, bool], int]()
-        for before, cost in costs.items():
-            for held, store in ((False, False), (True, False), (True, True)):
-                move = byte.move(before, held, store, live)
-                if move is not None:
-                    valid, paid = move
-                    known = after.get((held, valid), cost + paid)
-                    after[held, valid] = min(known, cost + paid)
+        for number, mapping in enumerate(mappings):
+            of = line if mapping is None else with_mapping(line, access, mapping)
+            firm = access >= 0 and bool(of.required_resident[access])
+            byte = Byte.used(
+                of,
+                access,
+                # Nothing hides what is required-resident, whichever instant stands for its moving.
+                load=bare_in if firm and kind != Access.WRITE else part.load,
+                store=bare_out if firm and kind != Access.READ else part.store,
+                hold=part.hold + (part.before if written else 0),
+            )
+            if access >= 0:
+                byte = _with_setups(problem, certificate, byte, part.step, tensor)
+            use = uses[part.step, tensor, number] if access >= 0 else 0
+            room = rooms[part.step, number] if access >= 0 else 0
+            for before, cost in costs.items():
+                for held, store in ((False, False), (True, False), (True, True)):
+                    move = byte.move(before, held, store, live)
+                    if move is not None:
+                        valid, paid = move
+                        paid += cost + use + held * room
+                        after[held, valid] = min(after.get((held, valid), paid), paid)
         costs = after
         live = bool(line.live_after[access]) if access >= 0 else live
     keep = bool(line.keep[tensor])

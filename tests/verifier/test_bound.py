@@ -69,7 +69,7 @@ def random_duals(
     spm = [int(byte * Fraction(f)) for f in (generator.random(steps) ** 2).tolist()]
     spm = [dual if generator.random() < 0.5 else 0 for dual in spm]
     found = duals(objective, spm, dram[0], dram[1] if problem.machine.duplex else dram[0], bits)
-    if problem.machine.banks or objective.replayed or generator.random() < 0.3:
+    if problem.machine.banks or generator.random() < 0.3:
         return found
     choosing = [each for each in problem.operations if len(each.mappings) > 1]
     several = sum(len(each.tensors) * len(each.mappings) for each in choosing)

@@ -8,6 +8,7 @@ every tensor, and range minima give the best step within each interval for a loa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -36,15 +37,18 @@ class DualFunction:
         intervals: RankedIntervals,
         coefficients: CostCoefficients,
         duals: Multipliers,
+        arcs: Callable[[RankedIntervals, MoveDuals], Arcs] | None = None,
     ) -> None:
+        """Take dual values; ``arcs`` of accesses that do not cost as their records say."""
         self.intervals, self.coefficients, self.duals = intervals, coefficients, duals
-        self.at_step, self.kernel = MoveDuals(coefficients, duals), kernel_of(intervals)
+        self.at_step, self._arcs = MoveDuals(coefficients, duals), arcs or dual_arcs
+        self.kernel = None if arcs else kernel_of(intervals)
 
     @cached_property
     def arc(self) -> Arcs:
         """The cost of every arc."""
         if self.kernel is None:
-            return dual_arcs(self.intervals, self.at_step)
+            return self._arcs(self.intervals, self.at_step)
         drop, at = final_drops(self.intervals, self.at_step)
         return Arcs(**self.kernel.arcs(self.at_step), final_drop=drop, final_at=at)
 
@@ -270,7 +274,8 @@ def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts)
     # Blind writes start from anything; dead results end in N, which then stands for U.
     w_dirty = bypass + held
     u_dead = np.minimum(inside, past)
-    w_dead = bypass + np.where(intervals.required_resident[here], held, 0.0)
+    # Dead results stream for nothing, unless a mapping has a price, or they are required-resident.
+    w_dead = bypass + np.minimum(held, stream)
     cleaned = np.minimum(np.minimum(r, n + load), d + store) + held
     written = np.where(write, w_dirty, inside)
     ends = dead & ~read
@@ -314,7 +319,8 @@ def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathC
     cost.dirty_in[here] = np.where(read, np.minimum(d, r + store) + held, written)
     cost.clean_in[here] = np.where(read, r + held, written)
     cost.gone_in[here] = np.minimum(cost.clean_in[here] + load, stream + n)
-    stay = np.where(intervals.required_resident[here], held, 0.0)
     cost.bypass[here] = np.where(
-        write, np.where(ends, stay + n, np.minimum(written, stream + n)), INFINITE
+        write,
+        np.where(ends, np.minimum(held, stream) + n, np.minimum(written, stream + n)),
+        INFINITE,
     )

@@ -302,13 +302,15 @@ class _MappingChoice:
         )
 
     def _round(self, relaxed: plain.Relaxed) -> tuple[Fraction, ResidencyPlan] | None:
-        """Return the best plan in the relaxation's mappings, and by dual values from scratch."""
-        request, found = self.request.part(bounds=False), list[tuple[Fraction, ResidencyPlan]]()
+        """Return the best of the given plan, and those in mappings of the relaxation and duals."""
+        request, start = self.request.part(bounds=False), self.request.start
+        plans = [] if start is None or other_order(start.steps.operation) is not None else [start]
         if relaxed.mapping is not None:
             plan = _round_in(self.problem, request, relaxed.mapping)
-            if plan is not None:
-                value = residency_plan_value(self.problem, plan, request.objective)
-                found.append((value, plan))
+            plans = plans if plan is None else [plan, *plans]
+        found = [
+            (residency_plan_value(self.problem, plan, request.objective), plan) for plan in plans
+        ]
         if not found or float(found[0][0]) > relaxed.bound * (1 + request.tolerance):
             part = request.phase(_CHOICE_FRACTION * request.remaining_s())
             cheap = choose_by_duals(self.problem, part)

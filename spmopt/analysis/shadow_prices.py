@@ -45,9 +45,8 @@ import numpy as np
 from spmopt.analysis.steps import Reals
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.machine import Machine
-from spmopt.core.mappings import fits_alone
+from spmopt.core.mappings import fits_alone, on_channel
 from spmopt.core.objective import Objective
-from spmopt.core.operation import OpMapping
 from spmopt.core.order import reorder, same_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import BankDuals, Certificate, Result
@@ -281,27 +280,8 @@ def _bandwidth(problem: Problem, certificate: Certificate, proved: Fraction) -> 
         uses, rooms = (None if each is None else scale(each) for each in of_mappings)
         other = replace(other, spm=scale(certificate.spm), uses=uses, rooms=rooms)
     # No schedule gets worse, so that a bound which is rounded upwards holds for both.
-    return max(Fraction(0), (proved - bound(_with_bandwidth(problem, rate + more), other)) / more)
-
-
-def _with_bandwidth(problem: Problem, rate: int) -> Problem:
-    """Return the problem with a faster DRAM: waiting takes no more cycles than there."""
-    before = problem.machine.dram_bytes_per_s
-
-    def faster(mapping: OpMapping) -> OpMapping:
-        # Its bytes are rounded up to whole cycles.
-        waiting = max(0, mapping.waiting_cycles - 1) * before // rate
-        cycles = mapping.compute_cycles - mapping.waiting_cycles + waiting
-        return replace(mapping, compute_cycles=cycles, waiting_cycles=waiting)
-
-    operations = tuple(
-        replace(operation, mappings=tuple(map(faster, operation.mappings)))
-        if any(each.waiting_cycles for each in operation.mappings)
-        else operation
-        for operation in problem.operations
-    )
-    machine = replace(problem.machine, dram_bytes_per_s=rate)
-    return replace(problem, machine=machine, operations=operations)
+    faster = on_channel(problem, replace(problem.machine, dram_bytes_per_s=rate + more))
+    return max(Fraction(0), (proved - bound(faster, other)) / more)
 
 
 def _weighs_bytes(objective: Objective) -> bool:

@@ -330,5 +330,5 @@ def _no_faster(before: Decision, made: Result) -> str:
     bound = made.bound if made.fused is None else made.fusion_bound
     if bound is None or not cycles:
         return "nothing faster was found"
-    left = percent(float(1 - bound / cycles)).removeprefix("+")
+    left = percent(float(1 - bound / cycles), up=True).removeprefix("+")
     return f"nothing faster was found; {left} less is possible at most"

@@ -72,7 +72,7 @@ class BufferPlacement(Shown):
         from spmopt.reporting.quantities import percent
 
         gap = self.placed.gap or 0
-        over = percent(gap, by="over", of="the least").removeprefix("+")
+        over = percent(gap, by="over", of="the least", up=True).removeprefix("+")
         known = f"at most {over}" if gap else "the least"
         more = ""
         count = len(self.buffers)

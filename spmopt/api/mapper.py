@@ -44,13 +44,14 @@ def lower(
     machine
         Result of :func:`spmopt.machine`; default: rtx2080ti, or that of the problem.
     mapper
-        Mapper. tiled (default): GEMM tiles and loop order with the least DRAM traffic, buffers
-        included; choose: many tilings of each product, among which optimizers choose; panel: keep
+        Mapper. choose (default): many tilings of each product, among which optimizers choose;
+        tiled: the first of these alone, GEMM tiles and loop order with the least DRAM traffic,
+        buffers included, as policies run; panel: keep
         the smallest operand, in panels if large; weights: keep the weight; ideal: each operand is
         fetched once, no buffers.
     fold
-        With mapper tiled: fold constants, batch normalization into the product before it, and
-        point-wise results into the bytes of an operand that dies.
+        With mapper choose or tiled: fold constants, batch normalization into the product before it,
+        and point-wise results into the bytes of an operand that dies.
     costs
         Cycles, bytes and energy of operations from your simulator: CSV or JSON file, or folder of
         ZigZag results; in Python also a callable. Missing operations take the built-in model.
@@ -159,19 +160,16 @@ def _on(problem: Problem, machine: Machine | None, source: str) -> Problem:
     """Return a lowered problem on another machine, if its cycles are the same there."""
     if machine is None:
         return problem
-    changed = cycles_change(problem.machine, machine, waits=problem.waits)
+    changed = cycles_change(problem.machine, machine)
     if changed is not None:
         raise already_lowered(changed[0], source, changed[1])
-    return replace(problem, machine=machine)
+    from spmopt.core.mappings import on_channel
+
+    return on_channel(problem, machine)
 
 
-def cycles_change(
-    before: Machine, machine: Machine, *, waits: bool = False
-) -> tuple[str, str] | None:
-    """Return the option in which machines differ so that cycles change, and why; None if none.
-
-    ``waits``: operations wait for the channel, whose rate counts then.
-    """
+def cycles_change(before: Machine, machine: Machine) -> tuple[str, str] | None:
+    """Return the option in which machines differ so that cycles change, and why; None if none."""
     # Exactly the settings that compute cycles depend on; any other may change freely.
     fixed: dict[str, tuple[object, object]] = {
         "array": (before.array, machine.array),
@@ -182,8 +180,6 @@ def cycles_change(
         "vector": (before.vector, machine.vector),
         "costs": (before.costs, machine.costs),
     }
-    if waits:
-        fixed["bandwidth"] = (before.dram_bytes_per_s, machine.dram_bytes_per_s)
     memory, why = before.memory, ", its cycles are fixed"
     if memory is not None and memory.banks is not None:
         why = f", its cycles are those of {memory.banks} banks of {memory.technology}"

@@ -108,20 +108,24 @@ def unlike(expected: Problem, given: Problem) -> Iterator[str]:
 def _different(
     one: Tensor | Operation, other: Tensor | Operation, names: tuple[Sequence[str], Sequence[str]]
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield the fields in which two records, or their single mappings, differ, and both values."""
+    """Yield the fields in which two records, or their mappings, differ, and both values."""
     for name in (field.name for field in fields(one)):
         mine, its = getattr(one, name), getattr(other, name)
         if mine == its:
             continue
         if name in ("reads", "writes"):
             mine, its = [names[0][t] for t in mine], [names[1][t] for t in its]
-        if name == "mappings" and len(mine) == len(its) == 1:
-            yield from (
-                (figure.name, *both)
-                for figure in fields(OpMapping)
-                for both in [(getattr(mine[0], figure.name), getattr(its[0], figure.name))]
-                if both[0] != both[1]
-            )
+        if name == "mappings" and len(mine) != len(its):
+            yield "number of mappings", len(mine), len(its)
+        elif name == "mappings":
+            for number, pair in enumerate(zip(mine, its, strict=True)):
+                which = f" of mapping {number}" if len(mine) > 1 else ""
+                yield from (
+                    (f"{figure.name}{which}", *both)
+                    for figure in fields(OpMapping)
+                    for both in [tuple(getattr(mapping, figure.name) for mapping in pair)]
+                    if both[0] != both[1]
+                )
         else:
             yield name, mine, its
 

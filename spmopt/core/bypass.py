@@ -143,7 +143,7 @@ def _remaining(problem: Problem, operation: Operation, streams: list[Streams]) -
             mapping,
             # See the module: computation hides behind the streams that are taken out.
             compute_cycles=max(0, mapping.compute_cycles - each.cycles),
-            waiting_cycles=0,
+            waiting_bytes=0,
             operands=tuple(mapping.operands[k] for k in kept),
         )
         for mapping, each in zip(operation.mappings, streams, strict=True)

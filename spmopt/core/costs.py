@@ -133,7 +133,7 @@ def _mapping(
         if name not in places:
             raise InputError(f"{where}: {unknown('operand', name, places)}")
         found[places[name]] = _operand(name, given, operands[places[name]][1], where)
-    mapping = replace(own, compute_cycles=cost.cycles, waiting_cycles=0, operands=tuple(found))
+    mapping = replace(own, compute_cycles=cost.cycles, waiting_bytes=0, operands=tuple(found))
     if cost.scratch_bytes is not None:
         mapping = replace(mapping, scratch_bytes=cost.scratch_bytes)
     if cost.energy_pj is not None:

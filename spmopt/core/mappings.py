@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 
 from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
+from spmopt.core.machine import Machine
 from spmopt.core.operands import ranges
 from spmopt.core.operation import FIGURES, Operation, OpMapping
 from spmopt.core.problem import Problem
@@ -62,6 +64,28 @@ def in_mappings(problem: Problem, mapping: Ints) -> Problem:
     chosen = zip(problem.operations, mapping.tolist(), strict=True)
     operations = tuple(replace(each, mappings=(each.mappings[m],)) for each, m in chosen)
     return replace(problem, operations=operations, listed=None, fused_from=None, fusion_plan=())
+
+
+def waiting_cycles(machine: Machine, size_bytes: int) -> int:
+    """Return the cycles in which computing waits for bytes of tiles of one buffer."""
+    return ceil(size_bytes / machine.bytes_per_cycle)
+
+
+def on_channel(problem: Problem, machine: Machine) -> Problem:
+    """Return a problem on a machine that computes as its own does; waiting is for the channel."""
+    before = problem.machine
+
+    def waits(mapping: OpMapping) -> OpMapping:
+        size = mapping.waiting_bytes
+        cycles = waiting_cycles(machine, size) - waiting_cycles(before, size)
+        return replace(mapping, compute_cycles=mapping.compute_cycles + cycles)
+
+    if not problem.waits or before.bytes_per_cycle == machine.bytes_per_cycle:
+        return replace(problem, machine=machine)
+    operations = tuple(
+        replace(each, mappings=tuple(map(waits, each.mappings))) for each in problem.operations
+    )
+    return replace(problem, machine=machine, operations=operations)
 
 
 def unfit(problem: Problem) -> Conflict | None:

@@ -46,8 +46,8 @@ class OpMapping:
     """One way to run an operation; ``operands`` follow ``Operation.tensors``.
 
     ``own_picojoules`` is energy that no count of bytes, cycles or ``macs`` gives.
-    ``waiting_cycles``: of ``compute_cycles``, those in which it waits for a tile of one buffer: at
-    another bandwidth they are others.
+    ``waiting_bytes``: those of tiles of one buffer. Computing waits while they move, and
+    ``compute_cycles`` count that at the machine's rate.
     """
 
     compute_cycles: int
@@ -57,7 +57,7 @@ class OpMapping:
     spm_read_bytes: int = 0
     spm_write_bytes: int = 0
     own_picojoules: int = field(default=0, metadata={"group": "own energy"})
-    waiting_cycles: int = field(default=0, metadata={"group": "waiting"})
+    waiting_bytes: int = field(default=0, metadata={"group": "waiting"})
 
     @property
     def unchanging(self) -> tuple[int, int, int, int]:
@@ -70,8 +70,8 @@ class OpMapping:
         if min(*counts, *spm) < 0:
             raise InputError("mapping: cycles, bytes, macs and energy must not be negative")
         require_small("mapping", "a number of cycles, bytes or macs", max(*counts, *spm))
-        if not 0 <= self.waiting_cycles <= self.compute_cycles:
-            raise InputError("mapping: waiting_cycles must be 0 to compute_cycles")
+        if self.waiting_bytes < 0:
+            raise InputError("mapping: waiting_bytes must not be negative")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,8 +138,8 @@ class Problem:
 
     @cached_property
     def waits(self) -> bool:
-        """Whether computing waits for tiles of one buffer, so that cycles are of one bandwidth."""
-        return any(own.waiting_cycles for each in self.operations for own in each.mappings)
+        """Whether computing waits for tiles of one buffer."""
+        return any(own.waiting_bytes for each in self.operations for own in each.mappings)
 
     @cached_property
     def operands(self) -> OperandTable:

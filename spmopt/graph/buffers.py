@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from typing import NamedTuple
 
 from spmopt.core.loops import Index, LoopNest
 from spmopt.graph.operators.spec import Shape
@@ -25,14 +26,21 @@ Sizes = Mapping[str, int]
 """Bytes, by the name of an operand."""
 
 
+class Lines(NamedTuple):
+    """Bytes of the lines of a feature map that a stream needs; ``windows`` slide over them."""
+
+    size_bytes: int
+    windows: bool
+
+
 def page_buffer(size: int, page_bytes: int) -> int:
     """Return the bytes that a stream by pages needs."""
     # Double buffering: one page is used while the next arrives.
     return min(size, 2 * page_bytes)
 
 
-def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> dict[str, int]:
-    """Return the bytes of lines of each feature map of an operator with windows.
+def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> dict[str, Lines]:
+    """Return the lines of each feature map of an operator with windows.
 
     Parameters
     ----------
@@ -49,15 +57,15 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
                 lines[name] = index
     # An index of one loop only moves with the lines; with two or more it slides over them.
     windows = {name: index for name, index in lines.items() if len(index.terms) > 1}
-    found, positions = dict[str, int](), set[str]()
+    found, positions = dict[str, Lines](), set[str]()
     for name, index in windows.items():
         # Either loop may be the one that windows move along: the least room decides.
         count, position = min(_window(nest, index, loop) for loop, _ in index.terms)
         positions.add(position)
-        found[name] = _of_lines(count, shapes[name], sizes[name])
+        found[name] = Lines(_of_lines(count, shapes[name], sizes[name]), windows=True)
     for name, index in lines.items():
         if index.loop in positions:
-            found[name] = _of_lines(2, shapes[name], sizes[name])
+            found[name] = Lines(_of_lines(2, shapes[name], sizes[name]), windows=False)
     return found
 
 

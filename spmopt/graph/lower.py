@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import ceil
 from typing import NamedTuple
 
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.mappings import waiting_cycles
 from spmopt.core.operation import REQUIRED_RESIDENT, STREAMED, Operand, Operation, OpMapping
 from spmopt.core.order import hazards
 from spmopt.core.problem import ASSUMED, Problem, TensorKind
@@ -295,10 +295,9 @@ class Mapper:
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
         # Banks and array work at the same time: the slower one decides.
         cycles = max(cycles, access_cycles(machine, read, written))
-        waiting = ceil(tiling.serial_bytes / machine.bytes_per_cycle)
         return OpMapping(
-            compute_cycles=cycles + waiting,
-            waiting_cycles=waiting,
+            compute_cycles=cycles + waiting_cycles(machine, tiling.serial_bytes),
+            waiting_bytes=tiling.serial_bytes,
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
             macs=macs,
@@ -346,10 +345,11 @@ class Mapper:
         bytes_of = {name: sizes[tensor] for name, (tensor, _) in operands.items()}
         nest = operators.computation(self.nodes[at], *shapes)
         of = {name: tensor for name, (tensor, _) in operands.items()}
-        lines = {of[name]: size for name, size in window_buffers(nest, of_shape, bytes_of).items()}
         on_chip = [t for t in used.reads + used.writes if t not in self.bypassing]
         # Bypassing tensors have no buffer.
-        lines = {t: size for t, size in lines.items() if t in on_chip}
+        windows = window_buffers(nest, of_shape, bytes_of)
+        maps = {of[name]: lines for name, lines in windows.items() if of[name] in on_chip}
+        lines = {t: each.size_bytes for t, each in maps.items()}
         pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in on_chip}
         if gemm is not None:
             inside = set().union(*gemm.roles(used.inputs, used.outputs))
@@ -358,10 +358,11 @@ class Mapper:
             tensors = ProductTensors(
                 *(gemm, used.inputs, used.outputs, sizes),
                 lines=lines,
+                windows=[t for t, each in maps.items() if each.windows],
                 others=others,
                 bypassing=self.bypassing,
             )
-            more = other_tilings(tensors, machine) if self.name == CHOOSE else []
+            more = other_tilings(tensors, machine) if self.name in CHOOSE else []
             return [least_traffic(tensors, machine), *more]
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
         held = {t: size for t, size in rows.items() if t in on_chip}
@@ -374,7 +375,7 @@ class Mapper:
         buffers = min(sum({**pages, **lines}.values()), budget)
         stay = Tiling(operands=again, scratch_bytes=once)
         twice = Tiling(operands=dict.fromkeys(rows, _TWICE), scratch_bytes=buffers)
-        if self.name != CHOOSE:
+        if self.name not in CHOOSE:
             return [stay if once <= budget else twice]
         fits = once <= machine.spm_pages * machine.page_bytes
         return [stay, twice] if once <= budget else [twice, *([stay] if fits else [])]

@@ -10,13 +10,13 @@ from spmopt.graph.folding import fold
 from spmopt.graph.in_place import update_in_place
 from spmopt.graph.normalization import split_normalizations
 
-LOWERINGS = ("tiled", "choose", "panel", "weights", "ideal")
+LOWERINGS = ("choose", "tiled", "panel", "weights", "ideal")
 """Rules that make a problem of a graph; the first is the default."""
-UNFOLDED = "tiled-unfolded"
-"""Name of ``tiled`` where an inference graph is taken as it stands."""
-CHOOSE = "choose"
-"""Name of ``tiled`` where each operation may choose among mappings."""
-TILED = (LOWERINGS[0], UNFOLDED, CHOOSE)
+_UNFOLDED = {"choose": "choose-unfolded", "tiled": "tiled-unfolded"}
+"""Names of rules that fold an inference graph, where it is taken as it stands."""
+CHOOSE = ("choose", _UNFOLDED["choose"])
+"""Rules by which each operation may choose among mappings."""
+TILED = (*_UNFOLDED, *_UNFOLDED.values())
 _BACKWARD = TensorKind.GRADIENT, TensorKind.WEIGHT_GRADIENT
 
 
@@ -28,28 +28,28 @@ def with_name(mapper: str | None = None, *, fold: bool = True) -> str:
     InputError
         There is none of that name.
     """
-    if mapper not in (None, *LOWERINGS, UNFOLDED):
+    if mapper not in (None, *LOWERINGS, *TILED):
         known = f"{', '.join(LOWERINGS[:-1])} or {LOWERINGS[-1]}"
         raise InputError(f"mapper {mapper!r} is unknown; use {known}")
     found = mapper or LOWERINGS[0]
-    return found if fold or found != LOWERINGS[0] else UNFOLDED
+    return found if fold else _UNFOLDED.get(found, found)
 
 
 def prepare(graph: Graph, mapper: str, machine: Machine | None = None) -> Graph:
     """Return the graph whose nodes become operations; of a prepared one, itself.
 
-    ``tiled`` folds an inference graph (:mod:`spmopt.graph.folding`), splits the normalizations of
-    a training graph (:mod:`spmopt.graph.normalization`), and lets results take the bytes of
-    operands that die (:mod:`spmopt.graph.in_place`), but not on a ``machine`` on which that may
-    cost a command or a move.
+    ``choose`` and ``tiled`` fold an inference graph (:mod:`spmopt.graph.folding`), split the
+    normalizations of a training graph (:mod:`spmopt.graph.normalization`), and let results take the
+    bytes of operands that die (:mod:`spmopt.graph.in_place`), but not on a ``machine`` on which
+    that may cost a command or a move.
     """
     if mapper not in TILED:
         return graph
     # Folding would change the forward pass whose results the backward pass reads.
     if any(value.kind in _BACKWARD for value in graph.values):
         graph = split_normalizations(graph)
-    elif mapper != UNFOLDED:
+    elif mapper in _UNFOLDED:
         graph = fold(graph)
     # With set-ups each command costs, and with banks operand and result may lie in different ones.
     apart = machine is not None and (machine.dma_setup_cycles > 0 or machine.banks)
-    return graph if mapper == UNFOLDED or apart else update_in_place(graph)
+    return graph if mapper not in _UNFOLDED or apart else update_in_place(graph)

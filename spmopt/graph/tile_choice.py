@@ -131,7 +131,10 @@ def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
         (p, q), copies = term.sides, halves if k == kept else 2
         found = copies * -(-term.whole * tile[p] * tile[q] // term.elements)
         if term.lines:
-            found = np.maximum(found, -(-term.lines * tile[term.across] // term.parts))
+            lines = -(-term.lines * tile[term.across] // term.parts)
+            if product.returns(k, kept):
+                lines = np.minimum(*product.lines_of_all(term, tile[term.across]))
+            found = np.maximum(found, lines)
         total = total + np.minimum(found, term.limit)
     return total
 

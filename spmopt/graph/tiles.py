@@ -14,6 +14,9 @@ The rule of PROBLEM.md, section 1, ``tiled``, with its open choices decided here
   no less than the lines that windows need, see :mod:`.buffers`). A product in slices (batched, or
   the groups of a convolution) goes slice by slice, and none of its operands that has slices is
   required-resident.
+* Where tiles of positions are not along the innermost loop, other channels come between a tile of
+  the feature map and the next. So that no halo is read again, the lines of windows are held of all
+  channels.
 * Bypassing tensors are neither required-resident nor kept, and have no buffer: the registers of
   the array take it as it streams.
 * Of all that fits the least traffic is taken, then the least room, then B kept before C before A.
@@ -33,10 +36,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd, isqrt
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
+from spmopt.core.table import Ints
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling
 
@@ -53,6 +57,8 @@ LACKS = (2, 0, 1)
 _BEFORE = (1, 2, 0)
 """B before C before A."""
 _Tile = tuple[int, ...]
+Side = TypeVar("Side", int, Ints)
+"""Of a tile, or of many."""
 _Found = tuple[int, int, int, tuple[int, int, int]]
 """Traffic, bytes of buffers, the operand that is kept, and fetches."""
 
@@ -75,6 +81,8 @@ class ProductTensors:
         Bytes of every tensor.
     lines
         Bytes of lines that windows need of a feature map, by tensor.
+    windows
+        The feature maps over which windows slide.
     others
         Bytes of buffers of operands that are no part of the product.
     bypassing
@@ -88,6 +96,7 @@ class ProductTensors:
     lines: Mapping[int, int]
     others: int = 0
     bypassing: Collection[int] = ()
+    windows: Collection[int] = ()
 
     @property
     def roles(self) -> tuple[list[int], ...]:
@@ -104,6 +113,7 @@ class ProductTensors:
             # Groups are slices here: one of them is worked through before the next.
             slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
             lines=tuple(sum(self.lines.get(t, 0) for t in role) for role in roles),
+            windows=tuple(any(t in self.windows for t in role) for role in roles),
             added=any(t in self.inputs for t in roles[2]),
             may_stay=tuple(k for k in _BEFORE if not any(t in self.bypassing for t in roles[k])),
             buffered=tuple(k for k in range(3) if not all(t in self.bypassing for t in roles[k])),
@@ -158,12 +168,14 @@ class _Term(NamedTuple):
     across: int
     parts: int
     limit: int
+    windows: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
     """Sizes of a product: ``lines`` are 0 of other tensors than feature maps.
 
+    ``windows``: operands over which windows slide.
     ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
     """
 
@@ -172,6 +184,7 @@ class Product:
     slices: tuple[int, ...]
     lines: tuple[int, ...]
     added: bool
+    windows: tuple[bool, ...] = (False, False, False)
     may_stay: tuple[int, ...] = _BEFORE
     buffered: tuple[int, ...] = (0, 1, 2)
 
@@ -218,19 +231,41 @@ class Product:
                 parts=self.dimensions[across] * self.slices[k],
                 # Larger than the operand (or two of its slices) no buffer need be.
                 limit=limit if self.slices[k] == 1 else 2 * limit,
+                windows=self.windows[k],
             )
             found.append(term)
         return tuple(found)
 
-    def buffers(self, tile: _Tile) -> int:
-        """Return the bytes of two tiles of each operand; of one in one slice, no more than it."""
+    def buffers(self, tile: _Tile, kept: int) -> int:
+        """Return the bytes of two tiles of each operand; of one in one slice, no more than it.
+
+        Tiles of the operand ``kept`` stay while the innermost loop passes the others.
+        """
         total = 0
-        for (p, q), whole, elements, lines, across, parts, limit in self.terms:
-            found = 2 * -(-whole * tile[p] * tile[q] // elements)
-            if lines:
-                found = max(found, -(-lines * tile[across] // parts))
-            total += min(found, limit)
+        for k, term in zip(self.buffered, self.terms, strict=True):
+            p, q = term.sides
+            found = 2 * -(-term.whole * tile[p] * tile[q] // term.elements)
+            if term.lines:
+                lines = -(-term.lines * tile[term.across] // term.parts)
+                if self.returns(k, kept):
+                    lines = min(*self.lines_of_all(term, tile[term.across]))
+                found = max(found, lines)
+            total += min(found, term.limit)
         return total
+
+    def returns(self, operand: int, kept: int) -> bool:
+        """Whether other channels come between two tiles of positions over which windows slide."""
+        passed = operand != kept and LACKS[kept] != self.positions >= 0
+        return passed and self.windows[operand]
+
+    def lines_of_all(self, term: _Term, across: Side) -> tuple[int, Side]:
+        """Return the bytes of lines of all channels, and of all positions of ``across`` channels.
+
+        Tiles of all positions need no lines; smaller ones that take as much room move no less.
+        """
+        whole = -(-term.lines * self.dimensions[term.across] // term.parts)
+        positions = term.whole * self.dimensions[self.positions]
+        return whole, 2 * -(-positions * across // term.elements)
 
     def tiles(self, room: int) -> _Found:
         """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
@@ -250,7 +285,7 @@ class Product:
 
         def room_of(other: int) -> int:
             tile[second] = other
-            return self.buffers(tuple(tile))
+            return self.buffers(tuple(tile), kept)
 
         # From the largest on: fewer tiles along one side are more along the other.
         for size in reversed([*sizes_of_tiles(self.dimensions[first])]):
@@ -286,7 +321,7 @@ class Product:
     def _of(self, kept: int, tile: _Tile) -> _Found:
         """Return the cost of tiles that pass one of the operand ``kept``."""
         traffic, fetches = self._traffic(kept, tile)
-        return traffic, self.buffers(tile), _BEFORE.index(kept), fetches
+        return traffic, self.buffers(tile, kept), _BEFORE.index(kept), fetches
 
 
 @lru_cache(4096)

@@ -250,11 +250,11 @@ def _distance(tested: Result, best: Result, name: str, optimum: str) -> str:
     if tested.status is Status.OPTIMAL:
         return f"{name}: {optimum}."
 
-    def above(least: Fraction) -> str:
+    def above(least: Fraction, *, up: bool = False) -> str:
         part = float(_value(tested) / least - 1) if least else 0.0
-        return percent(part, by="above", of=f"the {optimum}").removeprefix("+")
+        return percent(part, by="above", of=f"the {optimum}", up=up).removeprefix("+")
 
-    low, high = above(_value(best)), above(bound)
+    low, high = above(_value(best)), above(bound, up=True)
     # Against a bound of 0 no ratio has a meaning.
     if bound <= 0:
         return f"{name}: at least {low}."

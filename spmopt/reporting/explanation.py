@@ -24,7 +24,7 @@ from spmopt.metrics import in_unit
 from spmopt.reporting.analysis import Columns, detail, detail_parts, records
 from spmopt.reporting.fused_groups import fused_groups_parts, fused_groups_record
 from spmopt.reporting.headings import account_heading, speak
-from spmopt.reporting.quantities import capacity, share, shares_text, si
+from spmopt.reporting.quantities import capacity, share, shares_text, si, upward
 from spmopt.reporting.results import Record, problem_record, result_record
 from spmopt.reporting.tables import Grid, NamedValues, Part
 
@@ -377,7 +377,8 @@ def _at_most(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:
         return f"{_show(machine, duals, duals.bound)}, all of it: nothing is known of so much more"
     if 0 < value < duals.certificate.objective.cycle / 2:
         return "less than a cycle"
-    return _show(machine, duals, max(Fraction(0), value))
+    most, unit = in_unit(duals.certificate.objective, machine, max(Fraction(0), value))
+    return si(upward(most), unit)
 
 
 def _show(machine: Machine, duals: ShadowPrices, value: Fraction) -> str:

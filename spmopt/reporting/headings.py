@@ -137,7 +137,7 @@ def remarks(result: Result) -> list[str]:
     if result.bound is None or Fraction(known.value) >= result.bound * (1 - slack):
         source = "certified bound" if known.certified else f"bound of {known.proved_by}"
         least = f"the least for {known.holds_for} ({source})"
-        over = percent(result.class_gap, by="above", of=least).removeprefix("+")
+        over = percent(result.class_gap, by="above", of=least, up=True).removeprefix("+")
         lines.append(f"at most {over}" if known.value < result.value else least)
     return lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, Context, Decimal
 from math import floor, log10
 
 from spmopt.core.units import si, size
@@ -25,6 +26,7 @@ __all__ = [
     "show_bandwidth",
     "si",
     "size",
+    "upward",
     "usage",
 ]
 
@@ -68,30 +70,39 @@ def usage(used: float, whole: float) -> str:
     return f"{capacity(used, unit)} of {capacity(whole, unit)}"
 
 
-def percent(part: float, *, fill: bool = False, by: str = "", of: str = "") -> str:
+def upward(value: float, digits: int = 4) -> float:
+    """Return the least number of so many digits that is no less: of what is said to be at most."""
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+
+
+def percent(
+    part: float, *, fill: bool = False, by: str = "", of: str = "", up: bool = False
+) -> str:
     """Write a relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 
     From ten times on the factor is written: ``107.7 times``. With ``fill`` zeros at the end stay,
     so that a column lines up: ``+7.00 %``; less than the digits can show is ``< 0.0001 %``, and a
     factor ``107.7x``. ``by`` and ``of`` name the reference: ``+13.4 % over its bound`` and
-    ``107.7 times its bound``; of a percentage ``by`` none does.
+    ``107.7 times its bound``; of a percentage ``by`` none does. ``up``: digits are those of a
+    number that is no less.
     """
     if part >= _LEAST_FACTOR - 1:
-        factor = f"{float(f'{1 + part:.4g}'):,.10g}"
+        factor = f"{float(f'{upward(1 + part) if up else 1 + part:.4g}'):,.10g}"
         return f"{factor}x" if fill else f"{factor} times {of}".rstrip()
-    return f"{_percentage(part, fill=fill)} {by and f'{by} {of}'}".rstrip()
+    return f"{_percentage(part, fill=fill, up=up)} {by and f'{by} {of}'}".rstrip()
 
 
-def _percentage(part: float, *, fill: bool) -> str:
+def _percentage(part: float, *, fill: bool, up: bool) -> str:
     value = 100 * part
     if value == 0:
         return "0 %"
     size = floor(log10(abs(value)))
     if fill and 0 < value < _LEAST:
         return f"< {_LEAST} %"
+    places = 1 if size >= 1 else 2 if size == 0 else 1 - size
+    value = upward(value, size + 1 + places) if up else value
     if size < -6:
         return f"{value:+.2g} %"
-    places = 1 if size >= 1 else 2 if size == 0 else 1 - size
     digits = f"{value:+.{places}f}"
     return f"{digits if fill else digits.rstrip('0').rstrip('.')} %"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from spmopt.core.machine import Machine
+from spmopt.core.mappings import on_channel, waiting_cycles
 from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
 from spmopt.graph.cycles import access_cycles
-from spmopt.graph.preparation import CHOOSE
 from spmopt.hardware.machines import override
 from spmopt.hardware.scratchpad import bases_of
 from spmopt.hardware.settings import Setting, to_settings
@@ -113,13 +113,10 @@ class Candidate:
 @lru_cache(maxsize=8)
 def _lower(candidate: Candidate, network: Network) -> Problem:
     """Lower, and keep it to bound and to solve."""
-    if network.mapper == CHOOSE:
-        # Computing waits for the transfers of a tile with one buffer: the channel's rate counts.
-        return _operations(candidate, network)
     # The cache of _operations hits for all machines that differ in the channel alone.
     alike = replace(candidate, machine=_without_channel(candidate.machine))
     found = _operations(alike, network)
-    return replace(found, machine=replace(candidate.machine, costs=found.machine.costs))
+    return on_channel(found, replace(candidate.machine, costs=found.machine.costs))
 
 
 def _without_channel(machine: Machine) -> Machine:
@@ -161,6 +158,6 @@ def _divide(mapping: OpMapping, candidate: Candidate) -> OpMapping:
         return mapping
     access = access_cycles(candidate.machine, mapping.spm_read_bytes, mapping.spm_write_bytes)
     # Cores share the banks and the channel: accesses and waiting do not fall with their number.
-    alone = mapping.compute_cycles - mapping.waiting_cycles
-    cycles = max(-(-alone // candidate.cores), access) + mapping.waiting_cycles
+    waiting = waiting_cycles(candidate.machine, mapping.waiting_bytes)
+    cycles = max(-(-(mapping.compute_cycles - waiting) // candidate.cores), access) + waiting
     return replace(mapping, compute_cycles=cycles)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from msgspec import convert
@@ -12,7 +11,6 @@ from msgspec import convert
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import FEATURES
 from spmopt.core.objective import OBJECTIVES
-from spmopt.io.files import read_problem
 from spmopt.schedulers.registry import BEST_RULE, BOUNDER, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
@@ -178,8 +176,7 @@ class Setup:
         """Refuse fields that would change cycles which a file states."""
         for network in self.networks:
             lowered, fixed = network.is_lowered, network.is_lowered or network.costs is not None
-            waits = lowered and "bandwidth" in known and read_problem(Path(network.name)).waits
-            keys = (*_OF_CYCLES * fixed, *["bandwidth"] * waits)
+            keys = _OF_CYCLES * fixed
             for key in (key for key in sorted(known) if key.partition(".")[0] in keys):
                 source = f"{network.label} is lowered already" if lowered else str(network.costs)
                 raise InputError(

@@ -22,7 +22,8 @@ step each take their least over all mappings, which is no more. The same holds w
 decided as a whole (:mod:`spmopt.verifier.page_paths`).
 
 Of the replay ``pi_i`` is the sum of the dual values at the operation's two instants, at both of
-which its scratch takes room; a byte pays ``nu_tim`` where its accesses are, at the end.
+which its scratch takes room; a byte pays ``nu_tim`` where its accesses are, at the end, and
+``kappa_im`` if it is held then.
 
 The numbers ``kappa`` are duals of "resident in m fits beside the scratch of m, as far as m runs".
 Without them half of a step may run a mapping of little scratch, whose operands fill the scratchpad,

@@ -34,8 +34,10 @@ events of a byte form a path over the same states and arcs, over instants.
 
 An operation runs one of its mappings from its start to its end: it computes as long, its scratch
 takes room at both instants, and its accesses are at the end. So payments for mappings, and for
-rooms beside their scratch, are those of steps (:mod:`spmopt.verifier.mappings`): what is resident
-in a step is what the operation finds on chip, or leaves there, and fits (R1).
+rooms beside their scratch, are those of steps (:mod:`spmopt.verifier.mappings`), where resident
+bytes are the operand bytes that are held at the end: with the scratch of the mapping that runs,
+they fit. Among them may be bytes that the operation streams and that are loaded for later while it
+runs. Their arc is from N to R, which costs no more: one move in place of the stream's and the load.
 """
 
 from __future__ import annotations

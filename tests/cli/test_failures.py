@@ -45,7 +45,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
         (f"solve {SMALL} --fusion al", "all? (choose one of all, batch, none, single-product)"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
-        (f"solve {SMALL} --mapper none", "use tiled, choose, panel, weights or ideal"),
+        (f"solve {SMALL} --mapper none", "use choose, tiled, panel, weights or ideal"),
         (
             f"solve {SMALL} --optimizer adam",
             "--optimizer adam: is for training; ask",

@@ -44,7 +44,7 @@ def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
     lines = ran.out.splitlines()
     assert lines[0].startswith("bert-tiny training, batch 2 (")
     assert "rtx2080ti: SPM 1 MB, 616 GB/s" in lines[0]
-    assert lines[0].endswith("mapper tiled; objective time")
+    assert lines[0].endswith("mapper choose; objective time")
     rows = [line.split()[0] for line in lines[4 : 4 + len(COMPARED)]]
     assert rows == list(COMPARED)
     optimum, subject, nearest = lines[-3:]
@@ -142,7 +142,7 @@ def test_network_options(run: Run, tmp_path: Path) -> None:
     options = "--training --optimizer adam --batch 3 --param layers=1 --mapper ideal"
     changed = run(f"problem bert-tiny {options} -o {path} --json").record
     assert changed["name"] == "bert-tiny training, batch 3, adam, layers=1"
-    assert (plain["mapper"], changed["mapper"]) == ("tiled", "ideal")
+    assert (plain["mapper"], changed["mapper"]) == ("choose", "ideal")
     assert changed["operations"] > plain["operations"]
 
 
@@ -152,11 +152,11 @@ def test_a_network_that_is_not_folded_says_so(run: Run, tmp_path: Path) -> None:
         run(f"problem resnet18 --batch 2 {option} -o {path} --json").record
         for option in ("--fold", "--no-fold")
     )
-    assert (one["mapper"], other["mapper"]) == ("tiled", "tiled-unfolded")
+    assert (one["mapper"], other["mapper"]) == ("choose", "choose-unfolded")
     assert other["operations"] == one["operations"] + 20  # normalizations
     line = f"sweep resnet18 --batch 2 --spm 1MB -s stream --no-fold -o {tmp_path / 's.csv'}"
     assert run(line).code == 0
-    assert ",tiled-unfolded," in (tmp_path / "s.csv").read_text()
+    assert ",choose-unfolded," in (tmp_path / "s.csv").read_text()
     assert "mapper differs" in run(line.replace("--no-fold", "--fold")).err
 
 

@@ -165,7 +165,7 @@ def test_other_objectives_have_their_own_unit(run: Run) -> None:
 
 @pytest.mark.parametrize("objective", ["traffic", "energy"])
 def test_without_a_dual_of_time_nothing_is_said_of_the_pace(run: Run, objective: str) -> None:
-    ran = run(f"explain {NETWORK} -s belady --objective {objective}")
+    ran = run(f"explain {NETWORK} --mapper tiled -s belady --objective {objective}")
     assert "SPM        each extra kB lowers" in ran.out
     assert "DRAM       each" not in ran.out
 

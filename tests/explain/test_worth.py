@@ -241,14 +241,14 @@ def test_no_bandwidth_beats_the_bound_where_computing_waits_for_it() -> None:
     rates = {"dram_bytes_per_s": 1000, "clock_hz": 1000}
     problem = tiny({"x": (400, "in")}, [several, several], spm=64, **rates)
     waits, slow = problem.operations[0].mappings
-    own = (replace(waits, waiting_cycles=800), slow)
+    own = (replace(waits, waiting_bytes=800), slow)
     operations = tuple(replace(each, mappings=own) for each in problem.operations)
     problem = replace(problem, operations=operations)
     worth = ShadowPrices.of(problem, priced(problem))
     more = little_bandwidth(problem.machine)
     assert worth.bound == pytest.approx(1800, rel=1e-3)
-    # Of bytes that are not known to the last, waiting takes 799 * 100 / 101 cycles at least.
-    assert float(worth.per_byte_per_s * more) == pytest.approx(2 * (800 - 791), abs=1.5)
+    # 800 bytes take 793 cycles at 1,010 bytes in 1,000 cycles.
+    assert float(worth.per_byte_per_s * more) == pytest.approx(2 * (800 - 793), abs=1.5)
 
 
 def test_a_page_more_may_let_the_best_mapping_fit() -> None:

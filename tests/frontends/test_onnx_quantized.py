@@ -15,7 +15,7 @@ from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph import operators
 from spmopt.graph.folding import fold
 from spmopt.graph.lower import lower
-from spmopt.graph.preparation import UNFOLDED, prepare
+from spmopt.graph.preparation import prepare
 from spmopt.hardware.machines import load_machine
 
 from .figures import moving
@@ -78,7 +78,7 @@ def test_operators_read_and_write_integers(tmp_path: Path) -> None:
     assert _types(quick, _of(quick, "Relu")) == (["int8"], ["int8"])
     assert quick.values[_of(quick, "Conv").inputs[1]].kind is TensorKind.WEIGHT
     assert fold(quick) == quick
-    assert prepare(graph, UNFOLDED) == graph
+    assert prepare(graph, "tiled-unfolded") == graph
 
 
 def test_bytes_and_work_of_an_integer_product(tmp_path: Path) -> None:

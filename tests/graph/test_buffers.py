@@ -116,7 +116,7 @@ def test_layer_normalization_and_its_gradient() -> None:
 
 
 def lowered(graph: Graph, pages: int) -> Problem:
-    return lower(graph, machine(64 * pages))
+    return lower(graph, machine(64 * pages), mapper="tiled")
 
 
 @pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])

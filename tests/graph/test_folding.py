@@ -15,7 +15,7 @@ from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.folding import fold
 from spmopt.graph.lower import lower
-from spmopt.graph.preparation import LOWERINGS, UNFOLDED, prepare, with_name
+from spmopt.graph.preparation import LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.statistics import macs, operations, parameters
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
@@ -165,7 +165,7 @@ def test_a_constant_is_trained_if_what_it_comes_from_is() -> None:
 
 @pytest.mark.parametrize("make", some([convolution, attention, mlp, residual, lstm], 3))
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("mapper", [*LOWERINGS, UNFOLDED])
+@pytest.mark.parametrize("mapper", sorted({*LOWERINGS, *TILED}))
 def test_a_prepared_graph_is_lowered_as_it_is(make: object, training: bool, mapper: str) -> None:
     assert callable(make)
     machine = load_machine("rtx2080ti", {"spm": "1MB"})
@@ -180,13 +180,14 @@ def test_a_prepared_graph_is_lowered_as_it_is(make: object, training: bool, mapp
 
 
 def test_names_say_what_is_not_folded() -> None:
-    assert (with_name(), with_name("tiled"), with_name("panel")) == ("tiled", "tiled", "panel")
-    assert (
-        with_name(fold=False) == with_name("tiled", fold=False) == UNFOLDED == with_name(UNFOLDED)
-    )
+    assert (with_name(), with_name("tiled"), with_name("panel")) == ("choose", "tiled", "panel")
+    for name in ("choose", "tiled"):
+        unfolded = f"{name}-unfolded"
+        assert with_name(name, fold=False) == unfolded == with_name(unfolded)
+    assert with_name(fold=False) == "choose-unfolded"
     assert with_name("ideal", fold=False) == "ideal"
     graph = convolution()
     machine = load_machine("rtx2080ti", {"spm": "1MB"})
     plain, kept = (lower(graph, machine, mapper=with_name(fold=fold)) for fold in (True, False))
-    assert (plain.mapper, kept.mapper) == ("tiled", "tiled-unfolded")
+    assert (plain.mapper, kept.mapper) == ("choose", "choose-unfolded")
     assert len(kept.operations) == len(plain.operations) + 1

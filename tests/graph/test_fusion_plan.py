@@ -58,7 +58,7 @@ def test_whole_fused_groups_are_layer_by_layer(make: object, training: bool) -> 
         *([FusedGroup(begin=1, end=len(found.operations))] if len(found.operations) > 1 else []),
     )
     problem, origins = found.problem(fusion_plan)
-    assert problem == lower(graph, MACHINE)
+    assert problem == lower(graph, MACHINE, mapper=found.mapper)
     assert origins == tuple(Origin(k, 0, 1) for k in range(len(found.operations)))
 
 

@@ -259,7 +259,7 @@ def test_views_of_a_graph_that_is_read_are_checked(node: Node, said: str) -> Non
 
 def test_errors() -> None:
     with pytest.raises(
-        InputError, match="mapper 'best' is unknown; use tiled, choose, panel, weights or ideal"
+        InputError, match="mapper 'best' is unknown; use choose, tiled, panel, weights or ideal"
     ):
         lower(mlp(), MACHINE, mapper="best")
     b = GraphBuilder("nothing")

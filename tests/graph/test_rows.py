@@ -25,7 +25,6 @@ from spmopt.frontends import zoo
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.lower import lower
-from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.rows import RowAxes
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
@@ -43,7 +42,7 @@ MACHINE = load_machine("rtx2080ti", {"spm": "16KB", "page": "64B"})
 
 def listed(graph: Graph) -> TileableGraph:
     """Its values are those of the graph: nothing is folded."""
-    return tileable(graph, MACHINE, mapper=UNFOLDED)
+    return tileable(graph, MACHINE, mapper="tiled-unfolded")
 
 
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
@@ -54,7 +53,7 @@ def test_stripes_compute_what_the_whole_does_with_its_work_on_its_bytes(
 ) -> None:
     """What a stripe does not read is poison, what is not written yet too."""
     graph = data.draw(feature_maps())
-    mapper = data.draw(st.sampled_from((UNFOLDED, "tiled")))
+    mapper = data.draw(st.sampled_from(("tiled-unfolded", "tiled")))
     found, given = tileable(graph, MACHINE, mapper=mapper), lower(graph, MACHINE, mapper=mapper)
     fusion_plan = data.draw(striped(found))
     check_parts(found, fusion_plan, data.draw(st.sampled_from(("integer", "normal"))))

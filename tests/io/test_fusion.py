@@ -27,7 +27,6 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.problem import TensorKind
 from spmopt.core.result import Result
 from spmopt.core.solution import Solution
-from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.training import training_graph
 from spmopt.io.files import decode_result, encode_result, read_result, write_result
 from spmopt.io.fusion import decode_fusion, encode_fusion
@@ -213,12 +212,14 @@ def test_results_in_pieces_are_lossless(tmp_path: Path, make: Any) -> None:
 def test_older_files_keep_the_cycles_and_tensors_of_their_version() -> None:
     """Before version 5 all work but products was at the rate of products."""
     document = encode_result(perceptron())
+    assert need(decode_result(document).fusion).mapper == "choose"
+    document["fusion"] = {**document["fusion"], "mapper": "tiled"}
     assert need(decode_result(document).fusion).mapper == "tiled"
     assert decode_result(document).problem.machine.vector is None
     older = decode_result({**document, "version": 4})
     machine = older.problem.machine
     assert machine.vector == VectorUnit(rate=machine.operations_per_s, special=1)
-    assert need(older.fusion).mapper == UNFOLDED
+    assert need(older.fusion).mapper == "tiled-unfolded"
 
 
 def test_loops_are_the_operations_of_the_problem() -> None:
@@ -270,7 +271,7 @@ DAMAGE = [
     ("graph.nodes.attributes.0", {"a": {"float": "1"}}, "attributes[0].a: an object here is"),
     ("graph.nodes.inputs.0", [], "fusion.graph: cannot be lowered (IndexError: tuple index"),
     ("graph.values.kind.0", "wight", "fusion.graph.values.kind[0]: must be one of input"),
-    ("mapper", "best", "fusion.mapper: 'best' is unknown; use tiled, choose, panel, weights or"),
+    ("mapper", "best", "fusion.mapper: 'best' is unknown; use choose, tiled, panel, weights or"),
     ("fusion_plan.begin.1", 6, "fusion.fusion_plan: fused_groups[1]: "),
     (
         "fusion_plan.micro_batches.0",

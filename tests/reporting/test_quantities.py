@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.metrics import in_unit
-from spmopt.reporting.quantities import capacities, percent, shares_text, si, usage
+from spmopt.reporting.quantities import capacities, percent, shares_text, si, upward, usage
 from tests.tiny import plain_machine
 
 
@@ -117,3 +117,13 @@ def test_the_use_of_a_memory_is_in_the_system_of_its_size() -> None:
 def test_weighted_sums_are_no_time(objective: Objective, shown: str) -> None:
     machine = plain_machine(4, clock_hz=2)
     assert si(*in_unit(objective, machine, Fraction(4))) == shown
+
+
+@given(st.floats(1e-9, 1e6))
+def test_upward_is_never_below(part: float) -> None:
+    """What is said to be at most so much is no more."""
+    assert part <= upward(part) <= part * 1.001
+    number, unit, *_ = percent(part, up=True).split()
+    said = float(number.replace(",", ""))
+    assert said / 100 >= part * (1 - 1e-12) if unit == "%" else said - 1 >= part * (1 - 1e-12)
+    assert said <= float(percent(part).split()[0].replace(",", "")) * 1.2

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 
 from spmopt.assemble import assemble
 from spmopt.core.machine import Area, SystolicArray
+from spmopt.core.mappings import waiting_cycles
 from spmopt.core.objective import energy_objective
 from spmopt.core.problem import Problem
 from spmopt.core.result import Totals
@@ -90,9 +91,10 @@ def test_cores_share_the_channel_that_computing_waits_for() -> None:
     for before, after in zip(one.operations, four.operations, strict=True):
         for own, mapping in zip(before.mappings, after.mappings, strict=True):
             if own.macs:
-                waits += own.waiting_cycles > 0
-                alone = -(-(own.compute_cycles - own.waiting_cycles) // 4)
-                assert mapping.compute_cycles == own.waiting_cycles + alone
+                waits += own.waiting_bytes > 0
+                waiting = waiting_cycles(base, own.waiting_bytes)
+                alone = -(-(own.compute_cycles - waiting) // 4)
+                assert mapping.compute_cycles == waiting + alone
     assert waits
 
 

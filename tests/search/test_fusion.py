@@ -88,7 +88,8 @@ def test_what_stripes_take_counts_in_it() -> None:
     b = GraphBuilder("convolution")
     x, w = b.input("x", (1, 4, 8, 8)), b.weight("w", (4, 4, 3, 3))
     graph = b.finish([b.add("Conv", [x, w], name="y", pads=(1, 1, 1, 1))])
-    found = tileable(graph, load_machine("rtx2080ti", {"spm": "2KB", "page": "16B"}))
+    machine = load_machine("rtx2080ti", {"spm": "2KB", "page": "16B"})
+    found = tileable(graph, machine, mapper="tiled")
     read = dict[int, int]()
     for stripes in (1, 2, 4):
         problem, _ = found.problem((FusedGroup(begin=0, end=1, stripes=stripes),))

@@ -213,16 +213,21 @@ def test_the_status_follows_the_gap_over_the_fusion_space() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("compute_cycles", 10**4, "compute_cycles is 10000, but 1 by graph and fusion plan"),
-        ("macs", 1, "macs is 1, but 128 by graph and fusion plan"),
-        ("scratch_bytes", 64, "scratch_bytes is 64, but 112 by graph and fusion plan"),
+        ("compute_cycles", 10**4, "is 10000, but 1 by graph and fusion plan"),
+        ("macs", 1, "is 1, but 128 by graph and fusion plan"),
+        ("scratch_bytes", 64, "is 64, but 112 by graph and fusion plan"),
     ],
 )
-def test_a_wrong_mode_is_named(field: str, value: int, said: str) -> None:
+def test_a_wrong_mapping_is_named(field: str, value: int, said: str) -> None:
     wrong = PROBLEM.operations[14]  # the third of the four fusion tiles of the first operation
     change: dict[str, Any] = {field: value}
-    mapping = replace(wrong.mappings[0], **change)
-    found = complaints(RESULT, changed(14, mappings=(mapping,)))
+    first, *others = wrong.mappings
+    assert others
+    found = complaints(RESULT, changed(14, mappings=(replace(first, **change), *others)))
+    assert f"claim: operation {wrong.name}: {field} of mapping 0 {said}" in found
+    found = complaints(RESULT, changed(14, mappings=(first,)))
+    count = len(wrong.mappings)
+    said = f"number of mappings is 1, but {count} by graph and fusion plan"
     assert f"claim: operation {wrong.name}: {said}" in found
 
 

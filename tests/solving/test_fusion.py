@@ -54,10 +54,10 @@ def lowered(graph: spmopt.Workload | Graph, spm: str) -> Problem:
     return found
 
 
-def tight(graph: Graph) -> Problem:
+def tight(graph: Graph, mapper: str = "choose") -> Problem:
     """Lower a tiny graph for a machine on which it does not fit."""
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
-    found = spmopt.lower(graph, machine)
+    found = spmopt.lower(graph, machine, mapper=mapper)
     assert isinstance(found, Problem)
     return found
 
@@ -153,7 +153,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
         return outcome
 
     monkeypatch.setattr(FusionPlanTrials, "schedule_all", remember)
-    result = solve(tight(mlp()), "fusion", request(tolerance=0.05))
+    result = solve(tight(mlp(), "tiled"), "fusion", request(tolerance=0.05))
     assert len(tried) > 4
     assert not any(each in tried[:at] for at, each in enumerate(tried))
     assert ended
@@ -288,7 +288,7 @@ def test_a_long_list_has_values_of_short_fused_groups(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sizes, "MOST_OPERATIONS", 4)
     # It ends by its gap: the limit is for a busy machine.
     asked = request(tolerance=0.3, threads=1, time_limit_s=600.0)
-    result = solve(tight(training_graph(mlp())), "fusion", asked)
+    result = solve(tight(training_graph(mlp()), "tiled"), "fusion", asked)
     (page,) = result.beside
     proof = need(result.fusion_certificate)
     assert len(source_graph(need(result.fused)).operations) > 8

@@ -11,7 +11,6 @@ from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.loops import Access, Index, Statement
 from spmopt.frontends import zoo
 from spmopt.graph.build import GraphBuilder
-from spmopt.graph.preparation import UNFOLDED
 from spmopt.graph.tileable import tileable
 from spmopt.verifier.fusion_tiles import check_fusion
 from spmopt.verifier.tile_maps import Share, TileMap
@@ -137,7 +136,7 @@ def test_faults_of_stripes_are_named() -> None:
 
 @nightly
 def test_many_stripes_are_checked() -> None:
-    found = tileable(zoo.network("mobilenetv2", batch=32), MACHINE, mapper=UNFOLDED)
+    found = tileable(zoo.network("mobilenetv2", batch=32), MACHINE, mapper="tiled-unfolded")
     fusion_plan = (
         FusedGroup(begin=0, end=33, micro_batches=32, stripes=7),
         FusedGroup(begin=33, end=77, micro_batches=32, stripes=2),

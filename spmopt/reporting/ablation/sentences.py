@@ -41,7 +41,8 @@ def _whole(decisions: Sequence[Decision]) -> str:
     if last.gap == 0:
         return f"{text}. This is the optimum over {last.bound_of}."
     least = f"Lower bound over {last.bound_of}: {seconds(last, float(last.bound))}, certified"
-    left = percent(float(1 - last.bound / last.cycles)).removeprefix("+") if last.cycles else "0 %"
+    part = float(1 - last.bound / last.cycles) if last.cycles else 0.0
+    left = percent(part, up=True).removeprefix("+")
     return f"{text}. {least}; at most {left} more can be saved."
 
 

@@ -90,7 +90,8 @@ def test_one_whole_segment_from_nothing_to_nothing_is_the_relaxation(
     assert callable(make)
     graph = training_graph(make(), optimizer="adam") if training else make()
     machine = load_machine("rtx2080ti", {"spm": "16KB"})
-    listed, objective = tileable(graph, machine), objective_named(name, machine)
+    listed = tileable(graph, machine, mapper="tiled")
+    objective = objective_named(name, machine)
     whole = FusedGroup(begin=0, end=len(listed.operations))
     value = FusedGroupProgram(Listed(listed, objective), whole, 0.0).solve().value
     found = need(relaxed(listed, (whole,), objective))

@@ -225,7 +225,7 @@ def _round_in_cheap_mappings(
 ) -> Rounded:
     """Round in mappings that dual values choose; those of the best round give the bound."""
     apart, tolerance = request.part(bounds=True), request.tolerance
-    found = choose_by_duals(problem, apart, first=first)
+    found = choose_by_duals(problem, apart, first=first, coarse=coarse)
     for gap in (tolerance, tolerance / 10) if not coarse else ():
         if found is None or float(found.value) <= found.bound * (1 + tolerance):
             break

@@ -45,7 +45,7 @@ def measure(network: str, training: bool, **parameters: int) -> Figures:
     """
     batch = parameters.pop("batch", None)
     workload = load(network, training=training, batch=batch, parameters=parameters or None)
-    problem = lower(workload, machine("rtx2080ti", spm=SPM))
+    problem = lower(workload, machine("rtx2080ti", spm=SPM), mapper="tiled")
     request = Request(objective=MAKESPAN, time_limit_s=LIMIT_S, threads=2)
     found, taken = timed(lambda: compare(problem, [*LISTED.values()], request))
     results = dict(zip(LISTED, found, strict=True))

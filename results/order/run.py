@@ -57,7 +57,7 @@ def _ms(problem: Problem, cycles: Fraction) -> float:
 def measure(network: str, training: bool, spm: str, **parameters: int) -> Figures:
     """Measure the orders of one network."""
     workload = load(network, training=training, parameters=parameters or None)
-    listed = lower(workload, machine("rtx2080ti", spm=spm))
+    listed = lower(workload, machine("rtx2080ti", spm=spm), mapper="tiled")
     deep = reorder(listed, depth_first(listed))
     order, taken = timed(lambda: order_named(listed, "searched", _unlimited()))
     found = {"listed": listed, "deep": deep, "searched": _in(listed, order)}

@@ -48,7 +48,7 @@ def problem(path: Path, size: int) -> Problem:
         plain = Path(folder, path.parent.name).with_suffix(".onnx")
         onnx.save(shape_inference.infer_shapes(model), str(plain))
         workload = spmopt.load(plain, dtype="int8")
-    return spmopt.lower(workload, spmopt.machine(spm=f"{size}B", page="64B"))
+    return spmopt.lower(workload, spmopt.machine(spm=f"{size}B", page="64B"), mapper="tiled")
 
 
 def peer(network: str, size: int, python: str | None, sources: str | None) -> Figures:

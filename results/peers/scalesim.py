@@ -114,7 +114,7 @@ def problem(topology: Path, config: Config, count: int) -> Problem:
         add = _convolution if "IFMAP" in header else _product
         results.append(add(net, f"{name}.{number}", sizes))
     workload = spmopt.load(net.finish(results), dtype="int8")
-    return spmopt.lower(workload, config.machine())
+    return spmopt.lower(workload, config.machine(), mapper="tiled")
 
 
 def _convolution(net: NetworkBuilder, name: str, sizes: list[int]) -> int:

@@ -155,7 +155,7 @@ def ours(
     """Fuse, split and schedule the same network, or take a fusion plan by hand."""
     with counted():
         machine = spmopt.machine(MACHINE, spm=f"{spm_mib}MiB")
-        problem = spmopt.lower(spmopt.load(network(batch), dtype="int8"), machine)
+        problem = spmopt.lower(spmopt.load(network(batch), dtype="int8"), machine, mapper="tiled")
         if fusion_plan is None:
             return figures_of(spmopt.solve(problem, fusion=fusion_space, time_limit=LIMIT_S))
         fused_groups = [FusedGroup(begin=a, end=b, micro_batches=k) for a, b, k in fusion_plan]

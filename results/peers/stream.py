@@ -41,7 +41,7 @@ def peer(block: str, python: str | None) -> Figures:
         answer = ask([python, str(ASK / "ask_stream.py"), block, MACHINE, folder])
         machine = spmopt.machine(Path(folder, f"{MACHINE}.yaml"))
         workload = spmopt.load(Path(folder, "network.onnx"), operators=OPERATORS)
-        problem = spmopt.lower(workload, machine)
+        problem = spmopt.lower(workload, machine, mapper="tiled")
     layers = answer.pop("layers")
     found = Recorded(
         version=answer.pop("version"),

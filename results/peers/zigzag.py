@@ -100,9 +100,9 @@ def peer(case: Case, python: str | None) -> Figures:
 def _problems(network: Path, file: Path) -> dict[str, Problem]:
     """Lower a network for the machine, and for one whose scratchpad holds weights too."""
     workload, machine = spmopt.load(network, dtype="int8"), spmopt.machine(file)
-    found = {"": spmopt.lower(workload, machine)}
+    found = {"": spmopt.lower(workload, machine, mapper="tiled")}
     if machine.bypass:
-        found["kept"] = spmopt.lower(workload, replace(machine, bypass=()))
+        found["kept"] = spmopt.lower(workload, replace(machine, bypass=()), mapper="tiled")
     return found
 
 

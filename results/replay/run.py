@@ -39,7 +39,7 @@ def measure(network: str, training: bool, spm: str, **given: int) -> Figures:
     parameters = {name: value for name, value in given.items() if name != "dma_setup"}
     workload = load(network, training=training, batch=1, parameters=parameters or None)
     setup = given.get("dma_setup", 0)
-    problem = lower(workload, machine("rtx2080ti", spm=spm, dma_setup=setup))
+    problem = lower(workload, machine("rtx2080ti", spm=spm, dma_setup=setup), mapper="tiled")
     request = Request(objective=REPLAY, time_limit_s=LIMIT_S)
     policies = compare(problem, [*find("residency").starts, "tsai"], request)
     page, whole = (

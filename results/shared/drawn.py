@@ -34,7 +34,7 @@ def drawn_problem(kind: str, seed: int) -> Problem:
         training = bool(random.random() < 1 / 3)
         graph = KINDS[kind](random, "bf16" if training else "int8")
         machine = _machine(random, training)
-        problem = lower(training_graph(graph) if training else graph, machine)
+        problem = lower(training_graph(graph) if training else graph, machine, mapper="tiled")
         if len(problem.operations) in OPERATIONS:
             return problem
 

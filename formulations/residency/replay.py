@@ -75,7 +75,7 @@ class _Point:
     bound: float
     dual: DualFunction
     room: Floats
-    covered: Floats
+    hidden: Floats
 
 
 class _Search:
@@ -155,7 +155,7 @@ class _Search:
         """Add computing and room to paths; operations run in the mapping that costs least."""
         own, held = self.coefficients, at_start + duals.spm
         if way is None:
-            room, covered = own.capacity_bytes, own.covered_bytes
+            room, hidden = own.capacity_bytes, own.covered_bytes
             value = dual.value + duals.computing(own) - float((held * room).sum())
         else:
             _, rooms, costs = costs_apart(
@@ -164,7 +164,7 @@ class _Search:
             costs = np.where(self._fit, costs - way.earned - way.rooms * rooms, np.inf)
             first = self._problem.operands.first_mapping[:-1]
             chosen = first + cheapest_mappings(self._problem, costs)
-            room, covered = rooms[chosen], self._cycles[chosen] * own.bytes_per_cycle
+            room, hidden = rooms[chosen], self._cycles[chosen] * own.bytes_per_cycle
             value = dual.value - own.constant + float(costs[chosen].sum())
             value -= float(held.sum()) * self._whole_bytes
         return _Point(
@@ -174,7 +174,7 @@ class _Search:
             bound=value,
             dual=dual,
             room=room,
-            covered=covered,
+            hidden=hidden,
         )
 
     def _slope(self, point: _Point) -> Floats:
@@ -190,7 +190,7 @@ class _Search:
             (
                 held[START::PARTS] / room - 1,
                 held[END::PARTS] / room - 1,
-                *((each - point.covered) / typical for each in channels),
+                *((each - point.hidden) / typical for each in channels),
             )
         )
 

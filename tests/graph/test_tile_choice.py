@@ -8,9 +8,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spmopt.graph.operators.spec import Gemm
-from spmopt.graph.tile_choice import other_tilings
+from spmopt.graph.tile_choice import _buffers, other_tilings
 from spmopt.graph.tiles import ProductTensors
 from spmopt.graph.tiling import Tiling
 from spmopt.hardware.machines import load_machine
@@ -104,3 +106,19 @@ def test_of_operands_of_many_gb_tiles_are_those_of_smaller_elements() -> None:
         tilings = other_tilings(ProductTensors(gemm, [0, 1], [2], sizes, lines={}), own)
         found.append([(each.scratch_bytes // size, each.operands) for each in tilings])
     assert found[0] == found[1]
+
+
+@given(st.data())
+def test_many_tiles_take_the_room_of_each(data: st.DataObject) -> None:
+    """Arrays against one tile: of feature maps with lines, in slices, with windows or without."""
+    sides = st.integers(1, 20)
+    gemm = Gemm(m=data.draw(sides), k=data.draw(sides), n=data.draw(sides))
+    whole = [data.draw(st.integers(1, 500)) for _ in range(3)]
+    lines = {0: data.draw(st.integers(0, 60)), 2: data.draw(st.integers(0, 60))}
+    windows = data.draw(st.sets(st.sampled_from([0, 2])))
+    shape = ProductTensors(gemm, [0, 1], [2], whole, lines=lines, windows=windows).product
+    for kept in range(3):
+        tile = [data.draw(st.integers(1, size)) for size in shape.dimensions]
+        found = _buffers(shape, [np.full((2, 1, 1), each, np.int64) for each in tile], kept)
+        assert int(found[0, 0, 0]) == shape.buffers(tuple(tile), kept)
+        assert int(found[1, 0, 0]) <= int(found[0, 0, 0])

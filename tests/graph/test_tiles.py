@@ -182,3 +182,20 @@ def test_windows_keep_their_lines() -> None:
     found = least_traffic(tensors, machine(20))
     assert REQUIRED_RESIDENT not in found.operands.values()
     assert found.scratch_bytes <= 10 * PAGE
+
+
+def test_no_halo_is_read_again() -> None:
+    """Lines of all channels stay where other channels come between two tiles of positions."""
+    gemm = Gemm(m=64, k=18, n=4)
+    sizes_of, lines = [512, 288, 1024], {0: 96, 2: 64}
+    without, slides = (
+        ProductTensors(gemm, [0, 1], [2], sizes_of, lines=lines, windows=windows).product
+        for windows in ((), (0,))
+    )
+    tile = (8, 1, 4)
+    # Weights that are kept see positions one after another; a kept map has its lines.
+    for kept in (0, 1):
+        assert slides.buffers(tile, kept) == without.buffers(tile, kept)
+    # Else 96 bytes of lines, or the whole map of a channel twice: 2 x 512 / 18, rounded up.
+    assert slides.buffers(tile, 2) - without.buffers(tile, 2) == 58 - 8
+    assert slides.buffers((8, 6, 4), 2) - without.buffers((8, 6, 4), 2) == 96 - 44

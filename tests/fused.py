@@ -26,11 +26,18 @@ from tests.graph.networks import mlp
 MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=256, page_bytes=64)
 
 
-def solved(listed: TileableGraph, fusion_plan: FusionPlan, *, objective: str = "time") -> Solution:
+def solved(
+    listed: TileableGraph,
+    fusion_plan: FusionPlan,
+    *,
+    objective: str = "time",
+    seconds: float = 60.0,
+) -> Solution:
     """The result of a fusion plan of a tileable graph, with a certified bound over all of them."""
     asked = objective_named(objective, listed.machine)
     problem, _ = listed.problem(fusion_plan)
-    result = solve(problem, "residency", Request(objective=asked, threads=1))
+    request = Request(objective=asked, threads=1, time_limit_s=seconds)
+    result = solve(problem, "residency", request)
     figures = Listed(listed, asked)
     arcs = FusedGroupArcs(figures, float(figures.capacity))
     arcs.cheapest(lambda: False)
@@ -47,10 +54,15 @@ def solved(listed: TileableGraph, fusion_plan: FusionPlan, *, objective: str = "
 
 
 def of_graph(
-    graph: Graph, micro_batches: int, *, objective: str = "time", machine: Machine = MACHINE
+    graph: Graph,
+    micro_batches: int,
+    *,
+    objective: str = "time",
+    machine: Machine = MACHINE,
+    mapper: str = "choose",
 ) -> Solution:
     """The result of as many fusion tiles wherever there can be."""
-    found = tileable(graph, machine)
+    found = tileable(graph, machine, mapper=mapper)
     return solved(found, uniform_plan(found, micro_batches), objective=objective)
 
 

@@ -63,7 +63,8 @@ def _over_mappings(problem: Problem, request: Request) -> Result:
         relaxed = plain.relax(problem, request, line)
         if relaxed is not None:
             return Result(residency_plan=None, certificate=relaxed.certificate)
-    found = round_columns(problem, request).result
+    # Whatever plans there are in these mappings: of them it needs the dual values alone.
+    found = round_columns(problem, request, coarse=True).result
     return replace(found, residency_plan=None)
 
 

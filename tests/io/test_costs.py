@@ -259,6 +259,7 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
     said = list[str]()
     callbacks = spmopt.Callbacks(warn=said.append)
     options: dict[str, Any] = {"machine": "small-npu", "spm": ["64KiB", "128KiB"]}
+    options |= {"time_limit": 1.0}
     rows: Any = [
         spmopt.sweep(
             "bert-tiny", [scheduler], costs=given, callbacks=callbacks, **NETWORK, **options
@@ -274,9 +275,9 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
         ),
         scheduler,
         tolerance=1e-3,
-        time_limit=10,
+        time_limit=2.0,
     )
-    assert row["time_s"] == pytest.approx(alone.makespan_s, rel=1e-3)
+    assert row["time_s"] == pytest.approx(alone.makespan_s, rel=2e-2)
     least = 777777 / row["clock_hz"]
     assert before["time_s"] < least <= min(row["time_s"], other["time_s"])
     assert sum("operations are not in it" in text for text in said) == 1
@@ -287,7 +288,13 @@ def test_a_search_takes_costs(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SPACE.format('bandwidth = ["1GB/s", "100GB/s"]'))
     options: dict[str, Any] = {"sampler": "brute-force", "objectives": ["time", "spm_mb"]}
     found = spmopt.tune(
-        "bert-tiny", tmp_path / "s.toml", costs=costs, workers=0, **NETWORK, **options
+        "bert-tiny",
+        tmp_path / "s.toml",
+        costs=costs,
+        workers=0,
+        time_limit=1.0,
+        **NETWORK,
+        **options,
     )
     times = [float(str(row["time_s"])) for row in found.rows()]
     assert min(times) >= 777777 / spmopt.machine("small-npu").clock_hz

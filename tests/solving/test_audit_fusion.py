@@ -73,7 +73,8 @@ def striped() -> Solution:
         w = b.weight(f"w{k}", (2, 2, 3, 3))
         x = b.add("Conv", [x, w], name=f"c{k}", pads=(1, 1, 1, 1))
     flat = b.add("Flatten", [x], name="flat")
-    found = tileable(b.finish([b.add("Gemm", [flat, b.weight("v", (64, 3))], name="y")]), MACHINE)
+    graph = b.finish([b.add("Gemm", [flat, b.weight("v", (64, 3))], name="y")])
+    found = tileable(graph, MACHINE, mapper="tiled")
     fusion_plan = (
         FusedGroup(begin=0, end=2, micro_batches=2, stripes=2),
         FusedGroup(begin=2, end=3),

@@ -114,7 +114,7 @@ def least_of(problem: Problem, most: Fraction) -> Fraction:
 @pytest.mark.parametrize("make", [layers, pytest.param(convolution, marks=nightly)])
 def test_of_a_tiny_network_it_finds_the_best_of_all_fusion_plans(make: object) -> None:
     assert callable(make)
-    problem = tight(make())
+    problem = tight(make(), "tiled")
     result = solve(problem, "fusion", request(tolerance=0.0, time_limit_s=60.0))
     assert result.value is not None
     found = source_graph(need(result.fused))
@@ -267,7 +267,7 @@ def test_a_schedule_of_a_fusion_plan_in_another_order_claims_no_bound_over_the_s
 
 
 def test_layer_by_layer_comes_first_with_its_bound() -> None:
-    problem, news = tight(convolution()), list[Incumbent]()
+    problem, news = tight(convolution(), "tiled"), list[Incumbent]()
     result = solve(problem, "fusion", replace(request(tolerance=1e-2), on_incumbent=news.append))
     (page,) = result.beside
     assert (page.scheduler, page.fused) == ("residency", None)
@@ -306,7 +306,8 @@ def test_the_search_of_all_fusion_plans_begins_with_those_of_the_batch(
     for k in range(4):
         x = b.add("Conv", [x, b.weight(f"w{k}", (16, 16, 3, 3))], pads=(1, 1, 1, 1))
         x = b.add("Relu", [x])
-    problem = spmopt.lower(b.finish([x]), spmopt.machine("large-npu", spm="64KiB"))
+    machine = spmopt.machine("large-npu", spm="64KiB")
+    problem = spmopt.lower(b.finish([x]), machine, mapper="tiled")
     assert isinstance(problem, Problem)
     plain, tried = _Search.attempt, dict[str, list[FusionPlan]]()
 
@@ -346,9 +347,9 @@ def test_a_search_that_its_time_ends_does_not_say_that_nothing_is_left(
 ) -> None:
     """Though the bound is exact, as of a network of few operations."""
     asked = request(time_limit_s=600.0, threads=1)
-    assert solve(tight(layers()), "fusion", asked).end != End.LIMIT
+    assert solve(tight(layers(), "tiled"), "fusion", asked).end != End.LIMIT
     monkeypatch.setattr(_Search, "_over", property(lambda _: True))
-    result = solve(tight(layers()), "fusion", asked)
+    result = solve(tight(layers(), "tiled"), "fusion", asked)
     assert (result.end, result.cut_short) == (End.LIMIT, False)
 
 

@@ -63,7 +63,7 @@ def schedule(problem: Problem, request: Request) -> Result:
 
 def _small(problem: Problem, request: Request, line: Timeline) -> Result:
     """Solve all of a problem, from the best of ways to begin; its bound is that of the class."""
-    relaxed = None if problem.several_mappings else relax(problem, request, line)
+    relaxed = relax(problem, request, line)
     certificate = None if relaxed is None else relaxed.certificate
     if relaxed is None:
         certificate = _bounds(problem, request)[0].certificate

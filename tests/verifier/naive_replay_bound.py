@@ -48,6 +48,12 @@ def naive_replay_bound(problem: Problem, certificate: Certificate) -> Fraction:
         pages = machine.spm_pages - -(-mapping.scratch_bytes // machine.page_bytes)
         return pages * machine.page_bytes
 
+    def fits(step: int, mapping: OpMapping) -> bool:
+        uses = zip(problem.operations[step].tensors, mapping.operands, strict=True)
+        firm = [problem.tensors[t].size_bytes for t, use in uses if use.required_resident]
+        pages = sum(-(-size // machine.page_bytes) for size in firm)
+        return pages * machine.page_bytes <= room(mapping)
+
     for tensor, record in enumerate(problem.tensors):
         total += record.size_bytes * _cheapest(problem, line, certificate, parts, tensor)
     for step in range(line.steps):
@@ -55,14 +61,18 @@ def naive_replay_bound(problem: Problem, certificate: Certificate) -> Fraction:
         dual += int(certificate.dram_out[step]) if machine.duplex else 0
         hidden = floor(objective.cycle * scale - machine.bytes_per_cycle * dual)
         held = sum(part.hold for part in parts if part.step == step)
+        fit = [mapping for mapping in problem.operations[step].mappings if fits(step, mapping)]
         total += min(
             hidden * mapping.compute_cycles
             + scale * of_mapping(objective, mapping)
             - held * room(mapping)
-            - rooms[step, number] * room(mapping)
+            # Without operands nothing pays for room, so that nothing is given back.
+            - bool(operation.tensors) * rooms[step, number] * room(mapping)
             - sum(problem.tensors[t].size_bytes * uses[step, t, number] for t in operation.tensors)
             for operation in (problem.operations[step],)
             for number, mapping in enumerate(operation.mappings)
+            # No schedule runs a mapping that does not fit; where none does there is no schedule.
+            if mapping in fit or not fit
         )
     found: Fraction = total / scale + left.streams.value(objective)
     return found

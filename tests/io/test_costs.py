@@ -119,7 +119,7 @@ def test_fusion_tiles_cost_what_the_file_says(tmp_path: Path) -> None:
         {"operation": FIRST, "tiles": 16, "cycles": 700},
     ]
     found = lowered(write(tmp_path, rows, "json"))
-    whole = spmopt.solve(found, fusion="all", time_limit=5.0)
+    whole = spmopt.solve(found, fusion="all", time_limit=1.5)
     tileable = source_graph(need(whole.result.fused))
     first, second = tileable.operations
     assert sorted(first.mappings) == [1, 4, 16]
@@ -259,7 +259,7 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
     said = list[str]()
     callbacks = spmopt.Callbacks(warn=said.append)
     options: dict[str, Any] = {"machine": "small-npu", "spm": ["64KiB", "128KiB"]}
-    options |= {"time_limit": 1.0}
+    options |= {"time_limit": 0.4, "mapper": "tiled"}
     rows: Any = [
         spmopt.sweep(
             "bert-tiny", [scheduler], costs=given, callbacks=callbacks, **NETWORK, **options
@@ -271,11 +271,12 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
         spmopt.lower(
             spmopt.load("bert-tiny", **NETWORK),
             spmopt.machine("small-npu", spm="64KiB"),
+            mapper="tiled",
             costs=costs,
         ),
         scheduler,
         tolerance=1e-3,
-        time_limit=2.0,
+        time_limit=1.0,
     )
     assert row["time_s"] == pytest.approx(alone.makespan_s, rel=2e-2)
     least = 777777 / row["clock_hz"]
@@ -287,6 +288,7 @@ def test_a_search_takes_costs(tmp_path: Path) -> None:
     costs = costs_of_bert(tmp_path)
     (tmp_path / "s.toml").write_text(SPACE.format('bandwidth = ["1GB/s", "100GB/s"]'))
     options: dict[str, Any] = {"sampler": "brute-force", "objectives": ["time", "spm_mb"]}
+    options |= {"mapper": "tiled"}
     found = spmopt.tune(
         "bert-tiny",
         tmp_path / "s.toml",

@@ -232,7 +232,7 @@ def test_a_smaller_family_is_no_better_and_its_fusion_plans_are_of_it() -> None:
 
 
 def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
-    problem = tight(mlp())
+    problem = tight(mlp(), "tiled")
     result = solve(problem, "fusion", request(tolerance=0.2))
     assert result.fused is not None
     assert result.fusion_certificate is not None

@@ -72,7 +72,9 @@ def usage(used: float, whole: float) -> str:
 
 def upward(value: float, digits: int = 4) -> float:
     """Return the least number of so many digits that is no less: of what is said to be at most."""
-    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+    # Twelve digits first: of 7.000000000000001, which is 100 * 0.07, the last says nothing.
+    known = Decimal(f"{value:.12g}")
+    return float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(known))
 
 
 def percent(

@@ -3,7 +3,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
@@ -119,11 +119,19 @@ def test_weighted_sums_are_no_time(objective: Objective, shown: str) -> None:
     assert si(*in_unit(objective, machine, Fraction(4))) == shown
 
 
+@example(1e-05)
+@example(0.07)
 @given(st.floats(1e-9, 1e6))
 def test_upward_is_never_below(part: float) -> None:
-    """What is said to be at most so much is no more."""
-    assert part <= upward(part) <= part * 1.001
+    """A figure behind "at most" is never too small."""
+    least = part * (1 - 1e-11)
+    assert least <= upward(part) <= part * 1.0011
     number, unit, *_ = percent(part, up=True).split()
     said = float(number.replace(",", ""))
-    assert said / 100 >= part * (1 - 1e-12) if unit == "%" else said - 1 >= part * (1 - 1e-12)
+    assert (said / 100 if unit == "%" else said - 1) >= least
     assert said <= float(percent(part).split()[0].replace(",", "")) * 1.2
+
+
+def test_round_figures_stay_round() -> None:
+    assert [upward(each) for each in (1e-05, 0.07, 12.5)] == [1e-05, 0.07, 12.5]
+    assert [percent(each, up=True) for each in (0.07, 0.0002)] == ["+7 %", "+0.02 %"]

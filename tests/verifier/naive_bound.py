@@ -48,7 +48,7 @@ def naive_bound(problem: Problem, certificate: Certificate) -> Fraction:
 
 
 def of_mapping(objective: Objective, mapping: OpMapping) -> Fraction:
-    """What an operation costs in a mapping, whatever moves."""
+    """Return the cost of an operation in a mapping without its transfers and cycles."""
     return (
         mapping.macs * objective.mac
         + mapping.spm_read_bytes * objective.spm_read_byte

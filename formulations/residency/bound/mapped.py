@@ -95,7 +95,7 @@ class Payments:
     def dual(
         self, intervals: RankedIntervals, coefficients: CostCoefficients, duals: Multipliers
     ) -> DualFunction:
-        """Return the dual over intervals whose accesses are those of the listed order."""
+        """Return the dual over intervals; their timeline is in the listed order."""
         # Every access may stream, in some mapping, with the fetches of the cheapest.
         least = copy(intervals)
         least.required_resident = np.zeros_like(intervals.required_resident)
@@ -115,27 +115,17 @@ class Payments:
         store = np.where(self.firm & written, moves.stored_fixed, moves.stored[at])
         columns = (streamed, held, held + load, held + store)
         stream, keep, enter, clean = (np.minimum.reduceat(x, self.begins) for x in columns)
-        # The path's use of the channel is that of the mapping in which it streams.
+        # The path moves as many bytes as the mapping in which it streams.
         of_rows = np.repeat(stream, np.diff(self.begins, append=self.rows.size))
         rows = np.where(streamed == of_rows, np.arange(of_rows.size), of_rows.size)
-        fetches = self.fetches[np.minimum.reduceat(rows, self.begins)]
-        intervals.fetches = fetches[intervals.access]
+        chosen = np.minimum.reduceat(rows, self.begins)[intervals.access]
+        intervals.fetches = self.fetches[chosen]
         arcs = dual_arcs(intervals, moves)
-        # Set-ups of streams are those of the least figures.
-        paid = stream - self._plain(moves.loaded, moves.stored, step, fetches)
+        paid = np.where(self.firm[chosen], INFINITE, self.rows[chosen])
         return replace(
             arcs,
-            stream=arcs.stream + paid[intervals.access],
+            stream=arcs.stream + paid,
             keep_here=arcs.keep_here + keep[intervals.access],
             load_here=(enter - keep)[intervals.access],
             clean_here=(clean - keep)[intervals.access],
         )
-
-    def _plain(self, into: Floats, out: Floats, step: Ints, fetches: Ints) -> Floats:
-        """Return (a,) the cost of streams with such fetches, whatever they pay for mappings."""
-        kind, live = self.kind[self.begins], self.live[self.begins]
-        read, written = kind != Access.WRITE, kind != Access.READ
-        times_in = np.where(read, fetches, np.where(live, fetches - 1, 0))
-        times_out = np.where(written & live, fetches, 0)
-        found: Floats = times_in * into[step] + times_out * out[step]
-        return found

@@ -29,6 +29,7 @@ from formulations.fusion.work import CALL_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.table import Ints
 
 _SOLVERS = 600_000
@@ -63,20 +64,19 @@ class Agreement:
 
     def __init__(self, arcs: FusedGroupArcs, *, fine: bool = False) -> None:
         self.arcs, self.listed, self.fine = arcs, arcs.listed, fine
-        self._costs, (into, out, again) = arcs.cheap.byte_costs, arcs.cheap.count_bytes()
+        self._costs, (into, out, _) = arcs.cheap[0].byte_costs, arcs.cheap[0].count_bytes()
         self.duals = BoundaryDuals(self.listed)
-        plain, always = zip(
-            *(arcs.cheap.alone(micro_batches) for micro_batches in self.listed.micro_batches),
-            strict=True,
-        )
-        self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)))
+        plain, beside = list[Floats](), list[Floats]()
+        for cheap in arcs.cheap:
+            again = cheap.count_bytes()[2]
+            for count in cheap.listed.micro_batches:
+                value, always = cheap.alone(count)
+                plain.append(value)
+                beside.append(always + cheap.cost_again(again, count))
+        self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)), arcs.lengths.first)
         self._free = self.sparse.of(arcs.value)
         crossing = self._costs[0] * into + self._costs[1] * out
-        self._crossing = crossing[self.sparse.end, self.sparse.begin]
-        beside = [
-            each + arcs.cheap.cost_again(again, micro_batches)
-            for each, micro_batches in zip(always, self.listed.micro_batches, strict=True)
-        ]
+        self._crossing = crossing[self.sparse.end, self.sparse.column]
         self._crossing += self.sparse.of(np.stack(beside, axis=1))
         self._fused_groups: dict[FusedGroup, PricedFusedGroup] = {}
         self._kept = 0
@@ -159,6 +159,8 @@ class Agreement:
         last = self._last.get(fused_group)
         if last is None:
             return False
+        if self._sums(fused_group):
+            return True
         if last is duals or np.array_equal(last, duals):
             return True
         # The least of the known upper bounds on its cost at these duals (a plane for each
@@ -206,11 +208,32 @@ class Agreement:
         at = tuple(np.array(each) for each in places)
         return self.sparse.index(np.ravel_multi_index(at, self.arcs.value.shape))
 
+    def _sums(self, fused_group: FusedGroup) -> bool:
+        """Return whether a fused group sums up a tensor that has dual values at boundaries.
+
+        Sums have several contents in its tiles, which no dual value names: its own program has
+        none, and it earns what any fused group does at its ends.
+        """
+        if fused_group.axis == 0 or fused_group.count == 1:
+            return False
+        listed = self.listed.of(fused_group)
+        inner = listed.tileable.operations[fused_group.begin : fused_group.end]
+        return any(listed.groups[t] == t for each in inner for t in each.partial_sums)
+
     def _solve(self, fused_group: FusedGroup, duals: Floats) -> None:
         """Solve a program; note its duals, and an upper bound on its cost at other dual values."""
+        if self._sums(fused_group):
+            self.arcs.solve([fused_group])
+            value, at = float(self.arcs.value[self.arcs.place(fused_group)]), fused_group
+            self._free[self._at([at])] = value
+            self._last[at] = duals
+            if np.isfinite(value):
+                self.planes.add(at, value, np.empty(0, np.int64), np.empty(0))
+            return
         known = self._fused_groups.pop(fused_group, None)
         if known is None:
-            known = PricedFusedGroup(self.listed, fused_group, self.duals, fine=self.fine)
+            listed = self.listed.of(fused_group)
+            known = PricedFusedGroup(listed, fused_group, self.duals, fine=self.fine)
         else:
             self._kept -= known.size
         self._fused_groups[fused_group] = known
@@ -243,7 +266,7 @@ class Agreement:
         """
         arcs, sparse = self.arcs, self.sparse
         earned, _ = self._earn(self.center)
-        free, known = arcs.cheap.values(), self._duals.at(self.center)
+        free, known = arcs.cheap_values(), self._duals.at(self.center)
         arcs.work.seconds += VALUE_S * free.size
         plain, agreed, runs = (dict[FusedGroup, FusedGroupValue]() for _ in range(3))
         best: dict[int, float] = {}
@@ -275,7 +298,7 @@ class Agreement:
                 best[place] = max(float(alone), proved)
             if more:
                 runs |= more
-                arcs.raise_by(free, {each.micro_batches for each in more}, runs)
+                arcs.raise_by(free, {Way(each.axis, each.count) for each in more}, runs)
                 value = self._beside(sparse.of(free), self.center)
             places = list(best)
             value[places] = np.maximum(value[places], list(best.values()))

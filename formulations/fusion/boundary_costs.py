@@ -40,8 +40,9 @@ def boundary_costs(
     """
     values, until = _Values(tileable, fusion_space, objective), monotonic() + limit_s
     found = list[BoundaryCost]()
-    ways = [(micro_batches, 1) for micro_batches in fusion_space.micro_batches]
-    ways += [(tileable.batch, stripes) for stripes in fusion_space.stripes[1:]]
+    first = [(each, 1) for each in fusion_space.micro_batches]
+    first += [(tileable.batch, stripes) for stripes in fusion_space.stripes[1:]]
+    ways = [first, *([(1, 1), *((each, 1) for each in n)] for n in fusion_space.others)]
     for index, fused_group in enumerate(fusion_plan):
         following = fusion_plan[index + 1] if index + 1 < len(fusion_plan) else None
         if tileable.outside(fusion_space, fusion_plan[index : index + 2]):
@@ -69,23 +70,25 @@ def boundary_costs(
 
 
 def _changes(
-    fused_group: FusedGroup, following: FusedGroup | None, ways: Sequence[tuple[int, int]]
+    fused_group: FusedGroup,
+    following: FusedGroup | None,
+    every: Sequence[Sequence[tuple[int, int]]],
 ) -> Iterator[tuple[str, FusionPlan]]:
     """Yield alternatives to a fused group, or to it and the next.
 
-    ``ways``: numbers of fusion tiles and of stripes of each, the coarsest first.
+    ``every``: by axis numbers of fusion tiles and of stripes of each, the coarsest first.
     """
+    ways = every[fused_group.axis]
     at = ways.index((fused_group.micro_batches, fused_group.stripes))
     for micro_batches, stripes in ways[max(at - 1, 0) : at + 2]:
         if (micro_batches, stripes) != ways[at]:
             yield "fusion", (replace(fused_group, micro_batches=micro_batches, stripes=stripes),)
     if following is None:
         return
-    for each in dict.fromkeys((ways[at], (following.micro_batches, following.stripes))):
-        yield (
-            "merged",
-            (replace(fused_group, end=following.end, micro_batches=each[0], stripes=each[1]),),
-        )
+    for merged in dict.fromkeys(
+        (replace(fused_group, end=following.end), replace(following, begin=fused_group.begin))
+    ):
+        yield "merged", (merged,)
     if following.end - following.begin > 1:
         boundary = fused_group.end + 1
         yield "later", (replace(fused_group, end=boundary), replace(following, begin=boundary))

@@ -260,8 +260,8 @@ def _check_s(listed: Listed, proof: FusionCertificate) -> float:
     total = 0.0
     for each in (*proof.duals, *proof.agreed, *proof.runs):
         count = 1 if each.stripes > 1 else each.micro_batches
-        steps = range(each.begin, each.end)
-        tensors = len({use.tensor for at in steps for use in listed.mappings(at, count)})
+        steps, own = range(each.begin, each.end), listed.of(each)
+        tensors = len({use.tensor for at in steps for use in own.mappings(at, count)})
         classes = 3 if proof.fine and each in proof.agreed and each.stripes == 1 else 1
         total += classes * (CHECK_GROUP_S + CHECK_TENSOR_S * tensors * len(steps))
     return total

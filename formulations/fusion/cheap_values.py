@@ -18,7 +18,7 @@ from spmopt.core.table import Ints
 
 
 class CheapValues:
-    """Lower bounds on all groups of a graph, in objective units.
+    """Lower bounds on all groups of a graph along one axis, in objective units.
 
     ``held``: as in :class:`~.fused_group.FusedGroupProgram`.
 
@@ -36,7 +36,7 @@ class CheapValues:
         self.reaches: dict[int, list[int]] = {}
 
     def values(self) -> Floats:
-        """Return cheap lower bounds on fused groups."""
+        """Return (n + 1, p, width) cheap lower bounds on fused groups."""
         listed, cost, (into, out, again) = self.listed, self.byte_costs, self.count_bytes()
         value: Floats = np.empty((listed.count + 1, len(listed.micro_batches), self.lengths.width))
         crossing = cost[0] * np.maximum(into - self.held, 0.0)
@@ -69,11 +69,14 @@ class CheapValues:
 
         And the part of them that is no transfer.
         """
-        listed = self.listed
+        listed, known = self.listed, self.listed.least_alone
         can = np.isfinite(listed.cycles(micro_batches))
-        one = [
-            self._least(at, micro_batches) if fits else 0.0 for at, fits in enumerate(can.tolist())
-        ]
+        one = list[float]()
+        for at, fits in enumerate(can.tolist()):
+            kind = listed.kind(at, micro_batches) if fits else -1
+            if fits and kind not in known:
+                known[kind] = self._least(at, micro_batches)
+            one.append(known[kind] if fits else 0.0)
         upto = np.concatenate(([0.0], np.cumsum(one)))
         always = np.where(can, listed.unavoidable(micro_batches), 0.0)
         self.of_operations[micro_batches] = one + always

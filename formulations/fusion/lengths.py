@@ -27,21 +27,19 @@ class Lengths:
     ----------
     longest
         Operations of the longest fused group that has a place.
+    all
+        Whether all tiled groups have places.
     first : (n + 1,)
         By end: begin of the fused group in the first column.
     width
         Columns.
     """
 
-    def __init__(self, count: int, ways: int) -> None:
-        self.count, self.longest = count, longest_valued(count, ways)
-        self.width = count + 1 if self.all else self.longest
+    def __init__(self, count: int, ways: int, reach: int) -> None:
+        self.count = count
+        self.longest, self.all = longest_valued(count, ways, reach)
+        self.width = count + 1 if self.longest == count else self.longest
         self.first: Ints = np.maximum(np.arange(count + 1) - self.width, 0)
-
-    @property
-    def all(self) -> bool:
-        """Whether all fused groups have places."""
-        return self.longest == self.count
 
     def has(self, fused_group: FusedGroup) -> bool:
         """Return whether a fused group has a place."""

@@ -46,7 +46,7 @@ def _moves(
         for each in filter(search.held.lengths.has, fusion_plan):
             yield from ((parts, (each,)) for parts in _tiled_parts(listed, each) if legal(*parts))
     for each in filter(search.held.lengths.has, fusion_plan):
-        for way in range(len(listed.micro_batches)):
+        for way in range(len(listed.ways)):
             other = listed.fused_group(each.begin, each.end, way)
             if other != each and legal(other):
                 yield (other,), (each,)
@@ -75,7 +75,7 @@ def _tiled_parts(listed: Listed, fused_group: FusedGroup) -> Iterator[FusionPlan
     """Yield cuts of an untiled group in two, of which one is in fusion tiles."""
     begin, end = fused_group.begin, fused_group.end
     for boundary in (each for each in listed.boundaries if begin < each < end):
-        for way in range(1, len(listed.micro_batches)):
+        for way in range(1, len(listed.ways)):
             first = listed.fused_group(begin, boundary, way)
             yield first, replace(fused_group, begin=boundary)
             last = listed.fused_group(boundary, end, way)

@@ -26,6 +26,7 @@ from formulations.solver.program import Floats
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.scheduler import Work
 from spmopt.core.table import Bools, Ints
 
@@ -55,8 +56,7 @@ class FusedGroupArcs:
     lengths
         Which fused groups have places in tables; costs of long ones are in :meth:`beyond`.
     value : (n + 1, p, width)
-        Lower bounds on fused groups, by end, number of fusion tiles (of ``listed.micro_batches``)
-        and begin.
+        Lower bounds on fused groups, by end, way to tile them (of ``listed.ways``) and begin.
     known
         Whether its program is solved.
     moved
@@ -64,7 +64,7 @@ class FusedGroupArcs:
     solved
         Programs that are solved.
     cheap
-        Lower bounds without programs.
+        Lower bounds without programs, by axis.
     work
         Work counted, of all searches that share it.
     """
@@ -73,19 +73,23 @@ class FusedGroupArcs:
         self.work = Work() if work is None else work
         self.listed, self.held, self.runs = listed, held, Runs(listed, self.work)
         self.lengths = self.runs.lengths
-        self.cheap = CheapValues(listed, self.lengths, held)
+        self.cheap = [CheapValues(own, self.lengths, held) for own in listed.axes]
         # By the end first, so that a path reads its candidates in one run of memory.
-        self.value = self.cheap.values()
+        self.value = self.cheap_values()
         self.known: Bools = np.zeros(self.value.shape, bool)
         least: Floats = np.sum(
-            [np.maximum(each - held, 0.0) for each in self.cheap.count_bytes()[:2]], axis=0
+            [np.maximum(each - held, 0.0) for each in self.cheap[0].count_bytes()[:2]], axis=0
         )
         self.least_moved = least.astype(np.float32)[:, None]
-        self.moved = np.repeat(self.least_moved, len(listed.micro_batches), axis=1)
+        self.moved = np.repeat(self.least_moved, len(listed.ways), axis=1)
         self.work.seconds += VALUE_S * self.value.size
         self.solved: dict[FusedGroup, FusedGroupValue] = {}
         self._ahead: dict[object, float] = {}
         self._known: dict[object, tuple[FusedGroupValue, FusedGroupValue | None]] = {}
+
+    def cheap_values(self) -> Floats:
+        """Return (n + 1, p, width) lower bounds on fused groups without programs."""
+        return np.concatenate([each.values() for each in self.cheap], axis=1)
 
     def cheapest(
         self,
@@ -145,7 +149,7 @@ class FusedGroupArcs:
             for run in runs:
                 self.runs.solve([run])
                 yield found
-            self.raise_by_runs({each.micro_batches for each in runs})
+            self.raise_by_runs({Way(each.axis, each.count) for each in runs})
             for place in range(0, 0 if runs else len(open_arcs), threads):
                 self.solve(open_arcs[place : place + threads], threads)
                 yield found
@@ -157,15 +161,13 @@ class FusedGroupArcs:
         listed, block, ends = self.listed, self.runs.block, np.arange(self.listed.count + 1)
         both = [
             blocks(
-                self.cheap.of_operations[micro_batches],
-                self.runs.blocks(micro_batches, runs),
-                block,
+                self.cheap[way.axis].of_operations[way.tiles], self.runs.blocks(way, runs), block
             )
-            for micro_batches in listed.micro_batches
+            for way in listed.ways
         ]
         first: list[Ints] = [
-            np.searchsorted(np.maximum.accumulate(self.cheap.reaches[micro_batches]), ends)
-            for micro_batches in listed.micro_batches
+            np.searchsorted(np.maximum.accumulate(self.cheap[way.axis].reaches[way.tiles]), ends)
+            for way in listed.ways
         ]
         return Beyond(
             longest=self.lengths.longest,
@@ -174,22 +176,19 @@ class FusedGroupArcs:
             first=np.array(first),
         )
 
-    def raise_by_runs(self, several: Iterable[int]) -> None:
-        """Raise the values of fused groups of some numbers of tiles to the bounds of runs."""
+    def raise_by_runs(self, several: Iterable[Way]) -> None:
+        """Raise the values of fused groups tiled in some ways to the bounds of runs."""
         self.raise_by(self.value, several, self.runs.solved)
 
     def raise_by(
-        self, value: Floats, several: Iterable[int], runs: Mapping[FusedGroup, FusedGroupValue]
+        self, value: Floats, several: Iterable[Way], runs: Mapping[FusedGroup, FusedGroupValue]
     ) -> None:
-        """Raise values of fused groups of some numbers of tiles to the bounds of some runs."""
-        for micro_batches in several:
-            table = value[:, self.listed.micro_batches.index(micro_batches)]
+        """Raise values of fused groups tiled in some ways to the bounds of some runs."""
+        for way in several:
+            table = value[:, self.listed.ways.index(way)]
             self.work.seconds += TABLE_S * table.size
-            np.maximum(
-                table,
-                self.runs.tile(micro_batches, self.cheap.of_operations[micro_batches], runs),
-                out=table,
-            )
+            alone = self.cheap[way.axis].of_operations[way.tiles]
+            np.maximum(table, self.runs.tile(way, alone, runs), out=table)
 
     def solve(
         self,
@@ -230,7 +229,9 @@ class FusedGroupArcs:
 
     def _like(self, fused_group: FusedGroup) -> object:
         """Return the key that fused groups of the same program share."""
-        return fused_group if fused_group.stripes > 1 else self.listed.alike(fused_group)
+        if fused_group.stripes > 1:
+            return fused_group
+        return self.listed.of(fused_group).alike(fused_group)
 
     def _take(
         self,
@@ -270,7 +271,7 @@ class FusedGroupArcs:
         until it is at ``least``: the last 0.003 % of the bound of ResNet-50 on 4 MB take 1,300
         fused groups and 10 s of exact arithmetic, all others 56.
         """
-        value, every = self.cheap.values(), list(range(self.listed.count + 1))
+        value, every = self.cheap_values(), list(range(self.listed.count + 1))
         needed: dict[FusedGroup, FusedGroupValue] = {}
         runs: dict[FusedGroup, FusedGroupValue] = {}
         while True:
@@ -284,7 +285,7 @@ class FusedGroupArcs:
             if length >= least or not (more or new):
                 break
             runs |= {each: self.runs.solved[each] for each in more}
-            self.raise_by(value, {each.micro_batches for each in more}, runs)
+            self.raise_by(value, {Way(each.axis, each.count) for each in more}, runs)
             for each in () if more else new:
                 needed[each], at = self.solved[each], self.place(each)
                 value[at] = max(float(value[at]), needed[each].value)
@@ -329,14 +330,14 @@ class FusedGroupArcs:
 
     def place(self, fused_group: FusedGroup) -> tuple[int, int, int]:
         """Return the index in the tables of a fused group that has a place."""
-        way = self.listed.micro_batches.index(fused_group.count)
-        return fused_group.end, way, self.lengths.column(fused_group)
+        return fused_group.end, self.listed.way(fused_group), self.lengths.column(fused_group)
 
     def _solve(
         self, fused_group: FusedGroup, *, twice: bool
     ) -> tuple[FusedGroupValue, FusedGroupValue | None]:
         """Solve the program of a group, or take the values of one like it; there may be none."""
-        cycles = self.listed.cycles(fused_group.count)[fused_group.begin : fused_group.end]
+        listed = self.listed.of(fused_group)
+        cycles = listed.cycles(fused_group.count)[fused_group.begin : fused_group.end]
         if not np.isfinite(cycles).all():
             none = FusedGroupValue(value=np.inf, moved_bytes=0.0)
             return none, none
@@ -345,10 +346,10 @@ class FusedGroupArcs:
             found, empty = self._solve_value(*self.listed.of_stripes(fused_group), twice=twice)
             follow_s = FOLLOW_S * (fused_group.end - fused_group.begin)
             return replace(found, work_s=found.work_s + follow_s), empty
-        alike = self.listed.alike(fused_group)
+        alike = listed.alike(fused_group)
         known = self._known.get(alike)
         if known is None or (twice and known[1] is None):
-            found, empty = self._solve_value(self.listed, fused_group, twice=twice)
+            found, empty = self._solve_value(listed, fused_group, twice=twice)
             self._known[alike] = found, empty
             return found, empty
         found, empty = known

@@ -11,6 +11,7 @@ the costs of single operations, and 0.95 to 0.99 by runs of 8 and 16, at 2 ms ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from formulations.fusion.tileable import Listed
 from formulations.solver.program import Floats
 from spmopt.core.fusion.certificate import block_length
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.scheduler import Work
 
 _LENGTHS = (2, 4, 8, 16, 32)
@@ -41,7 +43,8 @@ class Runs:
 
     def __init__(self, listed: Listed, work: Work) -> None:
         self.work = work
-        self.listed, self.lengths = listed, Lengths(listed.count, len(listed.micro_batches))
+        self.listed = listed
+        self.lengths = Lengths(listed.count, len(listed.ways), listed.longest_tiled)
         self.block = block_length(self.lengths.longest)
         self.solved: dict[FusedGroup, FusedGroupValue] = {}
         self._known: dict[object, FusedGroupValue] = {}
@@ -72,10 +75,11 @@ class Runs:
                 self.work.seconds += found.work_s
 
     def _solve(self, run: FusedGroup) -> FusedGroupValue:
-        alike = self.listed.alike(run)
+        listed = self.listed.of(run)
+        alike = listed.alike(run)
         known = self._known.get(alike)
         if known is None:
-            program = FusedGroupProgram(self.listed, run, self.listed.capacity, inner=True)
+            program = FusedGroupProgram(listed, run, listed.capacity, inner=True)
             found = program.solve()
             self._known[alike] = found
             return found
@@ -83,7 +87,7 @@ class Runs:
 
     def tile(
         self,
-        micro_batches: int,
+        way: Way,
         alone: Floats,
         solved: Mapping[FusedGroup, FusedGroupValue] | None = None,
     ) -> Floats:
@@ -96,7 +100,7 @@ class Runs:
             Some runs; all by default.
         """
         ending: dict[int, list[tuple[int, float]]] = {}
-        for run, value in self._finite(micro_batches, solved):
+        for run, value in self._finite(way, solved):
             if self.lengths.has(run):
                 ending.setdefault(run.end, []).append((run.begin, value))
         first = self.lengths.first.tolist()
@@ -114,20 +118,20 @@ class Runs:
         return best
 
     def blocks(
-        self, micro_batches: int, solved: Mapping[FusedGroup, FusedGroupValue] | None = None
+        self, way: Way, solved: Mapping[FusedGroup, FusedGroupValue] | None = None
     ) -> dict[int, float]:
         """Return the bounds of blocks of long fused groups, by their number."""
         return {
             run.begin // self.block: value
-            for run, value in self._finite(micro_batches, solved)
+            for run, value in self._finite(way, solved)
             if run.end - run.begin == self.block and run.begin % self.block == 0
         }
 
     def _finite(
-        self, micro_batches: int, solved: Mapping[FusedGroup, FusedGroupValue] | None
+        self, way: Way, solved: Mapping[FusedGroup, FusedGroupValue] | None
     ) -> Iterator[tuple[FusedGroup, float]]:
         for run, found in (self.solved if solved is None else solved).items():
-            if run.micro_batches == micro_batches and np.isfinite(found.value):
+            if (run.axis, run.count) == way and np.isfinite(found.value):
                 yield run, found.value
 
 
@@ -143,4 +147,4 @@ def _apart(fused_group: FusedGroup, length: int, apart: int) -> Iterator[FusedGr
     for begin in (
         range(first, fused_group.end - length + 1, apart) if fused_group.stripes == 1 else ()
     ):
-        yield FusedGroup(begin=begin, end=begin + length, micro_batches=fused_group.micro_batches)
+        yield replace(fused_group, begin=begin, end=begin + length)

@@ -390,11 +390,15 @@ class _Search(FusionPlanTrials):
     def _try_all(self, stop: Callable[[], bool]) -> None:
         """Try all fusion plans whose values are below the best schedule."""
         assert self.arcs is not None
-        ends, ways, begins = np.nonzero(np.isfinite(self.arcs.value))
+        ends, ways, columns = np.nonzero(np.isfinite(self.arcs.value))
+        begins = columns + self.arcs.lengths.first[ends]
         places = zip(ends.tolist(), ways.tolist(), begins.tolist(), strict=True)
         every = [self.listed.fused_group(begin, end, way) for end, way, begin in places]
         self.arcs.solve(every, stop=stop)
-        for value, fusion_plan in by_value(self.arcs.value.copy(), self.listed.fused_group):
+        count = self.listed.count + 1
+        values = np.full((count, len(self.listed.ways), count), np.inf)
+        values[ends, ways, begins] = self.arcs.value[ends, ways, columns]
+        for value, fusion_plan in by_value(values, self.listed.fused_group):
             if stop() or (self.best is not None and value >= self.best.value):
                 return
             self.attempt(fusion_plan)

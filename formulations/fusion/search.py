@@ -26,6 +26,7 @@ from formulations.fusion.shortest_paths import shortest_path
 from formulations.fusion.work import ARC_S
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import Way
 
 _SPARE = 0.03
 """Extra cost of a byte moved, as a share of its time on the channel."""
@@ -78,8 +79,10 @@ class FusionPlanSearch:
         self._byte = _SPARE * cycle / held.listed.bytes_per_cycle
         every = range(held.listed.count + 1)
         least, _ = shortest_path(held.value, every, held.listed.fused_group)
-        counts = np.array(held.listed.micro_batches)
-        steps = np.where(counts > held.listed.tileable.batch, _STEP_OF_STRIPES, _STEP)
+        ways, batch = held.listed.ways, held.listed.tileable.batch
+        counts = np.array([each.tiles for each in ways])
+        striped = np.array([each.axis == 0 and each.tiles > batch for each in ways])
+        steps = np.where(striped, _STEP_OF_STRIPES, _STEP)
         self._steps: Floats = counts * steps * (least if np.isfinite(least) else 0.0)
         between = held.lengths.between
         length = np.maximum(between(np.arange(held.listed.count + 1.0)), 0.0)
@@ -154,15 +157,14 @@ class FusionPlanSearch:
             runs = [each for each in self.held.runs.inside(new) if each not in self._entered]
             if runs:
                 self.held.runs.solve(runs, late)
-                several = {each.micro_batches for each in runs}
+                several = {Way(each.axis, each.count) for each in runs}
                 known = list(self.held.runs.solved)
-                self._entered.update(each for each in known if each.micro_batches in several)
+                self._entered.update(
+                    each for each in known if Way(each.axis, each.count) in several
+                )
                 for arcs in (self.empty, self.held):
                     arcs.raise_by_runs(several)
-                places = [
-                    np.s_[:, self.listed.micro_batches.index(micro_batches)]
-                    for micro_batches in several
-                ]
+                places = [np.s_[:, self.listed.ways.index(way)] for way in several]
             else:
                 self.held.solve(new, self.threads, self.empty, late)
                 places = [tuple(np.array([self.held.place(each) for each in new]).T)]
@@ -231,7 +233,7 @@ class FusionPlanSearch:
     def _dual(self, arcs: FusedGroupArcs, fused_groups: FusionPlan) -> float:
         """Return the costs of fused groups that are solved."""
         found = [arcs.solved[each] for each in fused_groups]
-        ways = [self.listed.micro_batches.index(each.count) for each in fused_groups]
+        ways = [self.listed.way(each) for each in fused_groups]
         steps = (
             (each.end - each.begin) * self._steps[way]
             for way, each in zip(ways, fused_groups, strict=True)

@@ -112,19 +112,22 @@ class SparseArcs:
 
     Parameters
     ----------
-    there : (n + 1, p, n + 1)
-        Whether there is one, by end, number of fusion tiles and begin.
+    there : (n + 1, p, width)
+        Whether there is one, by end, way to tile it and begin, as in a table of values.
+    first : (n + 1,)
+        By end: the begin in the first column.
 
     Attributes
     ----------
-    place, end, begin : (a,)
+    place, end, column, begin : (a,)
         Their places in that table, in ascending order, and their values.
     """
 
-    def __init__(self, there: Bools) -> None:
-        self.count, self._fusion = there.shape[0] - 1, there.shape[1]
+    def __init__(self, there: Bools, first: Ints) -> None:
+        self.count = there.shape[0] - 1
         self.place: Ints = np.flatnonzero(there)
-        self.end, self._way, self.begin = np.unravel_index(self.place, there.shape)
+        self.end, self._way, self.column = np.unravel_index(self.place, there.shape)
+        self.begin = self.column + first[self.end]
         self._first = np.searchsorted(self.end, np.arange(self.count + 2)).tolist()
 
     def of(self, table: Floats) -> Floats:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from formulations.solver.program import Floats
 from spmopt.core.fusion.fused_groups import FusedGroup
-from spmopt.core.fusion.fusion_space import FusionSpace
+from spmopt.core.fusion.fusion_space import FusionSpace, Way
 from spmopt.core.fusion.stripe_bounds import Striped, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective
@@ -53,11 +53,20 @@ class Use:
     required_resident: bool
     choices: tuple[tuple[int, bool], ...] = ()
 
+    @property
+    def figures(self) -> tuple[object, ...]:
+        """All of it but the tensor."""
+        return (
+            *(self.reads, self.writes, self.live_after, self.shared),
+            *(self.fetches, self.required_resident, self.choices),
+        )
+
 
 class Listed:
     """A tileable graph, with mappings for stripes, in the order in which fused groups see it.
 
-    ``fusion_space``: of fusion plans, by default of all.
+    ``fusion_space``: of fusion plans, by default of all. ``first``: of a further axis, the graph
+    as it is tiled along the first.
 
     Attributes
     ----------
@@ -67,6 +76,12 @@ class Listed:
         Of each tensor: the operations that use it, in order, and whether each reads it.
     beside
         Of each tensor: bytes that are not followed, of a tileable graph of stripes.
+    axes
+        This graph, and the same operations along each further axis of the fusion space.
+    ways
+        All ways to tile a group, those of the first axis first.
+    least_alone
+        Least costs of operations alone, as far as they are known, by :meth:`kind`.
     """
 
     def __init__(
@@ -75,8 +90,10 @@ class Listed:
         objective: Objective,
         fusion_space: FusionSpace | None = None,
         params: FusionParams = DEFAULTS.fusion,
+        first: Listed | None = None,
     ) -> None:
         self.params = params
+        self.first = self if first is None else first
         self.fusion_space = tileable.fusion_space() if fusion_space is None else fusion_space
         self.given, self.striped = tileable, Striped(tileable, self.fusion_space.stripes)
         self.tileable, self.objective = self.striped.tileable, objective
@@ -95,6 +112,24 @@ class Listed:
         self._figures: dict[tuple[str, int], tuple[Floats, Floats]] = {}
         self._alike: dict[object, int] = {}
         self._kinds: dict[tuple[int, int], int] = {}
+        self.least_alone: dict[int, float] = {}
+        self._reaches: dict[int, list[int]] = {}
+        if first is not None:
+            # Programs of equal content are equal, whatever axis they are of.
+            self._alike, self.least_alone = first._alike, first.least_alone
+        self.ways = self.fusion_space.ways(tileable.batch)
+        self.axes = [self]
+        for numbers, other in zip(self.fusion_space.others, tileable.others, strict=False):
+            space = FusionSpace(name=self.fusion_space.name, micro_batches=(1, *numbers))
+            self.axes.append(Listed(other, objective, space, params, self))
+
+    def of(self, fused_group: FusedGroup) -> Listed:
+        """Return the graph as it is tiled along the axis of a fused group."""
+        return self.axes[fused_group.axis]
+
+    def way(self, fused_group: FusedGroup) -> int:
+        """Return the number of the way in which a fused group is tiled."""
+        return self.ways.index(Way(fused_group.axis, fused_group.count))
 
     def live_after(self, tensor: int, at: int) -> bool:
         """Return whether the contents of a tensor after an operation are needed."""
@@ -111,6 +146,8 @@ class Listed:
         ``READ`` if it is never written (all of these together); else, and if it crosses no
         boundary, ``REST``.
         """
+        if self.first is not self:
+            return self.first.groups
         cross = {group for crossed in self.crossing for group in crossed}
         return [group if group in cross else REST for group in self._kinds_of]
 
@@ -138,6 +175,8 @@ class Listed:
 
         Not of the rest, nor at the two ends, where nothing is on chip.
         """
+        if self.first is not self:
+            return self.first.crossing
         found = [dict[int, float]() for _ in range(self.count + 1)]
         for tensor, accesses in enumerate(self.accesses):
             group, before = self._kinds_of[tensor], -1
@@ -185,14 +224,18 @@ class Listed:
 
     @property
     def micro_batches(self) -> list[int]:
-        """All numbers of fusion tiles, stripes among them: those of more than the batch has."""
-        return self.fusion_space.counts(self.tileable.batch)
+        """All numbers of fusion tiles along the axis, of a further one those from 2.
+
+        Stripes are among them: those of more than the batch has.
+        """
+        counts = self.fusion_space.counts(self.tileable.batch)
+        return counts if self.first is self else counts[1:]
 
     def fused_group(self, begin: int, end: int, way: int) -> FusedGroup:
-        """Return the fused group in as many fusion tiles as ``micro_batches`` has at ``way``."""
-        numbers, count = self.fusion_space.micro_batches, self.micro_batches[way]
-        if way < len(numbers):
-            return FusedGroup(begin=begin, end=end, micro_batches=count)
+        """Return the fused group that is tiled in a way, by its number."""
+        numbers, (axis, count) = self.fusion_space.micro_batches, self.ways[way]
+        if way < len(numbers) or axis:
+            return FusedGroup(begin=begin, end=end, micro_batches=count, axis=axis)
         batch = self.tileable.batch
         return FusedGroup(begin=begin, end=end, micro_batches=batch, stripes=count // batch)
 
@@ -215,6 +258,7 @@ class Listed:
         )
         listed._range, listed._of_fused_group = range(fused_group.begin, fused_group.end), True
         listed._uses, listed._figures, listed._alike, listed._kinds = {}, {}, {}, {}
+        listed.least_alone = {}
         return listed, found
 
     def allows(self, fused_group: FusedGroup) -> bool:
@@ -248,14 +292,11 @@ class Listed:
         # R6: two channels run side by side, one carries both directions.
         moved = max(into, out) if self.tileable.machine.duplex else into + out
         # The tile count of each operation is free: the least of all bounds every plan.
-        cycles = np.min(
-            [self.cycles(micro_batches) for micro_batches in self.micro_batches], axis=0
-        )
+        every = [(own, count) for own in self.axes for count in own.micro_batches]
+        cycles = np.min([own.cycles(count) for own, count in every], axis=0)
         always = [
-            np.where(
-                np.isfinite(self.cycles(micro_batches)), self.unavoidable(micro_batches), np.inf
-            )
-            for micro_batches in self.micro_batches
+            np.where(np.isfinite(own.cycles(count)), own.unavoidable(count), np.inf)
+            for own, count in every
         ]
         time = max(float(cycles.sum()), moved / self.bytes_per_cycle)
         found = float(objective.cycle) * time + float(np.min(always, axis=0).sum())
@@ -287,6 +328,11 @@ class Listed:
 
     def reaches(self, micro_batches: int) -> list[int]:
         """Return the farthest end of a fused group of so many fusion tiles, by its begin."""
+        if micro_batches not in self._reaches:
+            self._reaches[micro_batches] = self._reach(micro_batches)
+        return self._reaches[micro_batches]
+
+    def _reach(self, micro_batches: int) -> list[int]:
         tileable = self.tileable
         products = np.cumsum([0, *(each.is_product for each in tileable.operations)])
         stripes = self.striped.reach.get(micro_batches)
@@ -303,6 +349,14 @@ class Listed:
                 end += 1
             found.append(min(end, last))
         return found
+
+    @cached_property
+    def longest_tiled(self) -> int:
+        """Operations of the longest group in several tiles."""
+        every = [
+            own.reaches(count) for own in self.axes for count in own.micro_batches if count > 1
+        ]
+        return max((end - at for each in every for at, end in enumerate(each)), default=0)
 
     @cached_property
     def boundaries(self) -> list[int]:
@@ -328,25 +382,25 @@ class Listed:
         steps = []
         for at in range(fused_group.begin, fused_group.end):
             uses = self.mappings(at, fused_group.micro_batches)
-            kind = self._kinds.get((at, fused_group.micro_batches))
-            if kind is None:
-                pairs = (
-                    self.cycles_of(fused_group.micro_batches),
-                    self.scratch_of(fused_group.micro_batches),
-                )
-                content = (
-                    self.tileable.operations[at].common(fused_group.micro_batches),
-                    *(float(figure[at]) for pair in pairs for figure in pair),
-                    float(self.unavoidable(fused_group.micro_batches)[at]),
-                    *((replace(use, tensor=0), self.sizes[use.tensor]) for use in uses),
-                )
-                kind = self._kinds[at, fused_group.micro_batches] = self._alike.setdefault(
-                    content, len(self._alike)
-                )
+            kind = self.kind(at, fused_group.micro_batches)
             steps.append((kind, *(places.setdefault(use.tensor, len(places)) for use in uses)))
         # At the ends of the list h = 0, which makes another program of equal operations.
         ends = fused_group.begin == 0, fused_group.end == self.count
         return (fused_group.micro_batches, *ends, *steps)
+
+    def kind(self, at: int, count: int) -> int:
+        """Return the same number for operations that are the same to programs, in so many tiles."""
+        kind = self._kinds.get((at, count))
+        if kind is None:
+            content = (
+                count,
+                # Equal operations share their mappings, which live as long as the graph.
+                id(self.tileable.operations[at].mappings.get(count)),
+                bool(np.isfinite(self.cycles_of(count)[0][at])),
+                *((*use.figures, self.sizes[use.tensor]) for use in self.mappings(at, count)),
+            )
+            kind = self._kinds[at, count] = self._alike.setdefault(content, len(self._alike))
+        return kind
 
     def cycles(self, micro_batches: int) -> Floats:
         """Return (n,) cycles of computing of all tiles; infinite where impossible or too large."""

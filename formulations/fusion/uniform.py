@@ -74,8 +74,8 @@ def single_operations(listed: Listed) -> FusionPlan:
     for at in range(listed.count):
         every = (
             listed.fused_group(at, at + 1, way)
-            for way, micro_batches in enumerate(listed.micro_batches)
-            if np.isfinite(listed.cycles(micro_batches)[at])
+            for way, (axis, count) in enumerate(listed.ways)
+            if np.isfinite(listed.axes[axis].cycles(count)[at])
         )
         some = next((each for each in every if listed.allows(each)), None)
         if some is None:

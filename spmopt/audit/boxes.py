@@ -1,9 +1,10 @@
 """Operations of a result file as tiles of nodes, by their names and the graph.
 
 Operation ``n[p]`` of a fused group in ``K`` fusion tiles runs the ``p``-th of ``K`` equal shares of
-the loop that runs along the batch, and tensor ``t[k]`` is the ``k``-th of as many equal shares as
-there are. In a fused group of stripes ``n[p][a:b]`` runs its loop along rows from ``a`` to before
-``b``; of a tensor ``t[k][a:b]`` is these rows.
+the loop that runs along the first axis, ``n[heads p]`` of that along heads, and tensor ``t[k]`` or
+``t[heads k]`` is the ``k``-th of as many equal shares as there are. In a fused group of stripes
+``n[p][a:b]`` runs its loop along rows from ``a`` to before ``b``; of a tensor ``t[k][a:b]`` is
+these rows.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from spmopt.audit.layouts import Layout, first_run, layouts
+from spmopt.graph.layouts import Layout, first_run, layouts
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, tile_label
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph, Node
 from spmopt.core.loops import LoopNest
 from spmopt.core.problem import Problem
 from spmopt.graph import operators
-from spmopt.graph.axes import LinkedAxes
+from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.operators.spec import Shape, Style
 from spmopt.graph.rows import RowAxes
+from spmopt.graph.tile_axes import tile_axes
 from spmopt.verifier.tile_maps import (
     Box,
     NodeMap,
@@ -50,20 +52,31 @@ def tile_maps(
         tiles whose loop along the batch cannot be told.
     """
     axes = LinkedAxes(graph)
-    rows, batch = RowAxes(axes), axes.batch
+    rows, named = RowAxes(axes), {each.name: each for each in tile_axes(axes)}
+    every = [named[each.along] for each in tileable.axes]
     names = [operation.name for operation in tileable.operations]
     kept = [n for n in graph.nodes if operators.lookup(n.operator).style is not Style.VIEW]
     tensor_of = _tensors(graph, kept)
     nests = [axes.nest(node) for node in kept]
     values = [
-        _value(index, value.shape, tensor_of, (axes.axis(index, batch), rows.axis(index)), layout)
+        _value(
+            index,
+            value.shape,
+            tensor_of,
+            (*(each.axis(axes, index) for each in every), rows.axis(index)),
+            layout,
+        )
         for (index, value), layout in zip(enumerate(graph.values), layouts(graph), strict=True)
     ]
     loops = [
-        tuple(_loop(node, nest, values, place) for place in range(2))
+        (
+            *(_loop_of_tiles(nest, each.cut(axes, node), node) for each in every),
+            _loop_of_rows(node, nest, values),
+        )
         for node, nest in zip(kept, nests, strict=True)
     ]
-    origin = _origins(names, fusion_plan)
+    labels = ["", *(each.along for each in tileable.others)]
+    origin = _origins(names, fusion_plan, labels)
     fusion_tiles = []
     for operation in problem.operations:
         node, box = _box(operation.name, origin, loops, nests)
@@ -90,7 +103,7 @@ def tile_maps(
             )
             for name, node, nest in zip(names, kept, nests, strict=True)
         ],
-        parts=_parts(tensors, values, problem),
+        parts=_parts(tensors, values, problem, labels),
         fusion_tiles=fusion_tiles,
     )
 
@@ -126,7 +139,10 @@ def _tensors(graph: Graph, kept: Sequence[Node]) -> Mapping[int, int]:
 
 
 def _parts(
-    tensors: Sequence[tuple[str, int]], values: Sequence[ValueMap], problem: Problem
+    tensors: Sequence[tuple[str, int]],
+    values: Sequence[ValueMap],
+    problem: Problem,
+    labels: Sequence[str],
 ) -> list[PartMap]:
     """Return the parts of tensors by their names: ``t``, or ``t[0]``, ``t[1]``, or ``t[0][3:5]``.
 
@@ -135,28 +151,30 @@ def _parts(
     rows = {
         value.tensor: value.shape[axis]
         for value in values
-        for axis in value.axes[1:]
+        for axis in value.axes[-1:]
         if axis is not None
     }
+    pattern = _pattern(labels)
     given, at, found = problem.tensors, 0, list[PartMap]()
     for tensor, (name, size) in enumerate(tensors):
-        filled, mine = 0, list[tuple[int, int, tuple[int, int] | None]]()
+        filled, mine = 0, list[tuple[int, tuple[int, ...], tuple[int, int] | None]]()
         # Sizes tell where the parts of one tensor end: names alone may be alike.
         while at < len(given) and (filled < size or not mine):
-            place = _place(given[at].name, name, tensor in rows)
+            place = _place(given[at].name, name, pattern, rows=tensor in rows)
             if place is None:
                 break
             mine.append((at, *place))
             filled += given[at].size_bytes
             at += 1
-        of = 1 + max((part for _, part, _ in mine), default=0)
-        for index, part, stripes in mine:
+        of = [1 + max(each) for each in zip(*(shares for _, shares, _ in mine), strict=True)]
+        for index, shares, stripes in mine:
             share = Share() if stripes is None else Share(*stripes, rows[tensor])
+            along = (Share(part, part + 1, n) for part, n in zip(shares, of, strict=True))
             found.append(
                 PartMap(
                     name=given[index].name,
                     tensor=tensor,
-                    shares=(Share(part, part + 1, of), share),
+                    shares=(*along, share),
                     size_bytes=given[index].size_bytes,
                 )
             )
@@ -166,31 +184,42 @@ def _parts(
 
 
 _RANGE = r"\[(\d{1,9}):(\d{1,9})\]"
-_PART = re.compile(rf"(?:\[(\d{{1,9}})\])?(?:{_RANGE})?")
 _STRIPE = re.compile(rf"(.*){_RANGE}", re.DOTALL)
 
 
-def _place(given: str, name: str, rows: bool) -> tuple[int, tuple[int, int] | None] | None:
-    """Return which micro-batch, and which rows, a part of a tensor is by its name."""
-    match = _PART.fullmatch(given.removeprefix(name)) if given.startswith(name) else None
-    if match is None or (match[2] and not rows):
+def _pattern(labels: Sequence[str]) -> re.Pattern[str]:
+    """Return the pattern of the end of a part's name: its share along each axis, and its rows."""
+    shares = (rf"(?:\[{re.escape(label)}{' ' * bool(label)}(\d{{1,9}})\])?" for label in labels)
+    return re.compile(rf"{''.join(shares)}(?:{_RANGE})?")
+
+
+def _place(
+    given: str, name: str, pattern: re.Pattern[str], *, rows: bool
+) -> tuple[tuple[int, ...], tuple[int, int] | None] | None:
+    """Return which share along each axis, and which rows, a part of a tensor is by its name."""
+    match = pattern.fullmatch(given.removeprefix(name)) if given.startswith(name) else None
+    if match is None:
         return None
-    return int(match[1] or 0), (int(match[2]), int(match[3])) if match[2] else None
+    *shares, begin, end = match.groups()
+    if begin and not rows:
+        return None
+    return tuple(int(each or 0) for each in shares), (int(begin), int(end)) if begin else None
 
 
-_Origins = dict[tuple[str, bool], list[tuple[int, int, int]]]
-"""By the names of tiles, and whether the rows of a stripe follow: nodes, and tiles of how many."""
+_Origins = dict[tuple[str, bool], list[tuple[int, int, FusedGroup]]]
+"""By the names of tiles, and whether the rows of a stripe follow: node, tile, and fused group."""
 
 
-def _origins(names: Sequence[str], fusion_plan: FusionPlan) -> _Origins:
+def _origins(names: Sequence[str], fusion_plan: FusionPlan, labels: Sequence[str]) -> _Origins:
     """Return the nodes and fusion tiles that go by each name."""
     found: _Origins = {}
     for fused_group in fusion_plan:
+        several = fused_group.micro_batches > 1
         for fusion_tile in range(fused_group.micro_batches):
+            label = tile_label(labels[fused_group.axis], fusion_tile) if several else ""
             for at in range(fused_group.begin, fused_group.end):
-                name = f"{names[at]}[{fusion_tile}]" if fused_group.micro_batches > 1 else names[at]
-                known = found.setdefault((name, fused_group.stripes > 1), [])
-                known += [(at, fusion_tile, fused_group.micro_batches)] * fused_group.stripes
+                known = found.setdefault((names[at] + label, fused_group.stripes > 1), [])
+                known += [(at, fusion_tile, fused_group)] * fused_group.stripes
     return found
 
 
@@ -205,14 +234,16 @@ def _box(
     if not known:
         raise InputError(f"operation {name}: is no fusion tile of a node by its name")
     # Equal names stand for different nodes, in the order of the plan.
-    node, fusion_tile, count = known.pop(0) if len(known) > 1 else known[0]
+    node, fusion_tile, fused_group = known.pop(0) if len(known) > 1 else known[0]
     box = dict[str, tuple[int, int]]()
-    batch, rows = loops[node]
+    *tiled, rows = loops[node]
+    count = fused_group.micro_batches
     if count > 1:
-        if batch is None:
-            raise InputError(f"operation {name}: no loop of it runs along the batch")
-        extent = nests[node].extents[batch]
-        box[batch] = (fusion_tile * extent // count, (fusion_tile + 1) * extent // count)
+        loop = tiled[fused_group.axis]
+        if loop is None:
+            raise InputError(f"operation {name}: no loop of it runs along its fusion tiles")
+        extent = nests[node].extents[loop]
+        box[loop] = (fusion_tile * extent // count, (fusion_tile + 1) * extent // count)
     if stripe is not None:
         if rows is None:
             raise InputError(f"operation {name}: no loop of it runs along rows")
@@ -220,16 +251,32 @@ def _box(
     return node, box
 
 
-def _loop(node: Node, nest: LoopNest, values: Sequence[ValueMap], place: int) -> str | None:
-    """Return the loop along the batch, or along rows, if it is one."""
-    found = set()
-    # Windows slide over rows of operands; only rows of results are those of a loop.
-    read = _operands("x", node.inputs) if place == 0 else []
-    for name, value in (*read, *_operands("y", node.outputs)):
-        axis = values[value].axes[place]
-        for access in nest.accesses(name) if axis is not None else []:
-            index = access.axes[axis or 0]
-            found.add(None if index is None else index.loop)
+def _loop_of_tiles(nest: LoopNest, cut: tuple[NodeCut, int] | None, node: Node) -> str | None:
+    """Return the loop that runs along the axes that a node is cut along, if it is one."""
+    if cut is None:
+        return None
+    axes = (*cut[0].inputs, *cut[0].outputs)
+    names = [name for name, _ in (*_operands("x", node.inputs), *_operands("y", node.outputs))]
+    found = {
+        index.loop
+        for name, axis in zip(names, axes, strict=True)
+        for access in (nest.accesses(name) if axis is not None else ())
+        for index in [access.axes[axis or 0]]
+        if index is not None
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _loop_of_rows(node: Node, nest: LoopNest, values: Sequence[ValueMap]) -> str | None:
+    """Return the loop along the rows of results, if it is one; over operands windows slide."""
+    found = {
+        index.loop
+        for name, value in _operands("y", node.outputs)
+        for axis in values[value].axes[-1:]
+        for access in (nest.accesses(name) if axis is not None else ())
+        for index in [access.axes[axis or 0]]
+        if index is not None
+    }
     # An access without a loop along the axis reads all of it.
     found.discard(None)
     return found.pop() if len(found) == 1 else None

@@ -29,6 +29,7 @@ from spmopt.execution.part_layout import PartLayout
 from spmopt.execution.values import dtype_of, initial_values, inspect, is_view, wrap
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Mapper
+from spmopt.graph.tile_axes import tile_axes
 
 UNFIT = ArithmeticError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError
 """Errors that kernels raise for attributes and operands that they do not know."""
@@ -113,6 +114,7 @@ class GraphKernel:
         low = Mapper(tileable.graph, tileable.machine, tileable.mapper)
         self.graph, self._low = low.graph, low
         self._data, self.whole_numbers = data, data == "integer"
+        self._along = [each.along for each in tileable.axes]
         self.problem, self._origins = tileable.problem(fusion_plan or whole(tileable))
         self._nodes = [_rename(node, low) for node in low.nodes]
         self._kernels = _kernels(self._nodes)
@@ -126,8 +128,11 @@ class GraphKernel:
         return LinkedAxes(self.graph)
 
     @cached_property
-    def _cuts(self) -> list[NodeCut | None]:
-        return [self._axes.cut(node, self._axes.batch) for node in self._low.nodes]
+    def _cuts(self) -> list[list[NodeCut | None]]:
+        """How nodes are cut, by axis."""
+        named = {each.name: each for each in tile_axes(self._axes)}
+        every = [[named[name].cut(self._axes, n) for n in self._low.nodes] for name in self._along]
+        return [[None if each is None else each[0] for each in cuts] for cuts in every]
 
     @property
     def dtypes(self) -> list[np.dtype[Any] | None]:
@@ -160,7 +165,8 @@ class GraphKernel:
         """Return the task of an operation of the problem."""
         operation, origin = self.problem.operations[index], self._origins[index]
         node, used = self._nodes[origin.operation], self._low.used[origin.operation]
-        cut = self._cuts[origin.operation] if origin.micro_batches > 1 else None
+        several = origin.micro_batches > 1
+        cut = self._cuts[origin.axis][origin.operation] if several else None
         # Without a cut operand only the place of the result says which share is meant.
         by_place = cut is not None and (node.operator in _BY_PLACE or not any_axis(cut.inputs))
         # An output that is read too is a partial sum, or is updated in place.

@@ -18,10 +18,12 @@ from spmopt.execution.values import array_of, bytes_of, dtype_of, is_view
 from spmopt.graph.axes import LinkedAxes
 from spmopt.graph.lower import Mapper
 from spmopt.graph.rows import RowAxes
+from spmopt.graph.tile_axes import tile_axes
 
 _Place = tuple[slice, ...]
-_View = tuple[tuple[int, ...], int | None, int | None]
-"""A shape, and the axes of it that are the batch and rows."""
+_Axes = tuple[int | None, ...]
+_View = tuple[tuple[int, ...], _Axes, int | None]
+"""A shape, and the axes of it along which there are fusion tiles, and that are rows."""
 
 
 class PartLayout:
@@ -37,9 +39,7 @@ class PartLayout:
 
     def __init__(self, low: Mapper, tileable: TileableGraph, fusion_plan: FusionPlan) -> None:
         stripes = [tileable.boundaries(each) if each.stripes > 1 else [] for each in fusion_plan]
-        parts = Parts(
-            tileable.tensors, tileable.operations, fusion_plan, stripes, tileable.stripe_mappings
-        )
+        parts = Parts(tileable, fusion_plan, stripes)
         values, count = low.graph.values, len(tileable.tensors)
         views = {node.outputs[0] for node in low.graph.nodes if is_view(node)}
         first = {tensor: v for v, tensor in low.tensor_of.items() if v not in views}
@@ -51,11 +51,11 @@ class PartLayout:
         self.roots = [first[tensor] for tensor in range(count)]
         self._shapes = [values[root].shape for root in self.roots]
         self._laid = list(self._shapes)  # as those of its views that show its parts see it
-        self._batch: list[int | None] = [None] * count
+        self._axes: list[_Axes] = [(None,) * len(tileable.axes)] * count
         self._values = [values[root] for root in self.roots]
         self._owner, self._places = list[int](), list[_Place]()
         # Views matter only where some tensor is in parts.
-        views_of = self._views(low) if max(parts.count) > 1 or any(parts.rows) else {}
+        views_of = self._views(low, tileable) if parts.several else {}
         for tensor in range(count):
             for place in self._cut(parts, tensor, views_of.get(tensor, [])):
                 self._owner.append(tensor)
@@ -64,10 +64,11 @@ class PartLayout:
         types = [dtype_of(value) if value.type.bits >= 8 else None for value in self._values]
         self.dtypes = [types[tensor] for tensor in self._owner]
 
-    def _views(self, low: Mapper) -> dict[int, list[_View]]:
-        """Return shape, batch axis and row axis of the views of each tensor in memory order."""
+    def _views(self, low: Mapper, tileable: TileableGraph) -> dict[int, list[_View]]:
+        """Return shape, axes of tiles and row axis of the views of each tensor in memory order."""
         axes = LinkedAxes(low.graph)
-        rows = RowAxes(axes)
+        rows, named = RowAxes(axes), {each.name: each for each in tile_axes(axes)}
+        every = [named[each.along] for each in tileable.axes]
         turned = set[int]()
         for node in low.graph.nodes:
             # Transposed elements have another order in memory than their tensor.
@@ -77,17 +78,18 @@ class PartLayout:
         for value, tensor in low.tensor_of.items():
             if value not in turned:
                 shape = low.graph.values[value].shape
-                view = (shape, axes.axis(value, axes.batch), rows.axis(value))
-                found.setdefault(tensor, []).append(view)
+                along = tuple(each.axis(axes, value) for each in every)
+                found.setdefault(tensor, []).append((shape, along, rows.axis(value)))
         return found
 
     def _cut(self, parts: Parts, tensor: int, views: Sequence[_View]) -> list[_Place]:
         """Return the slices of each part of a tensor, in order."""
-        count, rows = parts.count[tensor], parts.rows[tensor]
-        if count == 1 and not rows:
+        counts, rows = parts.counts[tensor], parts.rows[tensor]
+        if max(counts) == 1 and not rows:
             return [(slice(None),) * len(self._shapes[tensor])]
-        for shape, batch, row in views:
-            if (count == 1 or batch is not None) and (
+        for shape, axes, row in views:
+            shown = zip(counts, axes, strict=True)
+            if all(count == 1 or axis is not None for count, axis in shown) and (
                 not rows or (row is not None and shape[row] == rows[-1])
             ):
                 break
@@ -96,13 +98,14 @@ class PartLayout:
                 f"kernels: tensor {parts.whole[tensor].name} is in parts, but no value shows along "
                 "which axes; use kernels hash"
             )
-        self._laid[tensor], self._batch[tensor] = shape, batch
+        self._laid[tensor], self._axes[tensor] = shape, axes
         found = []
-        for part in range(count):
+        for shares in parts.shares(tensor):
             place = [slice(None)] * len(shape)
-            if batch is not None and count > 1:
-                size = shape[batch] // count
-                place[batch] = slice(part * size, (part + 1) * size)
+            for axis, share, count in zip(axes, shares, counts, strict=True):
+                if axis is not None and count > 1:
+                    size = shape[axis] // count
+                    place[axis] = slice(share * size, (share + 1) * size)
             for low, high in pairwise(rows) if rows else [(0, 0)]:
                 if row is not None and rows:
                     place[row] = slice(low, high)
@@ -154,13 +157,14 @@ class PartLayout:
             It has not as many elements: attributes in a file may not suit its shapes.
         """
         tensor, place = self._owner[part], list(self._places[part])
-        value, shape, batch = self._values[tensor], self._laid[tensor], self._batch[tensor]
-        if axis is not None and batch is not None:
-            size = shape[batch] // origin.micro_batches
-            low, high, _ = place[batch].indices(shape[batch])
+        value, shape = self._values[tensor], self._laid[tensor]
+        along = self._axes[tensor][origin.axis]
+        if axis is not None and along is not None:
+            size = shape[along] // origin.micro_batches
+            low, high, _ = place[along].indices(shape[along])
             # The result is a share itself: places count from its own beginning.
-            place[batch] = slice(low - origin.fusion_tile * size, high - origin.fusion_tile * size)
-            shape = (*shape[:batch], size, *shape[batch + 1 :])
+            place[along] = slice(low - origin.fusion_tile * size, high - origin.fusion_tile * size)
+            shape = (*shape[:along], size, *shape[along + 1 :])
         if result.size != prod(shape):
             raise InputError(
                 f"kernels: {value.name} has {result.size:,} elements where the graph has "

@@ -20,6 +20,7 @@ from spmopt.core.graph import Graph, Node
 from spmopt.core.loops import LoopNest
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
+from spmopt.graph.layouts import Layout, first_run, layouts
 from spmopt.graph.operators.attributes import integers
 from spmopt.graph.operators.gathering import gather
 from spmopt.graph.operators.spec import Shape, Style
@@ -63,6 +64,8 @@ class LinkedAxes:
         self._known: dict[object, LoopNest] = {}
         self._cuts: dict[object, NodeCut | None] = {}
         self._members: dict[Axis, list[tuple[int, ...]]] = {}
+        self._main: dict[tuple[int, Axis], int] = {}
+        self._tiles: dict[Axis, int] = {}
         links = no_links()
         for node in graph.nodes:
             for axes in self._link(node):
@@ -74,7 +77,7 @@ class LinkedAxes:
         found = self._members.get(of)
         if found is None:
             found = [
-                # A value may have two axes of one class (a Gram matrix): it is not cut.
+                # A value may have two axes of one class, as scores of self-attention have.
                 tuple([axis for axis, each in enumerate(axes) if each == of])
                 for axes in self.classes
             ]
@@ -136,29 +139,68 @@ class LinkedAxes:
         return "the batch"
 
     def axis(self, value: int, of: Axis) -> int | None:
-        """Return the axis of a value that is of a class, if exactly one is."""
+        """Return the axis of a value along which a class cuts it, if any.
+
+        Of several, as queries and keys of the scores of self-attention, the one along which most of
+        its nodes can be cut.
+        """
         found = self.members(of)[value]
-        return found[0] if len(found) == 1 else None
+        if len(found) < 2:
+            return found[0] if found else None
+        known = self._main.get((value, of))
+        if known is None:
+            can = Counter(
+                axis
+                for node in self._nodes_of[value]
+                for axis in found
+                for loop in [_loop_along(self.nest(node), node, value, axis)]
+                if loop is not None and self.nest(node).can_cut(loop)
+            )
+            known = self._main[value, of] = max(found, key=lambda axis: (can[axis], -axis))
+        return known
+
+    @cached_property
+    def _layouts(self) -> list[Layout | None]:
+        return layouts(self.graph)
+
+    @cached_property
+    def _nodes_of(self) -> list[list[Node]]:
+        """Nodes that compute or use each value; of views nothing is known."""
+        found: list[list[Node]] = [[] for _ in self.graph.values]
+        for node in self.graph.nodes:
+            for value in {*node.inputs, *node.outputs}:
+                found[value].append(node)
+        return found
 
     def micro_batches(self, of: Axis) -> int:
         """Return the most equal fusion tiles that all axes of a class can be cut into."""
-        pairs = zip(self.graph.values, self.members(of), strict=True)
-        # Every axis of the class must divide into equal tiles, so the gcd is the most there can be.
-        return gcd(*{value.shape[axis] for value, axes in pairs for axis in axes})
+        found = self._tiles.get(of)
+        if found is None:
+            # Every axis of the class must divide into equal tiles, of one stretch of memory each:
+            # the gcd is the most there can be.
+            pairs = zip(self._layouts, self.members(of), strict=True)
+            found = gcd(
+                *{1 if laid is None else first_run(laid[a])[0] for laid, own in pairs for a in own}
+            )
+            self._tiles[of] = found
+        return found
 
     def cut(self, node: Node, of: Axis) -> NodeCut | None:
         """Return how a node is cut along a class; None where it cannot be."""
-        members = self.members(of)
-        inside = tuple([members[value] for value in (*node.inputs, *node.outputs)])
-        if not any(inside):
+        operands = (*node.inputs, *node.outputs)
+        if not any(of in self.classes[value] for value in operands):
             return None
+        members = self.members(of)
+        inside = tuple([members[value] for value in operands])
+        main = tuple([self.axis(value, of) for value in operands])
         # Of an input that is updated in place: which output it is.
         # An update in place has one tensor in two places; the statements name the output only.
         updated = tuple([node.outputs.index(v) if v in node.outputs else -1 for v in node.inputs])
         nest = self.nest(node)
-        key = (id(nest), inside, updated)  # most nodes of a large network are like another
+        # Most nodes of a large network are like another.
+        key = (id(nest), inside, main, updated)
         if key not in self._cuts:
-            self._cuts[key] = _cut(nest, names_of(node), inside, updated)
+            self._cuts[key] = _cut(nest, names_of(node), inside, main, updated)
         return self._cuts[key]
 
     def nest(self, node: Node) -> LoopNest:
@@ -213,24 +255,52 @@ def classes(links: UnionFind[Axis], graph: Graph) -> list[tuple[Axis, ...]]:
     ]
 
 
+def _loop_along(nest: LoopNest, node: Node, value: int, axis: int) -> str | None:
+    """Return the loop of a node that runs along an axis of a value, if one does."""
+    operands = zip(names_of(node), (*node.inputs, *node.outputs), strict=True)
+    for name in [name for name, operand in operands if operand == value]:
+        for access in nest.accesses(name):
+            index = access.axes[axis]
+            if index is not None and index.loop is not None:
+                return index.loop
+    return None
+
+
 def _cut(
     nest: LoopNest,
     names: Sequence[str],
     inside: Sequence[tuple[int, ...]],
+    main: Sequence[int | None],
     updated: Sequence[int],
 ) -> NodeCut | None:
-    """Return how a node is cut along a class, of whose axes ``inside`` each operand are some."""
+    """Return how a node is cut along a class, of whose axes ``inside`` each operand are some.
+
+    ``main``: the one along which each operand is cut.
+    """
     loops = {
-        index.loop
+        index.loop: None
         for name, axes in zip(names, inside, strict=True)
         for access in nest.accesses(name)
         for axis, index in enumerate(access.axes)
         if index is not None and index.loop and axis in axes
     }
-    # Two loops along one class (x and its transpose) would need tiles of both at once.
-    if len(loops) != 1:
-        return None
-    (loop,) = loops
+    # A class stands on two loops of a node where tokens look at tokens: the loop of the result is
+    # cut, or else one that is summed up, and operands along the other are whole to each tile.
+    cuts = [_cut_loop(nest, names, inside, main, updated, loop, len(loops)) for loop in loops]
+    found = [each for each in cuts if each is not None]
+    return max(found, key=lambda each: sum(a is not None for a in each.outputs), default=None)
+
+
+def _cut_loop(  # noqa: PLR0917
+    nest: LoopNest,
+    names: Sequence[str],
+    inside: Sequence[tuple[int, ...]],
+    main: Sequence[int | None],
+    updated: Sequence[int],
+    loop: str,
+    loops: int,
+) -> NodeCut | None:
+    """Return how a node is cut along one of so many loops of a class."""
     if not nest.can_cut(loop):
         return None
     try:
@@ -241,10 +311,11 @@ def _cut(
     for place, output in enumerate(updated):
         if output >= 0:  # no statement says so
             found[place] = found[count + output]
-    # Each cut is along the class, and no tensor with an axis of the class stays whole.
-    each = zip(found, inside, strict=True)
-    if any(axes if axis is None else axis not in axes for axis, axes in each):
-        return None
+    for axis, axes, own in zip(found, inside, main, strict=True):
+        # Each cut is along the class. An operand with an axis of it is whole where that is another
+        # loop's.
+        if axis != own if axis is not None else axes and loops == 1:
+            return None
     return NodeCut(inputs=tuple(found[:count]), outputs=tuple(found[count:]))
 
 

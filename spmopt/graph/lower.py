@@ -217,6 +217,13 @@ class Mapper:
             mapping = self._mappings[key] = self._new_mappings(at, used, shapes, sizes, worked)
         return mapping
 
+    def alike(self, at: int) -> tuple[object, ...]:
+        """Return the same for operations that have the same mappings, whatever tile they are of."""
+        used = self.used[at]
+        tensors = used.inputs + used.outputs
+        sizes = tuple([self.sizes[tensor] for tensor in tensors])
+        return self._likeness(at, tensors), self.shapes(self.nodes[at]), sizes
+
     def _likeness(self, at: int, tensors: tuple[int, ...]) -> tuple[object, ...]:
         """Return the key of mappings beside shapes and sizes; ``tensors`` are the operands."""
         node, bypassing, weights = self.nodes[at], self.bypassing, self._weights

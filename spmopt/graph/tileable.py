@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from math import lcm
 
 from spmopt.core.fusion.fused_groups import TileableOperation, TileMappings
 from spmopt.core.fusion.row_windows import Rows, Window
@@ -17,6 +20,7 @@ from spmopt.graph.naming import Names, find_unused
 from spmopt.graph.operators.spec import Shape
 from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
+from spmopt.graph.tile_axes import TileAxis, tile_axes
 
 
 def lower_listed(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> Problem:
@@ -36,8 +40,9 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
     """Lower ``graph`` as :func:`spmopt.graph.lower.lower` does, in any number of fusion tiles.
 
     The mappings of a fusion tile are those that lowering gives to operands of its shapes and sizes.
-    Numbers of fusion tiles are the divisors of the batch; a micro-batch, one of as many as there
-    are, may be cut into stripes. Fusion tiles and rows are whole bytes: parts cut within a byte, as
+    Numbers of fusion tiles are the divisors of the batch, and along further axes divisors of their
+    lengths that are at least twice the one before; a micro-batch, one of as many as there are, may
+    be cut into stripes. Fusion tiles and rows are whole bytes: parts cut within a byte, as
     odd numbers of ``int4`` are, would be less than the tensor in all.
 
     Raises
@@ -48,43 +53,94 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
     """
     low = Mapper(graph, machine, mapper)
     axes = LinkedAxes(low.graph)
-    batch = axes.micro_batches(axes.batch)
-    divisors = [
-        micro_batches for micro_batches in range(1, batch + 1) if batch % micro_batches == 0
-    ]
-    striped = StripeMappings(low, axes)
-    names = Names()
-    operations = []
-    for at, node in enumerate(low.nodes):
-        cut, used = axes.cut(node, axes.batch), low.used[at]
-        operation = TileableOperation(
-            name=find_unused(node.name, names),
-            reads=used.reads,
-            writes=used.writes,
-            cut=frozenset(_tensors(used, cut, whole=False)),
-            partial_sums=frozenset(t for t in _tensors(used, cut, whole=True) if t in used.outputs),
-            kind=low.kind(at),
-            element_type=low.product_types[at] or "",
-            rows=striped.rows[at],
-        )
-        for micro_batches in divisors if cut is not None else divisors[:1]:
-            # Parts within a byte (int4) are left out: their sum would exceed the tensor.
-            if not any(low.sizes[t] % micro_batches for t in operation.cut):
-                operation.mappings[micro_batches] = _mappings(
-                    low, at, cut, operation, micro_batches
-                )
-        operations.append(operation)
-    return TileableGraph(
+    first, *further = tile_axes(axes)
+    striped, names = StripeMappings(low, axes), Names()
+    named = [find_unused(node.name, names) for node in low.nodes]
+    every = list(_operations(low, axes, first, named, striped.rows))
+    others = [(axis, list(_operations(low, axes, axis, named, None, every))) for axis in further]
+    found = TileableGraph(
         name=graph.name,
         machine=machine,
         tensors=low.tensors,
-        operations=tuple(operations),
-        batch=batch,
-        along=axes.name,
+        operations=tuple(every),
+        batch=axes.micro_batches(axes.batch),
+        along=first.name,
         mapper=low.name,
         graph=low.graph,
         stripe_mappings=striped,
     )
+    # Of an axis along which no operation is tiled there are no fused groups.
+    some = [(axis, own) for axis, own in others if any(len(each.mappings) > 1 for each in own)]
+    return replace(found, others=tuple(_along(found, axis.name, own) for axis, own in some))
+
+
+def _along(
+    graph: TileableGraph, name: str, operations: Sequence[TileableOperation]
+) -> TileableGraph:
+    """Return the operations of a graph as they are tiled along a further axis."""
+    most = lcm(*(count for each in operations for count in each.mappings))
+    return replace(
+        graph,
+        operations=tuple(operations),
+        batch=most,
+        along=name,
+        graph=None,
+        stripe_mappings=None,
+    )
+
+
+def _operations(  # noqa: PLR0917
+    low: Mapper,
+    axes: LinkedAxes,
+    axis: TileAxis,
+    names: Sequence[str],
+    rows: Sequence[Rows | None] | None,
+    untiled: Sequence[TileableOperation] = (),
+) -> Iterator[TileableOperation]:
+    """Yield the operations as they are tiled along an axis.
+
+    ``rows``: of the first axis; ``untiled``: of a further one, those of the first.
+    """
+    known: dict[object, dict[int, TileMappings]] = {}
+    for at, (node, name) in enumerate(zip(low.nodes, names, strict=True)):
+        used, found = low.used[at], axis.cut(axes, node)
+        cut, most = (None, 1) if found is None else found
+        whole = {*_tensors(used, cut, whole=True)}
+        operation = TileableOperation(
+            name=name,
+            reads=used.reads,
+            writes=used.writes,
+            # What a tile reads in full, as keys, is whole to it though it reads a share as well.
+            cut=frozenset(_tensors(used, cut, whole=False)) - whole,
+            partial_sums=frozenset(whole & {*used.outputs}),
+            kind=low.kind(at),
+            element_type=low.product_types[at] or "",
+            rows=None if rows is None else rows[at],
+        )
+        tensors = used.inputs + used.outputs
+        key = (low.alike(at), cut, most, tuple([t in operation.cut for t in tensors]))
+        mappings = known.get(key)
+        if mappings is None:
+            mappings = known[key] = {
+                # Parts within a byte (int4) are left out: their sum would exceed the tensor.
+                count: _mappings(low, at, cut, operation, count)
+                for count in _counts(most, every=not untiled)
+                if (count > 1 or not untiled)
+                and not any(low.sizes[t] % count for t in operation.cut)
+            }
+        if untiled:
+            mappings = {1: untiled[at].mappings[1], **mappings}
+        yield replace(operation, mappings=mappings)
+
+
+@lru_cache
+def _counts(most: int, *, every: bool) -> tuple[int, ...]:
+    """Return divisors: ``every`` one, or those that are at least twice the one before."""
+    found = [1]
+    for count in range(2, most + 1):
+        if most % count == 0 and (every or count >= 2 * found[-1]):
+            found.append(count)
+    return tuple(found)
 
 
 class StripeMappings:

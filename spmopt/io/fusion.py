@@ -45,7 +45,7 @@ _FusedGroups = document_of(
     **columns_of(FusedGroup, without="stripes"),
     stripes=(list[int], field(default_factory=list, metadata={"group": "stripes"})),
 )
-"""Without ``stripes`` each has one."""
+"""Without ``stripes`` each has one; without ``axis`` all are along the first."""
 _Duals = document_of(
     "Duals",
     **{"row": str, "fused_group": list[int], "indices": list[list[int]], "dual": list[str]},
@@ -60,6 +60,7 @@ _FusionSpace = document_of(
     "FusionSpace",
     **{"name": str, "micro_batches": tuple[int, ...], "stripes": tuple[int, ...]},
     most_products=int | None,
+    others=(tuple[tuple[int, ...], ...], field(default=(), metadata={"group": "others"})),
 )
 _Priced = document_of("Runs", fused_groups=_FusedGroups, duals=GenericAlias(tuple, (_Duals, ...)))
 _Certificate = document_of(
@@ -238,6 +239,7 @@ def _decode_certificate(document: Any, where: str) -> FusionCertificate:
             name=given.name,
             micro_batches=given.micro_batches,
             stripes=given.stripes,
+            others=given.others,
             most_products=given.most_products,
         )
     except InputError as error:

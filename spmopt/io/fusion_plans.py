@@ -4,7 +4,7 @@ A TOML file has a table ``[[fused_groups]]`` for each, in the order of the tilea
 file the same names in a list; a fused result is a file of its fusion plan, too. An operation goes
 by its name (``first``, ``last``) or by its position (``begin``, ``end``: the first one, and the one
 after the last, counted from 0). ``stripes`` are those of rows that each fusion tile is cut into, 1
-by default.
+by default; ``axis`` is the name of the axis that is tiled, by default the first of the graph.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spmopt.core.validation import is_folder, read_json, read_toml
 from spmopt.io.files import read_result
 from spmopt.io.renames import rename_fields
 
-_KEYS = ("first", "last", "begin", "end", "micro_batches", "stripes")
+_KEYS = ("first", "last", "begin", "end", "micro_batches", "stripes", "axis")
 
 
 def read_fusion_plan(path: Path, tileable: TileableGraph) -> FusionPlan:
@@ -64,6 +64,7 @@ def _of_result(path: Path) -> list[dict[str, object]]:
             "last": loop.operations[-1],
             "micro_batches": loop.micro_batches,
             "stripes": len(loop.rows[0]) - 1 if loop.rows else 1,
+            **({"axis": loop.along} if loop.along else {}),
         }
         for loop in fusion.loops
     ]
@@ -77,16 +78,19 @@ def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
         if key != "fused_groups":
             raise InputError(str(unknown("key", key, ("fused_groups",))))
     at = {operation.name: place for place, operation in enumerate(tileable.operations)}
+    axes = {"batch": 0} | {each.along: number for number, each in enumerate(tileable.axes)}
     fusion_plan = tuple(
-        _read_fused_group(table, f"fused_groups[{number}]", at)
+        _read_fused_group(table, f"fused_groups[{number}]", at, axes)
         for number, table in enumerate(tables)
     )
     tileable.require(fusion_plan)
     return fusion_plan
 
 
-def _read_fused_group(table: object, where: str, at: Mapping[str, int]) -> FusedGroup:
-    """Read a fused group; ``at``: positions by name."""
+def _read_fused_group(
+    table: object, where: str, at: Mapping[str, int], axes: Mapping[str, int]
+) -> FusedGroup:
+    """Read a fused group; ``at``: positions by name; ``axes``: numbers by name."""
     if not isinstance(table, dict):
         raise InputError(
             f"{where}: must be a table, as {{first = ..., last = ..., micro_batches = ...}}"
@@ -105,7 +109,13 @@ def _read_fused_group(table: object, where: str, at: Mapping[str, int]) -> Fused
     for key, value in (("micro_batches", fusion), ("stripes", stripes)):
         if value < 1:
             raise InputError(f"{where}.{key}: must be at least 1, is {value}")
-    return FusedGroup(begin=begin, end=end, micro_batches=fusion, stripes=stripes)
+    name = table.get("axis", "batch")
+    if not isinstance(name, str) or name not in axes:
+        raise InputError(f"{where}.axis: {unknown('axis', str(name), axes)}")
+    axis = axes[name]
+    if axis and stripes > 1:
+        raise InputError(f"{where}.stripes: are of the first axis; leave axis or stripes out")
+    return FusedGroup(begin=begin, end=end, micro_batches=fusion, stripes=stripes, axis=axis)
 
 
 def _place(

@@ -116,9 +116,9 @@ def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
 def least_of_fusion_plans(problem: Problem, tileable: TileableGraph) -> Least:
     """Bound every legal schedule of every fusion plan of the tileable graph of ``problem``.
 
-    Each operation computes in some number of fusion tiles, stripes among them, and no fewer cycles
-    than in the fastest of them. Tensors that are read first are loaded once, whole or in parts;
-    kept tensors are stored.
+    Each operation computes in some number of fusion tiles along some axis, stripes among them, and
+    no fewer cycles than in the fastest of them. Tensors that are read first are loaded once, whole
+    or in parts; kept tensors are stored.
     """
     once, striped = least_of(problem), Striped(tileable, tileable.fusion_space().stripes).tileable
     busiest = once.in_bytes + once.out_bytes
@@ -129,10 +129,11 @@ def least_of_fusion_plans(problem: Problem, tileable: TileableGraph) -> Least:
         return sum(
             min(
                 # The first fusion tile also loads weights; later ones are alike.
-                figure(mappings.first) + (micro_batches - 1) * figure(mappings.later)
-                for micro_batches, mappings in operation.mappings.items()
+                figure(mappings.first) + (count - 1) * figure(mappings.later)
+                for operation in along
+                for count, mappings in operation.mappings.items()
             )
-            for operation in striped.operations
+            for along in zip(*(each.operations for each in striped.axes), strict=True)
         )
 
     computing = Fraction(least(lambda mapping: mapping.compute_cycles))

@@ -28,6 +28,7 @@ from spmopt.core.fusion.certificate import (
 )
 from spmopt.core.fusion.crossing_bytes import count_bytes
 from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.fusion.least_moved import Moves, least_moved, times_moved
 from spmopt.core.fusion.stripe_bounds import Striped, follow
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -70,23 +71,27 @@ class FusionPlanPath:
     def __init__(self, tileable: TileableGraph, certificate: FusionCertificate) -> None:
         striped = Striped(tileable, certificate.fusion_space.stripes)
         self.tileable, self.reach, self.certificate = striped.tileable, striped.reach, certificate
-        self.objective, self.liveness = certificate.objective, Liveness(self.tileable)
+        further = len(certificate.fusion_space.others)
+        if further > len(tileable.others):
+            raise InputError(f"certificate: the graph has no {further} further axes")
+        self.axes = self.tileable.axes[: 1 + further]
+        self.objective = certificate.objective
+        self.liveness = [Liveness(each) for each in self.axes]
+        self._known: dict[object, Fraction] = {}
+        self._proved: dict[object, int] = {}
         self.count, machine = len(tileable.operations), tileable.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.fusion_space = certificate.fusion_space
-        self.micro_batches = self.fusion_space.counts(tileable.batch)
-        self.barrier = barriers(self.tileable.operations)
-        self.longest = longest_valued(self.count, len(self.micro_batches))
+        self.ways = self.fusion_space.ways(tileable.batch)
+        self.barrier = [barriers(each.operations) for each in self.axes]
+        self._farthest: dict[Way, list[int]] = {}
+        tiled = (enumerate(self._ends(way)) for way in self.ways if way.tiles > 1)
+        reach = max((end - at for each in tiled for at, end in each), default=0)
+        self.longest, self.all = longest_valued(self.count, len(self.ways), reach)
         self.first = [max(end - self.longest, 0) for end in range(self.count + 1)]
-        plain = [
-            [self._alone(at, micro_batches) for at in range(self.count)]
-            for micro_batches in self.micro_batches
-        ]
-        fixed = [
-            [self._always(at, micro_batches) for at in range(self.count)]
-            for micro_batches in self.micro_batches
-        ]
+        plain = [[self._alone(at, way) for at in range(self.count)] for way in self.ways]
+        fixed = [[self._always(at, way) for at in range(self.count)] for way in self.ways]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
         # More is no worse a bound, and its sums could overflow.
         self.most_bytes = 2 * self.count * sum(tensor.size_bytes for tensor in tileable.tensors)
@@ -102,7 +107,7 @@ class FusionPlanPath:
         reached = np.full(self.count + 1, _NONE)
         reached[0] = 0
         tables = self.tables()
-        longer = [self._longer(way) for way in range(len(self.micro_batches))]
+        longer = [self._longer(way) for way in range(len(self.ways))]
         # By begin: the path there, less the share that a long fused group from there lacks.
         ahead = np.full((len(longer), self.count + 1), _NONE)
         for end in range(1, self.count + 1):
@@ -117,20 +122,20 @@ class FusionPlanPath:
         return Fraction(int(reached[-1])) / Fraction(2) ** self.bits
 
     def tables(self) -> list[Ints]:
-        """Return lower bounds on fused groups, for each number of fusion tiles.
+        """Return lower bounds on fused groups, for each way to tile them.
 
         Tables are (n + 1, longest), by end and begin: the last column is that before the end, or
         the first that of the first operation.
         """
         alone, crossing = self._at_ends()
         self.runs = self._prove_runs()
-        tables = [self._table(way, (alone, crossing)) for way in range(len(self.micro_batches))]
+        tables = [self._table(way, (alone, crossing)) for way in range(len(self.ways))]
         certificate = self.certificate
         for given, agreed in ((certificate.duals, False), (certificate.agreed, True)):
             for fused_group, duals in given.items():
                 value = self._value(fused_group, duals, agreed=agreed)
                 at = fused_group.end, fused_group.begin - self.first[fused_group.end]
-                table = tables[self.micro_batches.index(fused_group.count)]
+                table = tables[self.ways.index(Way(fused_group.axis, fused_group.count))]
                 # Tensors carried across without dual values in a program earn their credit beside.
                 value += 0 if agreed else int(alone[at])
                 table[at] = max(int(table[at]), min(value, _NONE))
@@ -149,13 +154,13 @@ class FusionPlanPath:
             into += sum(self.tileable.tensors[t].size_bytes for t in {*operation.reads} - there)
             there |= {*operation.reads, *operation.writes}
             written |= {*operation.writes}
-            fitting = [k for k in self.micro_batches if self.tileable.fits(at, k)]
-            both = [(operation.mappings[k], k) for k in fitting]
+            fitting = [way for way in self.ways if self.axes[way.axis].fits(at, way.tiles)]
+            both = [(self.axes[a].operations[at].mappings[k], k) for a, k in fitting]
             cycles += min(
                 (m.first.compute_cycles + (k - 1) * m.later.compute_cycles for m, k in both),
                 default=0,
             )
-            always += min((self._always(at, k) for k in fitting), default=Fraction(0))
+            always += min((self._always(at, way) for way in fitting), default=Fraction(0))
         kept = (self.tileable.tensors[t] for t in written)
         out = sum(tensor.size_bytes for tensor in kept if tensor.keep)
         moved = max(into, out) if machine.duplex else into + out
@@ -175,23 +180,28 @@ class FusionPlanPath:
             moved /= 2
         return moved + objective.dram_in_byte * into + objective.dram_out_byte * out
 
-    def _alone(self, at: int, micro_batches: int) -> Fraction | None:
+    def _alone(self, at: int, way: Way) -> Fraction | None:
         """Return a lower bound on time and transfers of an operation; None if it is never."""
-        operation = self.tileable.operations[at]
+        tileable, micro_batches = self.axes[way.axis], way.tiles
+        operation = tileable.operations[at]
         mappings = operation.mappings.get(micro_batches)
-        if mappings is None or not self.tileable.fits(at, micro_batches):
+        if mappings is None or not tileable.fits(at, micro_batches):
             return None
-        both = [[(mapping, micro_batches)] for mapping in operation.common(micro_batches)]
-        if not both:
-            both = [[(mappings.first, 1), (mappings.later, micro_batches - 1)]]
-        # Whatever mapping a fusion tile runs, it costs no less than the cheapest.
-        return min(self._alone_in(at, micro_batches, each) for each in both)
+        uses = self.liveness[way.axis].uses(at, micro_batches)
+        sizes = (self.tileable.tensors[use.tensor].size_bytes for use in uses)
+        # Equal operations share their mappings, which live as long as the graph.
+        key = micro_batches, id(mappings), *zip(sizes, (use[1:] for use in uses), strict=True)
+        if key not in self._known:
+            both = [[(mapping, micro_batches)] for mapping in operation.common(micro_batches)]
+            if not both:
+                both = [[(mappings.first, 1), (mappings.later, micro_batches - 1)]]
+            # Whatever mapping a fusion tile runs, it costs no less than the cheapest.
+            self._known[key] = min(self._alone_in(at, way, each) for each in both)
+        return self._known[key]
 
-    def _alone_in(
-        self, at: int, micro_batches: int, mappings: Sequence[tuple[OpMapping, int]]
-    ) -> Fraction:
+    def _alone_in(self, at: int, way: Way, mappings: Sequence[tuple[OpMapping, int]]) -> Fraction:
         """Return a lower bound on time and transfers where so many fusion tiles run mappings."""
-        machine, objective = self.tileable.machine, self.objective
+        machine, objective, micro_batches = self.tileable.machine, self.objective, way.tiles
         cycles = sum(count * mapping.compute_cycles for mapping, count in mappings)
         scratch = sum(
             count * machine.pages(mapping.scratch_bytes) * machine.page_bytes
@@ -211,7 +221,9 @@ class FusionPlanPath:
                 own.required_resident if alone else use.required_resident,
             )
             for use, own in zip(
-                self.liveness.uses(at, micro_batches), mappings[0][0].operands, strict=True
+                self.liveness[way.axis].uses(at, micro_batches),
+                mappings[0][0].operands,
+                strict=True,
             )
         ]
         forced = least_moved(operands, micro_batches * self.capacity - scratch)
@@ -220,15 +232,15 @@ class FusionPlanPath:
         time = objective.cycle * max(Fraction(cycles), forced * self.cycles_of_byte / channels)
         return time + least
 
-    def _always(self, at: int, micro_batches: int) -> Fraction:
+    def _always(self, at: int, way: Way) -> Fraction:
         """Return the costs of an operation beside time and transfers: accesses of the SPM, MACs."""
-        mappings = self.tileable.operations[at].mappings.get(micro_batches)
+        mappings = self.axes[way.axis].operations[at].mappings.get(way.tiles)
         objective = self.objective
         return sum(
             (
                 count * objective.of_mappings(*mapping.unchanging)
                 for mapping, count in (
-                    [(mappings.first, 1), (mappings.later, micro_batches - 1)] if mappings else []
+                    [(mappings.first, 1), (mappings.later, way.tiles - 1)] if mappings else []
                 )
             ),
             Fraction(0),
@@ -240,15 +252,15 @@ class FusionPlanPath:
         return [(value or 0) + more for value, more in both]
 
     def _table(self, way: int, ends: tuple[Ints, Ints]) -> Ints:
-        """Return costs of fused groups of some fusion tiles, as :meth:`tables`."""
-        fusion = self.micro_batches[way]
+        """Return costs of fused groups that are tiled in some way, as :meth:`tables`."""
+        axis, fusion = self.ways[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
-        again = np.maximum(self.again - self.capacity, 0) * (fusion - 1)
+        again = np.maximum(self.again[axis] - self.capacity, 0) * (fusion - 1)
         table: Ints = ends[1] + self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
         table += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
-        tiled = self._tile(self._each(way), self.runs.get(fusion, {}))
+        tiled = self._tile(self._each(way), self.runs.get(self.ways[way], {}))
         np.maximum(table, ends[0] + tiled, out=table)
-        reach = np.array(self._ends(fusion))
+        reach = np.array(self._ends(self.ways[way]))
         for end, first in enumerate(self.first):
             table[end, end - first :] = _NONE
             table[end, : end - first][reach[first:end] < end] = _NONE
@@ -286,16 +298,16 @@ class FusionPlanPath:
         A fused group longer than ``longest`` costs at least the difference of the two: all of the
         blocks in it, each by its run or by its operations, and the operations before and after.
         """
-        if self.longest == self.count:
+        if self.all:
             return [0] * (self.count + 1), [0] * (self.count + 1), [*range(self.count + 1)]
-        fusion, length = self.micro_batches[way], block_length(self.longest)
-        runs, upto = self.runs.get(fusion, {}), [0, *accumulate(self._each(way))]
+        length = block_length(self.longest)
+        runs, upto = self.runs.get(self.ways[way], {}), [0, *accumulate(self._each(way))]
         whole, most = [0], _NONE // self.count
         for begin in range(0, self.count - length + 1, length):
             run = min(runs.get((begin, begin + length), 0), most)
             whole.append(whole[-1] + max(run, upto[begin + length] - upto[begin]))
         ends, begins, firsts, first = list[int](), list[int](), list[int](), 0
-        reach = [*self._ends(fusion), self.count]
+        reach = [*self._ends(self.ways[way]), self.count]
         for at in range(self.count + 1):
             last, following = at // length, min(-(-at // length), len(whole) - 1)
             ends.append(whole[last] + upto[at] - upto[last * length])
@@ -305,43 +317,59 @@ class FusionPlanPath:
             firsts.append(first)
         return ends, begins, firsts
 
-    def _ends(self, micro_batches: int) -> list[int]:
+    def _ends(self, way: Way) -> list[int]:
         """Return the farthest end of a fused group by its begin; none beyond it has no obstacle."""
-        reach = self.reach.get(micro_batches, [self.count] * self.count)
-        return farthest_ends(self.tileable, self.fusion_space, micro_batches, reach, self.barrier)
+        if way not in self._farthest:
+            reach = [self.count] * self.count
+            if way.axis == 0:
+                reach = self.reach.get(way.tiles, reach)
+            self._farthest[way] = farthest_ends(
+                self.axes[way.axis], self.fusion_space, way.tiles, reach, self.barrier[way.axis]
+            )
+        return self._farthest[way]
 
     def _at_ends(self) -> tuple[Ints, Ints]:
         """Return the cost of bytes carried across, and its sum with that of bytes that must move.
 
         Tables.
         """
-        into, out, self.again = count_bytes(
-            self.tileable, self.liveness.after, self.first, self.longest
-        )
+        every = [
+            count_bytes(tileable, live.after, self.first, self.longest)
+            for tileable, live in zip(self.axes, self.liveness, strict=True)
+        ]
+        # What they load and leave is the same along each axis.
+        (into, out, _), self.again = every[0], [again for *_, again in every]
         duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
         over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
         plain: Ints = duals[0] * over[0] + duals[1] * over[1]
         if not self.carried.duals:
             return np.broadcast_to(np.int64(0), into.shape), plain
-        if self.longest < self.count:
+        if not self.all:
             raise InputError("certificate: what a long list carries across has no dual values")
         digits = self.certificate.bits, self.bits
         credit = BoundaryCredit(
             self.tileable, self.carried, digits, self._units(self._byte(1, 1)) + 1
         )
         alone, least = (
-            np.maximum(credit.paths(*costs)[:-1].T, moved - credit.full(*costs)[:-1].T)
+            np.maximum(self._band(credit.paths(*costs)), moved - self._band(credit.full(*costs)))
             for costs, moved in (((0, 0), 0), (duals, duals[0] * into + duals[1] * out))
         )
         return alone, np.maximum(least, plain + alone)
 
-    def _prove_runs(self) -> dict[int, dict[tuple[int, int], int]]:
-        """Return those of runs, by number of fusion tiles, and begin and end."""
-        found: dict[int, dict[tuple[int, int], int]] = {}
+    def _band(self, table: Ints) -> Ints:
+        """Return a table by begin and end as one of fused groups that have values."""
+        first = np.array(self.first)[:, None] + np.arange(self.longest)
+        found: Ints = table[np.minimum(first, self.count), np.arange(self.count + 1)[:, None]]
+        return found
+
+    def _prove_runs(self) -> dict[Way, dict[tuple[int, int], int]]:
+        """Return those of runs, by the way in which they are tiled, and begin and end."""
+        found: dict[Way, dict[tuple[int, int], int]] = {}
         for run, duals in self.certificate.runs.items():
             value = self._value(run, duals, inner=True)
             # Nothing costs less than 0: dual values may prove that little, and far less.
-            found.setdefault(run.count, {})[run.begin, run.end] = min(max(value, 0), _NONE)
+            way = Way(run.axis, run.count)
+            found.setdefault(way, {})[run.begin, run.end] = min(max(value, 0), _NONE)
         return found
 
     def _value(
@@ -354,7 +382,8 @@ class FusionPlanPath:
     ) -> int:
         """Return the bound of row duals on a fused group, or on a run, in units of the path."""
         where = f"fused group {fused_group.begin} to {fused_group.end}"
-        if fused_group.end > self.count or fused_group.count not in self.micro_batches:
+        way = Way(fused_group.axis, fused_group.count)
+        if fused_group.end > self.count or way not in self.ways:
             raise InputError(
                 f"certificate: {where} in {fused_group.micro_batches} fusion tiles is none"
             )
@@ -362,11 +391,14 @@ class FusionPlanPath:
         obstacle = obstacle or self.tileable.outside(self.fusion_space, (fused_group,))
         if not inner and fused_group.end - fused_group.begin > self.longest:
             obstacle = f"of a list as long as this none of more than {self.longest} has dual values"
+        if agreed and self._sums(fused_group):
+            obstacle = "what it sums up has dual values at boundaries, but not in its own program"
         if inner and fused_group.stripes > 1:
             obstacle = "runs of operations have dual values in one stripe only"
         if obstacle:
             raise InputError(f"certificate: {where}: {obstacle}")
-        liveness, own, bits = self.liveness, fused_group, self.certificate.bits
+        liveness, own = self.liveness[fused_group.axis], fused_group
+        bits = self.certificate.bits
         beside = dict[int, int]()
         if fused_group.stripes > 1:
             tileable, own = follow(self.tileable, fused_group)
@@ -374,16 +406,44 @@ class FusionPlanPath:
             sizes = zip(self.tileable.tensors, tileable.tensors, strict=True)
             rests = (one.size_bytes - other.size_bytes for one, other in sizes)
             beside = {t: rest for t, rest in enumerate(rests) if rest}
-        value = fused_group_bound(
-            liveness,
-            own,
-            self.objective,
-            duals,
-            bits,
-            carried=self.carried if agreed else None,
-            # Stripes are uneven: only their sum is known.
-            fine=agreed and self.certificate.fine and fused_group.stripes == 1,
-            inner=inner,
-            unfollowed=beside,
-        )
+        key = None if agreed or fused_group.stripes > 1 else self._alike(own, inner, duals)
+        value = None if key is None else self._proved.get(key)
+        if value is None:
+            value = fused_group_bound(
+                liveness,
+                own,
+                self.objective,
+                duals,
+                bits,
+                carried=self.carried if agreed else None,
+                # Stripes are uneven: only their sum is known.
+                fine=agreed and self.certificate.fine and fused_group.stripes == 1,
+                inner=inner,
+                unfollowed=beside,
+            )
+        if key is not None:
+            self._proved[key] = value
         return self._units(Fraction(value) / Fraction(2) ** bits)
+
+    def _alike(self, fused_group: FusedGroup, inner: bool, duals: Mapping[Row, int]) -> object:
+        """Return all that the bound of row duals on a group depends on: layers are often equal."""
+        tileable, live = self.axes[fused_group.axis], self.liveness[fused_group.axis]
+        begin, end, count = fused_group.begin, fused_group.end, fused_group.count
+        places: dict[int, int] = {}
+        steps = tuple(
+            (id(tileable.operations[at].mappings[count]), place, *use[1:], size)
+            for at in range(begin, end)
+            for use in live.uses(at, count)
+            for place in [places.setdefault(use.tensor, len(places))]
+            for size in [tileable.tensors[use.tensor].size_bytes]
+        )
+        ends = inner, begin > 0, end < self.count
+        return count, ends, end - begin, steps, frozenset(duals.items())
+
+    def _sums(self, fused_group: FusedGroup) -> bool:
+        """Return whether a fused group sums up tensors with dual values of their own."""
+        if fused_group.count == 1:
+            return False
+        group = self.carried.group
+        inner = self.axes[fused_group.axis].operations[fused_group.begin : fused_group.end]
+        return any(group[t] == t for operation in inner for t in operation.partial_sums)

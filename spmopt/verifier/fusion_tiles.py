@@ -4,8 +4,7 @@
    corners, -1 where an odd number of coordinates are ends; these sums are those of the whole if and
    only if the boxes are a partition of it.
 2. Elements that a fusion tile reads and writes by its maps are in the parts that it names: all
-  indices along the
-   axes that are cut, the batch and rows, padding left out. Of other axes parts have all.
+   indices along the axes that are cut, padding left out. Of other axes parts have all.
 3. A part is read after all fusion tiles that write it, and before it is written anew; values
   combined over a loop that is cut are added up by the fusion tiles.
 4. The parts of a tensor have its bytes, each once.
@@ -42,8 +41,14 @@ def _parts(maps: TileMaps) -> Iterator[str]:
     of_tensor: list[list[PartMap]] = [[] for _ in maps.tensors]
     for part in maps.parts:
         of_tensor[part.tensor].append(part)
-    for (name, size), parts in zip(maps.tensors, of_tensor, strict=True):
-        yield from _parts_of(name, size, parts)
+    wrong = [
+        said
+        for (name, size), parts in zip(maps.tensors, of_tensor, strict=True)
+        for said in _parts_of(name, size, parts)
+    ]
+    yield from wrong
+    if wrong:
+        return
     spans: dict[tuple[int, int], int] = {}
     for value in maps.values:
         for place, axis in enumerate(value.axes if value.tensor >= 0 else ()):

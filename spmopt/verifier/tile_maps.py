@@ -45,9 +45,9 @@ class NodeMap:
 class ValueMap:
     """A value: a shape that its tensor is seen in, and the axes that its parts are parts of.
 
-    ``axes``: the batch, then rows; None where this shape has no such axis. ``runs``: how many
-    elements of each such axis stand in memory one after another from its beginning, at which
-    stride. ``tensor`` is -1 where no node uses it.
+    ``axes``: those of fusion tiles, then rows; None where this shape has no such axis. ``runs``:
+    how many elements of each such axis stand in memory one after another from its beginning, at
+    which stride. ``tensor`` is -1 where no node uses it.
     """
 
     shape: tuple[int, ...]

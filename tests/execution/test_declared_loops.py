@@ -13,6 +13,7 @@ import pytest
 
 import spmopt
 from formulations.fusion.uniform import uniform_plan
+from spmopt.audit.fusion import unfaithful
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.graph import Graph
@@ -24,6 +25,7 @@ from spmopt.graph.rows import RowAxes
 from spmopt.graph.tileable import tileable
 from tests.execution.executed import check_parts
 from tests.execution.operator_cases import WITHOUT, graphs, known, names
+from tests.graph.mixed_plans import mixed_plan, whole_bytes
 from tests.thorough import some
 
 MACHINE = spmopt.machine(spm="256KiB")
@@ -37,9 +39,12 @@ def test_parts_compute_what_the_whole_does(name: str, monkeypatch: pytest.Monkey
         data = chosen.choice(("integer", "normal"))
         typed = graph if data == "integer" else with_element_type(graph, "fp64")
         for found in listings(typed, chosen, monkeypatch):
-            fusion_plan = random_fusion_plan(found, chosen)
-            if fusion_plan is not None:
-                check_parts(found, fusion_plan, data)
+            mixed = mixed_plan(found, chosen)
+            for fusion_plan in (random_fusion_plan(found, chosen), mixed):
+                if fusion_plan is not None and whole_bytes(found, fusion_plan):
+                    check_parts(found, fusion_plan, data)
+                    problem, _ = found.problem(fusion_plan)
+                    assert not unfaithful(found, fusion_plan, problem)
 
 
 def listings(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
 
 import spmopt
 from formulations.fusion.uniform import uniform_plan
+from spmopt.audit.fusion import unfaithful
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.operation import OpMapping
@@ -21,8 +23,10 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.tileable import tileable
 from spmopt.graph.training import training_graph
+from tests.execution.executed import check_parts
 from tests.execution.slopes import check_slopes, ran
 from tests.graph import networks
+from tests.graph.mixed_plans import mixed_plan
 from tests.thorough import nightly, some
 
 MACHINE = spmopt.machine(spm="256KiB")
@@ -77,6 +81,20 @@ def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
         limit = 0.0 if data == "integer" else TOLERANCE
         assert worst(got, wanted.expected, wanted.kernel) <= limit
         assert len(problem.operations) > len(found.operations)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+@pytest.mark.parametrize("name", ["bert-tiny", "llama", "convolution", "residual", "mlp"])
+def test_tiles_along_any_axis_compute_what_the_whole_does(name: str, training: bool) -> None:
+    """Bit for bit, and faithful to the graph by names and loops alone."""
+    found, chosen, along = listed(name, training=training), Random(name), set[str]()
+    for _ in range(1 if training else 4):
+        fusion_plan = mixed_plan(found, chosen)
+        problem, _ = found.problem(fusion_plan)
+        assert not unfaithful(found, fusion_plan, problem)
+        check_parts(found, fusion_plan, "integer")
+        along |= {found.axes[each.axis].along for each in fusion_plan if each.count > 1}
+    assert along
 
 
 def test_losses_of_whole_numbers_are_sums_of_whole_numbers() -> None:

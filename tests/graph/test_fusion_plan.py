@@ -193,13 +193,20 @@ def joined(split: tuple[int, ...], joins: list[bool]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def test_tokens_of_one_sequence_are_not_its_heads() -> None:
-    """Attention reads keys of all tokens, so that one batch is cut along tokens but for it."""
+def test_self_attention_is_cut_along_its_queries() -> None:
+    """Attention reads keys and values of all tokens: they are whole to each block of queries."""
     found = listed(zoo.network("bert-tiny", batch=1, sequence=32))
     assert found.batch == 32
     cut = {each.name for each in found.operations if each.cut}
     assert {"layer0.self.query", "layer0.ffn.1"} <= cut
-    assert not cut & {"layer0.self.scores", "layer0.self.softmax", "layer0.self.context"}
+    assert {"layer0.self.scores", "layer0.self.softmax", "layer0.self.context"} <= cut
+    names = [tensor.name for tensor in found.tensors]
+    scores = next(each for each in found.operations if each.name == "layer0.self.scores")
+    assert {names[t] for t in scores.reads} - {names[t] for t in scores.cut} == {"layer0.self.key"}
+    place = {each.name: at for at, each in enumerate(found.operations)}
+    first, last = place["layer0.self.key"], place["layer0.self.scores"]
+    alone = FusedGroup(begin=first, end=last + 1, micro_batches=2)
+    assert "key is cut in the fused group, and whole to each" in found.obstacle(alone)
 
 
 @pytest.mark.parametrize("start", [0, 2])

@@ -314,7 +314,10 @@ def test_it_is_said_what_holds() -> None:
     record: Any = verification_record(PROBLEM, RESULT, found)
     assert record["fusion_bound"] == float(RESULT.fusion_bound or 0)
     assert record["fusion_gap"] == RESULT.fusion_gap
-    assert record["fusion_plan"][0] == {"begin": 0, "end": 7, "micro_batches": 4, "stripes": 1}
+    assert record["fusion_plan"][0] == {
+        **{"begin": 0, "end": 7, "micro_batches": 4, "stripes": 1},
+        "axis": 0,
+    }
     fused = replace(
         certificate(), fusion_space=replace(certificate().fusion_space, name="single-product")
     )

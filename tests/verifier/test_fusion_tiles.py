@@ -278,12 +278,13 @@ def test_parts_that_do_not_add_up_are_named() -> None:
     parts[PART["x[1]"]] = replace(parts[PART["x[1]"]], size_bytes=8)
     assert said(replace(MAPS, parts=parts)) == ["x[1]: has 8 bytes, not 1/4 of the 48 of x"]
     for shares, what in (
-        ((Share(2, 3, 4), Share()), "x: its parts do not add up to it"),
-        ((Share(1, 2, 8), Share()), "x[1]: is no part of x as the others are"),
-        ((Share(1, 1, 4), Share()), "x[1]: is no part of x as the others are"),
+        (Share(2, 3, 4), "x: its parts do not add up to it"),
+        (Share(1, 2, 8), "x[1]: is no part of x as the others are"),
+        (Share(1, 1, 4), "x[1]: is no part of x as the others are"),
     ):
         parts = [
-            each if each.name != "x[1]" else replace(each, shares=shares) for each in MAPS.parts
+            each if each.name != "x[1]" else replace(each, shares=(shares, *each.shares[1:]))
+            for each in MAPS.parts
         ]
         assert what in said(replace(MAPS, parts=parts))
     fewer = [each for each in MAPS.parts if each.name != "w"]

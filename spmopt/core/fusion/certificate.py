@@ -14,22 +14,27 @@ Row = tuple[str | int, ...]
 
 ALL_OF = 1_500
 """Operations of a list of which all fused groups have values of their own."""
+SHORT = 64
+"""Operations of a list whose untiled groups of all lengths have values, too: they are few."""
 MOST_VALUES, MOST_OPERATIONS = 6_000_000, 256
 """Of longer lists: values of a table, counts of tiles told apart, and operations of a group. All
 fused groups of GNMT of 10 time steps would be 40 million, of a Transformer of 96 layers 930; and
 the program of one of 670 operations of GNMT takes 630 MB."""
 
 
-def longest_valued(count: int, ways: int) -> int:
-    """Return the operations of the longest fused groups that have values of their own in a bound.
+def longest_valued(count: int, ways: int, reach: int) -> tuple[int, bool]:
+    """Return the operations of the longest groups that have values of their own, and if all do.
 
-    Of a list of ``count`` operations and so many numbers of fusion tiles. Longer ones count with
-    runs inside of them.
+    Of a list of ``count`` operations, so many ways to tile a group, and tiled groups of at most
+    ``reach`` operations. Untiled groups that are longer are as good as several; tiled ones count
+    with runs inside of them.
     """
+    reach = count if count <= SHORT else max(reach, 1)
     if count <= ALL_OF:
-        return count
+        return reach, True
     # At least pairs, without which the bound would know no fusion at all.
-    return min(max(MOST_VALUES // (count * ways), 2), MOST_OPERATIONS)
+    longest = min(max(MOST_VALUES // (count * ways), 2), MOST_OPERATIONS)
+    return min(longest, reach), longest >= reach
 
 
 def block_length(longest: int) -> int:

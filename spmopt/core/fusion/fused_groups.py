@@ -13,19 +13,41 @@ from spmopt.core.operation import Operand, OpMapping, relax_mapping
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusedGroup:
-    """Operations [begin, end) of a tileable graph, in equal micro-batches, each in stripes."""
+    """Operations [begin, end) of a tileable graph, in equal fusion tiles along one of its axes.
+
+    Attributes
+    ----------
+    begin, end
+        Positions of the first operation, and of the one behind the last.
+    micro_batches
+        How many fusion tiles, along the batch micro-batches.
+    stripes
+        How many stripes of rows each of these is in; only along the first axis.
+    axis
+        Which axis of the tileable graph, 0 the first; of an untiled group always 0.
+    """
 
     begin: int
     end: int
     micro_batches: int = 1
     stripes: int = 1
+    axis: int = field(default=0, metadata={"group": "axis"})
 
     def __post_init__(self) -> None:
-        if not 0 <= self.begin < self.end or self.micro_batches < 1 or self.stripes < 1:
+        if self.micro_batches == 1 and self.axis > 0:
+            # Untiled groups are equal whatever axis they come from.
+            object.__setattr__(self, "axis", 0)
+        if (
+            not 0 <= self.begin < self.end
+            or min(self.micro_batches, self.stripes) < 1
+            or self.axis < 0
+            or (self.axis > 0 and self.stripes > 1)
+        ):
             raise InputError(
                 f"fused group {self.begin} to {self.end} in {self.micro_batches} fusion tiles "
                 f"of {self.stripes} stripes:"
-                " give a begin before its end, and at least 1 fusion tile of 1 stripe"
+                " give a begin before its end, and at least 1 fusion tile of 1 stripe; stripes are"
+                " of the first axis"
             )
 
     @property
@@ -64,21 +86,31 @@ class BoundaryCost:
     least: float = -inf
 
 
+def tile_label(along: str, number: int) -> str:
+    """Return the label of a fusion tile, or of a part of a tensor: ``[3]``, or ``[heads 3]``."""
+    return f"[{along} {number}]" if along else f"[{number}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where an operation of a chunked problem comes from: a position of the tileable graph, a tile.
 
     ``rows``: those of a stripe, from one to before another; none where there is one stripe only.
+    ``axis``: of its fused group; ``along``: its name, if it is not the first.
     """
 
     operation: int
     fusion_tile: int
     micro_batches: int
     rows: tuple[int, int] | None = None
+    axis: int = 0
+    along: str = ""
 
     def with_name(self, name: str) -> str:
         """Return the name of the fusion tile of an operation of this name."""
-        fusion_tile = f"{name}[{self.fusion_tile}]" if self.micro_batches > 1 else name
+        fusion_tile = name
+        if self.micro_batches > 1:
+            fusion_tile = name + tile_label(self.along, self.fusion_tile)
         return fusion_tile if self.rows is None else f"{fusion_tile}[{self.rows[0]}:{self.rows[1]}]"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from spmopt.core.errors import InputError
 
@@ -10,6 +11,13 @@ FUSION_SPACES = ("none", "single-product", "batch", "all")
 """Names of fusion spaces, see :meth:`TileableGraph.fusion_space`."""
 STRIPES = (1, 2, 4, 8)
 """Stripes that all fusion plans may have: up to 14 rows each of the images of most networks."""
+
+
+class Way(NamedTuple):
+    """A way in which a fused group may be tiled: along an axis, in so many tiles in all."""
+
+    axis: int
+    tiles: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +33,13 @@ class FusionSpace:
     name
         For reports.
     micro_batches
-        In how many fusion tiles a fused group may be, in ascending order, 1 the first.
+        In how many fusion tiles along the first axis a fused group may be, in ascending order, 1
+        the first.
     stripes
         In how many stripes each fusion tile may be, of a fused group in as many fusion tiles as the
         batch has; likewise.
+    others
+        In how many along each further axis, in ascending order, from 2.
     most_products
         Matrix products in a fused group of several fusion tiles, at most; None for any number.
     """
@@ -36,6 +47,7 @@ class FusionSpace:
     name: str
     micro_batches: tuple[int, ...]
     stripes: tuple[int, ...] = (1,)
+    others: tuple[tuple[int, ...], ...] = field(default=(), metadata={"group": "others"})
     most_products: int | None = None
 
     def __post_init__(self) -> None:
@@ -43,13 +55,29 @@ class FusionSpace:
             # 1 must be there: the layer-by-layer plan belongs to every space.
             if numbers[:1] != (1,) or list(numbers) != sorted(set(numbers)):
                 raise InputError(f"family {self.name}: numbers of {what} must ascend from 1")
+        for numbers in self.others:
+            if list(numbers) != sorted(set(numbers)) or (numbers and numbers[0] < 2):
+                raise InputError(f"family {self.name}: numbers along an axis must ascend from 2")
         if self.most_products is not None and self.most_products < 0:
             raise InputError(f"family {self.name}: {self.most_products} products; give 0 or more")
 
     def counts(self, batch: int) -> list[int]:
-        """Return in how many tiles in all a group may be: stripes are of one of the batch each."""
+        """Return in how many tiles of the first axis a group may be, stripes among them."""
         # Stripes cut single images, so there are ``batch`` times as many tiles.
         return [*self.micro_batches, *(batch * each for each in self.stripes[1:])]
+
+    def ways(self, batch: int) -> list[Way]:
+        """Return all ways to tile a group: those of the first axis first, by :meth:`counts`."""
+        further = (
+            Way(axis, each) for axis, numbers in enumerate(self.others, 1) for each in numbers
+        )
+        return [*(Way(0, each) for each in self.counts(batch)), *further]
+
+    def has(self, axis: int, tiles: int) -> bool:
+        """Return whether a group may be in so many fusion tiles along an axis."""
+        if axis == 0:
+            return tiles in self.micro_batches
+        return axis <= len(self.others) and tiles in self.others[axis - 1]
 
     def takes(self, products: int) -> bool:
         """Return whether a fused group of several fusion tiles may have so many matrix products."""
@@ -63,4 +91,8 @@ class FusionSpace:
             fused
             and {*other.micro_batches} <= {*self.micro_batches}
             and {*other.stripes} <= {*self.stripes}
+            and {*other._further()} <= {*self._further()}
         )
+
+    def _further(self) -> list[Way]:
+        return [Way(axis, each) for axis, found in enumerate(self.others, 1) for each in found]

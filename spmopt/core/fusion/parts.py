@@ -1,77 +1,113 @@
 """Tensors in parts, and fusion tiles of operations on them: parts of the problem of a fusion plan.
 
-Part ``k`` of a tensor that is cut along the batch is called ``t[k]``; of its rows [a, b), where
-these are cut too, ``t[k][a:b]``. Operations are called likewise, by the rows of their results.
+Part ``k`` of a tensor that is cut along the first axis is called ``t[k]``; of one that is cut along
+heads ``t[heads k]``, and of its rows [a, b), where these are cut too, ``t[k][a:b]``. Parts of a
+tensor that is cut along several axes form a grid. Operations are called likewise, by the rows of
+their results.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
-from math import lcm
+from itertools import accumulate, pairwise, product
+from math import lcm, prod
+from typing import TYPE_CHECKING
 
-from spmopt.core.fusion.fused_groups import FusionPlan, Origin, TileableOperation
+from spmopt.core.errors import InputError
+from spmopt.core.fusion.fused_groups import FusionPlan, Origin, TileableOperation, tile_label
 from spmopt.core.fusion.row_windows import Boundaries
 from spmopt.core.operation import Operation, OpMapping
 from spmopt.core.problem import Tensor
+
+if TYPE_CHECKING:
+    from spmopt.core.fusion.tileable_graph import TileableGraph
 
 
 class Parts:
     """Tensors in parts, and fusion tiles of operations on them.
 
-    Parts stand in the order of the tensors, of their micro-batches, and of their rows.
+    Parts stand in the order of the tensors, of their shares along each axis, and of their rows.
 
     Parameters
     ----------
     boundaries
         Of the stripes of the operations of each fused group; none where there are none.
+
+    Attributes
+    ----------
+    counts
+        Of each tensor: how many shares it has along each axis.
+    rows
+        Of each tensor: boundaries of parts, where rows are cut.
+    first
+        Of each tensor, and at last of none: the number of its first part.
+
+    Raises
+    ------
+    InputError
+        Fused groups cut a tensor along several axes into parts that are no whole bytes.
     """
 
     def __init__(
         self,
-        whole: Sequence[Tensor],
-        operations: Sequence[TileableOperation],
+        tileable: TileableGraph,
         fusion_plan: FusionPlan,
         boundaries: Sequence[Sequence[Boundaries]],
-        stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None,
     ) -> None:
-        self.whole, self.operations, self.stripe_mappings = whole, operations, stripe_mappings
-        self.count = [1] * len(whole)
-        cuts: list[set[int]] = [set() for _ in whole]
+        self.tileable, self.whole = tileable, tileable.tensors
+        self.counts = [[1] * len(tileable.axes) for _ in self.whole]
+        cuts: list[set[int]] = [set() for _ in self.whole]
         for fused_group, own in zip(fusion_plan, boundaries, strict=True):
-            inner = operations[fused_group.begin : fused_group.end]
+            inner, axis = tileable.inner(fused_group), fused_group.axis
             for operation in inner:
                 for tensor in operation.cut:
                     # The coarsest partition that both neighbors' tiles are unions of.
-                    self.count[tensor] = lcm(self.count[tensor], fused_group.micro_batches)
+                    count = lcm(self.counts[tensor][axis], fused_group.micro_batches)
+                    self.counts[tensor][axis] = count
             for tensor, boundary in _rows(inner, own):
                 cuts[tensor].add(boundary)
         # Two boundaries are those of the whole: not cut.
         self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
-        """Boundaries of parts, where rows are cut."""
         each = [
-            count * max(len(rows) - 1, 1) for count, rows in zip(self.count, self.rows, strict=True)
+            prod(counts) * max(len(rows) - 1, 1)
+            for counts, rows in zip(self.counts, self.rows, strict=True)
         ]
         self.first = [0, *accumulate(each)]
         self.tensors = [part for tensor in range(len(each)) for part in self._parts(tensor)]
 
+    @property
+    def several(self) -> bool:
+        """Whether any tensor is in several parts."""
+        return self.first[-1] > len(self.whole)
+
+    def shares(self, tensor: int) -> Iterator[tuple[int, ...]]:
+        """Yield the shares along each axis of the parts of a tensor, in the order of parts."""
+        yield from product(*map(range, self.counts[tensor]))
+
     def _parts(self, tensor: int) -> Iterator[Tensor]:
         """Yield the parts of a tensor."""
-        whole, count, rows = self.whole[tensor], self.count[tensor], self.rows[tensor]
-        for part in range(count):
-            name = f"{whole.name}[{part}]" if count > 1 else whole.name
+        whole, counts, rows = self.whole[tensor], self.counts[tensor], self.rows[tensor]
+        several = prod(counts) * (rows[-1] if rows else 1)
+        if whole.size_bytes % several:
+            raise InputError(
+                f"{whole.name}: its {whole.size_bytes} bytes do not divide into {several} parts"
+            )
+        labels = ["", *(each.along for each in self.tileable.others)]
+        for shares in self.shares(tensor):
+            each = zip(labels, shares, counts, strict=True)
+            name = whole.name
+            name += "".join(tile_label(label, at) for label, at, count in each if count > 1)
             if not rows:
-                yield replace(whole, name=name, size_bytes=whole.size_bytes // count)
-            row = whole.size_bytes // (count * rows[-1]) if rows else 0
+                yield replace(whole, name=name, size_bytes=whole.size_bytes // several)
             for begin, end in pairwise(rows):
-                size = row * (end - begin)
+                size = whole.size_bytes // several * (end - begin)
                 yield replace(whole, name=f"{name}[{begin}:{end}]", size_bytes=size)
 
     def operation(self, origin: Origin) -> Operation:
         """Return a fusion tile of an operation."""
-        listed = self.operations[origin.operation]
+        listed = self.tileable.axes[origin.axis].operations[origin.operation]
         reads = listed.reads_of(origin.fusion_tile)
         parts = {t: self._use(t, origin, listed) for t in listed.uses(origin.fusion_tile)}
         counts = [len(each) for each in parts.values()]
@@ -85,28 +121,36 @@ class Parts:
         )
 
     def _mappings(self, origin: Origin, listed: TileableOperation) -> tuple[OpMapping, ...]:
-        if origin.rows is not None and self.stripe_mappings is not None:
-            return self.stripe_mappings(origin.operation, *origin.rows)
+        stripes = self.tileable.stripe_mappings
+        if origin.rows is not None and stripes is not None:
+            return stripes(origin.operation, *origin.rows)
         return listed.mappings[origin.micro_batches].of_tile(origin.fusion_tile)
 
     def _use(self, tensor: int, origin: Origin, listed: TileableOperation) -> list[int]:
         """Return the parts of a tensor that a fusion tile uses: all of one that is whole to it."""
-        first, count, rows = self.first[tensor], self.count[tensor], self.rows[tensor]
-        inner = max(len(rows) - 1, 1)
-        begin, end = 0, count
+        first, counts, rows = self.first[tensor], self.counts[tensor], self.rows[tensor]
+        ranges = [range(count) for count in counts]
         if tensor in listed.cut and origin.micro_batches > 1:
-            each = count // origin.micro_batches
+            each = counts[origin.axis] // origin.micro_batches
             # A coarser group uses several parts of a tensor that a finer one has cut.
-            begin, end = origin.fusion_tile * each, (origin.fusion_tile + 1) * each
-        if not rows or origin.rows is None or listed.rows is None:
-            return list(range(first + begin * inner, first + end * inner))
-        window = listed.rows.windows.get(tensor)
-        low, high = (
-            (rows[0], rows[-1]) if window is None else window.rows(*origin.rows, listed.rows.count)
-        )
-        # All boundaries of windows are among ``rows``, so both are found exactly.
-        within = range(bisect_left(rows, low), bisect_left(rows, high))
-        return [first + part * inner + row for part in range(begin, end) for row in within]
+            begin = origin.fusion_tile * each
+            ranges[origin.axis] = range(begin, begin + each)
+        ranges.append(range(max(len(rows) - 1, 1)))
+        if rows and origin.rows is not None and listed.rows is not None:
+            window = listed.rows.windows.get(tensor)
+            if window is not None:
+                low, high = window.rows(*origin.rows, listed.rows.count)
+                # All boundaries of windows are among ``rows``, so both are found exactly.
+                ranges[-1] = range(bisect_left(rows, low), bisect_left(rows, high))
+        return [first + at for at in _places(ranges, [*counts, max(len(rows) - 1, 1)])]
+
+
+def _places(ranges: Sequence[range], counts: Sequence[int]) -> list[int]:
+    """Return the numbers of parts in ranges of a grid of so many, the last axis the fastest."""
+    found = [0]
+    for each, count in zip(ranges, counts, strict=True):
+        found = [at * count + share for at in found for share in each]
+    return found
 
 
 def _of_parts(mapping: OpMapping, counts: Sequence[int]) -> OpMapping:

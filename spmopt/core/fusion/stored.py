@@ -22,7 +22,8 @@ class Loop:
     + k`` is fusion tile ``p`` of ``operations[k]``, which bears the name of its node (with a number
     where a name comes again). With ``rows`` a fusion tile is computed in stripes: the operation at
     ``first + len(operations) * (stripes * p + b) + k`` computes the rows of results from
-    ``rows[k][b]`` to before ``rows[k][b + 1]``.
+    ``rows[k][b]`` to before ``rows[k][b + 1]``. ``along``: name of the axis that is tiled, if it is
+    not the first of the graph.
     """
 
     first: int
@@ -30,6 +31,7 @@ class Loop:
     micro_batches: int
     operations: tuple[str, ...]
     rows: tuple[tuple[int, ...], ...] = field(default=(), metadata={"group": "rows"})
+    along: str = field(default="", metadata={"group": "along"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,7 @@ def loops_of(tileable: TileableGraph, fusion_plan: FusionPlan) -> tuple[Loop, ..
                 micro_batches=fused_group.micro_batches,
                 operations=inner,
                 rows=rows,
+                along=tileable.axes[fused_group.axis].along if fused_group.axis else "",
             )
         )
         first = end

@@ -43,16 +43,41 @@ def tiles_with_costs(tileable: TileableGraph, costs: Costs, source: str) -> Tile
         Costs of fusion tiles into which an operation cannot be cut, or as
         :func:`~spmopt.core.costs.with_costs`.
     """
+    before = energies_before(tileable.machine)
+    machine, stripes = replace(tileable.machine, costs=source), tileable.stripe_mappings
+    # No file says how much a fusion tile along a further axis costs.
+    whole = {
+        name: tuple(each for each in own if each.tiles == 1) for name, own in costs.items()
+    }
+    others = tuple(
+        replace(each, machine=machine, operations=_operations(each, whole, source), costs=costs)
+        for each in tileable.others
+    )
+    return replace(
+        tileable,
+        machine=machine,
+        operations=_operations(tileable, costs, source),
+        others=others,
+        stripe_mappings=None if stripes is None else partial(_stripe, stripes, before),
+        costs=costs,
+    )
+
+
+def _operations(
+    tileable: TileableGraph, costs: Costs, source: str
+) -> tuple[TileableOperation, ...]:
+    """Return the operations along an axis: those of a file alone as it has them."""
     before, operations = energies_before(tileable.machine), list[TileableOperation]()
     for operation in tileable.operations:
         given, own = costs.get(operation.name, ()), operation.mappings
+        listed = operation.name in costs
         where = f"costs {source}: operation {operation.name}"
         wrong = sorted({each.tiles for each in given} - own.keys())
         if wrong:
             ways = ", ".join(map(str, own))
             raise InputError(f"{where}: cannot be cut into {wrong[0]} fusion tiles; give {ways}")
         mappings: dict[int, TileMappings] = {}
-        for tiles in sorted({1, *(each.tiles for each in given)}) if given else own:
+        for tiles in sorted({1, *(each.tiles for each in given)}) if listed else own:
             of_tiles = [each for each in given if each.tiles == tiles]
             first, later = (
                 mappings_at_costs(
@@ -66,16 +91,9 @@ def tiles_with_costs(tileable: TileableGraph, costs: Costs, source: str) -> Tile
             )
             mappings[tiles] = TileMappings.of(first, later)
         # No file says how much a stripe costs.
-        rows = None if given else operation.rows
+        rows = None if listed else operation.rows
         operations.append(replace(operation, mappings=mappings, rows=rows))
-    stripes = tileable.stripe_mappings
-    return replace(
-        tileable,
-        machine=replace(tileable.machine, costs=source),
-        operations=tuple(operations),
-        stripe_mappings=None if stripes is None else partial(_stripe, stripes, before),
-        costs=costs,
-    )
+    return tuple(operations)
 
 
 def _operands(

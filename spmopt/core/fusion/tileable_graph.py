@@ -41,7 +41,8 @@ class TileableGraph:
     they are of (of one sequence its tokens, for example); ``graph`` the source of the tileable
     graph, where it is known; ``stripe_mappings`` gives the mappings of an operation on some rows of
     one of ``batch`` fusion tiles: its position, the first of these rows, and the one behind the
-    last. ``costs``: those of a file that its mappings have.
+    last. ``costs``: those of a file that its mappings have. ``others``: the same operations as
+    fused groups tile them along further axes.
     """
 
     name: str
@@ -57,6 +58,7 @@ class TileableGraph:
         default=None, compare=False, repr=False
     )
     costs: Costs = field(default_factory=dict, compare=False, repr=False)
+    others: tuple[TileableGraph, ...] = field(default=(), repr=False)
     _least: dict[tuple[int, int, int], OpMapping] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -92,13 +94,35 @@ class TileableGraph:
                     "tile; a result is cut, or a partial sum"
                 )
 
+    @property
+    def axes(self) -> tuple[TileableGraph, ...]:
+        """The graph itself, and the same operations along each further axis."""
+        return (self, *self.others)
+
+    def along_axis(self, axis: int) -> TileableGraph:
+        """Return the operations as fused groups tile them along an axis.
+
+        Raises
+        ------
+        InputError
+            There is no such axis.
+        """
+        if axis > len(self.others):
+            raise InputError(f"{self.name} has {1 + len(self.others)} axes; none is number {axis}")
+        return self.axes[axis]
+
+    def inner(self, fused_group: FusedGroup) -> tuple[TileableOperation, ...]:
+        """Return the operations of a fused group, as tiled along its axis."""
+        listed = self.along_axis(fused_group.axis)
+        return listed.operations[fused_group.begin : fused_group.end]
+
     def fusion_space(self, name: str = "all") -> FusionSpace:
         """Return a fusion space of this tileable graph.
 
         ``none``: the layer-by-layer plan. ``single-product``: a fused group in several fusion tiles
         has at most one matrix product, with point-wise operations around it. ``batch``: any fused
         groups, in any number of fusion tiles that divides the batch. ``all``: also stripes, where
-        windows slide over any.
+        windows slide over any, and fusion tiles along further axes.
 
         Raises
         ------
@@ -106,7 +130,7 @@ class TileableGraph:
             There is none of this name.
         """
         # 1 always, also where no operation can be cut.
-        numbers = tuple(sorted({1, *(k for each in self.operations for k in each.mappings)}))
+        numbers = self._numbers()
         striped = any(each.rows is not None for each in self.operations)
         match name:
             case "none":
@@ -117,16 +141,23 @@ class TileableGraph:
                 return FusionSpace(name=name, micro_batches=numbers)
             case "all":
                 return FusionSpace(
-                    name=name, micro_batches=numbers, stripes=STRIPES if striped else (1,)
+                    name=name,
+                    micro_batches=numbers,
+                    stripes=STRIPES if striped else (1,),
+                    others=tuple(each._numbers()[1:] for each in self.others),
                 )
         raise InputError(f"no fusion plans are called {name!r}; use {', '.join(FUSION_SPACES)}")
+
+    def _numbers(self) -> tuple[int, ...]:
+        return tuple(sorted({1, *(k for each in self.operations for k in each.mappings)}))
 
     def outside(self, fusion_space: FusionSpace, fusion_plan: FusionPlan) -> str:
         """Say which fused group of a fusion plan is none of a fusion space; nothing if all are."""
         for fused_group in fusion_plan:
             where = f"fused group {fused_group.begin} to {fused_group.end}"
-            if fused_group.micro_batches not in fusion_space.micro_batches:
-                return f"{where}: is in {fused_group.micro_batches} fusion tiles"
+            if not fusion_space.has(fused_group.axis, fused_group.micro_batches):
+                along = f" along {self.along_axis(fused_group.axis).along}" * (fused_group.axis > 0)
+                return f"{where}: is in {fused_group.micro_batches} fusion tiles{along}"
             if fused_group.stripes not in fusion_space.stripes:
                 return f"{where}: is in {fused_group.stripes} stripes"
             inner = self.operations[fused_group.begin : fused_group.end]
@@ -165,8 +196,10 @@ class TileableGraph:
             if obstacle:
                 inner = f"{first} to {names[each.end - 1]}"
                 stripes = f" of {each.stripes} stripes" if each.stripes > 1 else ""
+                along = f" along {self.along_axis(each.axis).along}" if each.axis else ""
                 raise InputError(
-                    f"{where}, {inner} in {each.micro_batches} fusion tiles{stripes}: {obstacle}"
+                    f"{where}, {inner} in {each.micro_batches} fusion tiles{stripes}{along}: "
+                    f"{obstacle}"
                 )
             at = each.end
         if at < len(names):
@@ -182,6 +215,9 @@ class TileableGraph:
         """
         if fused_group.micro_batches == fused_group.stripes == 1:
             return ""
+        if fused_group.axis:
+            listed = self.along_axis(fused_group.axis)
+            return listed.obstacle(replace(fused_group, axis=0))
         if fused_group.stripes > 1:
             return self._obstacle_of_stripes(fused_group) or self._obstacle_of_cuts(fused_group)
         return self._obstacle_of_fusion(fused_group) or self._obstacle_of_cuts(fused_group)
@@ -202,12 +238,13 @@ class TileableGraph:
 
     def _obstacle_of_fusion(self, fused_group: FusedGroup) -> str:
         if self.batch % fused_group.micro_batches:
-            return f"{fused_group.micro_batches} fusion tiles do not divide a batch of {self.batch}"
+            whole = "a batch" if self.along == "the batch" else self.along
+            return f"{fused_group.micro_batches} fusion tiles do not divide {whole} of {self.batch}"
         begun: set[int] = set()
         read: set[int] = set()
         for operation in self.operations[fused_group.begin : fused_group.end]:
             if fused_group.micro_batches not in operation.mappings:
-                return f"{operation.name} cannot be cut along the batch"
+                return f"{operation.name} cannot be cut along {self.along}"
             # It would discard the sums of earlier tiles.
             if any(t in begun and t not in operation.reads for t in operation.partial_sums):
                 return f"{operation.name} writes a sum anew that another has begun"
@@ -215,7 +252,8 @@ class TileableGraph:
             begun |= operation.partial_sums
             # Partial sums are complete after the last tile only.
             if read & begun:
-                return f"{operation.name}: what is summed over the batch is read in the fused group"
+                what = f"what is summed over {self.along}"
+                return f"{operation.name}: {what} is read in the fused group"
         return ""
 
     def _obstacle_of_stripes(self, fused_group: FusedGroup) -> str:
@@ -305,7 +343,7 @@ class TileableGraph:
         """
         self.require(fusion_plan)
         stripes = [self.boundaries(each) if each.stripes > 1 else [] for each in fusion_plan]
-        parts = Parts(self.tensors, self.operations, fusion_plan, stripes, self.stripe_mappings)
+        parts = Parts(self, fusion_plan, stripes)
         origins = tuple(
             origin for fused_group in fusion_plan for origin in self._origins(fused_group)
         )
@@ -340,9 +378,11 @@ class TileableGraph:
     def _origins(self, fused_group: FusedGroup) -> Iterator[Origin]:
         """Yield the fusion tiles of operations of a fused group, in their order."""
         every = range(fused_group.begin, fused_group.end)
+        count, axis = fused_group.micro_batches, fused_group.axis
         if fused_group.stripes == 1:
-            for fusion_tile in range(fused_group.micro_batches):
-                yield from (Origin(at, fusion_tile, fused_group.micro_batches) for at in every)
+            along = self.axes[axis].along if axis else ""
+            for fusion_tile in range(count):
+                yield from (Origin(at, fusion_tile, count, axis=axis, along=along) for at in every)
             return
         stripes = [*zip(*map(pairwise, self.boundaries(fused_group)), strict=True)]
         for fusion_tile in range(fused_group.micro_batches):

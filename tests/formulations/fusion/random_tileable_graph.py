@@ -22,18 +22,20 @@ OBJECTIVES = ("time", "traffic", "energy")
 
 
 def drawn(
-    seed: int, *, most: int = 4, mappings: int = 1
+    seed: int, *, most: int = 4, mappings: int = 1, axes: int = 1
 ) -> tuple[TileableGraph, Objective, Listed]:
     """Make a tileable graph and its figures for an objective, one of three in turn."""
-    listed = random_tileable_graph(seed, most=most, mappings=mappings)
+    listed = random_tileable_graph(seed, most=most, mappings=mappings, axes=axes)
     objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
     return listed, objective, Listed(listed, objective)
 
 
-def random_tileable_graph(seed: int, *, most: int = 4, mappings: int = 1) -> TileableGraph:
+def random_tileable_graph(
+    seed: int, *, most: int = 4, mappings: int = 1, axes: int = 1
+) -> TileableGraph:
     """Make a tileable graph of at most so many operations, bytes and pages in one.
 
-    ``mappings``: of each fusion tile, to choose among.
+    ``mappings``: of each fusion tile, to choose among; ``axes``: along which groups are tiled.
     """
     random = np.random.default_rng(seed)
     machine = Machine(
@@ -47,7 +49,8 @@ def random_tileable_graph(seed: int, *, most: int = 4, mappings: int = 1) -> Til
     )
     count = int(random.integers(2, 7))
     batched = random.random(count) < 0.6
-    sizes = [int(BATCH * random.integers(1, 7)) for _ in range(count)]
+    parts = BATCH * 2 ** (axes - 1)
+    sizes = [int(parts * random.integers(1, 7 if axes == 1 else 4)) for _ in range(count)]
     operations: list[TileableOperation] = []
     written: set[int] = set()
     first_read: set[int] = set()
@@ -91,6 +94,48 @@ def random_tileable_graph(seed: int, *, most: int = 4, mappings: int = 1) -> Til
         operations=tuple(operations),
         batch=BATCH,
         mapper="custom",
+        others=tuple(
+            _along(random, machine, tensors, operations, f"axis {number}", mappings)
+            for number in range(1, axes)
+        ),
+    )
+
+
+def _along(  # noqa: PLR0917
+    random: np.random.Generator,
+    machine: Machine,
+    tensors: tuple[Tensor, ...],
+    operations: Sequence[TileableOperation],
+    name: str,
+    mappings: int,
+) -> TileableGraph:
+    """Make the same operations along another axis, along which others can be tiled."""
+    along = random.random(len(tensors)) < 0.6
+    found = list[TileableOperation]()
+    for operation in operations:
+        used = {*operation.reads, *operation.writes}
+        cut = frozenset(t for t in used if along[t])
+        can = bool(cut) and random.random() < 0.85
+        other = replace(
+            operation,
+            cut=cut if can else frozenset(),
+            partial_sums=frozenset(t for t in operation.writes if not along[t] and can),
+            mappings={1: operation.mappings[1]},
+        )
+        if can:
+            macs = 4 * operation.is_product
+            each = [_mappings(random, other, 2, macs) for _ in range(mappings)]
+            first, later = zip(*each, strict=True)
+            other.mappings[2] = TileMappings.of(first, later)
+        found.append(other)
+    return TileableGraph(
+        name="along",
+        machine=machine,
+        tensors=tensors,
+        operations=tuple(found),
+        batch=2,
+        along=name,
+        mapper="custom",
     )
 
 
@@ -125,15 +170,19 @@ def fusion_plans(
     ways: Sequence[tuple[int, int]] = ((1, 1), (2, 1), (4, 1)),
     longest_first: bool = False,
 ) -> Iterator[FusionPlan]:
-    """Yield all fusion plans of the operations from one on, by micro-batches and stripes."""
+    """Yield all fusion plans of the operations from one on, by micro-batches and stripes.
+
+    And by all further axes.
+    """
     count = len(tileable.operations)
     if begin == count:
         yield ()
         return
     for end in range(begin + 1, count + 1)[:: -1 if longest_first else 1]:
-        for micro_batches, stripes in ways:
+        further = [(2, 1, axis) for axis in range(1, len(tileable.axes))]
+        for micro_batches, stripes, axis in [*((k, r, 0) for k, r in ways), *further]:
             fused_group = FusedGroup(
-                begin=begin, end=end, micro_batches=micro_batches, stripes=stripes
+                begin=begin, end=end, micro_batches=micro_batches, stripes=stripes, axis=axis
             )
             if not tileable.obstacle(fused_group):
                 for rest in fusion_plans(tileable, end, ways=ways, longest_first=longest_first):
@@ -143,7 +192,9 @@ def fusion_plans(
 def fits(tileable: TileableGraph, fusion_plan: Iterable[FusedGroup]) -> bool:
     """Return whether each operation of some fused groups fits."""
     return all(
-        tileable.fits(at, s.micro_batches) for s in fusion_plan for at in range(s.begin, s.end)
+        tileable.along_axis(s.axis).fits(at, s.micro_batches)
+        for s in fusion_plan
+        for at in range(s.begin, s.end)
     )
 
 

@@ -13,6 +13,7 @@ from formulations.fusion.tileable import Listed
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, TileableOperation, TileMappings
+from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import objective_named
 from spmopt.core.operation import Operand, OpMapping
@@ -85,7 +86,7 @@ def totals_of(
     tables = path.tables()
     totals = [
         sum(
-            int(tables[path.micro_batches.index(each.count)][each.end, each.begin])
+            int(tables[path.ways.index(Way(each.axis, each.count))][each.end, each.begin])
             for each in fusion_plan
         )
         for fusion_plan in chosen

@@ -176,7 +176,7 @@ def test_cheap_values_are_of_all_fused_groups_and_never_above_programs() -> None
         mine = arcs.value[:, :, : figures.count]
         some_arcs = np.isfinite(mine)
         np.testing.assert_allclose(exact[some_arcs], mine[some_arcs], rtol=1e-9)
-        again = arcs.cheap.count_bytes()[2][:, None, : figures.count]
+        again = arcs.cheap[0].count_bytes()[2][:, None, : figures.count]
         reread += int((some_arcs & (again > figures.capacity))[:, 1:].sum())
         for fused_group in every:
             value = FusedGroupProgram(figures, fused_group, figures.capacity).solve().value
@@ -336,7 +336,7 @@ def test_bounds_of_smaller_families_are_higher_where_fusing_pays() -> None:
     )
     assert none > 1.1 * fuse
     assert fuse > 1.01 * batch
-    assert batch == every
+    assert batch > 1.05 * every  # along heads
 
 
 def test_duals_of_fused_groups_outside_the_family_are_refused() -> None:

@@ -43,9 +43,11 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Limit:
     """Return what sets the operations of the longest fused groups that have places."""
 
     def limited(longest: int) -> None:
-        monkeypatch.setattr(certificate, "longest_valued", lambda count, _: min(longest, count))
+        def valued(count: int, *_: int) -> tuple[int, bool]:
+            return min(longest, count), longest >= count
+
         for module in ("formulations.fusion.lengths", "spmopt.verifier.fusion_bound"):
-            monkeypatch.setattr(f"{module}.longest_valued", lambda count, _: min(longest, count))
+            monkeypatch.setattr(f"{module}.longest_valued", valued)
 
     return limited
 
@@ -54,7 +56,7 @@ def every_value(arcs: FusedGroupArcs) -> Floats:
     """Return (n + 1, p, n + 1) values by end, number of tiles and begin, of long groups too."""
     lengths, beyond = arcs.lengths, arcs.beyond()
     count = lengths.count
-    found: Floats = np.full((count + 1, len(arcs.listed.micro_batches), count + 1), np.inf)
+    found: Floats = np.full((count + 1, len(arcs.listed.ways), count + 1), np.inf)
     for end, way, begin in product(*map(range, found.shape)):
         if not begin < end:
             continue
@@ -110,7 +112,7 @@ def test_values_are_as_those_of_all_fused_groups_and_of_long_ones_not_above(limi
                     ]
                     for each in (arcs, whole):
                         each.runs.solve(some)
-                        each.raise_by_runs(figures.micro_batches)
+                        each.raise_by_runs(figures.ways)
                 mine, full = every_value(arcs), every_value(whole)
                 assert np.array_equal(mine[of_short], full[of_short])
                 # Long ones are differences of sums over the list.
@@ -171,7 +173,7 @@ def test_a_long_fused_group_without_runs_costs_its_operations_by_the_verifier(
     )
     path = FusionPlanPath(figures.given, proof)
     path.tables()
-    for way in range(len(path.micro_batches)):
+    for way in range(len(path.ways)):
         ends, begins, _ = path._longer(way)
         assert ends == begins == [0, *accumulate(path._each(way))]
 
@@ -236,12 +238,15 @@ def test_duals_that_a_long_list_has_not_are_refused(limit: Limit) -> None:
 
 
 def test_longest_fused_groups_of_lists() -> None:
-    """All of lists of 1,500 operations; of longer ones as many as tables hold."""
+    """All tiled ones of lists of 1,500 operations; of longer ones as many as tables hold."""
     of = certificate.longest_valued
-    assert of(1_500, 8) == 1_500
-    assert of(4_477, 2) == 256
-    assert of(10_769, 8) == 69
-    assert of(22_357, 8) == 33
+    assert of(64, 8, 5) == (64, True)
+    assert of(1_500, 8, 1_500) == (1_500, True)
+    assert of(1_500, 8, 12) == (12, True)
+    assert of(4_477, 2, 4_477) == (256, False)
+    assert of(10_769, 8, 10_769) == (69, False)
+    assert of(22_357, 8, 1_000) == (33, False)
+    assert of(22_357, 8, 20) == (20, True)
     assert [certificate.block_length(each) for each in (1, 2, 3, 4, 31, 32, 670)] == [
         2, 2, 2, 4, 16, 32, 32,
     ]  # fmt: skip

@@ -16,6 +16,7 @@ from formulations.fusion.work import TABLE_S
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.fusion.certificate import FusionCertificate, Row
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
+from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.graph import Graph
 from spmopt.core.objective import Objective, objective_named
 from spmopt.graph.tileable import tileable
@@ -105,7 +106,7 @@ def test_runs_raise_values_of_fused_groups_that_are_not_solved(make: Callable[[]
         plain = arcs.value.copy()
         runs = arcs.runs.inside(fused_groups(listed))
         arcs.runs.solve(runs)
-        arcs.raise_by_runs({each.micro_batches for each in runs})
+        arcs.raise_by_runs({Way(each.axis, each.count) for each in runs})
         found = arcs.cheapest(lambda: True)
         certificate = arcs.certificate()
         assert not certificate.duals
@@ -165,7 +166,7 @@ def test_places_that_runs_raise_are_counted_as_work() -> None:
     _, _, figures = drawn(3)
     arcs = FusedGroupArcs(figures, float(figures.capacity))
     before = arcs.work.seconds
-    arcs.raise_by_runs([1])
+    arcs.raise_by_runs([Way(0, 1)])
     assert arcs.work.seconds - before == pytest.approx(TABLE_S * arcs.value[:, 0].size)
 
 

@@ -50,6 +50,8 @@ class FusedGroupSpan:
         Names of its operations.
     begin_step, end_step
         Its steps: [begin, end).
+    axes
+        Names of the axes of its graph.
     """
 
     fused_group: FusedGroup
@@ -57,6 +59,7 @@ class FusedGroupSpan:
     last: str
     begin_step: int
     end_step: int
+    axes: tuple[str, ...] = ("the batch",)
 
     @property
     def blocks(self) -> range:
@@ -96,7 +99,9 @@ def fused_group_spans(problem: Problem, schedule: Schedule) -> tuple[FusedGroupS
     """Return the groups of a fused schedule; none of one that leaves the order of its plan."""
     if problem.fused_from is None or other_order(schedule.steps.operation) is not None:
         return ()
-    names, begin = [each.name for each in source_graph(problem).operations], 0
+    tileable, begin = source_graph(problem), 0
+    names = [each.name for each in tileable.operations]
+    axes = tuple(each.along for each in tileable.axes)
     spans = list[FusedGroupSpan]()
     for group in problem.fusion_plan:
         end = begin + (group.end - group.begin) * group.count
@@ -107,6 +112,7 @@ def fused_group_spans(problem: Problem, schedule: Schedule) -> tuple[FusedGroupS
                 last=names[group.end - 1],
                 begin_step=begin,
                 end_step=end,
+                axes=axes,
             )
         )
         begin = end

@@ -39,8 +39,8 @@ def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, s
     except InputError as error:
         return "none", f"nothing is fused: {error}"
     # One tile count means untiled groups only: the search would repeat layer by layer.
-    if tileable.fusion_space().counts(tileable.batch) == [1]:
-        said = "no operation can be cut along the batch or along rows"
+    if len(tileable.fusion_space().ways(tileable.batch)) == 1:
+        said = "no operation can be cut along the batch, rows or another axis"
         if problem.machine.costs:
             said += f", by the costs of {problem.machine.costs}: its column tiles says how many"
         return "none", f"nothing is fused: {said}"

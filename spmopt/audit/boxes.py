@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from spmopt.graph.layouts import Layout, first_run, layouts
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, tile_label
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -21,6 +20,7 @@ from spmopt.core.loops import LoopNest
 from spmopt.core.problem import Problem
 from spmopt.graph import operators
 from spmopt.graph.axes import LinkedAxes, NodeCut
+from spmopt.graph.layouts import Layout, first_run, layouts
 from spmopt.graph.operators.spec import Shape, Style
 from spmopt.graph.rows import RowAxes
 from spmopt.graph.tile_axes import tile_axes

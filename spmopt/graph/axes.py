@@ -28,6 +28,7 @@ from spmopt.graph.operators.spec import Shape, Style
 if TYPE_CHECKING:
     from networkx.utils import UnionFind
 
+BATCH = "the batch"
 _LIKELY = 4
 """Of the classes with the most axes, those that are tried."""
 Axis = tuple[int, int]
@@ -135,8 +136,8 @@ class LinkedAxes:
                 axis = self.axis(index, self.batch) if value.kind is kind else None
                 if axis is not None:
                     first = kind is not TensorKind.WEIGHT and axis == 0
-                    return "the batch" if first else f"axis {axis} of {value.name}"
-        return "the batch"
+                    return BATCH if first else f"axis {axis} of {value.name}"
+        return BATCH
 
     def axis(self, value: int, of: Axis) -> int | None:
         """Return the axis of a value along which a class cuts it, if any.

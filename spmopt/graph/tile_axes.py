@@ -15,7 +15,7 @@ from itertools import pairwise
 from spmopt.core.graph import Node
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.axes import Axis, LinkedAxes, NodeCut
+from spmopt.graph.axes import BATCH, Axis, LinkedAxes, NodeCut
 from spmopt.graph.operators.spec import Style
 
 _OF_IMAGES = {1: "channels", 2: "rows", 3: "columns"}
@@ -73,6 +73,7 @@ def tile_axes(axes: LinkedAxes) -> list[TileAxis]:
         if operators.lookup(node.operator).style is Style.VIEW:
             root[node.outputs[0]] = root[node.inputs[0]]
     found: dict[str, list[tuple[list[Axis], set[int]]]] = {}
+    first = axes.name if axes.name == BATCH else _name(axes, axes.batch)
     for each in _classes(axes):
         tensors = {root[value] for value, own in enumerate(axes.members(each)) if own}
         alike = found.setdefault(_name(axes, each), [])
@@ -86,9 +87,9 @@ def tile_axes(axes: LinkedAxes) -> list[TileAxis]:
     further = [
         TileAxis(f"{name} {number}" if number > 1 else name, tuple(classes))
         for name, alike in found.items()
-        for number, (classes, _) in enumerate(alike, 1)
+        for number, (classes, _) in enumerate(alike, 1 + (name == first))
     ]
-    return [TileAxis(axes.name, (axes.batch,)), *further]
+    return [TileAxis(first, (axes.batch,)), *further]
 
 
 def _classes(axes: LinkedAxes) -> Iterator[Axis]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from math import lcm
 
 from spmopt.core.fusion.fused_groups import TileableOperation, TileMappings
@@ -69,9 +70,21 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
         graph=low.graph,
         stripe_mappings=striped,
     )
-    # Of an axis along which no operation is tiled there are no fused groups.
-    some = [(axis, own) for axis, own in others if any(len(each.mappings) > 1 for each in own)]
+    some = [(axis, own) for axis, own in others if _fuses(own)]
     return replace(found, others=tuple(_along(found, axis.name, own) for axis, own in some))
+
+
+def _fuses(operations: Sequence[TileableOperation]) -> bool:
+    """Return whether two operations in a row can be tiled along an axis, a product among them.
+
+    Where there is no product, any two: point-wise work alone is tiled along the first axis.
+    """
+    products = any(each.is_product for each in operations)
+    return any(
+        min(len(one.mappings), len(two.mappings)) > 1
+        and (one.is_product or two.is_product or not products)
+        for one, two in pairwise(operations)
+    )
 
 
 def _along(

@@ -67,7 +67,7 @@ def fused_groups_parts(
             (
                 str(number),
                 _span(each),
-                _number(each.fused_group),
+                _tiles(each),
                 si(each.cycles / machine.clock_hz, "s", fill=True),
                 share(each.stall_cycles / max(1, each.cycles)),
                 si(each.moved_bytes, "B", fill=True),
@@ -78,7 +78,7 @@ def fused_groups_parts(
     yield ""
     tiled = any(each.fused_group.count > 1 for each in fused_groups)
     how = f"Fused groups: {len(fused_groups)}, each depth first, one fusion tile after another"
-    yield f"{how if tiled else 'Layer by layer'} (fusion: micro-batches x stripes of each)"
+    yield f"{how if tiled else 'Layer by layer'} (fusion: fusion tiles x stripes of each)"
     yield Grid(
         columns=(*_COLUMNS, _OTHER_END, _OTHER_FUSION),
         rows=rows,
@@ -93,6 +93,7 @@ def fused_groups_record(fused_groups: Sequence[FusedGroupFigures]) -> list[Recor
     return [
         {
             **asdict(each.fused_group),
+            "along": each.axes[each.fused_group.axis],
             **fields_by_name(each, "first", "last", "begin_step", "end_step"),
             **fields_by_name(each, "cycles", "stall_cycles", "moved_bytes"),
             "obstacles": [{**asdict(one), "why": why} for one, why in each.obstacles],
@@ -117,15 +118,17 @@ def operations_words(span: FusedGroupSpan) -> str:
 def group_labels(span: FusedGroupSpan) -> tuple[str, str, str]:
     """Return labels of a group, the longest first: tiles with operations, tiles, numbers."""
     group, operations = span.fused_group, operations_words(span)
-    tiles = tile_words(group.micro_batches, group.stripes)
+    tiles = tile_words(group, span.axes)
     return operations if group.count == 1 else f"{tiles}: {operations}", tiles, _number(group)
 
 
 def block_name(span: FusedGroupSpan, block: int) -> str:
     """Return the name of a block: its micro-batch and stripe."""
     group = span.fused_group
-    batch, stripe = divmod(block, group.stripes)
-    levels = (("micro-batch", batch, group.micro_batches), ("stripe", stripe, group.stripes))
+    tile, stripe = divmod(block, group.stripes)
+    along = span.axes[group.axis]
+    noun = "micro-batch" if along == "the batch" else f"tile along {along}"
+    levels = ((noun, tile, group.micro_batches), ("stripe", stripe, group.stripes))
     return ", ".join(f"{noun} {at + 1} of {count}" for noun, at, count in levels if count > 1)
 
 
@@ -133,6 +136,12 @@ def _number(group: FusedGroup) -> str:
     """Return how many fusion tiles there are, and of each how many stripes."""
     batches = str(group.micro_batches)
     return f"{batches} x {group.stripes}" if group.stripes > 1 else batches
+
+
+def _tiles(each: FusedGroupFigures) -> str:
+    """Return the numbers of tiles, and the axis that they are along if it is not the first."""
+    axis = each.fused_group.axis
+    return _number(each.fused_group) + (f" {each.axes[axis]}" if axis else "")
 
 
 def _span(each: FusedGroupFigures) -> str:
@@ -144,11 +153,11 @@ def _why(each: FusedGroupFigures, is_last: bool, scale: _Scale) -> str:
     """Say why a fused group does not go on: an obstacle, or the cost of going on."""
     if is_last:
         return "the list ends"
-    parts = [f"{tile_words(one.micro_batches, one.stripes)}: {why}" for one, why in each.obstacles]
+    parts = [f"{tile_words(one, each.axes)}: {why}" for one, why in each.obstacles]
     merged = each.least("merged")
     if merged is not None:
         first = merged.fusion_plan[0]
-        tiles = tile_words(first.micro_batches, first.stripes)
+        tiles = tile_words(first, each.axes)
         parts.append(f"merge with the next group, {tiles}: {scale.words(merged)}")
     moved = each.least("earlier", "later")
     if moved is not None:

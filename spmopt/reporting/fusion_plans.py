@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status, is_optimal
 
+_BATCH = "the batch"
 LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion plan"
 """Blocks of a comparison."""
 
@@ -35,14 +37,24 @@ def over_fusion_plans(result: Result) -> Result:
     return replace(result, bound=result.fusion_bound, status=status)
 
 
-def tile_words(micro_batches: int, stripes: int) -> str:
-    """Return the fusion tiles of a group: ``4 micro-batches of 8 stripes``, ``untiled``."""
-    parts = [
-        f"{count:,} {noun}"
-        for count, noun in ((micro_batches, "micro-batches"), (stripes, "stripes"))
-        if count > 1
-    ]
+def tile_words(group: FusedGroup, axes: Sequence[str]) -> str:
+    """Return the fusion tiles of a group: ``4 micro-batches of 8 stripes``, ``untiled``.
+
+    ``axes``: names of the axes of its graph.
+    """
+    parts = [f"{group.micro_batches:,} {tiles_along(axes[group.axis])}"] * (group.micro_batches > 1)
+    parts += [f"{group.stripes:,} stripes"] * (group.stripes > 1)
     return " of ".join(parts) or "untiled"
+
+
+def tiles_along(axis: str) -> str:
+    """Return the name of fusion tiles along an axis."""
+    return "micro-batches" if axis == _BATCH else f"tiles along {axis}"
+
+
+def axes_of(fused: Problem) -> list[str]:
+    """Return the names of the axes along which the groups of a problem's graph are tiled."""
+    return [each.along for each in source_graph(fused).axes]
 
 
 def fusion_plan_words(fused: Problem) -> str:
@@ -51,11 +63,12 @@ def fusion_plan_words(fused: Problem) -> str:
     if all(each.count == 1 for each in fusion_plan):
         return LISTED  # whatever its boundaries, it is scheduled so
     untiled = sum(each.count == 1 for each in fusion_plan)
-    batches = sorted({each.micro_batches for each in fusion_plan} - {1})
     stripes = sorted({each.stripes for each in fusion_plan} - {1})
     parts = [f"{len(fusion_plan)} group{'s' * (len(fusion_plan) > 1)}"]
     parts += [f"{untiled} untiled"] if untiled else []
-    parts += [f"{_list(batches)} {_tiles(fused)}"] if batches else []
+    for axis, name in enumerate(axes_of(fused)):
+        tiles = sorted({each.micro_batches for each in fusion_plan if each.axis == axis} - {1})
+        parts += [f"{_list(tiles)} {tiles_along(name)}"] if tiles else []
     parts += [f"{_list(stripes)} stripes"] if stripes else []
     return ", ".join(parts)
 
@@ -65,24 +78,20 @@ def space_words(fused: Problem, proof: FusionCertificate | None) -> str:
     if proof is None:
         return ""
     fusion_space = proof.fusion_space
-    several, stripes = fusion_space.micro_batches[1:], fusion_space.stripes[1:]
-    if not several and not stripes:
+    every = [fusion_space.micro_batches[1:], *fusion_space.others]
+    stripes = fusion_space.stripes[1:]
+    if not any(every) and not stripes:
         return f"Fusion space `{fusion_space.name}`: layer by layer only."
     most = fusion_space.most_products
     products = "" if most is None else f", with at most {most} matrix product{'s' * (most > 1)}"
-    tiles = [f"{_list(several, 'or')} {_tiles(fused)}"] if several else []
+    pairs = zip(every, axes_of(fused), strict=False)
+    tiles = [f"{_list(several, 'or')} {tiles_along(name)}" for several, name in pairs if several]
     tiles += [f"{_list(stripes, 'or')} stripes"] if stripes else []
     return (
         f"Fusion space `{fusion_space.name}`: consecutive groups in the given order{products}; "
         "each "
         f"untiled or in {', or in '.join(tiles)}."
     )
-
-
-def _tiles(fused: Problem) -> str:
-    """Return the name of fusion tiles along the axis that is tiled."""
-    along = source_graph(fused).along
-    return "micro-batches" if along == "the batch" else f"parts of {along}"
 
 
 def _list(numbers: Sequence[int], last: str = "and") -> str:

@@ -12,7 +12,7 @@ from spmopt.core.fusion.tileable_graph import source_graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
-from spmopt.reporting.fusion_plans import LISTED, tile_words
+from spmopt.reporting.fusion_plans import LISTED, axes_of, tile_words
 from spmopt.reporting.headings import heading, speak, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
 from spmopt.reporting.results import Record, as_number, conflict_record, fields_by_name
@@ -153,9 +153,10 @@ def _standing(bound: str, solver: str, found: Audit) -> str:
 def _tiles(problem: Problem, fused: Problem) -> str:
     """Return groups and tiles of a fusion plan, and the operations that it expands to."""
     listed, plan = len(source_graph(fused).operations), fused.fusion_plan
-    most = max(each.micro_batches for each in plan), max(each.stripes for each in plan)
+    finest = max(plan, key=lambda each: each.count)
     groups = "1 group" if len(plan) == 1 else f"{len(plan):,} groups"
-    tiles = f"{groups}, up to {tile_words(*most)}" if max(most) > 1 else LISTED
+    words = tile_words(finest, axes_of(fused))
+    tiles = f"{groups}, up to {words}" if finest.count > 1 else LISTED
     expanded = f"expands to the file's {len(problem.operations):,} operations"
     return f"{listed:,} operations, {tiles}; {expanded}"
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.graph.layouts import Layout, first_run, layouts
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.layouts import Layout, first_run, layouts
 from spmopt.graph.training import training_graph
 from tests.graph.test_fusion_plan import joined
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 import spmopt
@@ -76,7 +78,16 @@ def test_the_words_say_over_what(compared: spmopt.ComparisonTable) -> None:
     assert "Fusion space `all`: consecutive groups in the given order; each untiled" in text
 
 
-def test_solve_takes_pieces_of_a_network_and_page_of_an_problem(run: Run) -> None:
+def product() -> onnx.ModelProto:
+    """Make a model of one product, of which nothing can be fused."""
+    float32, helper = onnx.TensorProto.FLOAT, onnx.helper
+    tensors = [helper.make_tensor_value_info(name, float32, [1, 64]) for name in ("x", "y")]
+    weight = onnx.numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="product")
+    return helper.make_model(helper.make_graph([node], "one", tensors[:1], tensors[1:], [weight]))
+
+
+def test_solve_takes_pieces_of_a_network_and_page_of_an_problem(run: Run, tmp_path: Path) -> None:
     found = run(f"solve {NETWORK} --json").record["results"][0]
     assert found["scheduler"] == "fusion"
     assert found["fusion_plan"][0]["begin"] == 0
@@ -84,7 +95,9 @@ def test_solve_takes_pieces_of_a_network_and_page_of_an_problem(run: Run) -> Non
     assert found["value"] <= found["listed"]["value"]
     assert found["fusion_bound"] <= found["value"]
     assert run(f"solve {FIXED} --json").record["results"][0]["scheduler"] == "residency"
-    ran = run("solve dlrm --batch 1 --spm 1MB --time-limit 4 --tolerance 0.02 --json")
+    model = tmp_path / "product.onnx"
+    onnx.save(product(), model)
+    ran = run(f"solve {model} --time-limit 4 --json")
     assert ran.record["results"][0]["scheduler"] == "residency"
     assert "nothing is fused: no operation can be cut along the batch or" in ran.err
 
@@ -102,7 +115,9 @@ def test_a_fusion_plan_from_outside_is_held_against_all(run: Run, tmp_path: Path
     file.write_text("[[fused_groups]]\nbegin = 0\nend = 18\npieces = 2\n")
     found = run(f"solve {NETWORK} --fusion-plan {file} --json -o {saved}").record["results"][0]
     assert found["scheduler"] == "residency"
-    assert found["fusion_plan"] == [{"begin": 0, "end": 18, "micro_batches": 2, "stripes": 1}]
+    assert found["fusion_plan"] == [
+        {"begin": 0, "end": 18, "micro_batches": 2, "stripes": 1, "axis": 0}
+    ]
     assert found["fusion_bound"] <= found["best_fusion_plan"]["value"]
     assert found["bound"] <= found["value"]
     assert found["gap"] < found["fusion_gap"]

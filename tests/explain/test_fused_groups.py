@@ -154,7 +154,7 @@ def test_a_plan_without_tiles_is_layer_by_layer() -> None:
     ).fused_groups
     whole = replace(each, fused_group=FusedGroup(begin=0, end=1), costs=())
     text = [*fused_groups_parts([whole], stored.problem.machine, stored.result)]
-    assert text[1] == "Layer by layer (fusion: micro-batches x stripes of each)"
+    assert text[1] == "Layer by layer (fusion: fusion tiles x stripes of each)"
 
 
 def test_no_estimate_is_shown_to_gain_more_than_the_bound_leaves() -> None:

@@ -135,6 +135,6 @@ def test_words_tell_what_some_fused_groups_are_from_what_all_are() -> None:
     }.items():
         assert fusion_plan_words(replace(fusion, fusion_plan=fusion_plan)) == words
     tokens = replace(
-        fusion, fusion_plan=(one,), fused_from=replace(source_graph(fusion), along="axis 1 of x")
+        fusion, fusion_plan=(one,), fused_from=replace(source_graph(fusion), along="tokens")
     )
-    assert fusion_plan_words(tokens) == "1 group, 4 parts of axis 1 of x"
+    assert fusion_plan_words(tokens) == "1 group, 4 tiles along tokens"

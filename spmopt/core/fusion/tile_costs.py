@@ -46,9 +46,7 @@ def tiles_with_costs(tileable: TileableGraph, costs: Costs, source: str) -> Tile
     before = energies_before(tileable.machine)
     machine, stripes = replace(tileable.machine, costs=source), tileable.stripe_mappings
     # No file says how much a fusion tile along a further axis costs.
-    whole = {
-        name: tuple(each for each in own if each.tiles == 1) for name, own in costs.items()
-    }
+    whole = {name: tuple(each for each in own if each.tiles == 1) for name, own in costs.items()}
     others = tuple(
         replace(each, machine=machine, operations=_operations(each, whole, source), costs=costs)
         for each in tileable.others

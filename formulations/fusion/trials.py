@@ -18,6 +18,7 @@ from formulations.residency.plain.search import is_small
 from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.fused_groups import FusionPlan
+from spmopt.core.fusion.parts import count_accesses
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.problem import Problem
 from spmopt.core.result import Certificate, Result
@@ -28,6 +29,8 @@ from spmopt.core.timeline import fitting_timeline
 
 _ROUNDED = 1e-9
 """Relative error of a bound in floating point, and more."""
+_ACCESSES = 8
+"""Uses of parts of tensors that take as long as a step: operations have three or four operands."""
 _FEW_AT_LEAST = 8
 """Of fusion plans that are refined: how many there is time for, however hard the first is."""
 
@@ -125,7 +128,12 @@ class FusionPlanTrials:
 
     def fits(self, fusion_plan: FusionPlan) -> bool:
         """Return whether there is time to schedule a fusion plan, by the slowest so far."""
-        return self._rate * steps_of(fusion_plan) <= self.end - self.clock
+        return self._rate * self.size_of(fusion_plan) <= self.end - self.clock
+
+    def size_of(self, fusion_plan: FusionPlan) -> float:
+        """Return the steps of a fusion plan, or more where steps use many parts of tensors."""
+        accesses = count_accesses(self.tileable, fusion_plan)
+        return max(steps_of(fusion_plan), accesses / _ACCESSES)
 
     def attempt(self, fusion_plan: FusionPlan, gap: float | None = None) -> None:
         """Schedule a fusion plan that was not yet, to a gap; keep it if better than the best.
@@ -135,7 +143,7 @@ class FusionPlanTrials:
         request = self.request
         if not fusion_plan or _fusion_of(fusion_plan) in self._tried:
             return
-        left, steps = self.end - self.clock, steps_of(fusion_plan)
+        left, steps = self.end - self.clock, self.size_of(fusion_plan)
         if self.best is not None and not self.fits(fusion_plan):
             self.interrupted = True
             return

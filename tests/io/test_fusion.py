@@ -78,13 +78,18 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 FUSED_GROUPS = st.builds(
-    lambda begin, more, micro_batches, stripes: FusedGroup(
-        begin=begin, end=begin + more, micro_batches=micro_batches, stripes=stripes
+    lambda begin, more, micro_batches, stripes, axis: FusedGroup(
+        begin=begin,
+        end=begin + more,
+        micro_batches=micro_batches,
+        stripes=stripes,
+        axis=axis if stripes == 1 else 0,
     ),
     st.integers(0, 9),
     st.integers(1, 9),
     st.integers(1, 9),
     st.integers(1, 3),
+    st.integers(0, 3),
 )
 LOOPS = st.builds(
     Loop,
@@ -104,6 +109,9 @@ FUSION_SPACES = st.builds(
     name=NAMES,
     micro_batches=st.sets(st.integers(2, 64), max_size=4).map(lambda found: (1, *sorted(found))),
     most_products=st.none() | st.integers(0, 9),
+    others=st.lists(st.sets(st.integers(2, 64), max_size=3), max_size=2).map(
+        lambda found: tuple(tuple(sorted(each)) for each in found)
+    ),
 )
 DUALS = st.integers(-(2**200), 2**200)
 PRICED = st.dictionaries(FUSED_GROUPS, st.dictionaries(ROWS, DUALS, max_size=6), max_size=4)

@@ -119,7 +119,7 @@ def test_of_a_tiny_network_it_finds_the_best_of_all_fusion_plans(make: object) -
     assert result.value is not None
     found = source_graph(need(result.fused))
     numbers = sorted({number for each in found.operations for number in each.mappings})
-    every = fusion_plans(found, ways=[(number, 1) for number in numbers])
+    every = fusion_plans(found, ways=[(number, 1, 0) for number in numbers])
     # Fused groups that are whole make one problem, whatever their boundaries.
     apart = {
         tuple(each for each in fusion_plan if each.count > 1): fusion_plan for fusion_plan in every

@@ -57,16 +57,10 @@ class Parts:
         boundaries: Sequence[Sequence[Boundaries]],
     ) -> None:
         self.tileable, self.whole = tileable, tileable.tensors
-        self.counts = [[1] * len(tileable.axes) for _ in self.whole]
+        self.counts = _shares(tileable, fusion_plan)
         cuts: list[set[int]] = [set() for _ in self.whole]
         for fused_group, own in zip(fusion_plan, boundaries, strict=True):
-            inner, axis = tileable.inner(fused_group), fused_group.axis
-            for operation in inner:
-                for tensor in operation.cut:
-                    # The coarsest partition that both neighbors' tiles are unions of.
-                    count = lcm(self.counts[tensor][axis], fused_group.micro_batches)
-                    self.counts[tensor][axis] = count
-            for tensor, boundary in _rows(inner, own):
+            for tensor, boundary in _rows(tileable.inner(fused_group), own):
                 cuts[tensor].add(boundary)
         # Two boundaries are those of the whole: not cut.
         self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
@@ -143,6 +137,34 @@ class Parts:
                 # All boundaries of windows are among ``rows``, so both are found exactly.
                 ranges[-1] = range(bisect_left(rows, low), bisect_left(rows, high))
         return [first + at for at in _places(ranges, [*counts, max(len(rows) - 1, 1)])]
+
+
+def count_accesses(tileable: TileableGraph, fusion_plan: FusionPlan) -> int:
+    """Return how many parts of tensors all operations of a fusion plan use, without making any.
+
+    Rows that stripes cut count once.
+    """
+    counts = _shares(tileable, fusion_plan)
+    found = 0
+    for fused_group in fusion_plan:
+        tiles = fused_group.count
+        for operation in tileable.inner(fused_group):
+            for t in operation.uses(0):
+                cut = fused_group.micro_batches if t in operation.cut else 1
+                found += tiles * (prod(counts[t]) // cut)
+    return found
+
+
+def _shares(tileable: TileableGraph, fusion_plan: FusionPlan) -> list[list[int]]:
+    """Return how many shares each tensor has along each axis."""
+    counts = [[1] * len(tileable.axes) for _ in tileable.tensors]
+    for fused_group in fusion_plan:
+        axis = fused_group.axis
+        for operation in tileable.inner(fused_group):
+            for t in operation.cut:
+                # The coarsest partition that both neighbors' tiles are unions of.
+                counts[t][axis] = lcm(counts[t][axis], fused_group.micro_batches)
+    return counts
 
 
 def _places(ranges: Sequence[range], counts: Sequence[int]) -> list[int]:

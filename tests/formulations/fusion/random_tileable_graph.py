@@ -167,12 +167,12 @@ def fusion_plans(
     tileable: TileableGraph,
     begin: int = 0,
     *,
-    ways: Sequence[tuple[int, int]] = ((1, 1), (2, 1), (4, 1)),
+    ways: Sequence[tuple[int, int, int]] = (),
     longest_first: bool = False,
 ) -> Iterator[FusionPlan]:
-    """Yield all fusion plans of the operations from one on, by micro-batches and stripes.
+    """Yield all fusion plans of the operations from one on.
 
-    And by all further axes.
+    ``ways``: tiles, stripes, and the axis; by default all, without stripes.
     """
     count = len(tileable.operations)
     if begin == count:
@@ -180,7 +180,8 @@ def fusion_plans(
         return
     for end in range(begin + 1, count + 1)[:: -1 if longest_first else 1]:
         further = [(2, 1, axis) for axis in range(1, len(tileable.axes))]
-        for micro_batches, stripes, axis in [*((k, r, 0) for k, r in ways), *further]:
+        every = [(1, 1, 0), (2, 1, 0), (4, 1, 0), *further]
+        for micro_batches, stripes, axis in ways or every:
             fused_group = FusedGroup(
                 begin=begin, end=end, micro_batches=micro_batches, stripes=stripes, axis=axis
             )

@@ -46,7 +46,7 @@ MACHINE = load_machine("rtx2080ti", {"spm": "4MB"})
 
 def fusion_plans(found: TileableGraph) -> Iterator[FusionPlan]:
     """Yield all fusion plans, those with many stripes and long groups first."""
-    ways = [(found.batch, stripes) for stripes in (3, 2, 4, 1)] + [(1, 1)]
+    ways = [(found.batch, stripes, 0) for stripes in (3, 2, 4, 1)] + [(1, 1, 0)]
     return every_fusion_plan(found, ways=ways, longest_first=True)
 
 

@@ -116,20 +116,21 @@ class _Rows:
         self.firm, fetches = table.required_resident[rows], table.fetches[rows]
         kind, live = table.kind[rows], table.live_after[rows]
         read, written = kind != Access.WRITE, kind != Access.READ
+        ratio = line.moved.ratio[table.tensor[rows]]
         hold, loaded, stored = (each[step] for each in (moves.held, moves.loaded, moves.stored))
         if worth.held is not None:
             hold = worth.held[self.access]
         # R3, R4: a result of p parts is read back p - 1 times; a dead one is not stored.
         times_in = np.where(read, fetches, np.where(live, fetches - 1, 0))
-        stream = times_in * loaded + np.where(written & live, fetches, 0) * stored
+        stream = ratio * (times_in * loaded + np.where(written & live, fetches, 0) * stored)
         gone = worth.gone[self.access]
         self.streamed = np.where(self.firm, -np.inf, gone - stream)
         load = np.where(self.firm & read, moves.loaded_fixed, loaded)
         store = np.where(self.firm & written, moves.stored_fixed, stored)
         # A command takes its set-up however few bytes it moves: no byte pays less than its part.
         setup = np.broadcast_to(worth.setup, line.step.shape)[self.access]
-        load = load + setup * (load - moves.in_byte)
-        store = store + setup * (store - moves.out_byte)
+        load = ratio * load + setup * (load - moves.in_byte)
+        store = ratio * store + setup * (store - moves.out_byte)
         self.held = gone - hold + self._resident(worth, (read, written, live), load, store)
 
     def _resident(
@@ -179,6 +180,7 @@ def mapping_duals(
     operation, room, plain = costs_apart(problem, coefficients, objective, duals)
     # More than any byte gains: for mappings that do not fit at all.
     most = 4 * (problem.operands.most_fetches().max(initial=0) + 1) * coefficients.dearest_byte
+    most *= problem.moved.most
     kappa = _rooms(rows, room, most) if rooms is None else rooms
     nu = np.maximum(rows.streamed, rows.held - kappa[rows.choice]) - worth.begun
     # The step gives back all that bytes pay in the mapping that it runs.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
@@ -115,14 +116,15 @@ def _streams(problem: Problem, operation: Operation, mapping: OpMapping, live: s
     for tensor, operand in zip(operation.tensors, mapping.operands, strict=True):
         if tensor not in problem.bypassing:
             continue
-        size, fetches, written = problem.tensors[tensor].size_bytes, operand.fetches, tensor in live
+        own, fetches, written = problem.tensors[tensor], operand.fetches, tensor in live
+        moved = problem.machine.moved_ratio(own.kind) * own.size_bytes
         if tensor in operation.reads:
-            into.append(fetches * size)
+            into.append(ceil(fetches * moved))
         # R4: partial sums come back p - 1 times; a dead result is never written.
         elif written and fetches > 1:
-            into.append((fetches - 1) * size)
+            into.append(ceil((fetches - 1) * moved))
         if tensor in operation.writes and written:
-            out.append(fetches * size)
+            out.append(ceil(fetches * moved))
     cycles = sum(_cycles(problem.machine, size) for size in into + out)
     return Streams(cycles=cycles, in_bytes=sum(into), out_bytes=sum(out))
 

@@ -143,6 +143,13 @@ class ScheduleArrays:
         return live
 
     @cached_property
+    def command_bytes(self) -> Ints:
+        """The bytes that each command moves: fewer than it names, of a compressed tensor."""
+        commands = self.schedule.commands
+        named = (commands.end - commands.begin) * commands.fetches
+        return self.timeline.moved.of(commands.tensor, named)
+
+    @cached_property
     def command_access(self) -> Ints:
         """The access that each command's tensor has in its step, or -1."""
         return self.access(self.schedule.commands.tensor, self.schedule.commands.step)

@@ -5,7 +5,8 @@ Used by both bounds: of a uniform scratchpad (:mod:`spmopt.verifier.bound`) and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import accumulate
 from math import floor, lcm
 
@@ -42,6 +43,20 @@ class CheckedDuals:
     uses: Ints | None = None
     rooms: Ints | None = None
     most_uses: int = 0
+
+    def of_ratio(self, ratio: Fraction, line: Timeline) -> CheckedDuals:
+        """Return the duals of a byte that moves as ``ratio`` of one, rounded down."""
+        if ratio == 1:
+            return self
+        moved = {
+            name: [ratio.numerator * dual // ratio.denominator for dual in column.tolist()]
+            for name in ("load", "store", "firm_load", "firm_store")
+            for column in (getattr(self, name),)
+        }
+        if ratio > 1:
+            firm = moved["firm_load"], moved["firm_store"]
+            check_magnitude(self.hold.tolist(), *firm, line, self.most_uses)
+        return replace(self, **{name: np.array(x, np.int64) for name, x in moved.items()})
 
 
 def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> CheckedDuals:

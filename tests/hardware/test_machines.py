@@ -95,6 +95,7 @@ def test_every_key_can_be_overridden() -> None:
     others = {"array.reuse", "array.pipelined", "technology", "banks", "bank", "bypass"}
     vector: dict[str, Setting] = {"vector.rate": "1GOP/s", "vector.special": "2"}
     others |= {"vector.lanes", "vector.inline", *(f"blocks.{each.name}" for each in fields(Blocks))}
+    others |= {*COMPRESSION}
     assert {*OVERRIDES, *nested, *array, *vector, *others} == set(UNTYPED)
     machine = load_machine("a100", {**nested, **array, **vector})
     assert machine.vector == VectorUnit(rate=10**9, special=2)

@@ -23,6 +23,7 @@ from spmopt.core.timeline import Timeline
 
 _LARGEST = float(np.finfo(np.float64).max)
 _PRECISION = 44  # binary digits of the dearest dual value, of 53 that a float has
+_ALL_OF_A_BYTE = np.ones(1)
 MAGNITUDE = 58
 """Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
 
@@ -147,18 +148,21 @@ class Multipliers:
 class MoveDuals:
     """Dual value of a byte ``loaded``, ``stored`` and ``held`` in each step (n,).
 
-    The objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
+    Steps come once for each of ``ratios`` (c,): a byte of a compressed tensor moves as that part of
+    one. The objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
     ``stored_fixed`` are dual values of required-resident operands, which overlap no computing. The
     range minima are over the steps of an interval: of entering at a step and staying to the end
     (``loads``), of staying from the begin, stored and given up at a step (``drops``), and of being
     stored (``cleans``).
     """
 
-    def __init__(self, coefficients: CostCoefficients, duals: Multipliers) -> None:
+    def __init__(
+        self, coefficients: CostCoefficients, duals: Multipliers, ratios: Floats = _ALL_OF_A_BYTE
+    ) -> None:
         """Add the objective's dual values to multipliers."""
-        self.loaded = duals.load + coefficients.in_byte
-        self.stored = duals.store + coefficients.out_byte
-        self.held = duals.spm
+        loaded, stored = duals.load + coefficients.in_byte, duals.store + coefficients.out_byte
+        self.loaded, self.stored = ((ratios[:, None] * x).ravel() for x in (loaded, stored))
+        self.held = np.tile(duals.spm, ratios.size)
         self.in_byte, self.out_byte = coefficients.in_byte, coefficients.out_byte
         self.loaded_fixed = coefficients.byte_time + coefficients.in_byte
         self.stored_fixed = coefficients.byte_time + coefficients.out_byte
@@ -204,11 +208,12 @@ def certificate(
     paths of that precision would overflow 64 bits. Any legal dual values prove a bound, so rounding
     costs a little strength and no validity.
     """
-    fetches, dearest = problem.operands.most_fetches(), coefficients.dearest_byte
+    fetches, most = problem.operands.most_fetches(), problem.moved.most
+    dearest = most * coefficients.dearest_byte
     # At more than this only required-resident operands stay resident, for which there is room: a
     # full step may have any dual value (its dual is unbounded), and this one proves as much.
     spm = np.minimum(duals.spm, 4 * (fetches + 1) * dearest)
-    moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
+    moves = most * (2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte)
     # A path holds its byte once a step and moves it twice a fetch: fewer bits where that exceeds
     # 2**58.
     path = float(spm.sum() + fetches.sum() * moves) + dearest_setups(problem, dearest)

@@ -237,7 +237,7 @@ class Master:
         for row, taken in zip(channels, moved, strict=True):
             self.builder.add(row, duration, 1.0)
             # R6: a serial transfer keeps both channels.
-            busy = np.where(use.serial, 1.0, taken) if duplex else taken
+            busy = np.where(use.serial, use.moved_in + use.moved_out, taken)
             some = use.at >= 0
             self.builder.add(row[use.at[some]], self.amount[some], -busy[some])
         return channels[0], channels[-1]
@@ -249,4 +249,5 @@ class Master:
         waits = np.bincount(at[serial], minlength=duration.size) > 0
         row = self.builder.rows(waits, computing)
         self.builder.add(row, duration, 1.0)
-        self.builder.add(row[at[serial]], self.amount[serial], -1.0)
+        moved = self.use.moved_in + self.use.moved_out
+        self.builder.add(row[at[serial]], self.amount[serial], -moved[serial])

@@ -98,7 +98,7 @@ def rule_r10(view: ScheduleArrays) -> list[Violation]:
 def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
     """Return the exact totals of the schedule; ``replay_cycles`` comes from the replay."""
     commands, line = view.schedule.commands, view.timeline
-    size_bytes = (commands.end - commands.begin) * commands.fetches
+    size_bytes = view.command_bytes
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
     moves = view.schedule.moves
     read, write = ((), ()) if time.banks is None else time.banks.totals()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm, prod
+from math import ceil, lcm, prod
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tests.brute_force_moves import Move, Rules, State
 
 _SIZE_LIMIT = 2_000_000
 _UNREACHED = np.int64(2**62)
+_COMMANDS = ("load", "store", "stream_in", "stream_out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +197,12 @@ def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
         transfer = size_bytes * machine.clock_hz
         return machine.dma_setup_cycles - (-transfer // machine.dram_bytes_per_s)
 
+    ratio = machine.moved_ratio(here.rules.problem.tensors[tensor].kind)
+    # R2 to R5 name bytes on chip; of a compressed tensor each command moves fewer.
+    moves = [
+        move._replace(**{name: ceil(ratio * getattr(move, name)) for name in _COMMANDS})
+        for move in moves
+    ]
     required_resident = here.has_required_resident(tensor)
     is_result = tensor in here.rules.problem.operations[here.step].writes
     columns = [

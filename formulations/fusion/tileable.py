@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.solver.program import Floats
+from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stripe_bounds import Striped, follow
@@ -65,6 +66,8 @@ class Listed:
         The tileable graph without mappings for stripes.
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
+    ratios
+        Of each tensor: bytes that move per byte on chip.
     beside
         Of each tensor: bytes that are not followed, of a tileable graph of stripes.
     """
@@ -89,6 +92,9 @@ class Listed:
             for tensor in operation.uses(0):
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in tileable.tensors]
+        self.ratios = [float(each) for each in ratios_of(machine, tileable.tensors)]
+        # Bytes that move: of those that may be on chip, the most.
+        self.most_held = max(self.ratios, default=1.0) * self.capacity
         self.beside = [0] * len(self.sizes)
         self._range, self._of_fused_group = range(self.count), False
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
@@ -113,6 +119,14 @@ class Listed:
         """
         cross = {group for crossed in self.crossing for group in crossed}
         return [group if group in cross else REST for group in self._kinds_of]
+
+    @cached_property
+    def least_ratios(self) -> dict[int, float]:
+        """The least ratio of the tensors of each group."""
+        found = dict[int, float]()
+        for group, ratio in zip(self.groups, self.ratios, strict=True):
+            found[group] = min(found.get(group, ratio), ratio)
+        return found
 
     @cached_property
     def _kinds_of(self) -> list[int]:
@@ -239,12 +253,11 @@ class Listed:
         """
         tensors, objective = self.tileable.tensors, self.objective
         written = {t for operation in self.tileable.operations for t in operation.writes}
+        sizes = [size * ratio for size, ratio in zip(self.sizes, self.ratios, strict=True)]
         into = sum(
-            size
-            for size, used in zip(self.sizes, self.accesses, strict=True)
-            if used and used[0][1]
+            size for size, used in zip(sizes, self.accesses, strict=True) if used and used[0][1]
         )
-        out = sum(self.sizes[t] for t in written if tensors[t].keep)
+        out = sum(sizes[t] for t in written if tensors[t].keep)
         # R6: two channels run side by side, one carries both directions.
         moved = max(into, out) if self.tileable.machine.duplex else into + out
         # The tile count of each operation is free: the least of all bounds every plan.
@@ -259,7 +272,7 @@ class Listed:
         ]
         time = max(float(cycles.sum()), moved / self.bytes_per_cycle)
         found = float(objective.cycle) * time + float(np.min(always, axis=0).sum())
-        return found + float(objective.dram_in_byte * into + objective.dram_out_byte * out)
+        return found + float(objective.dram_in_byte) * into + float(objective.dram_out_byte) * out
 
     @cached_property
     def apart(self) -> list[int]:
@@ -338,7 +351,10 @@ class Listed:
                     self.tileable.operations[at].common(fused_group.micro_batches),
                     *(float(figure[at]) for pair in pairs for figure in pair),
                     float(self.unavoidable(fused_group.micro_batches)[at]),
-                    *((replace(use, tensor=0), self.sizes[use.tensor]) for use in uses),
+                    *(
+                        (replace(use, tensor=0), self.sizes[use.tensor], self.ratios[use.tensor])
+                        for use in uses
+                    ),
                 )
                 kind = self._kinds[at, fused_group.micro_batches] = self._alike.setdefault(
                     content, len(self._alike)

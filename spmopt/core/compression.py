@@ -7,12 +7,12 @@ one ratio are priced alike: what prices single bytes goes ratio by ratio.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,16 @@ from spmopt.core.table import Bools, Ints
 _LARGEST = 2**62
 
 
+class _Kind(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
+def ratios_of(machine: Machine, tensors: Iterable[_Kind]) -> list[Fraction]:
+    """Return the bytes that move per byte on chip of each tensor."""
+    return [machine.moved_ratio(tensor.kind) for tensor in tensors]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MovedBytes:
     """Bytes that move per byte of each tensor: ``numerator`` (m,) over one ``denominator``."""
@@ -31,11 +41,9 @@ class MovedBytes:
     denominator: int = 1
 
     @classmethod
-    def on(cls, machine: Machine, kinds: Sequence[str]) -> Self:
-        """Return the ratios of tensors of these kinds on a machine."""
-        if not machine.compression:  # nearly always
-            return cls(numerator=np.ones(len(kinds), np.int64))
-        ratios = [machine.moved_ratio(kind) for kind in kinds]
+    def on(cls, machine: Machine, tensors: Iterable[_Kind]) -> Self:
+        """Return the ratios of tensors on a machine."""
+        ratios = ratios_of(machine, tensors)
         denominator = lcm(*(ratio.denominator for ratio in ratios))
         numerator = np.array([int(ratio * denominator) for ratio in ratios], np.int64)
         return cls(numerator=numerator, denominator=denominator)

@@ -51,6 +51,7 @@ FEATURES = {"bank": "banks", "bypass": "bypass", "compression": "compression"}
 Keys of settings, and the fields they make up."""
 RETENTION = "retention"
 """A feature that follows from a bank's technology: that contents last for some time only."""
+_WHOLE = Fraction(1)
 _FEW_PAGES = 128
 """Pages of a scratchpad of which part-filled ones are much."""
 
@@ -189,7 +190,7 @@ class Machine:
 
     def moved_ratio(self, kind: str) -> Fraction:
         """Return the bytes that move per byte on chip of tensors of a kind; 1 by default."""
-        return next((each.ratio for each in self.compression if each.kind == kind), Fraction(1))
+        return next((each.ratio for each in self.compression if each.kind == kind), _WHOLE)
 
     @property
     def has_own_energies(self) -> bool:

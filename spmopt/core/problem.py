@@ -157,7 +157,7 @@ class Problem:
     @cached_property
     def moved(self) -> MovedBytes:
         """Bytes that move per byte of each tensor: fewer of those that are compressed in DRAM."""
-        return MovedBytes.on(self.machine, [tensor.kind for tensor in self.tensors])
+        return MovedBytes.on(self.machine, self.tensors)
 
     @cached_property
     def in_dram(self) -> Bools:

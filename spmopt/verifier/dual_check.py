@@ -44,8 +44,11 @@ class CheckedDuals:
     rooms: Ints | None = None
     most_uses: int = 0
 
-    def of_ratio(self, ratio: Fraction, line: Timeline) -> CheckedDuals:
-        """Return the duals of a byte that moves as ``ratio`` of one, rounded down."""
+    def of_ratio(self, ratio: Fraction, line: Timeline | None = None) -> CheckedDuals:
+        """Return the duals of a byte that moves as ``ratio`` of one, rounded down.
+
+        ``line``: whose paths they must not overflow, unless that is known.
+        """
         if ratio == 1:
             return self
         moved = {
@@ -53,7 +56,7 @@ class CheckedDuals:
             for name in ("load", "store", "firm_load", "firm_store")
             for column in (getattr(self, name),)
         }
-        if ratio > 1:
+        if ratio > 1 and line is not None:
             firm = moved["firm_load"], moved["firm_store"]
             check_magnitude(self.hold.tolist(), *firm, line, self.most_uses)
         return replace(self, **{name: np.array(x, np.int64) for name, x in moved.items()})

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import floor
+from math import ceil, floor
 
 import numpy as np
 
+from spmopt.core.compression import ratios_of
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import (
     FusionCertificate,
@@ -74,6 +75,9 @@ class FusionPlanPath:
         self.count, machine = len(tileable.operations), tileable.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
+        self.ratios = ratios_of(machine, tileable.tensors)
+        # Bytes that move: of those that may be on chip, the most.
+        self.held = ceil(max(self.ratios, default=1) * self.capacity)
         self.fusion_space = certificate.fusion_space
         self.micro_batches = self.fusion_space.counts(tileable.batch)
         self.barrier = barriers(self.tileable.operations)
@@ -88,8 +92,9 @@ class FusionPlanPath:
             for micro_batches in self.micro_batches
         ]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
+        sizes = [tensor.size_bytes for tensor in tileable.tensors]
         # More is no worse a bound, and its sums could overflow.
-        self.most_bytes = 2 * self.count * sum(tensor.size_bytes for tensor in tileable.tensors)
+        self.most_bytes = 2 * self.count * ceil(max(self.ratios, default=1) * sum(sizes))
         most = (max(known) + max(map(max, fixed))) * self.count
         most += 2 * self._byte(1, 1) * self.most_bytes
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)
@@ -143,10 +148,14 @@ class FusionPlanPath:
         are kept go. Each row of an operand is in some stripe.
         """
         objective, machine, into = self.objective, self.tileable.machine, 0
+        sizes = [
+            floor(ratio * tensor.size_bytes)
+            for ratio, tensor in zip(self.ratios, self.tileable.tensors, strict=True)
+        ]
         there, written = set[int](), set[int]()
         cycles, always = 0, Fraction(0)
         for at, operation in enumerate(self.tileable.operations):
-            into += sum(self.tileable.tensors[t].size_bytes for t in {*operation.reads} - there)
+            into += sum(sizes[t] for t in {*operation.reads} - there)
             there |= {*operation.reads, *operation.writes}
             written |= {*operation.writes}
             fitting = [k for k in self.micro_batches if self.tileable.fits(at, k)]
@@ -156,8 +165,7 @@ class FusionPlanPath:
                 default=0,
             )
             always += min((self._always(at, k) for k in fitting), default=Fraction(0))
-        kept = (self.tileable.tensors[t] for t in written)
-        out = sum(tensor.size_bytes for tensor in kept if tensor.keep)
+        out = sum(sizes[t] for t in written if self.tileable.tensors[t].keep)
         moved = max(into, out) if machine.duplex else into + out
         time = objective.cycle * max(Fraction(cycles), moved * self.cycles_of_byte)
         return time + objective.dram_in_byte * into + objective.dram_out_byte * out + always
@@ -201,7 +209,8 @@ class FusionPlanPath:
         operands = [
             Moves(
                 self.tileable.tensors[use.tensor].size_bytes * (micro_batches if use.whole else 1),
-                times_moved(
+                self.ratios[use.tensor]
+                * times_moved(
                     own.fetches if alone else use.fetches,
                     reads=use.begun,
                     writes=use.writes,
@@ -243,7 +252,7 @@ class FusionPlanPath:
         """Return costs of fused groups of some fusion tiles, as :meth:`tables`."""
         fusion = self.micro_batches[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
-        again = np.maximum(self.again - self.capacity, 0) * (fusion - 1)
+        again = np.maximum(self.again - self.held, 0) * (fusion - 1)
         table: Ints = ends[1] + self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
         table += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
         tiled = self._tile(self._each(way), self.runs.get(fusion, {}))
@@ -319,7 +328,7 @@ class FusionPlanPath:
             self.tileable, self.liveness.after, self.first, self.longest
         )
         duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
-        over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
+        over = [np.maximum(each - self.held, 0) for each in (into, out)]
         plain: Ints = duals[0] * over[0] + duals[1] * over[1]
         if not self.carried.duals:
             return np.broadcast_to(np.int64(0), into.shape), plain

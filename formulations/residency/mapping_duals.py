@@ -116,21 +116,23 @@ class _Rows:
         self.firm, fetches = table.required_resident[rows], table.fetches[rows]
         kind, live = table.kind[rows], table.live_after[rows]
         read, written = kind != Access.WRITE, kind != Access.READ
-        ratio = line.moved.ratio[table.tensor[rows]]
-        hold, loaded, stored = (each[step] for each in (moves.held, moves.loaded, moves.stored))
+        moved, tensor = line.moved, table.tensor[rows]
+        # Dual values of steps come once for each ratio.
+        at, ratio = step + line.steps * moved.ratios[1][tensor], moved.ratio[tensor]
+        hold, loaded, stored = (each[at] for each in (moves.held, moves.loaded, moves.stored))
         if worth.held is not None:
             hold = worth.held[self.access]
         # R3, R4: a result of p parts is read back p - 1 times; a dead one is not stored.
         times_in = np.where(read, fetches, np.where(live, fetches - 1, 0))
-        stream = ratio * (times_in * loaded + np.where(written & live, fetches, 0) * stored)
+        stream = times_in * loaded + np.where(written & live, fetches, 0) * stored
         gone = worth.gone[self.access]
         self.streamed = np.where(self.firm, -np.inf, gone - stream)
-        load = np.where(self.firm & read, moves.loaded_fixed, loaded)
-        store = np.where(self.firm & written, moves.stored_fixed, stored)
+        load = np.where(self.firm & read, ratio * moves.loaded_fixed, loaded)
+        store = np.where(self.firm & written, ratio * moves.stored_fixed, stored)
         # A command takes its set-up however few bytes it moves: no byte pays less than its part.
-        setup = np.broadcast_to(worth.setup, line.step.shape)[self.access]
-        load = ratio * load + setup * (load - moves.in_byte)
-        store = ratio * store + setup * (store - moves.out_byte)
+        setup = np.broadcast_to(worth.setup, line.step.shape)[self.access] / ratio
+        load = load + setup * (load - ratio * moves.in_byte)
+        store = store + setup * (store - ratio * moves.out_byte)
         self.held = gone - hold + self._resident(worth, (read, written, live), load, store)
 
     def _resident(

@@ -113,7 +113,7 @@ def _cheap_spans(bounds: ColumnGeneration, duals: Multipliers) -> Ints:
     By dual values of the relaxation; two levels, each with the best steps on either side.
     """
     intervals, steps = bounds.intervals, bounds.line.steps
-    moves = MoveDuals(bounds.coefficients, duals, bounds.line.moved.ratios[0])
+    moves = MoveDuals(bounds.coefficients, duals)
     columns = candidates(intervals, moves, 2, lambda _, at: np.full(at.size, np.inf))
     key = intervals.tensor[columns.access] * steps + columns.step
     # What leaves in a step is gone in the next.

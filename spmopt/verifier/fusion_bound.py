@@ -149,7 +149,7 @@ class FusionPlanPath:
         """
         objective, machine, into = self.objective, self.tileable.machine, 0
         sizes = [
-            floor(ratio * tensor.size_bytes)
+            ceil(ratio * tensor.size_bytes)
             for ratio, tensor in zip(self.ratios, self.tileable.tensors, strict=True)
         ]
         there, written = set[int](), set[int]()

@@ -41,8 +41,7 @@ class DualFunction:
     ) -> None:
         """Take dual values; ``arcs`` of accesses that do not cost as their records say."""
         self.intervals, self.coefficients, self.duals = intervals, coefficients, duals
-        ratios, self._arcs = intervals.line.moved.ratios[0], arcs or dual_arcs
-        self.at_step = MoveDuals(coefficients, duals, ratios)
+        self.at_step, self._arcs = MoveDuals(coefficients, duals), arcs or dual_arcs
         self.kernel = None if arcs else kernel_of(intervals)
 
     @cached_property

@@ -23,7 +23,6 @@ from spmopt.core.timeline import Timeline
 
 _LARGEST = float(np.finfo(np.float64).max)
 _PRECISION = 44  # binary digits of the dearest dual value, of 53 that a float has
-_ALL_OF_A_BYTE = np.ones(1)
 MAGNITUDE = 58
 """Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
 
@@ -44,6 +43,8 @@ class CostCoefficients:
         Part of the objective that no schedule changes (on-chip energy).
     duplex
         Reads and writes have a channel each.
+    ratios : (c,)
+        At which bytes of tensors move.
     """
 
     def __init__(self, problem: Problem, line: Timeline, objective: Objective) -> None:
@@ -57,7 +58,7 @@ class CostCoefficients:
         self.capacity_bytes = (free_pages * machine.page_bytes).astype(np.float64)
         self.compute_cycles = line.compute_cycles.astype(np.float64)
         self.constant = float(unavoidable(objective, line))
-        self.duplex = machine.duplex
+        self.duplex, self.ratios = machine.duplex, line.moved.ratios[0]
 
     @cached_property
     def covered_bytes(self) -> Floats:
@@ -148,18 +149,17 @@ class Multipliers:
 class MoveDuals:
     """Dual value of a byte ``loaded``, ``stored`` and ``held`` in each step (n,).
 
-    Steps come once for each of ``ratios`` (c,): a byte of a compressed tensor moves as that part of
-    one. The objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
+    Steps come once for each ratio: a byte of a compressed tensor moves as that part of one. The
+    objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
     ``stored_fixed`` are dual values of required-resident operands, which overlap no computing. The
     range minima are over the steps of an interval: of entering at a step and staying to the end
     (``loads``), of staying from the begin, stored and given up at a step (``drops``), and of being
     stored (``cleans``).
     """
 
-    def __init__(
-        self, coefficients: CostCoefficients, duals: Multipliers, ratios: Floats = _ALL_OF_A_BYTE
-    ) -> None:
+    def __init__(self, coefficients: CostCoefficients, duals: Multipliers) -> None:
         """Add the objective's dual values to multipliers."""
+        ratios = coefficients.ratios
         loaded, stored = duals.load + coefficients.in_byte, duals.store + coefficients.out_byte
         self.loaded, self.stored = ((ratios[:, None] * x).ravel() for x in (loaded, stored))
         self.held = np.tile(duals.spm, ratios.size)

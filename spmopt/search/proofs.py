@@ -9,6 +9,8 @@ from math import ceil
 from operator import le, lt
 from typing import Any
 
+import numpy as np
+
 from spmopt.core.fusion.stripe_bounds import Striped
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.machine import Machine
@@ -92,8 +94,9 @@ def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
     line, machine = relax_timeline(problem), problem.machine
     # A tensor that is written first is never loaded; one that is read first is loaded once.
     comes_in = (line.first_access >= 0) & line.in_dram & line.live_before
-    in_bytes = int(line.size_bytes[comes_in].sum())
-    out_bytes = int(line.size_bytes[line.written & line.keep].sum())
+    moved = line.moved.of(np.arange(line.size_bytes.size), line.size_bytes)
+    in_bytes = int(moved[comes_in].sum())
+    out_bytes = int(moved[line.written & line.keep].sum())
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
     # The largest of all bounds holds, whichever cut gives it.

@@ -140,10 +140,10 @@ class BoundaryCredit:
         into, out = into << self._shift, out << self._shift
         needed = [dict[tuple[int, Fraction], int]() for _ in range(self.count + 1)]
         for t in self._used:
-            before, group = -1, (self.carried.group[t], self.carried.ratios[t])
+            before, kind = -1, (self.carried.group[t], self.carried.ratios[t])
             for at, reads, _ in self._accesses[t]:
                 for boundary in range(before + 1, at + 1) if reads else ():
-                    needed[boundary][group] = needed[boundary].get(group, 0) + self.sizes[t]
+                    needed[boundary][kind] = needed[boundary].get(kind, 0) + self.sizes[t]
                 before = at
         found, left = np.zeros((2, self.count + 1), np.int64)
         for boundary in range(1, self.count):

@@ -51,15 +51,19 @@ class CheckedDuals:
         """
         if ratio == 1:
             return self
-        moved = {
-            name: [ratio.numerator * dual // ratio.denominator for dual in column.tolist()]
-            for name in ("load", "store", "firm_load", "firm_store")
-            for column in (getattr(self, name),)
-        }
+        load, store, firm_load, firm_store = (
+            [ratio.numerator * dual // ratio.denominator for dual in column.tolist()]
+            for column in (self.load, self.store, self.firm_load, self.firm_store)
+        )
         if ratio > 1 and line is not None:
-            firm = moved["firm_load"], moved["firm_store"]
-            check_magnitude(self.hold.tolist(), *firm, line, self.most_uses)
-        return replace(self, **{name: np.array(x, np.int64) for name, x in moved.items()})
+            check_magnitude(self.hold.tolist(), firm_load, firm_store, line, self.most_uses)
+        return replace(
+            self,
+            load=np.array(load, np.int64),
+            store=np.array(store, np.int64),
+            firm_load=np.array(firm_load, np.int64),
+            firm_store=np.array(firm_store, np.int64),
+        )
 
 
 def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> CheckedDuals:

@@ -147,9 +147,9 @@ class FusionPlanPath:
         Nothing is on chip at first, so that inputs that no operation has written come; results that
         are kept go. Each row of an operand is in some stripe.
         """
-        objective, machine, into = self.objective, self.tileable.machine, 0
+        objective, machine, into = self.objective, self.tileable.machine, Fraction(0)
         sizes = [
-            ceil(ratio * tensor.size_bytes)
+            ratio * tensor.size_bytes
             for ratio, tensor in zip(self.ratios, self.tileable.tensors, strict=True)
         ]
         there, written = set[int](), set[int]()

@@ -106,7 +106,7 @@ class TilePaths:
         duals: CheckedDuals,
         ends: tuple[Ints, Ints],
         groups: list[int],
-        untouched: list[Mapping[Fraction, int]],
+        untouched: Sequence[Mapping[Fraction, int]],
         unfollowed: Mapping[int, int],
     ) -> int:
         """Return the cost of all bytes in a fused group.
@@ -137,7 +137,7 @@ class TilePaths:
         ends: tuple[Ints, Ints],
         groups: list[int],
         ratio: Fraction,
-        untouched: list[Mapping[Fraction, int]],
+        untouched: Sequence[Mapping[Fraction, int]],
         unfollowed: Mapping[int, int],
     ) -> int:
         """Return the cost of bytes that move at a ratio, at their dual values."""

@@ -15,7 +15,7 @@ from spmopt.core.machine import (
     VectorUnit,
 )
 from spmopt.hardware.machines import RateError, load_machine, names, override
-from spmopt.hardware.settings import UNTYPED, Setting, from_settings, to_settings
+from spmopt.hardware.settings import COMPRESSION, UNTYPED, Setting, from_settings, to_settings
 
 # name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3; their files).
 PUBLISHED = {

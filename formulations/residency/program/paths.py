@@ -222,7 +222,11 @@ def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
         case ColumnKind.LOAD:
             cost = ahead.gone_in[at] + upto[intervals.at[at]] + back.clean_in[at]
         case ColumnKind.DROP:
-            cost = ahead.dirty[before] - upto[intervals.begin[at] + intervals.offset[at]] + back.gone[before]
+            cost = (
+                ahead.dirty[before]
+                - upto[intervals.begin[at] + intervals.offset[at]]
+                + back.gone[before]
+            )
         case ColumnKind.CLEAN:
             cost = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
         case ColumnKind.FINAL:

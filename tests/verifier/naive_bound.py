@@ -102,6 +102,7 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
         for number, mapping in enumerate(mappings):
             there = line if mapping is None else with_mapping(line, access, mapping)
             here = _byte(problem, there, certificate, step, access)
+            here = here.moving_as(problem.machine.moved_ratio(problem.tensors[tensor].kind))
             here = _with_setups(problem, certificate, here, step, tensor)
             use = uses.get((step, tensor, number), 0)
             room = rooms[step, number] if access >= 0 else 0
@@ -205,6 +206,10 @@ class Byte:
             store=store,
             hold=hold,
         )
+
+    def moving_as(self, ratio: Fraction) -> Self:
+        """As a part of a byte, each price rounded down."""
+        return replace(self, load=floor(ratio * self.load), store=floor(ratio * self.store))
 
     def move(
         self, before: tuple[bool, bool], resident: bool, store: bool, live: bool

@@ -248,7 +248,7 @@ def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
     yield _figure("replay", "replay", found.replay_s, "s", cycles)
     ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
-    ways += "; bytes moved, of compressed tensors" * bool(machine.compression)
+    ways += "; compressed tensors as moved" * bool(machine.compression)
     yield _figure("traffic", "traffic", totals.traffic_bytes, "B", ways)
     note = f"{_energy_note(energy)}{f'; {DEFAULTS}' * has_default_energies(machine)}"
     yield _figure("energy", "energy", found.energy_j, "J", note)

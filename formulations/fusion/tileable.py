@@ -64,6 +64,8 @@ class Listed:
     ----------
     given
         The tileable graph without mappings for stripes.
+    asked, objective
+        The objective, and the part of it that bytes which move have.
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
     ratios
@@ -82,8 +84,9 @@ class Listed:
         self.params = params
         self.fusion_space = tileable.fusion_space() if fusion_space is None else fusion_space
         self.given, self.striped = tileable, Striped(tileable, self.fusion_space.stripes)
-        self.tileable, self.objective = self.striped.tileable, objective
         machine = tileable.machine
+        self.tileable, self.asked = self.striped.tileable, objective
+        self.objective = objective.of_moved(machine.most_moved)
         self.capacity = machine.spm_pages * machine.page_bytes
         self.bytes_per_cycle = float(machine.bytes_per_cycle)
         self.count = len(tileable.operations)

@@ -127,12 +127,13 @@ class _Rows:
         stream = times_in * loaded + np.where(written & live, fetches, 0) * stored
         gone = worth.gone[self.access]
         self.streamed = np.where(self.firm, -np.inf, gone - stream)
-        load = np.where(self.firm & read, ratio * moves.loaded_fixed, loaded)
-        store = np.where(self.firm & written, ratio * moves.stored_fixed, stored)
+        (load_fixed, store_fixed), (in_byte, out_byte) = moves.fixed(ratio), moves.alone(ratio)
+        load = np.where(self.firm & read, load_fixed, loaded)
+        store = np.where(self.firm & written, store_fixed, stored)
         # A command takes its set-up however few bytes it moves: no byte pays less than its part.
         setup = np.broadcast_to(worth.setup, line.step.shape)[self.access] / ratio
-        load = load + setup * (load - ratio * moves.in_byte)
-        store = store + setup * (store - ratio * moves.out_byte)
+        load = load + setup * (load - in_byte)
+        store = store + setup * (store - out_byte)
         self.held = gone - hold + self._resident(worth, (read, written, live), load, store)
 
     def _resident(

@@ -215,7 +215,7 @@ class _Search:
         most = 4 * (fetches + 1) * dearest
         start, end = np.minimum(best.at_start, most), np.minimum(duals.spm, most)
         moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
-        moves *= largest
+        moves = largest * moves + coefficients.unpacked + coefficients.packed
         path = float(start.sum() + end.sum() + (PARTS * fetches.sum() + 1) * moves)
         path += dearest_setups(problem, dearest)
         paid = best.way if best.way is not None and best.way.uses.any() else None

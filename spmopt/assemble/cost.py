@@ -90,12 +90,16 @@ class ResidencyPlanCost:
         1, but for a fluid plan the numerator of ``beta``, so that times are whole.
     dram_in_bytes, dram_out_bytes
         Traffic, as it moves.
+    unpacked_bytes, packed_bytes
+        Bytes on chip beyond it, of compressed tensors.
     """
 
     step_time: Ints
     parts: int
     dram_in_bytes: int
     dram_out_bytes: int
+    unpacked_bytes: int
+    packed_bytes: int
 
     def value(self, objective: Objective, line: Timeline) -> Fraction:
         """Return the objective, exact, of a machine without banks."""
@@ -103,6 +107,8 @@ class ResidencyPlanCost:
             objective.cycle * Fraction(int(self.step_time.sum()), self.parts)
             + objective.dram_in_byte * self.dram_in_bytes
             + objective.dram_out_byte * self.dram_out_bytes
+            + objective.unpacked_byte * self.unpacked_bytes
+            + objective.packed_byte * self.packed_bytes
             + unavoidable(objective, line)
         )
 
@@ -149,7 +155,8 @@ def residency_plan_cost(
 
     rows, load = residency_plan.residency, loads_of(line, residency_plan.residency)
     first, moved = rows.begin[load.row], line.moved
-    load_bytes = moved.of(rows.tensor[load.row], rows.size_bytes[load.row] - load.begin)
+    loaded = rows.size_bytes[load.row] - load.begin
+    load_bytes = moved.of(rows.tensor[load.row], loaded)
     pinned = flag(line.required_resident, load.access)
     before = per_step(first[pinned], load_bytes[pinned])
     store = residency_plan.stores
@@ -158,18 +165,23 @@ def residency_plan_cost(
     after = per_step(store.step[pinned_result], store_bytes[pinned_result])
     # R3: the part that is not resident passes by on each fetch.
     missing = line.size_bytes[line.tensor] - resident_bytes(rows, line.step, line.tensor)
-    into, out = (moved.of(line.tensor, missing * fetches) for fetches in stream_fetches(line))
+    named = tuple(missing * fetches for fetches in stream_fetches(line))
+    into, out = (moved.of(line.tensor, each) for each in named)
     inward = before + per_step(first[~pinned], load_bytes[~pinned]) + per_step(line.step, into)
     outward = after + per_step(store.step[~pinned_result], store_bytes[~pinned_result])
     outward += per_step(line.step, out)
     compute = line.compute_cycles * parts
+    dram_in = int(load_bytes.sum() + into.sum())
+    dram_out = int(store_bytes.sum() + out.sum())
     return ResidencyPlanCost(
         step_time=step_time(
             machine, compute=compute, inward=inward, outward=outward, before=before, after=after
         ),
         parts=parts,
-        dram_in_bytes=int(load_bytes.sum() + into.sum()),
-        dram_out_bytes=int(store_bytes.sum() + out.sum()),
+        dram_in_bytes=dram_in,
+        dram_out_bytes=dram_out,
+        unpacked_bytes=int(loaded.sum() + named[0].sum()) - dram_in,
+        packed_bytes=int(store.size_bytes.sum() + named[1].sum()) - dram_out,
     )
 
 

@@ -193,6 +193,11 @@ class Machine:
         return next((each.ratio for each in self.compression if each.kind == kind), _WHOLE)
 
     @property
+    def most_moved(self) -> Fraction:
+        """The largest of these ratios, 1 at least."""
+        return max((each.ratio for each in self.compression if each.ratio > 1), default=_WHOLE)
+
+    @property
     def has_own_energies(self) -> bool:
         """Whether operations state the energy of their arithmetic, which MACs alone do not give."""
         return bool(self.costs) or any(typed.mac_pj is not None for typed in self.types)

@@ -67,7 +67,7 @@ class Least:
         Whichever banks are read and written, it takes no less than the cheapest ones do.
         """
         cycles, traffic = ceil(self.cycles), ceil(self.traffic_bytes)
-        joules = energy_objective(machine)
+        joules = energy_objective(machine).of_moved(machine.most_moved)
         read, write = min(joules.bank_read_byte, default=0), min(joules.bank_write_byte, default=0)
         inward, outward = joules.dram_in_byte + write, joules.dram_out_byte + read
         # Bytes beyond the compulsory ones have no known direction: charge the cheaper one.

@@ -69,7 +69,8 @@ def any_order_bound(problem: Problem, objective: Objective) -> Fraction:
     each = zip(line.compute_cycles.tolist(), forced, strict=True)
     once = setup * beta.numerator  # of a step in which something crosses
     computing = Fraction(sum(max(c * unit, f * per_byte + once if f else 0) for c, f in each), unit)
-    in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
+    of_moved = objective.of_moved(machine.most_moved)
+    in_byte, out_byte = of_moved.dram_in_byte, of_moved.dram_out_byte
     # The excess crosses in at least one of the two directions: the cheaper weight bounds it.
     transferred = max(
         in_byte * into.size_bytes + out_byte * out.size_bytes, min(in_byte, out_byte) * all_forced

@@ -71,7 +71,8 @@ class FusionPlanPath:
     def __init__(self, tileable: TileableGraph, certificate: FusionCertificate) -> None:
         striped = Striped(tileable, certificate.fusion_space.stripes)
         self.tileable, self.reach, self.certificate = striped.tileable, striped.reach, certificate
-        self.objective, self.liveness = certificate.objective, Liveness(self.tileable)
+        self.objective = certificate.objective.of_moved(tileable.machine.most_moved)
+        self.liveness = Liveness(self.tileable)
         self.count, machine = len(tileable.operations), tileable.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)

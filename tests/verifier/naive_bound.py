@@ -102,7 +102,7 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
         for number, mapping in enumerate(mappings):
             there = line if mapping is None else with_mapping(line, access, mapping)
             here = _byte(problem, there, certificate, step, access)
-            here = here.moving_as(problem.machine.moved_ratio(problem.tensors[tensor].kind))
+            here = here.moving_as(problem, certificate, tensor)
             here = _with_setups(problem, certificate, here, step, tensor)
             use = uses.get((step, tensor, number), 0)
             room = rooms[step, number] if access >= 0 else 0
@@ -207,9 +207,15 @@ class Byte:
             hold=hold,
         )
 
-    def moving_as(self, ratio: Fraction) -> Self:
-        """As a part of a byte, each price rounded down."""
-        return replace(self, load=floor(ratio * self.load), store=floor(ratio * self.store))
+    def moving_as(self, problem: Problem, certificate: Certificate, tensor: int) -> Self:
+        """As a part of a byte, each price rounded down, where its tensor is compressed."""
+        ratio = problem.machine.moved_ratio(problem.tensors[tensor].kind)
+        if ratio == 1:
+            return self
+        rest = (1 - ratio) * 2**certificate.bits
+        into, out = certificate.objective.unpacked_byte, certificate.objective.packed_byte
+        load, store = ratio * self.load + rest * into, ratio * self.store + rest * out
+        return replace(self, load=max(0, floor(load)), store=max(0, floor(store)))
 
     def move(
         self, before: tuple[bool, bool], resident: bool, store: bool, live: bool

@@ -60,10 +60,12 @@ class _Prices:
         self.rho = objective.cycle - beta * channel
         firm = channel + self.rho / beta
         lam = machine.dma_setup_cycles * beta
-        self.load = ratio * (into + objective.dram_in_byte), lam * into
-        self.store = ratio * (out + objective.dram_out_byte), lam * out
-        self.firm_load = ratio * (firm + objective.dram_in_byte), lam * firm
-        self.firm_store = ratio * (firm + objective.dram_out_byte), lam * firm
+        more_in = (1 - ratio) * objective.unpacked_byte
+        more_out = (1 - ratio) * objective.packed_byte
+        self.load = ratio * (into + objective.dram_in_byte) + more_in, lam * into
+        self.store = ratio * (out + objective.dram_out_byte) + more_out, lam * out
+        self.firm_load = ratio * (firm + objective.dram_in_byte) + more_in, lam * firm
+        self.firm_store = ratio * (firm + objective.dram_out_byte) + more_out, lam * firm
 
 
 class _Tensor:

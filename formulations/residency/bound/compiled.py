@@ -111,6 +111,7 @@ _DUALS = _structure(
     "Duals",
     *((name, c_void_p) for name in ("loaded", "stored", "held", "held_before")),
     *((name, c_double) for name in ("loaded_fixed", "stored_fixed", "in_byte", "out_byte")),
+    *((name, c_double) for name in ("unpacked", "packed")),
     ("blocks", c_int64),
     *((name, c_void_p) for name in _MINIMA),
 )
@@ -279,6 +280,7 @@ class Kernel:
         at.held = duals.held.ctypes.data
         at.loaded_fixed, at.stored_fixed = duals.loaded_fixed, duals.stored_fixed
         at.in_byte, at.out_byte = duals.in_byte, duals.out_byte
+        at.unpacked, at.packed = duals.unpacked, duals.packed
         self._code.prepare(byref(self._intervals.structure), byref(at))
         return at
 

@@ -50,6 +50,7 @@ typedef struct {
     double *held_before;                  /* (steps + 1,) */
     double loaded_fixed, stored_fixed;    /* of operands that do not overlap computing */
     double in_byte, out_byte;             /* of these what is the objective's, of a byte alone */
+    double unpacked, packed;              /* of a byte held beyond those that move, in and out */
     /* Range minima: within blocks of steps from their begin and to their end, and (levels, blocks)
        of 2^level blocks from each on. */
     int64_t blocks;
@@ -172,7 +173,10 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     int flags = all->flags[k];
     int32_t step = all->step[k], begin = all->begin[k];
     const double *before = prices->held_before;
-    double in_byte = all->ratio[k] * prices->in_byte, out_byte = all->ratio[k] * prices->out_byte;
+    double ratio = all->ratio[k];
+    double more_in = (1.0 - ratio) * prices->unpacked, more_out = (1.0 - ratio) * prices->packed;
+    double in_byte = ratio * prices->in_byte + more_in;
+    double out_byte = ratio * prices->out_byte + more_out;
     Arc arc;
     if (interval) {
         Least least = cheapest(prices, begin, step);
@@ -192,9 +196,9 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     double held = prices->held[step];
     if (flags & EARLY) held += prices->held[step - 1];
     arc.keep_here = flags & ABSENT ? INFINITY : held;
-    arc.load_here = flags & FIXED ? all->ratio[k] * prices->loaded_fixed : loaded;
+    arc.load_here = flags & FIXED ? ratio * prices->loaded_fixed + more_in : loaded;
     arc.clean_here =
-        (flags & FIXED) && !(flags & READ) ? all->ratio[k] * prices->stored_fixed : stored;
+        (flags & FIXED) && !(flags & READ) ? ratio * prices->stored_fixed + more_out : stored;
     arc.stream = flags & FIXED ? INFINITY : stream_price(flags, all->passes[k], loaded, stored);
     if (all->moved) {
         double in = loaded - in_byte, out = stored - out_byte;
@@ -211,7 +215,8 @@ static inline double final_drop(const Intervals *all, const Prices *prices, int6
     Least least = cheapest(prices, after, end);
     double drop = least.of[DROP] - prices->held_before[after];
     if (!all->moved || after == end) return drop;
-    return drop + all->moved[k] * (least.of[CLEAN] - all->ratio[k] * prices->out_byte);
+    double out_byte = all->ratio[k] * prices->out_byte + (1.0 - all->ratio[k]) * prices->packed;
+    return drop + all->moved[k] * (least.of[CLEAN] - out_byte);
 }
 
 /* Where the slice of a rank ends for tensors before `last`. */

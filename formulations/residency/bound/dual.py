@@ -124,7 +124,10 @@ class Arcs:
 def dual_arcs(intervals: RankedIntervals, duals: MoveDuals) -> Arcs:
     """Compute the costs of all arcs at dual values."""
     upto, step, inner = duals.cost_before, intervals.at, intervals.inner
-    begin, ratio = intervals.begin + intervals.offset, intervals.ratio
+    begin, (load_fixed, store_fixed) = (
+        intervals.begin + intervals.offset,
+        duals.fixed(intervals.ratio),
+    )
     fixed, written = intervals.required_resident, ~intervals.read
     loaded, stored = duals.loaded[step], duals.stored[step]
     # Prefix sums: the untouched steps of the interval.
@@ -144,8 +147,8 @@ def dual_arcs(intervals: RankedIntervals, duals: MoveDuals) -> Arcs:
         drop=duals.drops.at(drop_at) - upto[begin],
         clean=duals.cleans.at(clean_at) + hold,
         keep_here=keep_here,
-        load_here=np.where(fixed, ratio * duals.loaded_fixed, loaded),
-        clean_here=np.where(fixed & written, ratio * duals.stored_fixed, stored),
+        load_here=np.where(fixed, load_fixed, loaded),
+        clean_here=np.where(fixed & written, store_fixed, stored),
         # R3: a required-resident operand is never streamed.
         stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
         load_at=load_at - intervals.offset,
@@ -162,7 +165,7 @@ def _with_setups(arcs: Arcs, intervals: RankedIntervals, duals: MoveDuals) -> Ar
     setups, inner = intervals.setups, intervals.inner
     assert setups is not None
     moved, streamed, step = setups.moved, setups.streamed, intervals.at
-    in_byte, out_byte = intervals.ratio * duals.in_byte, intervals.ratio * duals.out_byte
+    in_byte, out_byte = duals.alone(intervals.ratio)
     entered = duals.entries.at(duals.entries.argmin(inner)) - in_byte
     stored = duals.cleans.at(duals.cleans.argmin(inner)) - out_byte
     # Of no steps both are infinite, as is what they would be added to.
@@ -196,7 +199,7 @@ def final_drops(intervals: RankedIntervals, duals: MoveDuals) -> tuple[Floats, I
     if intervals.setups is None:
         return drop, step
     stored = duals.cleans.at(duals.cleans.argmin(intervals.after_last))
-    stored -= intervals.ratio[last] * duals.out_byte
+    stored -= duals.alone(intervals.ratio[last])[1]
     stored = np.where(intervals.after_last.empty, 0.0, stored)
     return drop + intervals.setups.moved[last] * stored, step
 

@@ -112,8 +112,9 @@ class Payments:
         streamed = times_in * moves.loaded[at] + times_out * moves.stored[at] + self.rows
         streamed[self.firm] = INFINITE
         held = self.rows + self.rooms[self.choice]
-        load = np.where(self.firm & read, ratio * moves.loaded_fixed, moves.loaded[at])
-        store = np.where(self.firm & written, ratio * moves.stored_fixed, moves.stored[at])
+        load_fixed, store_fixed = moves.fixed(ratio)
+        load = np.where(self.firm & read, load_fixed, moves.loaded[at])
+        store = np.where(self.firm & written, store_fixed, moves.stored[at])
         columns = (streamed, held, held + load, held + store)
         stream, keep, enter, clean = (np.minimum.reduceat(x, self.begins) for x in columns)
         # The path moves as many bytes as the mapping in which it streams.

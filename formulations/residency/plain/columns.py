@@ -234,10 +234,10 @@ class PlainColumns:
         self.resident = build.columns(
             np.ones(len(cells), bool), cost=-saved, lower=resident[0], upper=resident[1]
         )
-        self.load = build.columns(loads, cost=self.ratio * into, upper=size)
+        self.load = build.columns(loads, cost=into, upper=size)
         self.dirty = build.columns(cells.dirty, lower=dirty[0], upper=dirty[1])
         whole = self.families.exact
-        self.store = build.columns(stores, cost=self.ratio * out, upper=size, integer=whole)
+        self.store = build.columns(stores, cost=out, upper=size, integer=whole)
         self.time = build.columns(
             self.steps if self.has_time else 0, cost=float(self.byte_time / self.value)
         )
@@ -342,18 +342,21 @@ class PlainColumns:
         place[choices.step[own]] = np.flatnonzero(own)
         return place[choices.step]
 
-    @property
-    def _byte_costs(self) -> tuple[float, float]:
-        """Costs of a byte moved in and out."""
-        objective, value = self.objective, self.value
-        return float(objective.dram_in_byte / value), float(objective.dram_out_byte / value)
+    @cached_property
+    def _byte_costs(self) -> tuple[Floats, Floats]:
+        """Costs (k,) of a byte of each cell that is moved in and out."""
+        objective, value, ratio = self.objective, self.value, self.ratio
+        into, out = float(objective.dram_in_byte / value), float(objective.dram_out_byte / value)
+        unpacked, packed = objective.unpacked_byte / value, objective.packed_byte / value
+        beyond = 1 - ratio
+        return ratio * into + beyond * float(unpacked), ratio * out + beyond * float(packed)
 
     @cached_property
     def _stream_costs(self) -> Floats:
         """(q,) Costs of traffic per byte that is not resident."""
         into, out = self._byte_costs
-        streamed = into * self.parts.fetches_in + out * self.parts.fetches_out
-        result: Floats = self.ratio[self.parts.cell] * streamed
+        parts = self.parts
+        result: Floats = into[parts.cell] * parts.fetches_in + out[parts.cell] * parts.fetches_out
         return result
 
     def _offset(self) -> float:

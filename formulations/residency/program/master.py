@@ -141,6 +141,9 @@ class Master:
         """Return (c,) the cost of a byte of each column, in dual values of a byte."""
         inward, outward, coefficients = self.use.moved_in, self.use.moved_out, self.coefficients
         cost = coefficients.in_byte * inward + coefficients.out_byte * outward
+        # Bytes on chip beyond those that move.
+        beyond = 1 / self.intervals.ratio[self.columns.access] - 1
+        cost += beyond * (coefficients.unpacked * inward + coefficients.packed * outward)
         result: Floats = cost / self.dual_unit + tie * (inward + outward)
         return result
 

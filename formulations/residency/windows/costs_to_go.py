@@ -27,6 +27,7 @@ class CostsToGo:
         self._dirty, self._clean, self._gone = back.dirty_in, back.clean_in, back.gone_in
         self.loaded = duals.load + coefficients.in_byte
         self.stored = duals.store + coefficients.out_byte
+        self._beyond_moved = coefficients.unpacked, coefficients.packed
         self.cost_before = np.concatenate(([0.0], np.cumsum(duals.spm)))
 
     def beyond(self, step: int, ends: Ints) -> tuple[Floats, Floats]:
@@ -50,8 +51,9 @@ class CostsToGo:
         last = int(at.max())
         steps, place = slice(step, last), at - step
         held = before[at]
-        stored = ratio * self.stored[steps]
-        load = held + _least(ratio * self.loaded[steps] - before[steps], place)
+        unpacked, packed = ((1 - ratio) * each for each in self._beyond_moved)
+        stored = ratio * self.stored[steps] + packed
+        load = held + _least(ratio * self.loaded[steps] + unpacked - before[steps], place)
         clean_store = _least(stored, place)
         drop = _least(stored + before[step + 1 : last + 1], place)
         gone = np.minimum(self._gone[ends], load + self._clean[ends])

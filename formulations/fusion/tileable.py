@@ -97,7 +97,7 @@ class Listed:
         self.sizes = [tensor.size_bytes for tensor in tileable.tensors]
         self.ratios = [float(each) for each in ratios_of(machine, tileable.tensors)]
         # Bytes that move: of those that may be on chip, the most.
-        self.most_held = max(self.ratios, default=1.0) * self.capacity
+        self.most_held = float(machine.most_moved) * self.capacity
         self.beside = [0] * len(self.sizes)
         self._range, self._of_fused_group = range(self.count), False
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}

@@ -183,7 +183,7 @@ def mapping_duals(
     operation, room, plain = costs_apart(problem, coefficients, objective, duals)
     # More than any byte gains: for mappings that do not fit at all.
     most = 4 * (problem.operands.most_fetches().max(initial=0) + 1) * coefficients.dearest_byte
-    most *= problem.moved.most
+    most *= float(problem.machine.most_moved)
     kappa = _rooms(rows, room, most) if rooms is None else rooms
     nu = np.maximum(rows.streamed, rows.held - kappa[rows.choice]) - worth.begun
     # The step gives back all that bytes pay in the mapping that it runs.

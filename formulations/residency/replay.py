@@ -209,7 +209,7 @@ class _Search:
         """Round dual values down to multiples of ``2**-bits``."""
         problem, objective = self._problem, self._objective
         coefficients, duals = self.coefficients, best.of_steps
-        fetches, largest = problem.operands.most_fetches(), problem.moved.most
+        fetches, largest = problem.operands.most_fetches(), float(problem.machine.most_moved)
         dearest = largest * coefficients.dearest_byte
         # As of steps: a full one may have any dual value, and this one proves as much.
         most = 4 * (fetches + 1) * dearest

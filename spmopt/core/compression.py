@@ -60,11 +60,6 @@ class MovedBytes:
         return result
 
     @cached_property
-    def most(self) -> float:
-        """The largest ratio, 1 at least."""
-        return float(self.ratio.max(initial=1.0))
-
-    @cached_property
     def ratios(self) -> tuple[NDArray[np.float64], Ints]:
         """(c,) The ratios that there are, nearly, and (m,) the place of each tensor's."""
         found, place = np.unique(self.numerator, return_inverse=True)

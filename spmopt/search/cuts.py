@@ -247,7 +247,7 @@ def _free(problem: Problem, certificate: Certificate) -> Ints:
 
 def _free_bits(problem: Problem) -> int:
     """Find the most bits, up to 40, at which all moves of a step at full dual value fit 64 bits."""
-    moves = 2 * ceil(problem.moved.most) * int(problem.operands.most_fetches().sum())
+    moves = 2 * ceil(problem.machine.most_moved) * int(problem.operands.most_fetches().sum())
     dearest = floor(moves / problem.machine.bytes_per_cycle) + 1
     return max(0, min(40, 58 - dearest.bit_length()))
 

@@ -112,7 +112,7 @@ def fused_group_bound(
     most = ends.read_inner(take) if inner else ends.read(take)
     if rows:
         raise InputError(f"{name}: no row is called {min(map(str, rows))}")
-    largest = ceil(max(1, *paths.ratios))
+    largest = ceil(tileable.machine.most_moved)
     for each, choice, tiles in zip(parts, choices, paths.tiles, strict=True):
         moved = zip(each.firm_load, each.firm_store, paths.fetches.tolist(), strict=True)
         paid = largest * sum(often * (i + o) for i, o, often in moved)

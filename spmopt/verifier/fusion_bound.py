@@ -78,7 +78,7 @@ class FusionPlanPath:
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
         self.ratios = ratios_of(machine, tileable.tensors)
         # Bytes that move: of those that may be on chip, the most.
-        self.held = ceil(max(self.ratios, default=1) * self.capacity)
+        self.held = ceil(machine.most_moved * self.capacity)
         self.fusion_space = certificate.fusion_space
         self.micro_batches = self.fusion_space.counts(tileable.batch)
         self.barrier = barriers(self.tileable.operations)
@@ -95,7 +95,7 @@ class FusionPlanPath:
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
         sizes = [tensor.size_bytes for tensor in tileable.tensors]
         # More is no worse a bound, and its sums could overflow.
-        self.most_bytes = 2 * self.count * ceil(max(self.ratios, default=1) * sum(sizes))
+        self.most_bytes = 2 * self.count * ceil(machine.most_moved * sum(sizes))
         most = (max(known) + max(map(max, fixed))) * self.count
         most += 2 * self._byte(1, 1) * self.most_bytes
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)

@@ -222,7 +222,7 @@ def certificate(
     paths of that precision would overflow 64 bits. Any legal dual values prove a bound, so rounding
     costs a little strength and no validity.
     """
-    fetches, most = problem.operands.most_fetches(), problem.moved.most
+    fetches, most = problem.operands.most_fetches(), float(problem.machine.most_moved)
     dearest = most * coefficients.dearest_byte
     # At more than this only required-resident operands stay resident, for which there is room: a
     # full step may have any dual value (its dual is unbounded), and this one proves as much.

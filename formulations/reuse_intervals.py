@@ -27,8 +27,8 @@ class ReuseIntervals:
         Index of the access in the timeline.
     position : (a + 1,)
         Of each access of the timeline, in this order; -1 of none.
-    step, tensor, kind, fetches, required_resident, size_bytes : (a,)
-        Of the access; the size is its tensor's.
+    step, tensor, kind, fetches, required_resident, size_bytes, ratio : (a,)
+        Of the access; the size is its tensor's, and the ratio of bytes that move to bytes on chip.
     previous, next : (a,)
         Position, in this order, of the tensor's access before and after, or -1.
     begin : (a,)
@@ -45,6 +45,8 @@ class ReuseIntervals:
         In the interval, the SPM may hold bytes that DRAM does not.
     final : (a,) bool
         Leaves contents that were written and must be in DRAM at the end.
+    offset : (a,)
+        Where dual values of the tensor's ratio begin: all steps, then all of the next ratio.
     """
 
     _early: Bools | None = None
@@ -56,7 +58,8 @@ class ReuseIntervals:
         self.line, self.steps, self.access = line, line.steps, order
         self.step, self.tensor, self.kind = line.step[order], line.tensor[order], line.kind[order]
         self.fetches, self.required_resident = line.fetches[order], line.required_resident[order]
-        self.size_bytes = line.size_bytes[self.tensor]
+        self.size_bytes, self.ratio = line.size_bytes[self.tensor], line.moved.ratio[self.tensor]
+        self.offset: Ints = line.steps * line.moved.ratios[1][self.tensor]
         self.previous, self.next, self.version = (
             position[link[order]] for link in (line.previous, line.next, writers(line))
         )
@@ -74,6 +77,12 @@ class ReuseIntervals:
     def early(self) -> Bools:
         """(a,) Blind writes whose bytes are held in the step before, too; mostly there are none."""
         return np.zeros(self.step.size, bool) if self._early is None else self._early
+
+    @cached_property
+    def at(self) -> Ints:
+        """(a,) The step of the access among dual values of all ratios."""
+        result: Ints = self.step + self.offset
+        return result
 
     @cached_property
     def read(self) -> Bools:

@@ -59,13 +59,14 @@ def metrics(machine: Machine, totals: Totals) -> Metrics:
     )
 
 
-def directions_busy(machine: Machine, schedule: Schedule, totals: Totals) -> tuple[float, float]:
+def directions_busy(problem: Problem, schedule: Schedule, totals: Totals) -> tuple[float, float]:
     """Parts of the makespan in which the DMA channel moves data in, and out.
 
     They add up to ``dma_busy``; of a duplex machine, to twice that.
     """
     commands = schedule.commands
-    cycles = command_cycles(machine, (commands.end - commands.begin) * commands.fetches)
+    named = (commands.end - commands.begin) * commands.fetches
+    cycles = command_cycles(problem.machine, problem.moved.of(commands.tensor, named))
     inward = np.isin(commands.kind, (Command.LOAD, Command.STREAM_IN))
     makespan = max(1, totals.makespan_cycles)
     return int(cycles[inward].sum()) / makespan, int(cycles[~inward].sum()) / makespan

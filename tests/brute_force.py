@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm, prod
+from math import ceil, lcm, prod
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tests.brute_force_moves import Move, Rules, State
 
 _SIZE_LIMIT = 2_000_000
 _UNREACHED = np.int64(2**62)
+_COMMANDS = ("load", "store", "stream_in", "stream_out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +161,7 @@ def _moves(here: _Here, states: list[list[State]]) -> list[list[Move]]:
 # Rows of a joint move: places in the state lists and in the product of the tensors' moves,
 # then sums over tensors.
 _OLD, _NEW, _CHOICE, _PAGES, _IN, _OUT, _IN_CYCLES, _OUT_CYCLES, _FIRST, _LAST = range(10)
+_MORE_IN, _MORE_OUT, _ROWS = range(10, 13)
 
 
 def _join(
@@ -168,15 +170,15 @@ def _join(
     """Every combination of the tensors' moves that fits the scratchpad (R1), one a column."""
     machine = here.rules.problem.machine
     room = machine.spm_pages - -(-here.mapping.scratch_bytes // machine.page_bytes)
-    joint = np.zeros((10, 1), np.int64)
+    joint = np.zeros((_ROWS, 1), np.int64)
     for tensor, of_tensor in enumerate(moves):
         own = _columns(here, tensor, of_tensor)
         own[_OLD] = [before[tensor].index(move.old) for move in of_tensor]
         own[_NEW] = [after[tensor].index(move.new) for move in of_tensor]
-        radix = np.ones((10, 1), np.int64)
+        radix = np.ones((_ROWS, 1), np.int64)
         radix[[_OLD, _NEW, _CHOICE], 0] = len(before[tensor]), len(after[tensor]), len(of_tensor)
         _check_size(joint.shape[1] * own.shape[1])
-        combined = ((joint * radix)[:, :, None] + own[:, None, :]).reshape(10, -1)
+        combined = ((joint * radix)[:, :, None] + own[:, None, :]).reshape(_ROWS, -1)
         joint = combined[:, combined[_PAGES] <= room]
     return joint
 
@@ -196,6 +198,15 @@ def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
         transfer = size_bytes * machine.clock_hz
         return machine.dma_setup_cycles - (-transfer // machine.dram_bytes_per_s)
 
+    ratio = machine.moved_ratio(here.rules.problem.tensors[tensor].kind)
+    # R2 to R5 name bytes on chip; of a compressed tensor each command moves fewer.
+    named, moves = (
+        moves,
+        [
+            move._replace(**{name: ceil(ratio * getattr(move, name)) for name in _COMMANDS})
+            for move in moves
+        ],
+    )
     required_resident = here.has_required_resident(tensor)
     is_result = tensor in here.rules.problem.operations[here.step].writes
     columns = [
@@ -210,10 +221,12 @@ def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
             cycles(move.store) + cycles(move.stream_out),
             cycles(move.load) if required_resident else 0,
             cycles(move.store) if required_resident and is_result else 0,
+            on_chip.load + on_chip.stream_in - move.load - move.stream_in,
+            on_chip.store + on_chip.stream_out - move.store - move.stream_out,
         )
-        for place, move in enumerate(moves)
+        for place, (move, on_chip) in enumerate(zip(moves, named, strict=True))
     ]
-    return np.array(columns, np.int64).reshape(-1, 10).T
+    return np.array(columns, np.int64).reshape(-1, _ROWS).T
 
 
 def _cost(search: _Search, mapping: OpMapping, joint: Ints) -> Ints:
@@ -233,6 +246,8 @@ def _cost(search: _Search, mapping: OpMapping, joint: Ints) -> Ints:
         int(objective.cycle * scale) * np.maximum(channels, serial)
         + int(objective.dram_in_byte * scale) * joint[_IN]
         + int(objective.dram_out_byte * scale) * joint[_OUT]
+        + int(objective.unpacked_byte * scale) * joint[_MORE_IN]
+        + int(objective.packed_byte * scale) * joint[_MORE_OUT]
         + int(fixed * scale)
     )
     return cost

@@ -13,7 +13,7 @@ Stores of bytes that are counted as staying, or through, take no room of their o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,9 @@ class Boundaries:
         self.number = {group: place for place, group in enumerate(self.groups)}
         count = len(self.groups)
         self.sizes = np.zeros((2, count))
+        # The least of its tensors: of what a group of tensors moves as one no more is known.
+        self.ratios = np.array([listed.least_ratios.get(group, 1.0) for group in self.groups])
+        self._of_cut = np.full(count, np.inf)
         self.touched, self.written, self.ending = np.zeros((3, count), bool)
         self.last_read = 0.0
         self._found, self._newer, self._last = ([_nothing()] for _ in range(3))
@@ -64,6 +67,7 @@ class Boundaries:
             (t,) the part of it newer than DRAM.
         """
         of = self._of(uses)
+        np.minimum.at(self._of_cut, of, uses.ratio[:, 0])
         if number == 0:
             self._count(uses, of)
             size = uses.size[:, 0] + self._beside(uses)
@@ -145,6 +149,9 @@ class Boundaries:
         # Dirty bytes that enter and are not used here stay dirty, or are stored (the rows of
         # "old").
         lives = enters & ~self.touched | self.ending
+        # Of the rest those matter that are cut.
+        cut = np.isfinite(self._of_cut) & (np.array(self.groups) == REST)
+        self.ratios[cut] = self._of_cut[cut]
         through = leaves & np.where(self.groups == np.array(READ), enters, enters & ~self.touched)
         most = self._leaving()
         read = self.number.get(READ)
@@ -302,18 +309,21 @@ class Boundaries:
             self.program.builder.add(row, columns, 1.0)
             self._caps.append(row)
 
-    def _move(self, where: Bools, amounts: Ints, moved: Amounts) -> Ints:
-        """Move amounts in steps of some classes; return bytes moved (c, m)."""
-        program = self.program
+    def _move(self, where: Bools, amounts: Ints, moved: Amounts) -> list[Ints]:
+        """Move amounts of groups in steps of some classes; return bytes (c, m) of each ratio."""
+        program, found = self.program, list[Ints]()
         shape = len(program.counts), program.steps
-        if not (amounts >= 0).any():
-            return np.full(shape, -1)
-        columns = program.columns(np.broadcast_to(where[:, None], shape), np.inf)
-        row = program.rows(1, UPPER)
-        program.builder.add(row, amounts.ravel(), 1.0)
-        program.builder.add(row, columns.ravel(), -1.0)
-        moved.add(np.arange(program.width), columns.ravel(), 1.0)
-        return columns
+        for ratio in np.unique(self.ratios).tolist():
+            own = amounts[self.ratios == ratio]
+            if not (own >= 0).any():
+                continue
+            columns = program.columns(np.broadcast_to(where[:, None], shape), np.inf)
+            row = program.rows(1, UPPER)
+            program.builder.add(row, own.ravel(), 1.0)
+            program.builder.add(row, columns.ravel(), -1.0)
+            moved.add(np.arange(program.width), columns.ravel(), ratio)
+            found.append(columns)
+        return found
 
     def _room(self) -> None:
         """Count bytes held in the steps of other fusion tiles."""
@@ -336,7 +346,7 @@ class Boundaries:
                 (self.through, np.array(counts, float)[:, None]),
             )
         ]
-        if any((columns >= 0).any() for columns, _ in parts) or (self.later >= 0).any():
+        if any((columns >= 0).any() for columns in (*(own for own, _ in parts), *self.later)):
             rows = program.rows(len(counts), UPPER)
             total = program.columns(len(counts), np.inf)
             builder.add(rows, total, -1.0)
@@ -344,14 +354,15 @@ class Boundaries:
                 builder.add(rows.reshape(-1, *[1] * (columns.ndim - 1)), columns, times)
             for number in range(1, len(counts)):
                 # Bytes loaded for later in an earlier class are there in all tiles of this one.
-                builder.add(rows[number], self.later[:number].ravel(), float(counts[number]))
+                for later in self.later:
+                    builder.add(rows[number], later[:number].ravel(), float(counts[number]))
             for number in range(len(counts)):
                 program.room.add(program.at(number), np.full(program.steps, total[number]), 1.0)
         # (G9) Within a class: from its load on, or until its store.
-        self._since([self.ahead, self.later], shape)
-        self._since([self.behind[:, ::-1]], shape, back=True)
+        self._since([*self.ahead, *self.later], shape)
+        self._since([each[:, ::-1] for each in self.behind], shape, back=True)
 
-    def _since(self, several: Iterable[Ints], shape: tuple[int, int], back: bool = False) -> None:
+    def _since(self, several: Sequence[Ints], shape: tuple[int, int], back: bool = False) -> None:
         """Count in each step the bytes moved in it or before, in the same class; or after."""
         program, builder = self.program, self.program.builder
         some = np.zeros(shape, bool)

@@ -94,12 +94,21 @@ class BoundaryDuals:
                 if group != READ:
                     self.number[boundary, group, True] = len(self.number)
         self.count = len(self.number)
-        self.groups = sorted({group for _, group, _ in self.number} | {REST})
-        self._place = {group: place for place, group in enumerate(self.groups)}
-        shape = len(self.groups), listed.count + 1
+        priced = {group for _, group, _ in self.number} | {REST}
+        groups = [group if group in priced else REST for group in listed.groups]
+        # Bytes of a group have one dual value, and cost as many moved bytes as their ratio says.
+        self._kinds = [*zip(groups, listed.ratios, strict=True)]
+        places = sorted({*self._kinds, *((group, 1.0) for group in priced)})
+        self._place = {each: place for place, each in enumerate(places)}
+        self._ratio = np.array([ratio for _, ratio in places])[:, None]
+        self._reads = np.array([group == READ for group, _ in places])
+        shape = len(places), listed.count + 1
         self._held, self._newer = np.full((2, *shape), self.count)
+        of_group: dict[int, list[int]] = {}
+        for place, (group, _) in enumerate(places):
+            of_group.setdefault(group, []).append(place)
         for (boundary, group, newer), number in self.number.items():
-            (self._newer if newer else self._held)[self._place[group], boundary] = number
+            (self._newer if newer else self._held)[of_group[group], boundary] = number
         gaps = list(self._require())
         self._sizes = np.zeros(shape)
         for group, size, first, at, _ in gaps:
@@ -144,11 +153,10 @@ class BoundaryDuals:
 
         When found and when left.
         """
-        into, out = costs
+        into, out = (each * self._ratio for each in costs)
         # A byte left dirty saves its store here and owes its dual value.
         stored = np.maximum(out - newer, 0.0)
-        if READ in self._place:
-            stored[self._place[READ]] = 0.0
+        stored[self._reads] = 0.0
         worth = [into - held + np.maximum(newer, 0.0), held + stored]
         return self._worth(worth[0]), self._worth(worth[1])
 
@@ -164,15 +172,16 @@ class BoundaryDuals:
 
     def _by_bytes(self, held: Floats, newer: Floats, costs: tuple[float, float]) -> Floats:
         """Return (n + 1, n + 1) the sum of the least that each byte costs by its way."""
-        into, out = costs
+        into, out = (each * self._ratio for each in costs)
         count = self.listed.count
         clean, earned, owed = held.copy(), -held, newer - held
         # Nothing is on chip before the first operation: finding a byte there is forbidden by its
         # cost.
-        clean[:, 0] = _FAR * (into + out + held.max(initial=0.0) + newer.max(initial=0.0))
+        far = (into + out).max() + held.max(initial=0.0) + newer.max(initial=0.0)
+        clean[:, 0] = _FAR * far
         # Nor is anything earned at the ends of the list.
         earned[:, [0, -1]] = 0.0
-        owed[:, -1] = out
+        owed[:, -1] = out[:, 0]
         # A byte found dirty costs less by the dual value that its writer owes.
         dirty, left = clean - newer, np.minimum(0.0, earned)
         loaded, owes = np.minimum(0.0, into + earned), np.minimum(out + left, owed)
@@ -189,7 +198,8 @@ class BoundaryDuals:
         at = self._before
         total = at.sum_up(np.minimum(costs_at(at), loaded[at.group, at.end]), count)
         at = self._within
-        total += at.sum_up(np.minimum(costs_at(at) - into, left[at.group, at.end]), count)
+        saved = costs_at(at) - into[at.group, 0]
+        total += at.sum_up(np.minimum(saved, left[at.group, at.end]), count)
         at = self._beyond
         total += at.sum_up(used[at.group, at.begin], count).cumsum(axis=1)
         at = self._writes
@@ -205,7 +215,7 @@ class BoundaryDuals:
         """
         listed = self.listed
         for tensor, accesses in enumerate(listed.accesses):
-            group, before = self._place.get(listed.groups[tensor], self._place[REST]), -1
+            group, before = self._place[self._kinds[tensor]], -1
             size = float(listed.sizes[tensor])
             for number, (at, reads) in enumerate(accesses):
                 if reads:
@@ -230,7 +240,7 @@ class BoundaryDuals:
         """Yield group, bytes, the write, and the first and last boundary before the next read."""
         listed = self.listed
         for tensor, accesses in enumerate(listed.accesses):
-            group, wrote = self._place.get(listed.groups[tensor], self._place[REST]), -1
+            group, wrote = self._place[self._kinds[tensor]], -1
             for at, _ in accesses:
                 if tensor in listed.tileable.operations[at].writes:
                     wrote = at

@@ -39,8 +39,10 @@ class CheapValues:
         """Return (n + 1, p, width) cheap lower bounds on fused groups."""
         listed, cost, (into, out, again) = self.listed, self.byte_costs, self.count_bytes()
         value: Floats = np.empty((listed.count + 1, len(listed.micro_batches), self.lengths.width))
-        crossing = cost[0] * np.maximum(into - self.held, 0.0)
-        crossing += cost[1] * np.maximum(out - self.held, 0.0)
+        # Of compressed tensors these are bytes that move.
+        held = self.held * listed.most_held / listed.capacity
+        crossing = cost[0] * np.maximum(into - held, 0.0)
+        crossing += cost[1] * np.maximum(out - held, 0.0)
         for way, micro_batches in enumerate(listed.micro_batches):
             computing, always = self.alone(micro_batches)
             moved = crossing + self.cost_again(again, micro_batches)
@@ -52,7 +54,7 @@ class CheapValues:
 
         What all of them read is on chip between two as far as it fits.
         """
-        over = np.maximum(again - self.listed.capacity, 0.0)
+        over = np.maximum(again - self.listed.most_held, 0.0)
         value: Floats = self.byte_costs[0] * (micro_batches - 1) * over
         return value
 
@@ -122,7 +124,10 @@ class CheapValues:
                 shared_sum=use.shared and use.writes,
             )
             size = self.listed.sizes[use.tensor] * (micro_batches if use.shared else 1)
-            found.append(Moves(size, times, own.required_resident))
+            ratio = self.listed.tileable.machine.moved_ratio(
+                self.listed.tileable.tensors[use.tensor].kind
+            )
+            found.append(Moves(size, times * ratio, own.required_resident))
         return found
 
     def count_bytes(self) -> tuple[Ints, Ints, Ints]:

@@ -214,24 +214,26 @@ class Uses:
 
     def _read(self, tensor: int, accesses: list[tuple[int, bool]]) -> None:
         size, before, earlier = float(self.listed.sizes[tensor]), -1, -1
+        moved = self.listed.ratios[tensor] * size
         for at, reads in accesses:
             operation = self.listed.tileable.operations[at]
             whole = tensor not in operation.cut
             self.own[int(whole), at] += size
             if whole:
                 kind = _SUMS if tensor in operation.partial_sums else _SHARED
-                self._changes[at].append((kind, before, size))
+                self._changes[at].append((kind, before, moved))
             if reads:
-                self._changes[at].append((_INTO, before, size))
+                self._changes[at].append((_INTO, before, moved))
             if reads and before >= 0:
                 self._gaps[at].append((before, earlier, size, _WHOLE if whole else _CUT))
                 if at - before <= _SOON:
-                    self._changes[at].append((_SOON_IN, before, size))
+                    self._changes[at].append((_SOON_IN, before, moved))
             earlier, before = before if reads else -1, at
 
     def _write(self, tensor: int, accesses: list[tuple[int, bool]]) -> None:
         """Note the bytes newer than DRAM after each access, and since which write."""
-        listed, size = self.listed, float(self.listed.sizes[tensor])
+        listed = self.listed
+        size = listed.ratios[tensor] * listed.sizes[tensor]
         keep, wrote, kinds = listed.tileable.tensors[tensor].keep, -1, list[int]()
         for (at, _), (_, live) in pairwise([*accesses, (listed.count, keep)]):
             self._changes[at] += [(kind, wrote, -size) for kind in kinds]

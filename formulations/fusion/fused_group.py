@@ -147,6 +147,7 @@ class FusedGroupProgram(FusedGroupRows):
             for tensor, touched in list(each.items()):
                 key = (
                     self.group(tensor),
+                    self.listed.ratios[tensor],
                     *(
                         (
                             step,
@@ -167,7 +168,7 @@ class FusedGroupProgram(FusedGroupRows):
         return uses
 
     def _table(self, uses: dict[int, list[tuple[int, Use]]]) -> UseTable:
-        return UseTable(self.steps, uses, self._alike, self.listed.sizes)
+        return UseTable(self.steps, uses, self._alike, self.listed.sizes, self.listed.ratios)
 
     def solve(self) -> FusedGroupValue:
         """Solve it; infinite where required-resident operands do not fit.
@@ -286,7 +287,7 @@ class FusedGroupProgram(FusedGroupRows):
         begins = self.columns(uses.begins, size[:, 0])
         before = np.concatenate((begins[:, None], now[:, :-1]), axis=1)
         load = self.columns(spans.loaded, size)
-        self.load(number, load, uses.fixed)
+        self.load(number, load, uses.fixed, uses.ratio)
         # (G3) R2: within a tile, bytes on chip grow by loads alone; a blind write, which replaces
         # the contents, has no such row.
         grows = self.rows(spans.grown, (-np.inf, 0.0))
@@ -294,7 +295,7 @@ class FusedGroupProgram(FusedGroupRows):
         builder.add(np.where(spans.grown, grows, -1), before, -1.0)
         builder.add(grows, load, -1.0)
         newer, store = self.columns(spans.stored, size), self.columns(spans.stored, size)
-        self.store(number, store, uses.fixed & uses.writes)
+        self.store(number, store, uses.fixed & uses.writes, uses.ratio)
         newer_before = np.concatenate((np.full_like(now[:, :1], -1), newer[:, :-1]), axis=1)
         # (G4) R7: bytes newer than DRAM stay resident until they are stored; none is lost.
         holds = self.rows(spans.held, (0.0, np.inf))

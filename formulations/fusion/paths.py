@@ -316,7 +316,7 @@ class FusedGroupArcs:
 
         return FusionCertificate(
             fusion_space=self.listed.fusion_space,
-            objective=self.listed.objective,
+            objective=self.listed.asked,
             bits=bits,
             duals=whole(priced),
             runs=whole(runs),

@@ -163,15 +163,18 @@ class FusedGroupRows:
         self._sides.append((some, bool(np.all(np.isinf(upper))), bool(np.all(np.isinf(lower)))))
         return rows
 
-    def load(self, number: int, column: Ints, fixed: Bools) -> None:
-        """Load the bytes of a column in each step of a class, before computing where ``fixed``."""
-        self.into.add(self.at(number), column, 1.0)
-        self.serial_in.add(self.at(number), np.where(fixed, column, -1), 1.0)
+    def load(self, number: int, column: Ints, fixed: Bools, ratio: Floats) -> None:
+        """Load the bytes of a column in each step of a class, before computing where ``fixed``.
 
-    def store(self, number: int, column: Ints, fixed: Bools) -> None:
+        ``ratio``: as of :class:`~formulations.fusion.steps.UseTable`.
+        """
+        self.into.add(self.at(number), column, ratio)
+        self.serial_in.add(self.at(number), np.where(fixed, column, -1), ratio)
+
+    def store(self, number: int, column: Ints, fixed: Bools, ratio: Floats) -> None:
         """Store the bytes of a column in each step of a class, after computing where ``fixed``."""
-        self.out.add(self.at(number), column, 1.0)
-        self.serial_out.add(self.at(number), np.where(fixed, column, -1), 1.0)
+        self.out.add(self.at(number), column, ratio)
+        self.serial_out.add(self.at(number), np.where(fixed, column, -1), ratio)
 
     def stream(
         self,
@@ -184,7 +187,7 @@ class FusedGroupRows:
         """Move non-resident bytes, in and out so often, of so many times the size."""
         # R3: bytes not resident are streamed, so each resident byte saves its stream.
         used, steps = np.where(uses.used, resident, -1), self.at(number)
-        into, out = (np.where(uses.used, each, 0.0) for each in moved)
+        into, out = (np.where(uses.used, each, 0.0) * uses.ratio for each in moved)
         self.into.add(steps, used, -into)
         self.out.add(steps, used, -out)
         self.constant_in[steps] += (into * uses.size * share).sum(axis=0)
@@ -243,6 +246,7 @@ class FusedGroupRows:
             if use.shared and use.writes:
                 continue  # which fusion tiles read and store a sum depends on its ends
             more = np.array([fetches for fetches, _ in use.choices], float) - use.fetches
+            more *= self.listed.ratios[use.tensor]
             steps = np.full(len(chosen), number * self.steps + step)
             for amounts, moved in (
                 (self.into, use.reads or use.live_after),

@@ -36,7 +36,7 @@ class SharedTensors:
             resident, load = self._resident(number)
             most = program.counts[number] * uses.size
             store = program.columns(np.broadcast_to(summed[:, None], load.shape), most)
-            program.store(number, store, uses.fixed)
+            program.store(number, store, uses.fixed, uses.ratio)
             parts.append((resident, load, store))
             rest = self._around(number, resident, load, rest, there)
             self._stream(number, resident)
@@ -74,7 +74,7 @@ class SharedTensors:
         resident = program.columns(every, most, np.where(uses.fixed, most, 0.0))
         program.room.add(program.at(number), resident, 1.0)
         load = program.columns(every, most)
-        program.load(number, load, uses.fixed)
+        program.load(number, load, uses.fixed, uses.ratio)
         return resident, load
 
     def _around(self, number: int, resident: Ints, load: Ints, rest: Ints, there: Bools) -> Ints:
@@ -183,4 +183,5 @@ class SharedTensors:
             row = program.rows(some, (-np.inf, fetches * count * self.size))
             program.builder.add(row, less, 1.0)
             program.builder.add(row, resident[rows, step], fetches)
-            amounts.add(step + (number % len(program.counts)) * program.steps, less, -1.0)
+            at = step + (number % len(program.counts)) * program.steps
+            amounts.add(at, less, -uses.ratio[:, 0])

@@ -46,7 +46,7 @@ class UseTable:
     ----------
     alike
         By tensor, all that are used as it is: these are one tensor here, of their size.
-    sizes
+    sizes, ratios
         Of every tensor.
 
     Attributes
@@ -55,6 +55,8 @@ class UseTable:
         Of each tensor those that it stands for.
     used, reads, writes, live, fixed : (t, steps) bool
     fetches : (t, steps)
+    ratio : (t, 1)
+        Bytes that move per byte.
     first, last : (t,)
         Steps of the first and the last use.
     begins, ends : (t,) bool
@@ -67,12 +69,14 @@ class UseTable:
         uses: Mapping[int, list[tuple[int, Use]]],
         alike: Mapping[int, list[int]],
         sizes: Sequence[int],
+        ratios: Sequence[float],
     ) -> None:
         self.tensors, self.steps = list(uses), steps
         self.owners = [alike[tensor] for tensor in self.tensors]
         count = len(self.tensors)
         size = [[float(sum(sizes[t] for t in each))] for each in self.owners]
         self.size = np.array(size).reshape(count, 1)
+        self.ratio = np.array([ratios[tensor] for tensor in self.tensors]).reshape(count, 1)
         self.used, self.reads, self.writes, self.live, self.fixed = np.zeros(
             (5, count, steps), bool
         )

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from formulations.solver.program import Floats
+from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import FusionSpace, Way
 from spmopt.core.fusion.stripe_bounds import Striped, follow
@@ -72,8 +73,12 @@ class Listed:
     ----------
     given
         The tileable graph without mappings for stripes.
+    asked, objective
+        The objective, and the part of it that bytes which move have.
     accesses
         Of each tensor: the operations that use it, in order, and whether each reads it.
+    ratios
+        Of each tensor: bytes that move per byte on chip.
     beside
         Of each tensor: bytes that are not followed, of a tileable graph of stripes.
     axes
@@ -96,8 +101,9 @@ class Listed:
         self.first = self if first is None else first
         self.fusion_space = tileable.fusion_space() if fusion_space is None else fusion_space
         self.given, self.striped = tileable, Striped(tileable, self.fusion_space.stripes)
-        self.tileable, self.objective = self.striped.tileable, objective
         machine = tileable.machine
+        self.tileable, self.asked = self.striped.tileable, objective
+        self.objective = objective.of_moved(machine.most_moved)
         self.capacity = machine.spm_pages * machine.page_bytes
         self.bytes_per_cycle = float(machine.bytes_per_cycle)
         self.count = len(tileable.operations)
@@ -106,6 +112,9 @@ class Listed:
             for tensor in operation.uses(0):
                 self.accesses[tensor].append((at, tensor in operation.reads))
         self.sizes = [tensor.size_bytes for tensor in tileable.tensors]
+        self.ratios = [float(each) for each in ratios_of(machine, tileable.tensors)]
+        # Bytes that move: of those that may be on chip, the most.
+        self.most_held = float(machine.most_moved) * self.capacity
         self.beside = [0] * len(self.sizes)
         self._range, self._of_fused_group = range(self.count), False
         self._uses: dict[tuple[int, int], tuple[Use, ...]] = {}
@@ -150,6 +159,14 @@ class Listed:
             return self.first.groups
         cross = {group for crossed in self.crossing for group in crossed}
         return [group if group in cross else REST for group in self._kinds_of]
+
+    @cached_property
+    def least_ratios(self) -> dict[int, float]:
+        """The least ratio of the tensors of each group."""
+        found = dict[int, float]()
+        for group, ratio in zip(self.groups, self.ratios, strict=True):
+            found[group] = min(found.get(group, ratio), ratio)
+        return found
 
     @cached_property
     def _kinds_of(self) -> list[int]:
@@ -283,12 +300,11 @@ class Listed:
         """
         tensors, objective = self.tileable.tensors, self.objective
         written = {t for operation in self.tileable.operations for t in operation.writes}
+        sizes = [size * ratio for size, ratio in zip(self.sizes, self.ratios, strict=True)]
         into = sum(
-            size
-            for size, used in zip(self.sizes, self.accesses, strict=True)
-            if used and used[0][1]
+            size for size, used in zip(sizes, self.accesses, strict=True) if used and used[0][1]
         )
-        out = sum(self.sizes[t] for t in written if tensors[t].keep)
+        out = sum(sizes[t] for t in written if tensors[t].keep)
         # R6: two channels run side by side, one carries both directions.
         moved = max(into, out) if self.tileable.machine.duplex else into + out
         # The tile count of each operation is free: the least of all bounds every plan.
@@ -300,7 +316,7 @@ class Listed:
         ]
         time = max(float(cycles.sum()), moved / self.bytes_per_cycle)
         found = float(objective.cycle) * time + float(np.min(always, axis=0).sum())
-        return found + float(objective.dram_in_byte * into + objective.dram_out_byte * out)
+        return found + float(objective.dram_in_byte) * into + float(objective.dram_out_byte) * out
 
     @cached_property
     def apart(self) -> list[int]:
@@ -397,7 +413,10 @@ class Listed:
                 # Equal operations share their mappings, which live as long as the graph.
                 id(self.tileable.operations[at].mappings.get(count)),
                 bool(np.isfinite(self.cycles_of(count)[0][at])),
-                *((*use.figures, self.sizes[use.tensor]) for use in self.mappings(at, count)),
+                *(
+                    (*use.figures, self.sizes[use.tensor], self.ratios[use.tensor])
+                    for use in self.mappings(at, count)
+                ),
             )
             kind = self._kinds[at, count] = self._alike.setdefault(content, len(self._alike))
         return kind

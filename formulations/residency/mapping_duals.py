@@ -116,7 +116,10 @@ class _Rows:
         self.firm, fetches = table.required_resident[rows], table.fetches[rows]
         kind, live = table.kind[rows], table.live_after[rows]
         read, written = kind != Access.WRITE, kind != Access.READ
-        hold, loaded, stored = (each[step] for each in (moves.held, moves.loaded, moves.stored))
+        moved, tensor = line.moved, table.tensor[rows]
+        # Dual values of steps come once for each ratio.
+        at, ratio = step + line.steps * moved.ratios[1][tensor], moved.ratio[tensor]
+        hold, loaded, stored = (each[at] for each in (moves.held, moves.loaded, moves.stored))
         if worth.held is not None:
             hold = worth.held[self.access]
         # R3, R4: a result of p parts is read back p - 1 times; a dead one is not stored.
@@ -124,12 +127,13 @@ class _Rows:
         stream = times_in * loaded + np.where(written & live, fetches, 0) * stored
         gone = worth.gone[self.access]
         self.streamed = np.where(self.firm, -np.inf, gone - stream)
-        load = np.where(self.firm & read, moves.loaded_fixed, loaded)
-        store = np.where(self.firm & written, moves.stored_fixed, stored)
+        (load_fixed, store_fixed), (in_byte, out_byte) = moves.fixed(ratio), moves.alone(ratio)
+        load = np.where(self.firm & read, load_fixed, loaded)
+        store = np.where(self.firm & written, store_fixed, stored)
         # A command takes its set-up however few bytes it moves: no byte pays less than its part.
-        setup = np.broadcast_to(worth.setup, line.step.shape)[self.access]
-        load = load + setup * (load - moves.in_byte)
-        store = store + setup * (store - moves.out_byte)
+        setup = np.broadcast_to(worth.setup, line.step.shape)[self.access] / ratio
+        load = load + setup * (load - in_byte)
+        store = store + setup * (store - out_byte)
         self.held = gone - hold + self._resident(worth, (read, written, live), load, store)
 
     def _resident(
@@ -179,6 +183,7 @@ def mapping_duals(
     operation, room, plain = costs_apart(problem, coefficients, objective, duals)
     # More than any byte gains: for mappings that do not fit at all.
     most = 4 * (problem.operands.most_fetches().max(initial=0) + 1) * coefficients.dearest_byte
+    most *= float(problem.machine.most_moved)
     kappa = _rooms(rows, room, most) if rooms is None else rooms
     nu = np.maximum(rows.streamed, rows.held - kappa[rows.choice]) - worth.begun
     # The step gives back all that bytes pay in the mapping that it runs.

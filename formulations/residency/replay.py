@@ -209,11 +209,13 @@ class _Search:
         """Round dual values down to multiples of ``2**-bits``."""
         problem, objective = self._problem, self._objective
         coefficients, duals = self.coefficients, best.of_steps
-        dearest, fetches = coefficients.dearest_byte, problem.operands.most_fetches()
+        fetches, largest = problem.operands.most_fetches(), float(problem.machine.most_moved)
+        dearest = largest * coefficients.dearest_byte
         # As of steps: a full one may have any dual value, and this one proves as much.
         most = 4 * (fetches + 1) * dearest
         start, end = np.minimum(best.at_start, most), np.minimum(duals.spm, most)
         moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
+        moves = largest * moves + coefficients.unpacked + coefficients.packed
         path = float(start.sum() + end.sum() + (PARTS * fetches.sum() + 1) * moves)
         path += dearest_setups(problem, dearest)
         paid = best.way if best.way is not None and best.way.uses.any() else None

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import product
 from typing import Self
 
 import numpy as np
@@ -159,14 +160,16 @@ def obstacles(figures: StepFigures) -> Obstacles:
     shifts = Shifts.of(view, command)
     amounts = np.zeros((len(Obstacle), command.size), np.int64)
     out = ~inward(view)[command]
+    ratios = view.timeline.moved.ratio[view.schedule.commands.tensor[command]]
     # Duplex channels have spare time of their own; later moves see the steps turned round.
     for outward in (False, True):
         spare = _spare_bytes(figures, stall, outward)
-        for later in (False, True):
-            rows = np.flatnonzero((shifts.later == later) & (out == outward))
+        for later, ratio in product((False, True), np.unique(ratios).tolist()):
+            rows = np.flatnonzero((shifts.later == later) & (out == outward) & (ratios == ratio))
             turned = slice(None, None, -1 if later else 1)
-            slack = Slack.of(free[turned], spare[turned])
-            amounts[:, rows] = _amounts(slack, shifts.take(rows))
+            # In the time of so many bytes more of a compressed tensor arrive.
+            there = np.floor(spare[turned] / ratio).astype(np.int64)
+            amounts[:, rows] = _amounts(Slack.of(free[turned], there), shifts.take(rows))
     count = command.size
     shares = split(
         stall.stall_cycles[command],

@@ -83,8 +83,7 @@ def inward(view: ScheduleArrays) -> Bools:
 
 def bytes_moved(view: ScheduleArrays) -> Ints:
     """Return (k,) bytes that each command moves over the DRAM boundary."""
-    commands = view.schedule.commands
-    return (commands.end - commands.begin) * commands.fetches
+    return view.command_bytes
 
 
 def stalls(view: ScheduleArrays, time: Durations) -> StallShares:

@@ -186,7 +186,8 @@ class WeightSearch:
         # Every schedule moves so much, whatever is fused.
         into, out = moved_once(start.problem)
         second = asked.second
-        self._moved_once = second.dram_in_byte * into + second.dram_out_byte * out
+        moved = second.of_moved(start.problem.machine.most_moved)
+        self._moved_once = moved.dram_in_byte * into + moved.dram_out_byte * out
         self._found: list[tuple[Fraction, Fraction, Solution]] = []
         self._bounds: list[tuple[Fraction, Fraction, bool]] = []
         self._take(start)

@@ -92,7 +92,7 @@ class Solution(core_solution.Solution, Shown):
         """Return one row of figures."""
         from spmopt.reporting.results import result_record
 
-        return [result_record(self.problem.machine, self.result)]
+        return [result_record(self.problem, self.result)]
 
     def picture(self, *, timing: str = "step", source: str = "") -> ScheduleView:
         """Lay out all that can be seen of the schedule, as arrays; see :func:`plot`.

@@ -3,7 +3,8 @@
 The one place of this arithmetic for everything that makes schedules; the verifier recomputes all
 of it on its own. In the symbols of PROBLEM.md (sections 1 and 3):
 
-* a command of ``x > 0`` bytes takes ``lambda + ceil(x f / beta)`` cycles;
+* a command that moves ``x > 0`` bytes takes ``lambda + ceil(x f / beta)`` cycles; of a compressed
+  tensor it moves fewer than it puts on chip, rounded up;
 * R2: a step loads the growth of a tensor's resident prefix, unless its operation overwrites it;
 * R3, R4: an access streams ``s_t - r_t(i)`` bytes, ``p`` times in if it reads them and ``p`` times
   out if it writes a live result, whose partial sums also come in ``p - 1`` times if it only writes;
@@ -88,13 +89,17 @@ class ResidencyPlanCost:
     parts
         1, but for a fluid plan the numerator of ``beta``, so that times are whole.
     dram_in_bytes, dram_out_bytes
-        Traffic.
+        Traffic, as it moves.
+    unpacked_bytes, packed_bytes
+        Bytes on chip beyond it, of compressed tensors.
     """
 
     step_time: Ints
     parts: int
     dram_in_bytes: int
     dram_out_bytes: int
+    unpacked_bytes: int
+    packed_bytes: int
 
     def value(self, objective: Objective, line: Timeline) -> Fraction:
         """Return the objective, exact, of a machine without banks."""
@@ -102,6 +107,8 @@ class ResidencyPlanCost:
             objective.cycle * Fraction(int(self.step_time.sum()), self.parts)
             + objective.dram_in_byte * self.dram_in_bytes
             + objective.dram_out_byte * self.dram_out_bytes
+            + objective.unpacked_byte * self.unpacked_bytes
+            + objective.packed_byte * self.packed_bytes
             + unavoidable(objective, line)
         )
 
@@ -147,26 +154,34 @@ def residency_plan_cost(
         return sum_up(line.steps, step, np.where(size_bytes > 0, time, 0))
 
     rows, load = residency_plan.residency, loads_of(line, residency_plan.residency)
-    first, load_bytes = rows.begin[load.row], rows.size_bytes[load.row] - load.begin
+    first, moved = rows.begin[load.row], line.moved
+    loaded = rows.size_bytes[load.row] - load.begin
+    load_bytes = moved.of(rows.tensor[load.row], loaded)
     pinned = flag(line.required_resident, load.access)
     before = per_step(first[pinned], load_bytes[pinned])
     store = residency_plan.stores
     pinned_result = flag(_required_resident_result(line), access_at(line, store.step, store.tensor))
-    after = per_step(store.step[pinned_result], store.size_bytes[pinned_result])
+    store_bytes = moved.of(store.tensor, store.size_bytes)
+    after = per_step(store.step[pinned_result], store_bytes[pinned_result])
     # R3: the part that is not resident passes by on each fetch.
     missing = line.size_bytes[line.tensor] - resident_bytes(rows, line.step, line.tensor)
-    into, out = (missing * fetches for fetches in stream_fetches(line))
+    named = tuple(missing * fetches for fetches in stream_fetches(line))
+    into, out = (moved.of(line.tensor, each) for each in named)
     inward = before + per_step(first[~pinned], load_bytes[~pinned]) + per_step(line.step, into)
-    outward = after + per_step(store.step[~pinned_result], store.size_bytes[~pinned_result])
+    outward = after + per_step(store.step[~pinned_result], store_bytes[~pinned_result])
     outward += per_step(line.step, out)
     compute = line.compute_cycles * parts
+    dram_in = int(load_bytes.sum() + into.sum())
+    dram_out = int(store_bytes.sum() + out.sum())
     return ResidencyPlanCost(
         step_time=step_time(
             machine, compute=compute, inward=inward, outward=outward, before=before, after=after
         ),
         parts=parts,
-        dram_in_bytes=int(load_bytes.sum() + into.sum()),
-        dram_out_bytes=int(store.size_bytes.sum() + out.sum()),
+        dram_in_bytes=dram_in,
+        dram_out_bytes=dram_out,
+        unpacked_bytes=int(loaded.sum() + named[0].sum()) - dram_in,
+        packed_bytes=int(store.size_bytes.sum() + named[1].sum()) - dram_out,
     )
 
 

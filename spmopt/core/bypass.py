@@ -13,8 +13,9 @@ their streams apart, and cost less by a constant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import ceil
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
@@ -30,6 +31,8 @@ class Streams:
     cycles: int = 0
     in_bytes: int = 0
     out_bytes: int = 0
+    unpacked_bytes: int = 0
+    packed_bytes: int = 0
 
     def value(self, objective: Objective) -> Fraction:
         """Return their part of the objective."""
@@ -37,7 +40,12 @@ class Streams:
             objective.cycle * self.cycles
             + objective.dram_in_byte * self.in_bytes
             + objective.dram_out_byte * self.out_bytes
+            + objective.unpacked_byte * self.unpacked_bytes
+            + objective.packed_byte * self.packed_bytes
         )
+
+
+_FIGURES = tuple(each.name for each in fields(Streams))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +79,7 @@ def without_bypass(problem: Problem) -> Remainder:
         # Bypassing tensors are gone, but the order that they impose is not.
         operations.append(replace(remaining, predecessors=tuple(sorted(before[step]))))
         least.append(
-            Streams(
-                cycles=min(each.cycles for each in found),
-                in_bytes=min(each.in_bytes for each in found),
-                out_bytes=min(each.out_bytes for each in found),
-            )
+            Streams(**{name: min(getattr(each, name) for each in found) for name in _FIGURES})
         )
     tensors = tuple(
         # Untouched now: present at the start and not wanted, it constrains nothing.
@@ -90,11 +94,7 @@ def without_bypass(problem: Problem) -> Remainder:
             operations=tuple(operations),
             listed=None,
         ),
-        streams=Streams(
-            cycles=sum(each.cycles for each in least),
-            in_bytes=sum(each.in_bytes for each in least),
-            out_bytes=sum(each.out_bytes for each in least),
-        ),
+        streams=Streams(**{name: sum(getattr(each, name) for each in least) for name in _FIGURES}),
     )
 
 
@@ -111,20 +111,29 @@ def _live_after(problem: Problem) -> list[set[int]]:
 
 def _streams(problem: Problem, operation: Operation, mapping: OpMapping, live: set[int]) -> Streams:
     """Return the streams of bypassing tensors in a mapping, by rules R3, R4 and R6."""
-    into, out = list[int](), list[int]()
+    into, out = list[tuple[int, int]](), list[tuple[int, int]]()
     for tensor, operand in zip(operation.tensors, mapping.operands, strict=True):
         if tensor not in problem.bypassing:
             continue
         size, fetches, written = problem.tensors[tensor].size_bytes, operand.fetches, tensor in live
         if tensor in operation.reads:
-            into.append(fetches * size)
+            into.append((tensor, fetches * size))
         # R4: partial sums come back p - 1 times; a dead result is never written.
         elif written and fetches > 1:
-            into.append((fetches - 1) * size)
+            into.append((tensor, (fetches - 1) * size))
         if tensor in operation.writes and written:
-            out.append(fetches * size)
-    cycles = sum(_cycles(problem.machine, size) for size in into + out)
-    return Streams(cycles=cycles, in_bytes=sum(into), out_bytes=sum(out))
+            out.append((tensor, fetches * size))
+    moved_in, moved_out = (
+        [ceil(problem.machine.moved_ratio(problem.tensors[t].kind) * size) for t, size in each]
+        for each in (into, out)
+    )
+    return Streams(
+        cycles=sum(_cycles(problem.machine, size) for size in moved_in + moved_out),
+        in_bytes=sum(moved_in),
+        out_bytes=sum(moved_out),
+        unpacked_bytes=sum(size for _, size in into) - sum(moved_in),
+        packed_bytes=sum(size for _, size in out) - sum(moved_out),
+    )
 
 
 def _cycles(machine: Machine, size: int) -> int:

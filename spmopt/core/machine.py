@@ -15,6 +15,7 @@ from spmopt.core.machine_parts import (
     Area,
     Bank,
     Blocks,
+    Compression,
     Energy,
     SpmTechnology,
     SystolicArray,
@@ -33,6 +34,7 @@ __all__ = [
     "Area",
     "Bank",
     "Blocks",
+    "Compression",
     "Energy",
     "Machine",
     "SpmTechnology",
@@ -43,12 +45,13 @@ __all__ = [
 
 MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
-FEATURES = {"bank": "banks", "bypass": "bypass"}
+FEATURES = {"bank": "banks", "bypass": "bypass", "compression": "compression"}
 """Features of a machine that only some schedulers support.
 
 Keys of settings, and the fields they make up."""
 RETENTION = "retention"
 """A feature that follows from a bank's technology: that contents last for some time only."""
+_WHOLE = Fraction(1)
 _FEW_PAGES = 128
 """Pages of a scratchpad of which part-filled ones are much."""
 
@@ -84,7 +87,8 @@ class Machine:
     :meth:`rate` and :meth:`mac_pj`; those of all others are ``operations_per_s`` and
     ``energy.mac_pj``. ``costs``: the file that cycles and energies of operations are from, where
     one is given. ``bypass``: kinds of tensors that are never in the scratchpad; each use streams
-    all of them. ``memory`` is the scratchpad's technology, where one is named; another
+    all of them. ``compression``: kinds of tensors that are compressed in DRAM, and how far.
+    ``memory`` is the scratchpad's technology, where one is named; another
     ``spm_bytes`` needs another, see :func:`spmopt.hardware.scratchpad.with_technology`.
     """
 
@@ -107,6 +111,7 @@ class Machine:
     bypass: tuple[str, ...] = field(default=(), metadata={"group": "bypass"})
     blocks: Blocks | None = field(default=None, metadata={"group": "blocks"})
     vector: VectorUnit | None = field(default=None, metadata={"group": "vector"})
+    compression: tuple[Compression, ...] = field(default=(), metadata={"group": "compression"})
 
     def __post_init__(self) -> None:
         where = f"machine {self.name}"
@@ -143,6 +148,11 @@ class Machine:
         if self.bypass and (self.duplex or self.banks):
             what = "banks" if self.banks else "a duplex channel"
             raise InputError(f"{where}: bypass: not modeled with {what}; leave one of them out")
+        if self.compression and self.banks:
+            raise InputError(f"{where}: compression: not modeled with banks; leave one of them out")
+        kinds = [each.kind for each in self.compression]
+        if len(set(kinds)) < len(kinds):
+            raise InputError(f"{where}: compression of a kind stands twice; give it once")
         if self.memory is not None and self.memory.spm_bytes != self.spm_bytes:
             raise InputError(
                 f"{where}: SPM of {self.spm_bytes} bytes, but the figures of its "
@@ -177,6 +187,15 @@ class Machine:
         """Return the energy of a multiply-accumulate of a type; None: of no known one."""
         found = self._assign_type(element_type, "mac_pj")
         return self.energy.mac_pj if found is None else found
+
+    def moved_ratio(self, kind: str) -> Fraction:
+        """Return the bytes that move per byte on chip of tensors of a kind; 1 by default."""
+        return next((each.ratio for each in self.compression if each.kind == kind), _WHOLE)
+
+    @property
+    def most_moved(self) -> Fraction:
+        """The largest of these ratios, 1 at least."""
+        return max((each.ratio for each in self.compression if each.ratio > 1), default=_WHOLE)
 
     @property
     def has_own_energies(self) -> bool:

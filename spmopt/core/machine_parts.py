@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from math import inf
 
 from spmopt.core.elements import element_type
@@ -12,6 +13,9 @@ from spmopt.core.units import require_small
 
 _LARGEST_FIGURE = 1e30
 """Of energies, areas and times: sums of products of these with 2**60 are numbers of a float."""
+
+_LARGEST_RATIO, _RATIO_PARTS = 4, 10_000
+"""Of bytes that move to bytes held; and the largest denominator of such a ratio."""
 
 
 def require_figures(where: str, record: object, names: Iterable[str]) -> None:
@@ -33,6 +37,29 @@ def require_counts(where: str, record: object, names: Iterable[str], least: int 
         if value is not None and value < least:
             raise InputError(f"{where}: {name} must be at least {least}, is {value}")
         require_small(where, name, value or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compression:
+    """Tensors of one kind that are compressed in DRAM.
+
+    Attributes
+    ----------
+    kind
+        A :class:`~spmopt.core.problem.TensorKind`.
+    ratio
+        Bytes that move over the DRAM channel per byte on chip, exact.
+    """
+
+    kind: str
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.ratio <= _LARGEST_RATIO or self.ratio.denominator > _RATIO_PARTS:
+            raise InputError(
+                f"compression of {self.kind}: ratio is {float(self.ratio):g}, must be above 0, "
+                f"at most {_LARGEST_RATIO}, and have four digits after the point at most"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # it loads numpy
 _PICO = Fraction(1, 10**12)
 WEIGHTS = (
     *("cycle", "dram_in_byte", "dram_out_byte", "spm_read_byte", "spm_write_byte", "mac"),
-    "own_picojoule",
+    *("own_picojoule", "unpacked_byte", "packed_byte"),
 )
 """Names of the weights of events that every machine has."""
 BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")
@@ -61,6 +61,9 @@ class Objective:
         Of a multiply-accumulate.
     own_picojoule
         Of a picojoule that an operation spends by itself, see :class:`~spmopt.core.OpMapping`.
+    unpacked_byte, packed_byte
+        Of a byte that a command of a compressed tensor writes to the scratchpad, or reads there,
+        beyond those that cross; one less where more cross.
     bank_read_byte, bank_write_byte
         Of a byte that each bank reads or writes, whoever asks for it; none for a uniform
         scratchpad.
@@ -81,6 +84,8 @@ class Objective:
     spm_write_byte: Fraction = Fraction(0)
     mac: Fraction = Fraction(0)
     own_picojoule: Fraction = field(default=Fraction(0), metadata={"group": "own energy"})
+    unpacked_byte: Fraction = field(default=Fraction(0), metadata={"group": "compression"})
+    packed_byte: Fraction = field(default=Fraction(0), metadata={"group": "compression"})
     bank_read_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
     bank_write_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
 
@@ -136,6 +141,22 @@ class Objective:
         # The pure replay must become the makespan by name too, as files know it.
         return MAKESPAN if self == REPLAY else replace(self, replayed=False)
 
+    def of_moved(self, most: Fraction | int) -> Objective:
+        """Return an objective of moved bytes alone that is no more, for ratios of ``most`` at most.
+
+        Where more bytes cross than arrive, it has nothing of the scratchpad's share of a byte.
+        """
+        less = (self.unpacked_byte, self.packed_byte) if most > 1 else (Fraction(0),) * 2
+        if not (self.unpacked_byte or self.packed_byte):
+            return self
+        return replace(
+            self,
+            dram_in_byte=max(Fraction(0), self.dram_in_byte - less[0]),
+            dram_out_byte=max(Fraction(0), self.dram_out_byte - less[1]),
+            unpacked_byte=Fraction(0),
+            packed_byte=Fraction(0),
+        )
+
     def only(self, *names: str) -> Objective:
         """Return the part of the objective that the weights ``names`` are."""
         none: dict[str, Any] = dict.fromkeys(WEIGHTS, Fraction(0))
@@ -189,6 +210,9 @@ def energy_objective(machine: Machine) -> Objective:
         # Operations that state their energy include that of their MACs.
         mac=Fraction(0) if machine.has_own_energies else _exact(energy.mac_pj) * _PICO,
         own_picojoule=_PICO if machine.has_own_energies else Fraction(0),
+        # The scratchpad takes all bytes of a compressed tensor, however few cross.
+        unpacked_byte=write if machine.compression else Fraction(0),
+        packed_byte=read if machine.compression else Fraction(0),
         bank_read_byte=tuple(_exact(bank.read_pj_per_byte) * _PICO for bank in banks),
         bank_write_byte=tuple(_exact(bank.write_pj_per_byte) * _PICO for bank in banks),
     )

@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from spmopt.core.compression import MovedBytes
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.machine import Machine
@@ -154,6 +155,11 @@ class Problem:
         return found
 
     @cached_property
+    def moved(self) -> MovedBytes:
+        """Bytes that move per byte of each tensor: fewer of those that are compressed in DRAM."""
+        return MovedBytes.on(self.machine, self.tensors)
+
+    @cached_property
     def in_dram(self) -> Bools:
         """(m,) Whether a valid copy is in DRAM at the start; not to be written."""
         found = np.array([tensor.in_dram for tensor in self.tensors], bool)
@@ -208,8 +214,9 @@ def _require_small_totals(problem: Problem) -> None:
     """
     machine, table = problem.machine, problem.operands
     sizes = [tensor.size_bytes for tensor in problem.tensors]
+    crossing = problem.moved.of(np.arange(len(sizes)), problem.size_bytes).tolist()
     # Both ways: an updated tensor is read and written.
-    moved = 2 * table.most_moved(sizes)
+    moved = 2 * table.most_moved(crossing)
     most = table.most_figures()
     dma_cycles = -(-moved * machine.clock_hz // machine.dram_bytes_per_s)
     commands = 2 * table.tensor.size

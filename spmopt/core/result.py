@@ -147,7 +147,8 @@ class Totals:
     ``dma_descriptors`` counts contiguous fusion tiles of SPM that the ``dma_commands`` move, a
     stream as one. Files that were written before these two were counted lack them: None. Reads and
     writes of each bank, DMA and moves included, are exact and may be a fraction; ``spm_read_bytes``
-    and ``spm_write_bytes`` are of the operations alone, on any machine.
+    and ``spm_write_bytes`` are of the operations alone, on any machine. ``unpacked_bytes`` arrive
+    on chip beyond the ``dram_in_bytes`` that cross, ``packed_bytes`` leave beyond those that cross.
     """
 
     makespan_cycles: int
@@ -163,6 +164,8 @@ class Totals:
     dma_commands: int | None = None
     dma_descriptors: int | None = None
     own_picojoules: int = field(default=0, metadata={"group": "own energy"})
+    unpacked_bytes: int = field(default=0, metadata={"group": "compression"})
+    packed_bytes: int = field(default=0, metadata={"group": "compression"})
     moved_bytes: int = field(default=0, metadata={"group": "banks"})
     bank_read_bytes: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
     bank_write_bytes: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})

@@ -12,6 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from spmopt.core.compression import MovedBytes
 from spmopt.core.mappings import fitting_mappings
 from spmopt.core.operands import READ, UPDATE, WRITE, MappingTable, ranges
 from spmopt.core.operation import FIGURES, relax_mapping
@@ -50,6 +51,8 @@ class Timeline:
         and kept. Between an access and its next one the tensor is live iff this is set.
     size_bytes : (m,)
     in_dram, keep : (m,) bool
+    moved
+        Bytes that move per byte of each tensor.
     first_access, last_access : (m,)
         Of each tensor, or -1 for one that no operation touches.
     """
@@ -73,6 +76,7 @@ class Timeline:
     size_bytes: Ints
     in_dram: Bools
     keep: Bools
+    moved: MovedBytes
     first_access: Ints
     last_access: Ints
 
@@ -198,6 +202,7 @@ def _build(problem: Problem, steps: Steps, mappings: MappingTable, mapping: Ints
         size_bytes=problem.size_bytes,
         in_dram=problem.in_dram,
         keep=problem.keep,
+        moved=problem.moved,
         first_access=first_access,
         last_access=last_access,
     )

@@ -34,7 +34,7 @@ class Trace:
     read
         Fingerprint of the operands of each operation, by its index.
     loaded_bytes, stored_bytes
-        Copied between DRAM and scratchpad, every fetch of a stream counted.
+        Moved between DRAM and scratchpad, every fetch of a stream counted.
     """
 
     contents: Sequence[Bytes]
@@ -149,7 +149,7 @@ class _Machine:
         self._results: dict[int, Bytes] = {}
         self._lifted: list[tuple[int, int, Bytes]] = []
         self._read: dict[int, bytes] = {}
-        self._moved = [0, 0]
+        self._moved, self._ratio = [0, 0], problem.moved
 
     def run(self, command: int) -> None:
         """Execute one command."""
@@ -167,16 +167,22 @@ class _Machine:
                 arrived = self._memory.tensor(tensor)[begin:end].copy()
                 self._streamed.setdefault(tensor, []).append((begin, arrived))
                 # Traffic counts every fetch; the contents of one fetch are those of all.
-                self._moved[0] += (end - begin) * fetches
+                self._moved[0] += self._moves(tensor, (end - begin) * fetches)
             case Kind.STREAM_OUT:
                 found = self._results.get(tensor)
                 self._memory.tensor(tensor)[begin:end] = (
                     # A stream out before its operation has nothing to bring.
                     POISON if found is None else found[begin:end]
                 )
-                self._moved[1] += (end - begin) * fetches
+                self._moved[1] += self._moves(tensor, (end - begin) * fetches)
             case _:
                 self._copy(kind, segments)
+                if kind in (Kind.LOAD, Kind.STORE):
+                    self._moved[kind == Kind.STORE] += self._moves(tensor, end - begin)
+
+    def _moves(self, tensor: int, size: int) -> int:
+        """Return the bytes that a command of so many moves, which are compressed in DRAM."""
+        return -(-size * int(self._ratio.numerator[tensor]) // self._ratio.denominator)
 
     def trace(self) -> Trace:
         """Return contents and figures at the end."""
@@ -194,10 +200,8 @@ class _Machine:
             here, there = slice(address, address + size), slice(begin, begin + size)
             if kind == Kind.LOAD:
                 spm[here] = self._memory.tensor(tensor)[there]
-                self._moved[0] += size
             elif kind == Kind.STORE:
                 self._memory.tensor(tensor)[there] = spm[here]
-                self._moved[1] += size
             elif kind == Kind.LIFT:
                 self._lifted.append((tensor, begin, spm[here].copy()))
             else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from spmopt.core.compression import ratios_of
 from spmopt.core.elements import element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
@@ -125,6 +126,8 @@ class Mapper:
         self.tensors, self.tensor_of = tensors_of(graph, views)
         self.sizes = [tensor.size_bytes for tensor in self.tensors]
         self.bypassing = tensors_of_kind(self.tensors, machine.bypass)
+        ratios = ratios_of(machine, self.tensors) if machine.compression else []
+        self._ratios = {t: ratio for t, ratio in enumerate(ratios) if ratio != 1}
         self._weights = tensors_of_kind(self.tensors, _PARAMETERS if self.name == "weights" else ())
         self.nodes = [node for node in graph.nodes if node.operator not in views]
         self.specs = [rules[node.operator] for node in self.nodes]
@@ -234,9 +237,10 @@ class Mapper:
         # Which operands bypass, and which must stay, changes the mapping: both are in the key.
         barred = tuple([t in bypassing for t in tensors]) if bypassing else ()
         kept = tuple([t in weights for t in tensors]) if weights else ()
+        moved = tuple([self._ratios.get(t) for t in tensors]) if self._ratios else ()
         attributes = tuple(node.attributes.items()) if node.attributes else ()
         worked = self.product_types[at], self._inline[at]
-        return node.operator, attributes, worked, places, barred, kept
+        return node.operator, attributes, worked, places, barred, kept, moved
 
     def _new_mappings(
         self,
@@ -368,6 +372,7 @@ class Mapper:
                 windows=[t for t, each in maps.items() if each.windows],
                 others=others,
                 bypassing=self.bypassing,
+                ratios=self._ratios,
             )
             more = other_tilings(tensors, machine) if self.name in CHOOSE else []
             return [least_traffic(tensors, machine), *more]

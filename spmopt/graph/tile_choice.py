@@ -51,7 +51,7 @@ def other_tilings(tensors: ProductTensors, machine: Machine) -> list[Tiling]:
             Tiling(
                 operands=stream_operands(tensors.roles, fetches),
                 scratch_bytes=buffers + others,
-                serial_bytes=moves * product.whole[kept] if single else 0,
+                serial_bytes=moves * product.crossing[kept] if single else 0,
             )
         )
     return found
@@ -80,7 +80,7 @@ def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
             moved = [fetches[0], fetches[1], 2 * passes - (not product.added)]
             for free in (None, 0, 1, 2):
                 traffic = sum(
-                    (moved[k] * float(product.whole[k]) for k in range(3) if k != free),
+                    (moved[k] * float(product.crossing[k]) for k in range(3) if k != free),
                     start=np.where(buffers <= rooms, 0.0, np.inf),
                 )
                 ties = np.where(traffic <= traffic.min(axis=0), buffers, np.iinfo(np.int64).max)
@@ -89,7 +89,7 @@ def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
                     if np.isfinite(traffic[size, place]):
                         a, b, c = (int(each[size, place]) for each in fetches)
                         found.add((kept, bool(single), int(buffers[size, place]), (a, b, c)))
-    return _leave_best(sorted(found), product.whole)
+    return _leave_best(sorted(found), product.crossing)
 
 
 def _largest(product: Product, kept: int, rooms: Ints) -> tuple[Ints, list[Ints]]:
@@ -139,13 +139,13 @@ def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
     return total
 
 
-def _leave_best(tiles: Sequence[_Tiles], whole: Sequence[int]) -> list[_Tiles]:
+def _leave_best(tiles: Sequence[_Tiles], crossing: Sequence[int]) -> list[_Tiles]:
     """Leave out tiles that need no less room, fetches and waiting than others."""
     if not tiles:
         return []
     figures = np.array(
         [
-            (buffers, whole[kept] if single else 0, *fetches)
+            (buffers, crossing[kept] if single else 0, *fetches)
             for kept, single, buffers, fetches in tiles
         ]
     )

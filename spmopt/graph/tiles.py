@@ -32,10 +32,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import gcd, isqrt
+from math import ceil, gcd, isqrt
 from typing import NamedTuple, TypeVar
 
 from spmopt.core.machine import Machine
@@ -87,6 +87,8 @@ class ProductTensors:
         Bytes of buffers of operands that are no part of the product.
     bypassing
         Tensors that are never in the scratchpad.
+    ratios
+        Bytes that move per byte, of tensors that are compressed in DRAM.
     """
 
     gemm: Gemm
@@ -97,6 +99,7 @@ class ProductTensors:
     others: int = 0
     bypassing: Collection[int] = ()
     windows: Collection[int] = ()
+    ratios: Mapping[int, Fraction] = field(default_factory=dict)
 
     @property
     def roles(self) -> tuple[list[int], ...]:
@@ -117,6 +120,9 @@ class ProductTensors:
             added=any(t in self.inputs for t in roles[2]),
             may_stay=tuple(k for k in _BEFORE if not any(t in self.bypassing for t in roles[k])),
             buffered=tuple(k for k in range(3) if not all(t in self.bypassing for t in roles[k])),
+            moved=tuple(
+                sum(ceil(sizes[t] * self.ratios.get(t, 1)) for t in role) for role in roles
+            ),
         )
 
     def required_resident(self, machine: Machine, kept: int, buffers: int) -> tuple[int, Tiling]:
@@ -177,6 +183,7 @@ class Product:
 
     ``windows``: operands over which windows slide.
     ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
+    ``moved``: bytes that each moves, fewer of a compressed one; none given are all of it.
     """
 
     dimensions: tuple[int, int, int]
@@ -187,6 +194,12 @@ class Product:
     windows: tuple[bool, ...] = (False, False, False)
     may_stay: tuple[int, ...] = _BEFORE
     buffered: tuple[int, ...] = (0, 1, 2)
+    moved: tuple[int, ...] = ()
+
+    @cached_property
+    def crossing(self) -> tuple[int, ...]:
+        """Bytes that move when all of each operand crosses once."""
+        return self.moved or self.whole
 
     @cached_property
     def positions(self) -> int:
@@ -316,7 +329,8 @@ class Product:
         a, b, c = (1 if k == kept else trips[LACKS[k]] for k in range(3))
         # p passes over C write p times and read p - 1 times; an addend is read once more.
         moved = (a, b, 2 * c if self.added else 2 * c - 1)
-        return sum(times * size for times, size in zip(moved, self.whole, strict=True)), (a, b, c)
+        total = sum(times * size for times, size in zip(moved, self.crossing, strict=True))
+        return total, (a, b, c)
 
     def _of(self, kept: int, tile: _Tile) -> _Found:
         """Return the cost of tiles that pass one of the operand ``kept``."""

@@ -108,12 +108,14 @@ def energy_report(totals: Totals, machine: Machine) -> EnergyReport:
     to_dram = weight.dram_out_byte - weight.spm_read_byte
     read = totals.value(weight.only("spm_read_byte", "bank_read_byte"))
     write = totals.value(weight.only("spm_write_byte", "bank_write_byte"))
+    arriving = totals.dram_in_bytes + totals.unpacked_bytes
+    leaving = totals.dram_out_bytes + totals.packed_bytes
     return EnergyReport(
         time_s=totals.makespan_cycles / machine.clock_hz,
         energy_j=float(totals.value(weight)),
         dram_j=float(from_dram * totals.dram_in_bytes + to_dram * totals.dram_out_bytes),
-        spm_read_j=float(read + weight.spm_read_byte * totals.dram_out_bytes),
-        spm_write_j=float(write + weight.spm_write_byte * totals.dram_in_bytes),
+        spm_read_j=float(read + weight.spm_read_byte * leaving),
+        spm_write_j=float(write + weight.spm_write_byte * arriving),
         mac_j=float(totals.value(weight.only("mac", "own_picojoule"))),
         leakage_j=float(totals.value(weight.only("cycle"))),
         area=area_report(machine),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,6 +21,7 @@ from spmopt.core.machine import (
     Area,
     Bank,
     Blocks,
+    Compression,
     Energy,
     Machine,
     SystolicArray,
@@ -35,6 +37,8 @@ BANK = "bank"
 """Key of the setting; several banks are one text, with commas between them."""
 BYPASS = "bypass"
 """Key of the setting; several kinds of tensors are one text, with commas between them."""
+COMPRESSION = {f"compression.{kind}": str(kind) for kind in TensorKind}
+"""Keys of ratios of bytes moved to bytes on chip, and the kinds of tensors that they are of."""
 
 
 def read_banks(texts: Sequence[str], where: str) -> list[BankOf]:
@@ -186,6 +190,7 @@ UNTYPED: Mapping[str, Kind] = {
     "banks": int,
     BANK: str,
     BYPASS: str,
+    **dict.fromkeys(COMPRESSION, float),
 }
 """Kind of every setting: a quantity of a dimension, a count, a number, a text or a switch."""
 KINDS: Mapping[str, Kind] = {
@@ -261,7 +266,8 @@ def _bare(read: Reader) -> Machine:
     own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
     listed = read.text(BYPASS).split(",") if BYPASS in read.table else ()
     bypass = read_bypass(listed, f"{read.where}: {BYPASS}")
-    return Machine(**own, **records, types=_types(read), bypass=bypass)
+    compression = _compression(read)
+    return Machine(**own, **records, types=_types(read), bypass=bypass, compression=compression)
 
 
 def read_bypass(names: Iterable[str], where: str) -> tuple[str, ...]:
@@ -277,6 +283,20 @@ def read_bypass(names: Iterable[str], where: str) -> tuple[str, ...]:
     for name in sorted(given.difference(kinds)):
         raise InputError(f"{where}: {unknown('kind', name, kinds)}")
     return tuple(str(kind) for kind in kinds if kind in given)
+
+
+def _compression(read: Reader) -> tuple[Compression, ...]:
+    """Return the ratios of kinds of tensors; 1 is none."""
+    # The decimal as it is written, not its nearest binary number.
+    given = {key: Fraction(str(read.number(key))) for key in COMPRESSION if key in read.table}
+    try:
+        return tuple(
+            Compression(kind=COMPRESSION[key], ratio=ratio)
+            for key, ratio in given.items()
+            if ratio != 1
+        )
+    except InputError as error:
+        raise InputError(f"{read.where}: {error}") from None
 
 
 def _types(read: Reader) -> tuple[TypedFigures, ...]:
@@ -331,6 +351,7 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
         settings |= {key: value for key, value in own.items() if value is not None}
     if machine.bypass:
         settings[BYPASS] = ",".join(machine.bypass)
+    settings |= {f"compression.{each.kind}": float(each.ratio) for each in machine.compression}
     if machine.banks:
         left_out = ("spm", *OF_BANKS)
         own = {key: value for key, value in settings.items() if key not in left_out}

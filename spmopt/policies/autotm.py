@@ -82,7 +82,8 @@ def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> T
     timeline = gaps.timeline
     access = _by_step(timeline, gaps.saved > 0)
     size, use, write = gaps.saved[access], timeline.step[access], gaps.last_write[access]
-    cycles, pages, at = transfer_cycles(machine, size), machine.pages(size), use.copy()
+    moved = timeline.moved.of(timeline.tensor[access], size)
+    cycles, pages, at = transfer_cycles(machine, moved), machine.pages(size), use.copy()
     serial = timeline.required_resident[write] & (timeline.step[write] == use)
     ends = np.minimum(gaps.trimmed, latest_stores(timeline) + 1)[access]
     for k, (begin, end) in enumerate(zip((use + 1).tolist(), ends.tolist(), strict=True)):
@@ -112,7 +113,8 @@ def _loads_under_one(
         timeline.step[access],
         timeline.required_resident[access],
     )
-    cycles, pages, at = transfer_cycles(machine, size), machine.pages(size), use.copy()
+    moved = timeline.moved.of(timeline.tensor[access], size)
+    cycles, pages, at = transfer_cycles(machine, moved), machine.pages(size), use.copy()
     # What the uses must load anyway takes its time first; a load that is hidden gives it back.
     np.subtract.at(idle, use[~serial], cycles[~serial])
     for k, (begin, end) in enumerate(zip(earliest[access].tolist(), use.tolist(), strict=True)):

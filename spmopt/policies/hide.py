@@ -138,4 +138,5 @@ def _ordinary_cycles(machine: Machine, gaps: Gaps, stores: Transfers) -> Ints:
     timeline, write = gaps.timeline, gaps.last_write[stores.access]
     serial: Bools = timeline.required_resident[write] & (stores.step == timeline.step[write])
     chosen = stores.take(~serial)
-    return sum_up(timeline.steps, chosen.step, transfer_cycles(machine, chosen.size_bytes))
+    moved = timeline.moved.of(timeline.tensor[chosen.access], chosen.size_bytes)
+    return sum_up(timeline.steps, chosen.step, transfer_cycles(machine, moved))

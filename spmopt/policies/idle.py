@@ -55,7 +55,10 @@ def idle_beside_streams(machine: Machine, timeline: Timeline, held: Ints) -> tup
     missing = timeline.size_bytes[timeline.tensor] - held
     into, out = (
         sum_up(timeline.steps, timeline.step, np.where(size, transfer_cycles(machine, size), 0))
-        for size in (missing * fetches for fetches in stream_fetches(timeline))
+        for size in (
+            timeline.moved.of(timeline.tensor, missing * fetches)
+            for fetches in stream_fetches(timeline)
+        )
     )
     if not machine.duplex:
         into = out = into + out

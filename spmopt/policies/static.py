@@ -83,8 +83,8 @@ def bytes_saved(timeline: Timeline) -> Ints:
     once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
     once += timeline.written[used] & timeline.live_after[last]
     always[used] -= once
-    saved: Ints = always * timeline.size_bytes
-    return saved
+    size = timeline.size_bytes
+    return timeline.moved.of(np.arange(size.size), always * size)
 
 
 def choose(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:

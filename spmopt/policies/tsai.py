@@ -131,7 +131,8 @@ def _list(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) 
         return np.maximum(use - 1, 0)
     # Time before each layer, as if none waited.
     computed = np.append(0, np.cumsum(timeline.compute_cycles))
-    latest = computed[use] - transfer_cycles(machine, rows.size_bytes)
+    moved = timeline.moved.of(timeline.tensor[rows.first], rows.size_bytes)
+    latest = computed[use] - transfer_cycles(machine, moved)
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)
 
 

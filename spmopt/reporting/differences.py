@@ -116,7 +116,8 @@ def _keep(first: ScheduleView, found: KeptOtherwise) -> Json:
     names = [operation.name for operation in first.problem.operations]
     runs = [names[operation] for operation in first.view.timeline.order.tolist()]
     tensors = [first.problem.tensors[tensor] for tensor in found.tensor.tolist()]
-    channel_s = found.bytes_saved / float(first.problem.machine.dram_bytes_per_s)
+    moved = first.problem.moved.of(found.tensor, found.bytes_saved)
+    channel_s = moved / float(first.problem.machine.dram_bytes_per_s)
     columns: Sequence[_Column] = (
         ("tensor", "", None, [tensor.name for tensor in tensors]),
         ("kind", "", None, [tensor.kind.replace("_", " ") for tensor in tensors]),

@@ -58,7 +58,7 @@ def explanation_record(
     causes = [cause for cause in Cause if cause is not Cause.NONE]
     record: Record = {
         "problem": problem_record(found.problem),
-        "result": result_record(machine, result),
+        "result": result_record(found.problem, result),
         "stall_cycles": int(stall.sum()),
         "stall_s": int(stall.sum()) / machine.clock_hz,
         "stalled_steps": int(np.count_nonzero(stall)),

@@ -240,6 +240,9 @@ def _bases(machine: Machine) -> tuple[str, ...]:
 def _bandwidth(machine: Machine) -> str:
     """Return the rate of the channel, and of the DRAM where the banks are slower."""
     shown = si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else "")
+    ratios = [f"{each.kind} at {float(each.ratio):g}" for each in machine.compression]
+    if ratios:
+        shown += f" (compressed in DRAM: {', '.join(ratios)} of its bytes)"
     memory = machine.memory
     if memory is None or memory.dram_bytes_per_s == machine.dram_bytes_per_s:
         return shown

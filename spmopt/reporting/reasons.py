@@ -140,10 +140,10 @@ def _keep(first: ScheduleView, second: ScheduleView) -> str:
     for name, other, sign, most in (("B", "A", 1, _NAMED), ("A", "B", -1, 2)):
         saved = np.maximum(sign * found.bytes_saved, 0).astype(float)
         if saved.any():
-            size = float(saved.sum())
+            size, moved = float(saved.sum()), first.problem.moved.ratio[found.tensor] * saved
             said.append(
                 f"{name} keeps {si(size, 'B')} between two uses that {other} does not, which saves "
-                f"{si(size / rate, 's')} of the DRAM channel: "
+                f"{si(float(moved.sum()) / rate, 's')} of the DRAM channel: "
                 f"{_largest(found, saved, first, most)}"
             )
     return f"{'; '.join(said)}." if said else ""
@@ -153,7 +153,8 @@ def _largest(found: KeptOtherwise, saved: Reals, picture: ScheduleView, most: in
     """Name kinds of tensors by the layers that use them next, each with its largest tensor."""
     kinds, kind = _kinds(picture)
     groups, group = next_groups(found, picture)
-    time = saved / picture.problem.machine.dram_bytes_per_s
+    ratio = picture.problem.moved.ratio[found.tensor]
+    time = ratio * saved / picture.problem.machine.dram_bytes_per_s
     both = group * len(kinds) + kind[found.tensor]
     amount = sums(time, both, len(groups) * len(kinds))
     if amount.max() < _LARGE * time.sum():  # spread over many layers

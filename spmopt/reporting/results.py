@@ -82,7 +82,7 @@ def figures(problem: Problem, result: Result, totals: Totals | None) -> tuple[Fi
     )
     if totals is None:
         return (*quality, seconds)
-    use = _use(machine, result, totals)
+    use = _use(problem, result, totals)
     return (*_costs(machine, totals), *quality, *use, *_check(result, totals), seconds)
 
 
@@ -120,7 +120,7 @@ def results_record(
 
 def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]:
     """Return the figures of results; ``of`` says whether they are layer by layer."""
-    rows = [result_record(problem.machine, result) for result in results]
+    rows = [result_record(problem, result) for result in results]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
         if result.fused is None:
@@ -162,16 +162,17 @@ def problem_record(problem: Problem) -> Record:
     }
 
 
-def result_record(machine: Machine, result: Result) -> Record:
+def result_record(problem: Problem, result: Result) -> Record:
     """Return the figures of a result; those that it does not have are null.
 
     ``value`` and ``bound`` are in ``unit``, that of the objective, rounded to doubles; the result
     file has them exact.
     """
     totals, inward, outward, known = result.totals, None, None, result.class_bound
+    machine = problem.machine
     found = None if totals is None else metrics(machine, totals)
     if totals is not None and result.schedule is not None:
-        inward, outward = directions_busy(machine, result.schedule, totals)
+        inward, outward = directions_busy(result.fused or problem, result.schedule, totals)
     record: Record = {
         "scheduler": result.scheduler,
         "objective": speak(result.objective),
@@ -247,6 +248,7 @@ def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
     yield _figure("replay", "replay", found.replay_s, "s", cycles)
     ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
+    ways += "; compressed tensors as moved" * bool(machine.compression)
     yield _figure("traffic", "traffic", totals.traffic_bytes, "B", ways)
     note = f"{_energy_note(energy)}{f'; {DEFAULTS}' * has_default_energies(machine)}"
     yield _figure("energy", "energy", found.energy_j, "J", note)
@@ -358,10 +360,11 @@ def _beside(result: Result, other: Result, value: float, unit: str) -> Figure:
     return _figure(key, label, value, unit, note)
 
 
-def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
-    found, ways = metrics(machine, totals), ""
+def _use(problem: Problem, result: Result, totals: Totals) -> Iterator[Figure]:
+    machine, ways = problem.machine, ""
+    found = metrics(machine, totals)
     if machine.duplex and result.schedule is not None:
-        inward, outward = directions_busy(machine, result.schedule, totals)
+        inward, outward = directions_busy(result.fused or problem, result.schedule, totals)
         ways = f"{share(inward)} in, {share(outward)} out; "
     peak = usage(totals.peak_spm_bytes, machine.spm_bytes)
     yield _figure("compute_busy", "compute busy", found.compute_busy, PART, "of the makespan")

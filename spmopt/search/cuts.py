@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from math import floor, frexp
+from math import ceil, floor, frexp
 from operator import mul
 
 import numpy as np
@@ -166,6 +166,8 @@ def fingerprint(problem: Problem, line: Timeline | None = None) -> bytes:
         # Sizes too: else bytes could pass from one column to the next with the same digest.
         digest.update(column.size.to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(column).tobytes())
+    if not line.moved.plain:
+        digest.update(repr((line.moved.denominator, line.moved.numerator.tolist())).encode())
     return digest.digest()
 
 
@@ -245,7 +247,7 @@ def _free(problem: Problem, certificate: Certificate) -> Ints:
 
 def _free_bits(problem: Problem) -> int:
     """Find the most bits, up to 40, at which all moves of a step at full dual value fit 64 bits."""
-    moves = 2 * int(problem.operands.most_fetches().sum())
+    moves = 2 * ceil(problem.machine.most_moved) * int(problem.operands.most_fetches().sum())
     dearest = floor(moves / problem.machine.bytes_per_cycle) + 1
     return max(0, min(40, 58 - dearest.bit_length()))
 

@@ -9,6 +9,8 @@ from math import ceil
 from operator import le, lt
 from typing import Any
 
+import numpy as np
+
 from spmopt.core.fusion.stripe_bounds import Striped
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.machine import Machine
@@ -65,7 +67,7 @@ class Least:
         Whichever banks are read and written, it takes no less than the cheapest ones do.
         """
         cycles, traffic = ceil(self.cycles), ceil(self.traffic_bytes)
-        joules = energy_objective(machine)
+        joules = energy_objective(machine).of_moved(machine.most_moved)
         read, write = min(joules.bank_read_byte, default=0), min(joules.bank_write_byte, default=0)
         inward, outward = joules.dram_in_byte + write, joules.dram_out_byte + read
         # Bytes beyond the compulsory ones have no known direction: charge the cheaper one.
@@ -92,8 +94,9 @@ def least_of(problem: Problem, cuts: CutPool | None = None) -> Least:
     line, machine = relax_timeline(problem), problem.machine
     # A tensor that is written first is never loaded; one that is read first is loaded once.
     comes_in = (line.first_access >= 0) & line.in_dram & line.live_before
-    in_bytes = int(line.size_bytes[comes_in].sum())
-    out_bytes = int(line.size_bytes[line.written & line.keep].sum())
+    moved = line.moved.of(np.arange(line.size_bytes.size), line.size_bytes)
+    in_bytes = int(moved[comes_in].sum())
+    out_bytes = int(moved[line.written & line.keep].sum())
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
     # The largest of all bounds holds, whichever cut gives it.

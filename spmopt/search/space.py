@@ -335,7 +335,7 @@ def _flat(table: Mapping[str, object]) -> dict[str, object]:
     """Name fields in full; arrays and energies may have tables of their own."""
     found: dict[str, object] = {}
     for key, value in table.items():
-        tables = ("array", "blocks", "vector", "energy", "area")
+        tables = ("array", "blocks", "vector", "energy", "area", "compression")
         nested = isinstance(value, dict) and (
             key in tables or (key in TYPED and RANGE.isdisjoint(value))
         )

@@ -7,16 +7,20 @@ pages, fit the scratchpad, so that the schedule which streams everything else is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
-from spmopt.core.machine import Energy, Machine
+from spmopt.core.machine import Compression, Energy, Machine
 from spmopt.core.operation import Operand, Operation, OpMapping
 from spmopt.core.problem import Problem, Tensor, TensorKind
 
 WHOLE_RATES = ((1, 1), (1, 2), (1, 3))
 """(bytes per second, clock) with whole cycles a byte."""
+RATIOS = (Fraction(2, 5), Fraction(1), Fraction(1, 10), Fraction(11, 10), Fraction(7, 4))
+"""Bytes that move per byte on chip, where tensors are compressed."""
+_FIRST, _OTHER = TensorKind.WEIGHT, TensorKind.ACTIVATION
 RATES = (*WHOLE_RATES, (2, 1), (4, 1), (3, 2), (2, 3))
 
 
@@ -46,6 +50,7 @@ class Features:
     aligned: bool = False
     whole_cycles: bool = False
     energy: bool = True
+    compression: bool = False
 
 
 class ChooseInteger(Protocol):
@@ -77,7 +82,7 @@ def build_problem(choose: ChooseInteger, features: Features) -> Problem:
         Tensor(
             name=f"t{index}",
             size_bytes=size,
-            kind=TensorKind.WEIGHT if in_dram[index] else TensorKind.ACTIVATION,
+            kind=_FIRST if in_dram[index] else _OTHER,
             in_dram=in_dram[index],
             keep=keep[index],
         )
@@ -205,7 +210,13 @@ def _machine(
         page_bytes=page,
         duplex=features.duplex and choose(0, 1) == 1,
         energy=energy,
+        compression=_compression(choose) if features.compression else (),
     )
+
+
+def _compression(choose: ChooseInteger) -> tuple[Compression, ...]:
+    chosen = [(kind, RATIOS[choose(0, len(RATIOS) - 1)]) for kind in (_FIRST, _OTHER)]
+    return tuple(Compression(kind=kind, ratio=ratio) for kind, ratio in chosen if ratio != 1)
 
 
 def _pages_needed(operation: Operation, mapping: OpMapping, sizes: list[int], page: int) -> int:

@@ -90,6 +90,10 @@ class LayerCase:
             raise InputError(f"elements of {self.element_bytes} bytes; give at least 1")
         if self.objective not in OBJECTIVES:
             raise InputError(f"objective {self.objective!r}: choose {' or '.join(OBJECTIVES)}")
+        if self.machine.compression:
+            raise InputError(
+                f"machine {self.machine.name}: tiles are not compressed; leave compression out"
+            )
         if self.entry.kind is Kind.RELAXATION:
             raise InputError(
                 f"replacement {self.replacement}: gives a bound, no schedule; name another"

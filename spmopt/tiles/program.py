@@ -18,6 +18,7 @@ from typing import Self
 
 import numpy as np
 
+from spmopt.core.compression import MovedBytes
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Steps
@@ -224,6 +225,7 @@ def _line(
         size_bytes=size,
         in_dram=number < made.start,
         keep=keep,
+        moved=MovedBytes(numerator=np.ones_like(size)),
         first_access=first_access,
         last_access=last_access,
     )

@@ -69,7 +69,8 @@ def any_order_bound(problem: Problem, objective: Objective) -> Fraction:
     each = zip(line.compute_cycles.tolist(), forced, strict=True)
     once = setup * beta.numerator  # of a step in which something crosses
     computing = Fraction(sum(max(c * unit, f * per_byte + once if f else 0) for c, f in each), unit)
-    in_byte, out_byte = objective.dram_in_byte, objective.dram_out_byte
+    of_moved = objective.of_moved(machine.most_moved)
+    in_byte, out_byte = of_moved.dram_in_byte, of_moved.dram_out_byte
     # The excess crosses in at least one of the two directions: the cheaper weight bounds it.
     transferred = max(
         in_byte * into.size_bytes + out_byte * out.size_bytes, min(in_byte, out_byte) * all_forced
@@ -129,7 +130,8 @@ def _once(line: Timeline, loose: Bools) -> tuple[_Moved, _Moved]:
     read[line.tensor[line.kind != int(Access.WRITE)]] = True
     written[line.tensor[line.kind != int(Access.READ)]] = True
     enters = line.in_dram & read & np.where(loose, ~written, line.live_before)
-    entering, leaving = (line.size_bytes[each].tolist() for each in (enters, written & line.keep))
+    every = line.moved.of(np.arange(line.size_bytes.size), line.size_bytes)
+    entering, leaving = (every[each].tolist() for each in (enters, written & line.keep))
     return _Moved(sum(entering), len(entering)), _Moved(sum(leaving), len(leaving))
 
 
@@ -137,7 +139,8 @@ def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
     """Return, of each step, the least bytes that cross because its operands do not fit.
 
     Room goes to those first of which a byte would cross most often: required-resident operands must
-    be resident, another crosses once a fetch, into the SPM, out of it, or both.
+    be resident, another crosses once a fetch, into the SPM, out of it, or both. A byte of a
+    compressed tensor crosses as a part of one.
     """
     read, written = line.kind != int(Access.WRITE), line.kind != int(Access.READ)
     live = written & line.live_after & ~loose[line.tensor]
@@ -146,6 +149,8 @@ def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
     times = np.where(
         line.required_resident, np.where(read | live, _MUST, 0), into + live * line.fetches
     )
+    # In parts of a byte, as many as the ratios of compressed tensors have.
+    times = np.where(times == _MUST, _MUST, times * line.moved.numerator[line.tensor])
     found, taken, at = [0] * line.compute_cycles.size, 0, -1
     size = line.size_bytes[line.tensor]
     # In most steps of most networks everything fits; these sums are nearly right, and in floats
@@ -159,4 +164,4 @@ def _crossing(line: Timeline, room: Ints, loose: Bools) -> list[int]:
         at, absent = step, min(asks, max(taken + asks - room[step], 0))
         taken += asks
         found[step] += 0 if count == _MUST else count * int(absent)
-    return found
+    return [-(-parts // line.moved.denominator) for parts in found]

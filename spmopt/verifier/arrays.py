@@ -143,6 +143,17 @@ class ScheduleArrays:
         return live
 
     @cached_property
+    def named_bytes(self) -> Ints:
+        """The bytes on chip that each command names, with all fetches."""
+        commands = self.schedule.commands
+        return (commands.end - commands.begin) * commands.fetches
+
+    @cached_property
+    def command_bytes(self) -> Ints:
+        """The bytes that each command moves: fewer than it names, of a compressed tensor."""
+        return self.timeline.moved.of(self.schedule.commands.tensor, self.named_bytes)
+
+    @cached_property
     def command_access(self) -> Ints:
         """The access that each command's tensor has in its step, or -1."""
         return self.access(self.schedule.commands.tensor, self.schedule.commands.step)

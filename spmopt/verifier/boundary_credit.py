@@ -13,6 +13,8 @@ of its own is known by its two ends alone. Two sums over bytes hold:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil, floor
 
 import numpy as np
 
@@ -89,7 +91,8 @@ class BoundaryCredit:
         States are those of :mod:`spmopt.verifier.paths`; one of no further use is in N.
         """
         size, group, count = self.sizes[t], self.carried.group[t], self.count
-        load, store = self._units(costs, size).tolist()
+        ratio = self.carried.ratios[t]
+        load, store = self._units((floor(ratio * each) for each in costs), size).tolist()
         duals = [self._dual(boundary, group) for boundary in range(count)]
         clean, dirty, left, newer = (
             self._units(each, size)
@@ -135,20 +138,22 @@ class BoundaryCredit:
     def full(self, into: int, out: int) -> Ints:
         """Return (n + 1, n + 1) the most that full scratchpads are worth at both ends."""
         into, out = into << self._shift, out << self._shift
-        needed: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
+        needed = [dict[tuple[int, Fraction], int]() for _ in range(self.count + 1)]
         for t in self._used:
-            before, group = -1, self.carried.group[t]
+            before, kind = -1, (self.carried.group[t], self.carried.ratios[t])
             for at, reads, _ in self._accesses[t]:
                 for boundary in range(before + 1, at + 1) if reads else ():
-                    needed[boundary][group] = needed[boundary].get(group, 0) + self.sizes[t]
+                    needed[boundary][kind] = needed[boundary].get(kind, 0) + self.sizes[t]
                 before = at
         found, left = np.zeros((2, self.count + 1), np.int64)
         for boundary in range(1, self.count):
             entering, leaving = list[tuple[int, int]](), list[tuple[int, int]]()
-            for group, size in needed[boundary].items():
+            for (group, ratio), size in needed[boundary].items():
                 held, newer = self._dual(boundary, group)
-                entering.append((into - held + max(newer, 0), size))
-                leaving.append((held + (0 if group == READ else max(out - newer, 0)), size))
+                # Rounded up: that much a byte is worth at most.
+                load, store = ceil(ratio * into), ceil(ratio * out)
+                entering.append((load - held + max(newer, 0), size))
+                leaving.append((held + (0 if group == READ else max(store - newer, 0)), size))
             found[boundary], left[boundary] = self._worth(entering), self._worth(leaving)
         worth: Ints = found[:, None] + left[None, :]
         return worth

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spmopt.core.compression import ratios_of
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import TileableGraph
 
@@ -29,6 +30,7 @@ class Carried:
         self, tileable: TileableGraph, duals: Mapping[tuple[int, int], tuple[int, int]]
     ) -> None:
         self.duals, count = duals, len(tileable.operations)
+        self.ratios = ratios_of(tileable.machine, tileable.tensors)
         # Partial sums have several contents within a group, so that no dual value names one.
         # By tensor, the first operation that writes it: before it nothing is newer than DRAM.
         self._written = written = dict[int, int]()

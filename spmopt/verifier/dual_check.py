@@ -5,7 +5,8 @@ Used by both bounds: of a uniform scratchpad (:mod:`spmopt.verifier.bound`) and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import accumulate
 from math import floor, lcm
 
@@ -27,6 +28,7 @@ LARGEST = 2**59
 class CheckedDuals:
     """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``.
 
+    ``unpacked`` and ``packed``: of a byte on chip beyond those that move, on its way in and out.
     ``held`` (n + 1,) is the sum of ``hold`` over the steps before; ``cycle`` may be beyond 64 bits.
     ``uses`` (a,): payment of a byte in the mapping of each row of a timeline of mappings, and
     ``rooms`` (a,) of a resident byte; no byte pays more than ``most_uses`` in all, of either sign.
@@ -42,6 +44,31 @@ class CheckedDuals:
     uses: Ints | None = None
     rooms: Ints | None = None
     most_uses: int = 0
+    unpacked: Fraction = Fraction(0)
+    packed: Fraction = Fraction(0)
+
+    def of_ratio(self, ratio: Fraction, line: Timeline | None = None) -> CheckedDuals:
+        """Return the duals of a byte that moves as ``ratio`` of one, rounded down.
+
+        ``line``: whose paths they must not overflow, unless that is known.
+        """
+        if ratio == 1:
+            return self
+        columns = (self.load, self.store, self.firm_load, self.firm_store)
+        beyond = (1 - ratio) * self.unpacked, (1 - ratio) * self.packed
+        load, store, firm_load, firm_store = (
+            [max(0, floor(ratio * dual + more)) for dual in column.tolist()]
+            for column, more in zip(columns, 2 * beyond, strict=True)
+        )
+        if line is not None:
+            check_magnitude(self.hold.tolist(), firm_load, firm_store, line, self.most_uses)
+        return replace(
+            self,
+            load=np.array(load, np.int64),
+            store=np.array(store, np.int64),
+            firm_load=np.array(firm_load, np.int64),
+            firm_store=np.array(firm_store, np.int64),
+        )
 
 
 def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> CheckedDuals:
@@ -96,6 +123,8 @@ def step_duals(problem: Problem, certificate: Certificate, line: Timeline) -> Ch
         uses=uses,
         rooms=rooms,
         most_uses=most_uses,
+        unpacked=objective.unpacked_byte * 2**certificate.bits,
+        packed=objective.packed_byte * 2**certificate.bits,
     )
 
 

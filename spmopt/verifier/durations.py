@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def command_cycles(machine: Machine, size_bytes: Ints) -> Ints:
-    """Return the cycles of commands of so many bytes: ``lambda + ceil(x f / beta)``."""
+    """Return the cycles of commands that move so many bytes: ``lambda + ceil(x f / beta)``."""
     common = gcd(machine.clock_hz, machine.dram_bytes_per_s)
     up, down = machine.clock_hz // common, machine.dram_bytes_per_s // common
     largest = int(size_bytes.max(initial=0))
@@ -58,9 +58,7 @@ def durations(view: ScheduleArrays) -> Durations:
     (with banks, at least what the step keeps the port of any of them busy).
     """
     commands, line = view.schedule.commands, view.timeline
-    cycles = command_cycles(
-        view.problem.machine, (commands.end - commands.begin) * commands.fetches
-    )
+    cycles = command_cycles(view.problem.machine, view.command_bytes)
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
 
     def total(rows: np.typing.NDArray[np.bool_]) -> Ints:

@@ -38,7 +38,7 @@ each begins and ends with any bytes that fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import floor
+from math import ceil, floor
 
 import numpy as np
 
@@ -112,9 +112,10 @@ def fused_group_bound(
     most = ends.read_inner(take) if inner else ends.read(take)
     if rows:
         raise InputError(f"{name}: no row is called {min(map(str, rows))}")
+    largest = ceil(tileable.machine.most_moved)
     for each, choice, tiles in zip(parts, choices, paths.tiles, strict=True):
         moved = zip(each.firm_load, each.firm_store, paths.fetches.tolist(), strict=True)
-        paid = sum(often * (i + o) for i, o, often in moved)
+        paid = largest * sum(often * (i + o) for i, o, often in moved)
         most += tiles * (sum(each.hold) + paid + choice.most)
     # Digits are dropped until no path overflows: lower dual values prove a bound as well.
     shift = max(0, most.bit_length() - LARGEST.bit_length() + 1)

@@ -6,8 +6,10 @@ The claim and its proof are in :mod:`spmopt.verifier.fused_group_bound`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import floor
 from typing import NamedTuple
 
+from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.operation import OpMapping
 from spmopt.verifier.fused_group_uses import Liveness, Use
@@ -46,6 +48,7 @@ class Choices:
             for at, own in zip(every, self.mappings, strict=True)
         ]
         self._sizes, self._count = [each.size_bytes for each in tileable.tensors], count
+        self._ratios = ratios_of(tileable.machine, tileable.tensors)
         self._machine = tileable.machine
         self.paid = {
             (step, use.tensor): take("resident in mappings", number, step, place)
@@ -91,12 +94,12 @@ class Choices:
             total, room = total - gain * taken, room - taken
         return total
 
-    @staticmethod
-    def _streamed(step: int, use: Use, fetches: int, duals: StepDuals) -> int:
+    def _streamed(self, step: int, use: Use, fetches: int, duals: StepDuals) -> int:
         """Return the least cost of the further fetches of a streamed byte in a mapping."""
         if use.whole and use.writes:
             # Which fusion tiles read and store a sum depends on where it begins and ends.
             return 0
         more = fetches - use.fetches
         moved_in, moved_out = use.reads or use.live, use.writes and use.live
-        return more * (moved_in * duals.load[step] + moved_out * duals.store[step])
+        moved = moved_in * duals.load[step] + moved_out * duals.store[step]
+        return more * floor(self._ratios[use.tensor] * moved)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -32,7 +33,8 @@ class Ends:
     groups
         Of tensors that cross an end, and ``REST``.
     untouched
-        Bytes of each group that cross an end and that no operation uses here.
+        Bytes of each group that cross an end and that no operation uses here, by the ratio at which
+        they move.
     """
 
     def __init__(
@@ -47,8 +49,12 @@ class Ends:
         ]
         self.groups = sorted({*self._most[0], *self._most[1]})
         both = crossing[0] | crossing[1]
-        idle = self._sum_up({t: size for t, size in both.items() if t not in used})
-        self.untouched = [idle.get(group, 0) for group in self.groups]
+        idle = dict[int, Counter[Fraction]]()
+        for tensor, size in both.items():
+            if tensor not in used:
+                of_group = idle.setdefault(carried.group[tensor], Counter())
+                of_group[carried.ratios[tensor]] += size
+        self.untouched = [idle.get(group, Counter()) for group in self.groups]
         # Dual values by group: of a byte found, of one found newer than DRAM, and likewise left.
         self._duals: list[dict[int, tuple[int, int]]] = []
 

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import floor
+from math import ceil, floor
 
 import numpy as np
 
+from spmopt.core.compression import ratios_of
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import (
     FusionCertificate,
@@ -75,13 +76,16 @@ class FusionPlanPath:
         if further > len(tileable.others):
             raise InputError(f"certificate: the graph has no {further} further axes")
         self.axes = self.tileable.axes[: 1 + further]
-        self.objective = certificate.objective
+        self.objective = certificate.objective.of_moved(tileable.machine.most_moved)
         self.liveness = [Liveness(each) for each in self.axes]
         self._known: dict[object, Fraction] = {}
         self._proved: dict[object, int] = {}
         self.count, machine = len(tileable.operations), tileable.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
+        self.ratios = ratios_of(machine, tileable.tensors)
+        # Bytes that move: of those that may be on chip, the most.
+        self.held = ceil(machine.most_moved * self.capacity)
         self.fusion_space = certificate.fusion_space
         self.ways = self.fusion_space.ways(tileable.batch)
         self.barrier = [barriers(each.operations) for each in self.axes]
@@ -93,8 +97,9 @@ class FusionPlanPath:
         plain = [[self._alone(at, way) for at in range(self.count)] for way in self.ways]
         fixed = [[self._always(at, way) for at in range(self.count)] for way in self.ways]
         known = [max((v for v in row if v is not None), default=Fraction(0)) for row in plain]
+        sizes = [tensor.size_bytes for tensor in tileable.tensors]
         # More is no worse a bound, and its sums could overflow.
-        self.most_bytes = 2 * self.count * sum(tensor.size_bytes for tensor in tileable.tensors)
+        self.most_bytes = 2 * self.count * ceil(machine.most_moved * sum(sizes))
         most = (max(known) + max(map(max, fixed))) * self.count
         most += 2 * self._byte(1, 1) * self.most_bytes
         self.bits = _DIGITS - max(floor(most).bit_length(), 0)
@@ -147,11 +152,15 @@ class FusionPlanPath:
         Nothing is on chip at first, so that inputs that no operation has written come; results that
         are kept go. Each row of an operand is in some stripe.
         """
-        objective, machine, into = self.objective, self.tileable.machine, 0
+        objective, machine, into = self.objective, self.tileable.machine, Fraction(0)
+        sizes = [
+            ratio * tensor.size_bytes
+            for ratio, tensor in zip(self.ratios, self.tileable.tensors, strict=True)
+        ]
         there, written = set[int](), set[int]()
         cycles, always = 0, Fraction(0)
         for at, operation in enumerate(self.tileable.operations):
-            into += sum(self.tileable.tensors[t].size_bytes for t in {*operation.reads} - there)
+            into += sum(sizes[t] for t in {*operation.reads} - there)
             there |= {*operation.reads, *operation.writes}
             written |= {*operation.writes}
             fitting = [way for way in self.ways if self.axes[way.axis].fits(at, way.tiles)]
@@ -161,8 +170,7 @@ class FusionPlanPath:
                 default=0,
             )
             always += min((self._always(at, way) for way in fitting), default=Fraction(0))
-        kept = (self.tileable.tensors[t] for t in written)
-        out = sum(tensor.size_bytes for tensor in kept if tensor.keep)
+        out = sum(sizes[t] for t in written if self.tileable.tensors[t].keep)
         moved = max(into, out) if machine.duplex else into + out
         time = objective.cycle * max(Fraction(cycles), moved * self.cycles_of_byte)
         return time + objective.dram_in_byte * into + objective.dram_out_byte * out + always
@@ -188,9 +196,8 @@ class FusionPlanPath:
         if mappings is None or not tileable.fits(at, micro_batches):
             return None
         uses = self.liveness[way.axis].uses(at, micro_batches)
-        sizes = (self.tileable.tensors[use.tensor].size_bytes for use in uses)
         # Equal operations share their mappings, which live as long as the graph.
-        key = micro_batches, id(mappings), *zip(sizes, (use[1:] for use in uses), strict=True)
+        key = micro_batches, id(mappings), *((*use[1:], *self._bytes(use.tensor)) for use in uses)
         if key not in self._known:
             both = [[(mapping, micro_batches)] for mapping in operation.common(micro_batches)]
             if not both:
@@ -211,7 +218,8 @@ class FusionPlanPath:
         operands = [
             Moves(
                 self.tileable.tensors[use.tensor].size_bytes * (micro_batches if use.whole else 1),
-                times_moved(
+                self.ratios[use.tensor]
+                * times_moved(
                     own.fetches if alone else use.fetches,
                     reads=use.begun,
                     writes=use.writes,
@@ -255,7 +263,7 @@ class FusionPlanPath:
         """Return costs of fused groups that are tiled in some way, as :meth:`tables`."""
         axis, fusion = self.ways[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
-        again = np.maximum(self.again[axis] - self.capacity, 0) * (fusion - 1)
+        again = np.maximum(self.again[axis] - self.held, 0) * (fusion - 1)
         table: Ints = ends[1] + self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
         table += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
         tiled = self._tile(self._each(way), self.runs.get(self.ways[way], {}))
@@ -340,7 +348,7 @@ class FusionPlanPath:
         # What they load and leave is the same along each axis.
         (into, out, _), self.again = every[0], [again for *_, again in every]
         duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
-        over = [np.maximum(each - self.capacity, 0) for each in (into, out)]
+        over = [np.maximum(each - self.held, 0) for each in (into, out)]
         plain: Ints = duals[0] * over[0] + duals[1] * over[1]
         if not self.carried.duals:
             return np.broadcast_to(np.int64(0), into.shape), plain
@@ -431,14 +439,17 @@ class FusionPlanPath:
         begin, end, count = fused_group.begin, fused_group.end, fused_group.count
         places: dict[int, int] = {}
         steps = tuple(
-            (id(tileable.operations[at].mappings[count]), place, *use[1:], size)
+            (id(tileable.operations[at].mappings[count]), place, *use[1:], *self._bytes(use.tensor))
             for at in range(begin, end)
             for use in live.uses(at, count)
             for place in [places.setdefault(use.tensor, len(places))]
-            for size in [tileable.tensors[use.tensor].size_bytes]
         )
         ends = inner, begin > 0, end < self.count
         return count, ends, end - begin, steps, frozenset(duals.items())
+
+    def _bytes(self, tensor: int) -> tuple[int, Fraction]:
+        """Return the bytes of a tensor, and how many move for each."""
+        return self.tileable.tensors[tensor].size_bytes, self.ratios[tensor]
 
     def _sums(self, fused_group: FusedGroup) -> bool:
         """Return whether a fused group sums up tensors with dual values of their own."""

@@ -82,7 +82,12 @@ def page_paths(
     page_bytes = machine.page_bytes
     if sum(_work(line, duals, *each, page_bytes) for each in owned) > _MOST_WORK:
         return None
-    return sum(_Walk(line, duals, setups, each, page_bytes).least() for each in owned)
+    total = 0
+    for ratio, tensors in line.moved.classes():
+        own = duals.of_ratio(ratio, line)
+        walks = (_Walk(line, own, setups, each, page_bytes) for each in owned if tensors[each[0]])
+        total += sum(walk.least() for walk in walks)
+    return total
 
 
 def _split(starts: Ints, size: int) -> list[Ints]:

@@ -53,8 +53,25 @@ def all_paths(
     ``absent``: steps, each with a tensor that it uses and that is not resident then; ``early``
     (a,): accesses whose resident bytes were held in the step before, too.
     """
+    # A byte of a compressed tensor moves as a part of one, and pays that part.
+    return sum(
+        _paths(line, duals.of_ratio(ratio, line), absent, early, setups, tensors)
+        for ratio, tensors in line.moved.classes()
+    )
+
+
+def _paths(  # noqa: PLR0917
+    line: Timeline,
+    duals: CheckedDuals,
+    absent: Collection[tuple[int, int]],
+    early: Bools | None,
+    setups: Setups | None,
+    tensors: Bools,
+) -> int:
+    """Return the sum of :func:`all_paths` over some tensors (m,)."""
     # Stable: accesses of a tensor keep the order of their steps.
     order = np.argsort(line.tensor, kind="stable")
+    order = order[tensors[line.tensor[order]]]
     # Steps between two accesses, without both.
     gap = stretches(duals, np.where(line.previous < 0, 0, line.step[line.previous] + 1), line.step)
     moves = None if setups is None else MoveSetups.of(line, duals, setups)

@@ -103,6 +103,8 @@ def replay_bound(
         uses=duals.uses,
         rooms=duals.rooms,
         most_uses=duals.most_uses,
+        unpacked=duals.unpacked,
+        packed=duals.packed,
     )
     setups = setups_of_streams(problem, certificate, load.size)
     total: int = all_paths(at_instants, priced, (), bytes_held_early(line), setups)

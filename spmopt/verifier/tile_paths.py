@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from operator import mul
 
 import numpy as np
 
+from spmopt.core.compression import ratios_of
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
@@ -65,6 +67,8 @@ class TilePaths:
         last = np.append(first[1:], tensor.size) - 1
         self.tensors: list[int] = tensor[first].tolist()
         self._sizes = [tileable.tensors[t].size_bytes for t in self.tensors]
+        of_tensors = ratios_of(tileable.machine, tileable.tensors)
+        self.ratios = [of_tensors[t] for t in self.tensors]
         self._whole, self._writes = whole[first] > 0, np.logical_or.reduceat(writes > 0, first)
         self.fetches = np.ones(self.steps, np.int64)
         np.maximum.at(self.fetches, step, fetches)
@@ -102,7 +106,7 @@ class TilePaths:
         duals: CheckedDuals,
         ends: tuple[Ints, Ints],
         groups: list[int],
-        untouched: list[int],
+        untouched: Sequence[Mapping[Fraction, int]],
         unfollowed: Mapping[int, int],
     ) -> int:
         """Return the cost of all bytes in a fused group.
@@ -117,16 +121,34 @@ class TilePaths:
         groups : (t,)
             The group of each tensor.
         untouched : (g,)
-            Bytes of others that cross an end.
+            Bytes of others that cross an end, by the ratio at which they move.
         unfollowed
             Bytes of tensors that are not followed.
         """
+        ratios = {*self.ratios, *(ratio for each in untouched for ratio in each)}
+        return sum(
+            self._cost(duals.of_ratio(ratio), ends, groups, ratio, untouched, unfollowed)
+            for ratio in ratios
+        )
+
+    def _cost(  # noqa: PLR0917
+        self,
+        duals: CheckedDuals,
+        ends: tuple[Ints, Ints],
+        groups: list[int],
+        ratio: Fraction,
+        untouched: Sequence[Mapping[Fraction, int]],
+        unfollowed: Mapping[int, int],
+    ) -> int:
+        """Return the cost of bytes that move at a ratio, at their dual values."""
         begin, end = self._keys(groups, len(untouched))
         first, final = ends[0][None], ends[1][:, None]
         own, idle = self._own(duals), self._idle(duals)
         before, after, through = self._around(idle, first, final)
-        total: int = sum(map(mul, untouched, through.tolist()))
-        (cut,), (whole,) = np.nonzero(~self._whole), np.nonzero(self._whole)
+        beside = [each.get(ratio, 0) for each in untouched]
+        total: int = sum(map(mul, beside, through.tolist()))
+        mine = np.array([each == ratio for each in self.ratios], bool)
+        (cut,), (whole,) = np.nonzero(~self._whole & mine), np.nonzero(self._whole & mine)
         for part, (ahead, behind) in enumerate(zip(before, after, strict=True)):
             along = follow(ahead[:, :, begin[0, cut]], own[:, :, part][:, :, cut, None])
             costs = _sums(follow(along, behind[:, :, end[-1, cut]])[0, 0])
@@ -146,8 +168,8 @@ class TilePaths:
                 for tensor, cost in zip(whole.tolist(), around[0, 0].tolist(), strict=True)
             )
         for tensor, size in unfollowed.items():
-            if tensor in self.tensors:
-                at = self.tensors.index(tensor)
+            at = self.tensors.index(tensor) if tensor in self.tensors else -1
+            if at >= 0 and mine[at]:
                 row, column = before[0][:, :, begin[0, at]], after[0][:, :, end[-1, at]]
                 total += size * int(follow(follow(row, self._touch(at)), column)[0, 0, 0])
         return total
@@ -155,13 +177,18 @@ class TilePaths:
     def cost_inside(self, duals: CheckedDuals, ends: tuple[Ints, Ints]) -> int:
         """Return the cost of all bytes in a run, of which each fusion tile begins and ends anew."""
         begin, end = self._keys([0] * len(self.tensors), 1)
-        along = follow(ends[0][None][:, :, begin], self._own(duals))
-        costs = follow(along, ends[1][:, None][:, :, end])[0, 0]
-        each = _sums(np.repeat(costs, self.tiles, axis=0).T)
-        return sum(
-            size * cost // (1 if whole else self.count)
-            for size, cost, whole in zip(self._sizes, each, self._whole.tolist(), strict=True)
-        )
+        total = 0
+        for ratio in {*self.ratios}:
+            along = follow(ends[0][None][:, :, begin], self._own(duals.of_ratio(ratio)))
+            costs = follow(along, ends[1][:, None][:, :, end])[0, 0]
+            each = _sums(np.repeat(costs, self.tiles, axis=0).T)
+            columns = zip(self._sizes, each, self._whole.tolist(), self.ratios, strict=True)
+            total += sum(
+                size * cost // (1 if whole else self.count)
+                for size, cost, whole, own in columns
+                if own == ratio
+            )
+        return total
 
     def _keys(self, groups: list[int], count: int) -> tuple[Ints, Ints]:
         """Return (parts, t) columns of costs at both ends of a fusion tile."""

@@ -76,7 +76,7 @@ def cases(count: int, **features: Any) -> list[Case]:
     }
     found = []
     for seed in range(count):
-        problem = random_problem(seed, **wanted)
+        problem = random_problem(seed, **{"compression": seed % 4 == 3, **wanted})
         found.append(Case.of(problem, objective_named(OBJECTIVES[seed % 3], problem.machine)))
     return found
 
@@ -133,6 +133,8 @@ def column_costs(case: Case, columns: PathColumns, duals: Multipliers) -> Floats
     )
     into = np.where(use.serial, coefficients.byte_time, duals.load[use.at]) + coefficients.in_byte
     out = np.where(use.serial, coefficients.byte_time, duals.store[use.at]) + coefficients.out_byte
+    beyond = 1 / case.intervals.ratio[columns.access] - 1
+    into, out = into + beyond * coefficients.unpacked, out + beyond * coefficients.packed
     result: Floats = held + use.moved_in * into + use.moved_out * out
     return result
 

@@ -15,7 +15,7 @@ from spmopt.core.machine import (
     VectorUnit,
 )
 from spmopt.hardware.machines import RateError, load_machine, names, override
-from spmopt.hardware.settings import UNTYPED, Setting, from_settings, to_settings
+from spmopt.hardware.settings import COMPRESSION, UNTYPED, Setting, from_settings, to_settings
 
 # name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3; their files).
 PUBLISHED = {
@@ -95,6 +95,7 @@ def test_every_key_can_be_overridden() -> None:
     others = {"array.reuse", "array.pipelined", "technology", "banks", "bank", "bypass"}
     vector: dict[str, Setting] = {"vector.rate": "1GOP/s", "vector.special": "2"}
     others |= {"vector.lanes", "vector.inline", *(f"blocks.{each.name}" for each in fields(Blocks))}
+    others |= {*COMPRESSION}
     assert {*OVERRIDES, *nested, *array, *vector, *others} == set(UNTYPED)
     machine = load_machine("a100", {**nested, **array, **vector})
     assert machine.vector == VectorUnit(rate=10**9, special=2)

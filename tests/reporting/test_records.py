@@ -39,7 +39,7 @@ def made(problem: Problem, schedule: Schedule) -> Result:
 
 def record(problem: Problem, schedule: Schedule) -> dict[str, object]:
     """What is written of a schedule."""
-    return result_record(problem.machine, made(problem, schedule))
+    return result_record(problem, made(problem, schedule))
 
 
 def busy(of: dict[str, object]) -> tuple[float, float, float]:

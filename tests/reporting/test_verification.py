@@ -82,7 +82,7 @@ def test_of_two_bounds_the_larger_is_shown() -> None:
     """A bound over the fusion space holds for each of them."""
     result = replace(RESULT, value=Fraction(12), bound=Fraction(10), fusion_bound=Fraction(11))
     assert result.gap == result.fusion_gap == float(Fraction(1, 11))
-    assert result_record(PROBLEM.machine, result)["bound"] == 11
+    assert result_record(PROBLEM, result)["bound"] == 11
     assert replace(result, fusion_bound=Fraction(9)).best_bound == 10
     found = replace(FOUND, bound=Fraction(10), fusion_bound=Fraction(11))
     assert verification_record(PROBLEM, result, found)["bound"] == 11
@@ -132,7 +132,7 @@ def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
     said = "  transfers 12,345, in 13,210 DMA descriptors"
     assert said in text(RESULT, replace(FOUND, totals=many)).splitlines()
     for record in (
-        result_record(PROBLEM.machine, replace(counted, totals=many)),
+        result_record(PROBLEM, replace(counted, totals=many)),
         verification_record(PROBLEM, RESULT, replace(FOUND, totals=many)),
     ):
         assert (record["dma_commands"], record["dma_descriptors"]) == (12345, 13210)

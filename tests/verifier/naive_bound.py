@@ -102,6 +102,7 @@ def _cheapest(problem: Problem, line: Timeline, certificate: Certificate, tensor
         for number, mapping in enumerate(mappings):
             there = line if mapping is None else with_mapping(line, access, mapping)
             here = _byte(problem, there, certificate, step, access)
+            here = here.moving_as(problem, certificate, tensor)
             here = _with_setups(problem, certificate, here, step, tensor)
             use = uses.get((step, tensor, number), 0)
             room = rooms[step, number] if access >= 0 else 0
@@ -205,6 +206,16 @@ class Byte:
             store=store,
             hold=hold,
         )
+
+    def moving_as(self, problem: Problem, certificate: Certificate, tensor: int) -> Self:
+        """As a part of a byte, each price rounded down, where its tensor is compressed."""
+        ratio = problem.machine.moved_ratio(problem.tensors[tensor].kind)
+        if ratio == 1:
+            return self
+        rest = (1 - ratio) * 2**certificate.bits
+        into, out = certificate.objective.unpacked_byte, certificate.objective.packed_byte
+        load, store = ratio * self.load + rest * into, ratio * self.store + rest * out
+        return replace(self, load=max(0, floor(load)), store=max(0, floor(store)))
 
     def move(
         self, before: tuple[bool, bool], resident: bool, store: bool, live: bool

@@ -49,7 +49,9 @@ def naive_page_bound(problem: Problem, certificate: Certificate) -> Fraction:
 class _Prices:
     """Dual values of a step, exact, with those of serial transfers and set-ups."""
 
-    def __init__(self, problem: Problem, certificate: Certificate, step: int) -> None:
+    def __init__(
+        self, problem: Problem, certificate: Certificate, step: int, ratio: Fraction = Fraction(1)
+    ) -> None:
         machine, objective = problem.machine, certificate.objective
         beta, unit = machine.bytes_per_cycle, Fraction(1, 2**certificate.bits)
         into, out = (int(each[step]) * unit for each in (certificate.dram_in, certificate.dram_out))
@@ -58,10 +60,12 @@ class _Prices:
         self.rho = objective.cycle - beta * channel
         firm = channel + self.rho / beta
         lam = machine.dma_setup_cycles * beta
-        self.load = into + objective.dram_in_byte, lam * into
-        self.store = out + objective.dram_out_byte, lam * out
-        self.firm_load = firm + objective.dram_in_byte, lam * firm
-        self.firm_store = firm + objective.dram_out_byte, lam * firm
+        more_in = (1 - ratio) * objective.unpacked_byte
+        more_out = (1 - ratio) * objective.packed_byte
+        self.load = ratio * (into + objective.dram_in_byte) + more_in, lam * into
+        self.store = ratio * (out + objective.dram_out_byte) + more_out, lam * out
+        self.firm_load = ratio * (firm + objective.dram_in_byte) + more_in, lam * firm
+        self.firm_store = ratio * (firm + objective.dram_out_byte) + more_out, lam * firm
 
 
 class _Tensor:
@@ -70,7 +74,8 @@ class _Tensor:
     ) -> None:
         self.line, self.tensor, self.page = line, tensor, problem.machine.page_bytes
         self.size = int(line.size_bytes[tensor])
-        self.prices = [_Prices(problem, certificate, step) for step in range(line.steps)]
+        ratio = problem.machine.moved_ratio(problem.tensors[tensor].kind)
+        self.prices = [_Prices(problem, certificate, step, ratio) for step in range(line.steps)]
         rows = [row for row in range(line.step.size) if line.tensor[row] == tensor]
         self.access = {int(line.step[row]): row for row in rows}
         self.operations, self.unit = problem.operations, Fraction(1, 2**certificate.bits)

@@ -139,7 +139,7 @@ def _cheapest(
                 load=bare_in if firm and kind != Access.WRITE else part.load,
                 store=bare_out if firm and kind != Access.READ else part.store,
                 hold=part.hold + (part.before if written else 0),
-            )
+            ).moving_as(problem, certificate, tensor)
             if access >= 0:
                 byte = _with_setups(problem, certificate, byte, part.step, tensor)
             use = uses[part.step, tensor, number] if access >= 0 else 0

@@ -38,6 +38,7 @@ def complete(problem: Problem) -> Problem:
 @given(seed=st.integers(0, 2**32 - 1), whole=st.booleans(), duplex=st.booleans())
 def test_no_legal_schedule_of_any_order_costs_less(seed: int, whole: bool, duplex: bool) -> None:
     features = {"max_operations": 7, "max_mappings": 2, "duplex": duplex, "setup": True}
+    features |= {"compression": seed % 2 == 1}
     problem, schedule = random_schedule(seed, free_order=True, **features)
     report = verify(problem, schedule)
     if whole and verify(complete(problem), schedule).totals is None:

@@ -165,7 +165,8 @@ def test_equal_to_the_bound_from_the_rules(monkeypatch: pytest.MonkeyPatch, dupl
     leave_pages_out(monkeypatch)
     for seed in some(range(150), 16):
         sizes = {"max_operations": 5, "max_tensors": 4, "max_mappings": 2}
-        problem, _ = random_schedule(seed, free_order=False, **sizes, setup=seed % 2 == 0)
+        some_of = {"setup": seed % 2 == 0, "compression": seed % 3 == 0}
+        problem, _ = random_schedule(seed, free_order=False, **sizes, **some_of)
         problem = replace(problem, machine=replace(problem.machine, duplex=duplex))
         generator = np.random.default_rng(seed)
         for objective in objectives(problem):

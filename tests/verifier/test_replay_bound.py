@@ -80,9 +80,15 @@ def bypassed(problem: Problem, generator: np.random.Generator) -> Problem:
 
 
 @settings(max_examples=share(200), deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), bypass=st.booleans(), mixed=st.booleans())
-def test_equals_the_naive_bound(seed: int, bypass: bool, mixed: bool) -> None:
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    bypass=st.booleans(),
+    mixed=st.booleans(),
+    compression=st.booleans(),
+)
+def test_equals_the_naive_bound(seed: int, bypass: bool, mixed: bool, compression: bool) -> None:
     features = {"max_operations": 6, "max_mappings": 2, "duplex": True, "setup": True}
+    features |= {"compression": compression}
     generator = np.random.default_rng(seed)
     problem = random_problem(seed, **features)
     problem = bypassed(problem, generator) if bypass else problem

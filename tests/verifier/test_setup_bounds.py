@@ -46,6 +46,7 @@ def drawn(seed: int, generator: np.random.Generator) -> Problem:
         page_bytes=some_of(1, 4, 4096, 2**38),
         max_tensor_pages=some_of(1, 3),
         max_compute_cycles=some_of(0, 12, 1000),
+        compression=seed % 5 == 4,
     )
     machine = replace(problem.machine, dma_setup_cycles=some_of(*SETUPS))
     if seed % 3 == 0:

@@ -101,8 +101,8 @@ def _arrays(name: str, *fields: str) -> type[Structure]:
 
 _INTERVALS = _structure(
     "Intervals",
-    *((name, c_int64) for name in ("accesses", "steps", "ranks")),
-    *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "fetches")),
+    *((name, c_int64) for name in ("accesses", "steps", "period", "ranks")),
+    *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "fetches", "ratio")),
     *((name, c_void_p) for name in ("moved", "streamed")),
     *((name, c_double) for name in ("used_moved", "used_streamed")),
 )
@@ -111,6 +111,7 @@ _DUALS = _structure(
     "Duals",
     *((name, c_void_p) for name in ("loaded", "stored", "held", "held_before")),
     *((name, c_double) for name in ("loaded_fixed", "stored_fixed", "in_byte", "out_byte")),
+    *((name, c_double) for name in ("unpacked", "packed")),
     ("blocks", c_int64),
     *((name, c_void_p) for name in _MINIMA),
 )
@@ -150,20 +151,24 @@ class Kernel:
     def __init__(self, code: ctypes.CDLL, intervals: RankedIntervals) -> None:
         self._code = code
         self.duals: MoveDuals | None = None
-        count, steps = intervals.step.size, intervals.steps
+        count, ratios = intervals.step.size, intervals.line.moved.ratios[0].size
+        # Those of each ratio, one after the other.
+        steps = ratios * intervals.steps
         starts = np.array([0, *(stop for _, stop in intervals.slices)], np.int64)
         self._tensors = int(starts[1])
         self._intervals = _Record(
             _INTERVALS,
             accesses=count,
             steps=steps,
+            period=intervals.steps,
             ranks=len(intervals.slices),
             slice=starts,
-            step=intervals.step.astype(np.int32),
-            begin=intervals.begin.astype(np.int32),
+            step=intervals.at.astype(np.int32),
+            begin=(intervals.begin + intervals.offset).astype(np.int32),
             flags=_flags(intervals),
             size=intervals.size_bytes.astype(np.float64),
             fetches=intervals.fetches.astype(np.float64),
+            ratio=intervals.ratio,
             moved=None if intervals.setups is None else intervals.setups.moved,
             streamed=None if intervals.setups is None else intervals.setups.streamed,
             used_moved=0.0 if intervals.setups is None else intervals.setups.used_moved,
@@ -179,7 +184,8 @@ class Kernel:
         self._at = _Record(
             _DUALS, held_before=self._held_before, blocks=self.blocks, **self._minima
         ).structure
-        self._count, self._steps = count, steps
+        self._count, self._steps, self._ratios = count, steps, ratios
+        self._offset = intervals.offset
         self.shares = self._cut(intervals, max(1, min(_SHARES, count // _SHARE, self._tensors)))
         self.workers = min(intervals.threads, len(self.shares))
 
@@ -227,12 +233,17 @@ class Kernel:
         """Return (n,) bytes that the paths hold in each step, read and write."""
         # The last entries stand for no step: infinite cost everywhere.
         held, into, out = self._path[3].sum(axis=0)[:, :-2]
-        return np.cumsum(held), into, out
+        columns = (np.cumsum(held), into, out)
+        if self._ratios == 1:
+            return columns
+        return tuple(each.reshape(self._ratios, -1).sum(axis=0) for each in columns)
 
     def states(self) -> tuple[CheapestSteps, States, States, States]:
         """Return (a,) the cheapest steps, and the path's states after, on and before arrival."""
         choice = self._path[1]
-        steps = CheapestSteps(**{name: choice[name].astype(np.int64) for name in _POSITIONS})
+        steps = CheapestSteps(
+            **{name: choice[name].astype(np.int64) - self._offset for name in _POSITIONS}
+        )
         return steps, choice["after"], choice["arrived"], choice["before"]
 
     def ahead(self, duals: MoveDuals) -> dict[str, Floats]:
@@ -255,7 +266,7 @@ class Kernel:
         positions = {name: np.empty(self._count, np.int64) for name in _POSITIONS}
         to = _Record(_ARC_COLUMNS, **costs, **positions)
         self._code.arcs(byref(self._intervals.structure), byref(at), byref(to.structure))
-        return costs | positions
+        return costs | {name: each - self._offset for name, each in positions.items()}
 
     def _costs(self) -> _Record:
         return _Record(_COSTS, **{name: np.empty(self._count) for name in (*_ENTERED, "best")})
@@ -269,6 +280,7 @@ class Kernel:
         at.held = duals.held.ctypes.data
         at.loaded_fixed, at.stored_fixed = duals.loaded_fixed, duals.stored_fixed
         at.in_byte, at.out_byte = duals.in_byte, duals.out_byte
+        at.unpacked, at.packed = duals.unpacked, duals.packed
         self._code.prepare(byref(self._intervals.structure), byref(at))
         return at
 

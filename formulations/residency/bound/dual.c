@@ -3,7 +3,10 @@
 
    Accesses are in the order of RankedIntervals: the k-th access of every tensor in one slice, and
    tensor j at position j of each slice that it has an access in. So all arrays are walked from one
-   end to the other, and tensors [first, last) are independent of the others: one thread each. */
+   end to the other, and tensors [first, last) are independent of the others: one thread each.
+
+   Steps come once for each ratio of bytes moved to bytes held, as prices of a byte do; those of a
+   tensor are the ones of its ratio. */
 
 #include <math.h>
 #include <stdint.h>
@@ -25,11 +28,11 @@ enum { IN_SPM_ONLY = 0, IN_BOTH = 1, IN_DRAM = 2, BY_DRAM = 4 };
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS };
 
 typedef struct {
-    int64_t accesses, steps, ranks;
+    int64_t accesses, steps, period, ranks; /* period: the steps of one ratio */
     const int64_t *slice; /* (ranks + 1,) where the slices begin */
     const int32_t *step, *begin;
     const uint16_t *flags;
-    const double *size, *passes;
+    const double *size, *passes, *ratio;
     /* By how much more a byte moves because of its command's set-up, or none: by itself, streamed. */
     const double *moved, *streamed;
     double used_moved, used_streamed; /* of the channel by a command's set-up, in whole bytes */
@@ -47,6 +50,7 @@ typedef struct {
     double *held_before;                  /* (steps + 1,) */
     double loaded_fixed, stored_fixed;    /* of operands that do not overlap computing */
     double in_byte, out_byte;             /* of these what is the objective's, of a byte alone */
+    double unpacked, packed;              /* of a byte held beyond those that move, in and out */
     /* Range minima: within blocks of steps from their begin and to their end, and (levels, blocks)
        of 2^level blocks from each on. */
     int64_t blocks;
@@ -73,6 +77,11 @@ static inline double least(double a, double b) { return b < a ? b : a; }
 static inline uint8_t least_state(double dirty, double clean, double gone) {
     double kept = least(clean, dirty);
     return gone <= kept ? IN_DRAM : clean <= dirty ? IN_BOTH : IN_SPM_ONLY;
+}
+
+/* Where the steps of the ratio end that a step is of. */
+static inline int32_t end_of(const Intervals *all, int32_t step) {
+    return (int32_t)((step / all->period + 1) * all->period);
 }
 
 static inline Least both(Least one, Least other) {
@@ -164,6 +173,10 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     int flags = all->flags[k];
     int32_t step = all->step[k], begin = all->begin[k];
     const double *before = prices->held_before;
+    double ratio = all->ratio[k];
+    double more_in = (1.0 - ratio) * prices->unpacked, more_out = (1.0 - ratio) * prices->packed;
+    double in_byte = ratio * prices->in_byte + more_in;
+    double out_byte = ratio * prices->out_byte + more_out;
     Arc arc;
     if (interval) {
         Least least = cheapest(prices, begin, step);
@@ -172,8 +185,8 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
         arc.drop = least.of[DROP] - before[begin];
         arc.clean = least.of[CLEAN] + arc.hold;
         if (all->moved && begin < step) {
-            double out = all->moved[k] * (least.of[CLEAN] - prices->out_byte);
-            arc.load += all->moved[k] * (least.of[ENTER] - prices->in_byte);
+            double out = all->moved[k] * (least.of[CLEAN] - out_byte);
+            arc.load += all->moved[k] * (least.of[ENTER] - in_byte);
             arc.drop += out;
             arc.clean += out;
         }
@@ -183,13 +196,14 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     double held = prices->held[step];
     if (flags & EARLY) held += prices->held[step - 1];
     arc.keep_here = flags & ABSENT ? INFINITY : held;
-    arc.load_here = flags & FIXED ? prices->loaded_fixed : loaded;
-    arc.clean_here = (flags & FIXED) && !(flags & READ) ? prices->stored_fixed : stored;
+    arc.load_here = flags & FIXED ? ratio * prices->loaded_fixed + more_in : loaded;
+    arc.clean_here =
+        (flags & FIXED) && !(flags & READ) ? ratio * prices->stored_fixed + more_out : stored;
     arc.stream = flags & FIXED ? INFINITY : stream_price(flags, all->passes[k], loaded, stored);
     if (all->moved) {
-        double in = loaded - prices->in_byte, out = stored - prices->out_byte;
-        arc.load_here += all->moved[k] * (arc.load_here - prices->in_byte);
-        arc.clean_here += all->moved[k] * (arc.clean_here - prices->out_byte);
+        double in = loaded - in_byte, out = stored - out_byte;
+        arc.load_here += all->moved[k] * (arc.load_here - in_byte);
+        arc.clean_here += all->moved[k] * (arc.clean_here - out_byte);
         arc.stream += all->streamed[k] * (crosses_in(flags, all->passes[k]) ? in : 0.0);
         arc.stream += all->streamed[k] * (crosses_out(flags) ? out : 0.0);
     }
@@ -197,11 +211,12 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
 }
 
 static inline double final_drop(const Intervals *all, const Prices *prices, int64_t k) {
-    int32_t after = all->step[k] + 1;
-    Least least = cheapest(prices, after, (int32_t)all->steps);
+    int32_t after = all->step[k] + 1, end = end_of(all, all->step[k]);
+    Least least = cheapest(prices, after, end);
     double drop = least.of[DROP] - prices->held_before[after];
-    if (!all->moved || after == all->steps) return drop;
-    return drop + all->moved[k] * (least.of[CLEAN] - prices->out_byte);
+    if (!all->moved || after == end) return drop;
+    double out_byte = all->ratio[k] * prices->out_byte + (1.0 - all->ratio[k]) * prices->packed;
+    return drop + all->moved[k] * (least.of[CLEAN] - out_byte);
 }
 
 /* Where the slice of a rank ends for tensors before `last`. */
@@ -295,8 +310,8 @@ static inline void hold(Use *use, int32_t begin, int32_t end, double size) {
 
 /* A transfer in the step `at` of [begin, end): its set-up is counted where one is cheapest. */
 static inline void move(const Intervals *all, const Prices *prices, double *use, int way, int32_t at,
-                        int32_t begin, int32_t end, double size) {
-    use[at] += size;
+                        int32_t begin, int32_t end, double moved) {
+    use[at] += moved;
     if (all->used_moved)
         use[cheapest_at(prices, way, begin, end, (int32_t)all->steps)] += all->used_moved;
 }
@@ -329,16 +344,16 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             choice->before[k] = (int8_t)before;
 
             int32_t step = all->step[k], begin = all->begin[k], none = (int32_t)all->steps;
-            double size = all->size[k], passes = all->passes[k];
-            double once = size + all->used_moved, more = all->used_streamed;
+            double size = all->size[k], passes = all->passes[k], moved = size * all->ratio[k];
+            double once = moved + all->used_moved, more = all->used_streamed;
             /* Dirty bytes that a blind write leaves count from the writing step on. */
             int32_t dirty_begin = begin - (rank ? written_in(all->flags[k - back]) : 0);
             int via = before >= BY_DRAM, origin = before & 3;
             if (after == IN_DRAM && arrived < BY_DRAM && !(flags & FIXED) &&
                 (came || !(flags & DEAD))) {
                 double times = came ? passes : passes - 1;
-                use->into[step] += times > 0 ? size * times + more : 0.0;
-                if (crosses_out(flags)) use->out[step] += size * passes + more;
+                use->into[step] += times > 0 ? moved * times + more : 0.0;
+                if (crosses_out(flags)) use->out[step] += moved * passes + more;
             } else if (came && state == IN_DRAM) {
                 hold(use, step, step + 1, size);
                 use->into[step] += once;
@@ -351,7 +366,7 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             if (came && (state == IN_DRAM || via) && origin == IN_SPM_ONLY && flags & DIRTY) {
                 drop_at = cheapest_at(prices, DROP, begin, step, none);
                 hold(use, dirty_begin, drop_at + 1, size);
-                move(all, prices, use->out, CLEAN, drop_at, begin, step, size);
+                move(all, prices, use->out, CLEAN, drop_at, begin, step, moved);
             }
             if (came && state == IN_SPM_ONLY) {
                 hold(use, dirty_begin, step + 1, size);
@@ -359,18 +374,18 @@ EXPORT void trace(const Intervals *all, const Prices *prices, const Costs *cost,
             } else if (came && state == IN_BOTH && (via || !rank)) {
                 load_at = cheapest_at(prices, LOAD, begin, step, none);
                 hold(use, load_at, step + 1, size);
-                move(all, prices, use->into, ENTER, load_at, begin, step, size);
+                move(all, prices, use->into, ENTER, load_at, begin, step, moved);
             } else if (came && state == IN_BOTH && before == IN_BOTH) {
                 hold(use, begin, step + 1, size);
             } else if (came && state == IN_BOTH) {
                 clean_at = cheapest_at(prices, CLEAN, begin, step, none);
                 hold(use, dirty_begin, step + 1, size);
-                move(all, prices, use->out, CLEAN, clean_at, begin, step, size);
+                move(all, prices, use->out, CLEAN, clean_at, begin, step, moved);
             }
             if (flags & FINAL && after == IN_SPM_ONLY) {
-                int32_t at = cheapest_at(prices, DROP, step + 1, none, none);
+                int32_t end = end_of(all, step), at = cheapest_at(prices, DROP, step + 1, end, none);
                 hold(use, step + 1 - written_in(flags), at + 1, size);
-                move(all, prices, use->out, CLEAN, at, step + 1, none, size);
+                move(all, prices, use->out, CLEAN, at, step + 1, end, moved);
             }
             choice->load_at[k] = load_at;
             choice->drop_at[k] = drop_at;

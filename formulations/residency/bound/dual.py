@@ -123,11 +123,15 @@ class Arcs:
 
 def dual_arcs(intervals: RankedIntervals, duals: MoveDuals) -> Arcs:
     """Compute the costs of all arcs at dual values."""
-    upto, step, inner = duals.cost_before, intervals.step, intervals.inner
+    upto, step, inner = duals.cost_before, intervals.at, intervals.inner
+    begin, (load_fixed, store_fixed) = (
+        intervals.begin + intervals.offset,
+        duals.fixed(intervals.ratio),
+    )
     fixed, written = intervals.required_resident, ~intervals.read
     loaded, stored = duals.loaded[step], duals.stored[step]
     # Prefix sums: the untouched steps of the interval.
-    hold = upto[step] - upto[np.minimum(intervals.begin, step)]
+    hold = upto[step] - upto[np.minimum(begin, step)]
     here = duals.held[step]
     here = np.where(intervals.early, here + duals.held[step - 1], here)
     # Where no byte may be resident the arc does not exist.
@@ -140,16 +144,16 @@ def dual_arcs(intervals: RankedIntervals, duals: MoveDuals) -> Arcs:
         # Loaded at q, held from q to the access: the part that depends on q is in the range
         # minimum.
         load=duals.loads.at(load_at) + upto[step],
-        drop=duals.drops.at(drop_at) - upto[intervals.begin],
+        drop=duals.drops.at(drop_at) - upto[begin],
         clean=duals.cleans.at(clean_at) + hold,
         keep_here=keep_here,
-        load_here=np.where(fixed, duals.loaded_fixed, loaded),
-        clean_here=np.where(fixed & written, duals.stored_fixed, stored),
+        load_here=np.where(fixed, load_fixed, loaded),
+        clean_here=np.where(fixed & written, store_fixed, stored),
         # R3: a required-resident operand is never streamed.
         stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
-        load_at=load_at,
-        drop_at=drop_at,
-        clean_at=clean_at,
+        load_at=load_at - intervals.offset,
+        drop_at=drop_at - intervals.offset,
+        clean_at=clean_at - intervals.offset,
         final_drop=final_drop,
         final_at=final_at,
     )
@@ -160,21 +164,22 @@ def _with_setups(arcs: Arcs, intervals: RankedIntervals, duals: MoveDuals) -> Ar
     """Add shares of the set-ups of commands, at the dual value of their time alone."""
     setups, inner = intervals.setups, intervals.inner
     assert setups is not None
-    moved, streamed, step = setups.moved, setups.streamed, intervals.step
-    entered = duals.entries.at(duals.entries.argmin(inner)) - duals.in_byte
-    stored = duals.cleans.at(duals.cleans.argmin(inner)) - duals.out_byte
+    moved, streamed, step = setups.moved, setups.streamed, intervals.at
+    in_byte, out_byte = duals.alone(intervals.ratio)
+    entered = duals.entries.at(duals.entries.argmin(inner)) - in_byte
+    stored = duals.cleans.at(duals.cleans.argmin(inner)) - out_byte
     # Of no steps both are infinite, as is what they would be added to.
     entered, stored = (np.where(inner.empty, 0.0, each) for each in (entered, stored))
-    into = np.where(_crosses_in(intervals), duals.loaded[step] - duals.in_byte, 0.0)
+    into = np.where(_crosses_in(intervals), duals.loaded[step] - in_byte, 0.0)
     crosses_out = ~(intervals.read | intervals.dead)
-    out = np.where(crosses_out, duals.stored[step] - duals.out_byte, 0.0)
+    out = np.where(crosses_out, duals.stored[step] - out_byte, 0.0)
     return replace(
         arcs,
         load=arcs.load + moved * entered,
         drop=arcs.drop + moved * stored,
         clean=arcs.clean + moved * stored,
-        load_here=arcs.load_here + moved * (arcs.load_here - duals.in_byte),
-        clean_here=arcs.clean_here + moved * (arcs.clean_here - duals.out_byte),
+        load_here=arcs.load_here + moved * (arcs.load_here - in_byte),
+        clean_here=arcs.clean_here + moved * (arcs.clean_here - out_byte),
         stream=arcs.stream + streamed * into + streamed * out,
     )
 
@@ -188,14 +193,15 @@ def _crosses_in(intervals: RankedIntervals) -> Bools:
 
 def final_drops(intervals: RankedIntervals, duals: MoveDuals) -> tuple[Floats, Ints]:
     """Return (f,) the least cost of a store after each ``last`` access, and its step."""
-    at = duals.drops.argmin(intervals.after_last)
-    held = duals.cost_before[intervals.step[intervals.last] + 1]
-    drop = duals.drops.at(at) - held
+    at, last = duals.drops.argmin(intervals.after_last), intervals.last
+    held = duals.cost_before[intervals.at[last] + 1]
+    drop, step = duals.drops.at(at) - held, at - intervals.offset[last]
     if intervals.setups is None:
-        return drop, at
-    stored = duals.cleans.at(duals.cleans.argmin(intervals.after_last)) - duals.out_byte
+        return drop, step
+    stored = duals.cleans.at(duals.cleans.argmin(intervals.after_last))
+    stored -= duals.alone(intervals.ratio[last])[1]
     stored = np.where(intervals.after_last.empty, 0.0, stored)
-    return drop + intervals.setups.moved[intervals.last] * stored, at
+    return drop + intervals.setups.moved[last] * stored, step
 
 
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:

@@ -32,8 +32,8 @@ class CostCoefficients:
 
     Attributes
     ----------
-    cycle, in_byte, out_byte
-        Objective units per cycle and per DMA byte.
+    cycle, in_byte, out_byte, unpacked, packed
+        Objective units per cycle, per DMA byte, and per byte on chip beyond those that move.
     bytes_per_cycle
         ``beta``.
     capacity_bytes : (n,)
@@ -43,6 +43,8 @@ class CostCoefficients:
         Part of the objective that no schedule changes (on-chip energy).
     duplex
         Reads and writes have a channel each.
+    ratios : (c,)
+        At which bytes of tensors move.
     """
 
     def __init__(self, problem: Problem, line: Timeline, objective: Objective) -> None:
@@ -52,11 +54,13 @@ class CostCoefficients:
         self.cycle = float(objective.cycle)
         self.in_byte = float(objective.dram_in_byte)
         self.out_byte = float(objective.dram_out_byte)
+        self.unpacked = float(objective.unpacked_byte)
+        self.packed = float(objective.packed_byte)
         self.bytes_per_cycle = float(machine.bytes_per_cycle)
         self.capacity_bytes = (free_pages * machine.page_bytes).astype(np.float64)
         self.compute_cycles = line.compute_cycles.astype(np.float64)
         self.constant = float(unavoidable(objective, line))
-        self.duplex = machine.duplex
+        self.duplex, self.ratios = machine.duplex, line.moved.ratios[0]
 
     @cached_property
     def covered_bytes(self) -> Floats:
@@ -86,7 +90,7 @@ class CostCoefficients:
     @property
     def dearest_byte(self) -> float:
         """Objective units of the dearest thing that can happen to a byte in a step."""
-        return max(self.byte_time, self.in_byte, self.out_byte)
+        return max(self.byte_time, self.in_byte, self.out_byte, self.unpacked, self.packed)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,7 +151,8 @@ class Multipliers:
 class MoveDuals:
     """Dual value of a byte ``loaded``, ``stored`` and ``held`` in each step (n,).
 
-    The objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
+    Steps come once for each ratio: a byte of a compressed tensor moves as that part of one. The
+    objective's too. ``cost_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and
     ``stored_fixed`` are dual values of required-resident operands, which overlap no computing. The
     range minima are over the steps of an interval: of entering at a step and staying to the end
     (``loads``), of staying from the begin, stored and given up at a step (``drops``), and of being
@@ -156,12 +161,25 @@ class MoveDuals:
 
     def __init__(self, coefficients: CostCoefficients, duals: Multipliers) -> None:
         """Add the objective's dual values to multipliers."""
-        self.loaded = duals.load + coefficients.in_byte
-        self.stored = duals.store + coefficients.out_byte
-        self.held = duals.spm
+        ratios = coefficients.ratios[:, None]
+        self.unpacked, self.packed = coefficients.unpacked, coefficients.packed
+        loaded, stored = duals.load + coefficients.in_byte, duals.store + coefficients.out_byte
+        self.loaded = (ratios * loaded + (1 - ratios) * self.unpacked).ravel()
+        self.stored = (ratios * stored + (1 - ratios) * self.packed).ravel()
+        self.held = np.tile(duals.spm, ratios.size)
         self.in_byte, self.out_byte = coefficients.in_byte, coefficients.out_byte
         self.loaded_fixed = coefficients.byte_time + coefficients.in_byte
         self.stored_fixed = coefficients.byte_time + coefficients.out_byte
+
+    def alone(self, ratio: Floats) -> tuple[Floats, Floats]:
+        """Return what bytes of these ratios cost in and out, beside their time."""
+        into, out = (1 - ratio) * self.unpacked, (1 - ratio) * self.packed
+        return ratio * self.in_byte + into, ratio * self.out_byte + out
+
+    def fixed(self, ratio: Floats) -> tuple[Floats, Floats]:
+        """Return what they cost as required-resident operands, in and out."""
+        into, out = (1 - ratio) * self.unpacked, (1 - ratio) * self.packed
+        return ratio * self.loaded_fixed + into, ratio * self.stored_fixed + out
 
     @cached_property
     def cost_before(self) -> Floats:
@@ -204,11 +222,13 @@ def certificate(
     paths of that precision would overflow 64 bits. Any legal dual values prove a bound, so rounding
     costs a little strength and no validity.
     """
-    fetches, dearest = problem.operands.most_fetches(), coefficients.dearest_byte
+    fetches, most = problem.operands.most_fetches(), float(problem.machine.most_moved)
+    dearest = most * coefficients.dearest_byte
     # At more than this only required-resident operands stay resident, for which there is room: a
     # full step may have any dual value (its dual is unbounded), and this one proves as much.
     spm = np.minimum(duals.spm, 4 * (fetches + 1) * dearest)
-    moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
+    moves = most * (2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte)
+    moves += coefficients.unpacked + coefficients.packed
     # A path holds its byte once a step and moves it twice a fetch: fewer bits where that exceeds
     # 2**58.
     path = float(spm.sum() + fetches.sum() * moves) + dearest_setups(problem, dearest)

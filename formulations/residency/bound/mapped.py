@@ -102,8 +102,9 @@ class Payments:
         return DualFunction(least, coefficients, duals, self._arcs)
 
     def _arcs(self, intervals: RankedIntervals, moves: MoveDuals) -> Arcs:
-        step = intervals.step[intervals.position[:-1]]
-        at = np.repeat(step, np.diff(self.begins, append=self.rows.size))
+        of_access, count = intervals.position[:-1], np.diff(self.begins, append=self.rows.size)
+        at = np.repeat(intervals.at[of_access], count)
+        ratio = np.repeat(intervals.ratio[of_access], count)
         read, written = self.kind != Access.WRITE, self.kind != Access.READ
         # R3, R4: a result of p parts is read back p - 1 times; a dead one is not stored.
         times_in = np.where(read, self.fetches, np.where(self.live, self.fetches - 1, 0))
@@ -111,12 +112,13 @@ class Payments:
         streamed = times_in * moves.loaded[at] + times_out * moves.stored[at] + self.rows
         streamed[self.firm] = INFINITE
         held = self.rows + self.rooms[self.choice]
-        load = np.where(self.firm & read, moves.loaded_fixed, moves.loaded[at])
-        store = np.where(self.firm & written, moves.stored_fixed, moves.stored[at])
+        load_fixed, store_fixed = moves.fixed(ratio)
+        load = np.where(self.firm & read, load_fixed, moves.loaded[at])
+        store = np.where(self.firm & written, store_fixed, moves.stored[at])
         columns = (streamed, held, held + load, held + store)
         stream, keep, enter, clean = (np.minimum.reduceat(x, self.begins) for x in columns)
         # The path moves as many bytes as the mapping in which it streams.
-        of_rows = np.repeat(stream, np.diff(self.begins, append=self.rows.size))
+        of_rows = np.repeat(stream, count)
         rows = np.where(streamed == of_rows, np.arange(of_rows.size), of_rows.size)
         chosen = np.minimum.reduceat(rows, self.begins)[intervals.access]
         intervals.fetches = self.fetches[chosen]

@@ -17,7 +17,7 @@ from spmopt.core.timeline import Timeline
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetupShares:
-    """Bytes (a,) that move beside one of an access's tensor: loaded or stored, and streamed.
+    """Bytes (a,) that move beside one that an access moves: loaded or stored, and streamed.
 
     Of whatever path all bytes of a tensor take, each command needs one set-up; its share of a byte
     is added to each (:mod:`spmopt.verifier.setups`). A path's use of the channel is in whole bytes,
@@ -77,7 +77,7 @@ class RankedIntervals(ReuseIntervals):
         self.absent: Bools = everywhere[self.access]
         self.setups: SetupShares | None = None
         if setup_bytes:
-            streamed = setup_bytes / self.size_bytes
+            streamed = setup_bytes / (self.size_bytes * self.ratio)
             moved = streamed if loads else np.zeros_like(streamed)
             whole = float(round(setup_bytes))
             self.setups = SetupShares(
@@ -90,8 +90,8 @@ class RankedIntervals(ReuseIntervals):
 
     @cached_property
     def inner(self) -> StepRanges:
-        """The untouched steps of each interval."""
-        return StepRanges(self.begin, self.step)
+        """The untouched steps of each interval, among dual values of all ratios."""
+        return StepRanges(self.begin + self.offset, self.at)
 
     @cached_property
     def ends(self) -> Ints:
@@ -100,9 +100,8 @@ class RankedIntervals(ReuseIntervals):
 
     @cached_property
     def after_last(self) -> StepRanges:
-        """The steps after each ``last`` access."""
-        after = self.step[self.last] + 1
-        return StepRanges(after, np.full_like(after, self.steps))
+        """The steps after each ``last`` access, among dual values of all ratios."""
+        return StepRanges(self.at[self.last] + 1, self.offset[self.last] + self.steps)
 
     def reach(self, capacity_bytes: float) -> int:
         """Return the longest interval, in steps, that still fits where shorter ones go first.

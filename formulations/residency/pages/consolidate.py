@@ -11,6 +11,7 @@ one per step. Stores likewise: of bytes that remain, and of bytes that leave, ea
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import product
 
 import numpy as np
 
@@ -43,7 +44,10 @@ def consolidate(
         (ColumnKind.CLEAN, cleans, intervals.step - ~intervals.read),
     )
     parts, sizes = [columns.take(rest)], [amounts[rest]]
-    for group, chosen, deadline in groups:
+    # Bytes trade places with those that move as many.
+    of_ratio = [intervals.ratio[access] == ratio for ratio in np.unique(intervals.ratio).tolist()]
+    for (group, every, deadline), some_of in product(groups, of_ratio):
+        chosen = every & some_of
         owner, when, moved = _earliest_deadline_first(
             access[chosen], step[chosen], amounts[chosen], deadline
         )

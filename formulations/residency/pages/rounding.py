@@ -124,7 +124,7 @@ def raise_rows(profile: Profiles, pages: tuple[Ints, Ints], dma_dual: Floats, fr
     extra = high - low
     stretch = _stretches(profile, high)
     until = np.append(profile.step[1:], 0)
-    fetches = profile.intervals.fetches[profile.access]
+    fetches = (profile.intervals.fetches * profile.intervals.ratio)[profile.access]
     dual = dma_dual[np.minimum(profile.step, dma_dual.size - 1)]
     saved = np.where(profile.access >= 0, fetches * dual, 0)
     count = int(stretch.max(initial=-1)) + 1

@@ -203,6 +203,11 @@ class PlainColumns:
         return self.line.size_bytes[self.cells.tensor]
 
     @cached_property
+    def ratio(self) -> Floats:
+        """(k,) Bytes that move per byte of each cell's tensor."""
+        return self.line.moved.ratio[self.cells.tensor]
+
+    @cached_property
     def most_pages(self) -> Ints:
         """(k,) Pages of each cell's tensor."""
         return ceil_pages(self.size, self.machine.page_bytes)
@@ -220,7 +225,7 @@ class PlainColumns:
     def _add_columns(self) -> None:
         build, cells = self._build, self.cells
         size = self.size / self.unit
-        _, out = self._byte_costs
+        into, out = self._byte_costs
         loads, stores = cells.loads & self.inside, cells.dirty & self.inside
         resident, dirty = self._limits(size)
         saved = np.zeros(len(cells))
@@ -229,7 +234,7 @@ class PlainColumns:
         self.resident = build.columns(
             np.ones(len(cells), bool), cost=-saved, lower=resident[0], upper=resident[1]
         )
-        self.load = build.columns(loads, cost=self._byte_costs[0], upper=size)
+        self.load = build.columns(loads, cost=into, upper=size)
         self.dirty = build.columns(cells.dirty, lower=dirty[0], upper=dirty[1])
         whole = self.families.exact
         self.store = build.columns(stores, cost=out, upper=size, integer=whole)
@@ -337,18 +342,22 @@ class PlainColumns:
         place[choices.step[own]] = np.flatnonzero(own)
         return place[choices.step]
 
-    @property
-    def _byte_costs(self) -> tuple[float, float]:
-        """Costs of a byte loaded and stored."""
-        objective, value = self.objective, self.value
-        return float(objective.dram_in_byte / value), float(objective.dram_out_byte / value)
+    @cached_property
+    def _byte_costs(self) -> tuple[Floats, Floats]:
+        """Costs (k,) of a byte of each cell that is moved in and out."""
+        objective, value, ratio = self.objective, self.value, self.ratio
+        into, out = float(objective.dram_in_byte / value), float(objective.dram_out_byte / value)
+        unpacked, packed = objective.unpacked_byte / value, objective.packed_byte / value
+        beyond = 1 - ratio
+        return ratio * into + beyond * float(unpacked), ratio * out + beyond * float(packed)
 
     @cached_property
     def _stream_costs(self) -> Floats:
         """(q,) Costs of traffic per byte that is not resident."""
         into, out = self._byte_costs
-        streamed: Floats = into * self.parts.fetches_in + out * self.parts.fetches_out
-        return streamed
+        parts = self.parts
+        result: Floats = into[parts.cell] * parts.fetches_in + out[parts.cell] * parts.fetches_out
+        return result
 
     def _offset(self) -> float:
         """Return the traffic of a schedule that streams everything, where nothing is chosen."""

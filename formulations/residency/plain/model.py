@@ -278,12 +278,13 @@ class PlainModel(PlainColumns):
         setup = setup if self.counts_commands else 0.0
         parts = self.parts
         every, nothing = np.ones(parts.cell.size), np.zeros(parts.cell.size)
-        size = self.size[parts.cell]
+        size, ratio = self.size[parts.cell], self.ratio[parts.cell]
 
-        def stream(fetches: Ints) -> Use:
-            command: Floats = (setup * (fetches > 0)).astype(np.float64)
+        def stream(times: Ints) -> Use:
+            command: Floats = (setup * (times > 0)).astype(np.float64)
+            fetches = times * ratio
             terms: dict[str, Floats] = {
-                "part_resident": -fetches.astype(np.float64),
+                "part_resident": -fetches,
                 "part_chosen": fetches * size.astype(np.float64) / self.unit,
                 "part_full": -command / self.unit,
                 "stream_command": command / self.unit,
@@ -292,8 +293,8 @@ class PlainModel(PlainColumns):
 
         command = setup / self.unit * every
         return (
-            Use({"part_load": every, "load_command": command}, nothing),
-            Use({"part_store": every, "store_command": command}, nothing),
+            Use({"part_load": ratio, "load_command": command}, nothing),
+            Use({"part_store": ratio, "store_command": command}, nothing),
             stream(parts.fetches_in),
             stream(parts.fetches_out),
         )

@@ -166,13 +166,14 @@ def candidates(
     }
     for kind, table in tables.items():
         at = where[kind]
-        begin, end = _steps_within(intervals, kind, at)
+        # Steps of dual values, which each ratio has of its own.
+        begin, end = (each + intervals.offset[at] for each in _steps_within(intervals, kind, at))
         owner, step = _search(table, begin, end, limit(kind, at), depth)
-        parts.append(of_kind(kind, at[owner], step))
+        parts.append(of_kind(kind, at[owner], step - intervals.offset[at[owner]]))
     # Stored at the reading access itself.
     at = where[ColumnKind.CLEAN]
     at = at[intervals.read[at]]
-    at = at[duals.stored[intervals.step[at]] <= limit(ColumnKind.CLEAN, at)]
+    at = at[duals.stored[intervals.at[at]] <= limit(ColumnKind.CLEAN, at)]
     parts.append(of_kind(ColumnKind.CLEAN, at, intervals.step[at]))
     return PathColumns.together(*parts)
 
@@ -223,7 +224,8 @@ class Usage:
         # R4: a result of p parts is read back p - 1 times.
         streamed_in = np.where(write, fetches - 1, fetches)
         streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, fetches)
+        ratio = intervals.ratio[access]
         # A byte of any kind but streams moves at most once.
-        self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
-        self.moved_out: Floats = np.where(stream, streamed_out, stores.astype(np.float64))
+        self.moved_in: Floats = ratio * np.where(stream, streamed_in, loads.astype(np.float64))
+        self.moved_out: Floats = ratio * np.where(stream, streamed_out, stores.astype(np.float64))
         self.serial = intervals.required_resident[access] & serial

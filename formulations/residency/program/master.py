@@ -141,6 +141,9 @@ class Master:
         """Return (c,) the cost of a byte of each column, in dual values of a byte."""
         inward, outward, coefficients = self.use.moved_in, self.use.moved_out, self.coefficients
         cost = coefficients.in_byte * inward + coefficients.out_byte * outward
+        # Bytes on chip beyond those that move.
+        beyond = 1 / self.intervals.ratio[self.columns.access] - 1
+        cost += beyond * (coefficients.unpacked * inward + coefficients.packed * outward)
         result: Floats = cost / self.dual_unit + tie * (inward + outward)
         return result
 
@@ -237,7 +240,7 @@ class Master:
         for row, taken in zip(channels, moved, strict=True):
             self.builder.add(row, duration, 1.0)
             # R6: a serial transfer keeps both channels.
-            busy = np.where(use.serial, 1.0, taken) if duplex else taken
+            busy = np.where(use.serial, use.moved_in + use.moved_out, taken)
             some = use.at >= 0
             self.builder.add(row[use.at[some]], self.amount[some], -busy[some])
         return channels[0], channels[-1]
@@ -249,4 +252,5 @@ class Master:
         waits = np.bincount(at[serial], minlength=duration.size) > 0
         row = self.builder.rows(waits, computing)
         self.builder.add(row, duration, 1.0)
-        self.builder.add(row[at[serial]], self.amount[serial], -1.0)
+        moved = self.use.moved_in + self.use.moved_out
+        self.builder.add(row[at[serial]], self.amount[serial], -moved[serial])

@@ -76,13 +76,13 @@ def _setup_steps(dual: DualFunction, columns: PathColumns, at: Ints) -> Ints:
     intervals, kind, access = dual.intervals, columns.kind, columns.access
     stored, result = dual.at_step.cleans, at.copy()
     final = np.zeros_like(intervals.step)
-    final[intervals.last] = stored.argmin(intervals.after_last)
+    final[intervals.last] = stored.argmin(intervals.after_last) - intervals.offset[intervals.last]
     within = ((kind == ColumnKind.DROP) | (kind == ColumnKind.CLEAN)) & (
         at < intervals.step[access]
     )
     for where, step in (
-        (kind == ColumnKind.LOAD, dual.at_step.entries.argmin(intervals.inner)),
-        (within, stored.argmin(intervals.inner)),
+        (kind == ColumnKind.LOAD, dual.at_step.entries.argmin(intervals.inner) - intervals.offset),
+        (within, stored.argmin(intervals.inner) - intervals.offset),
         (kind == ColumnKind.FINAL, final),
     ):
         result[where] = step[access[where]]
@@ -220,11 +220,15 @@ def _rest(dual: DualFunction, kind: ColumnKind, at: Ints) -> Floats:
         case ColumnKind.WRITE_THROUGH:
             cost = ahead.clean[at] + back.clean[at]
         case ColumnKind.LOAD:
-            cost = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
+            cost = ahead.gone_in[at] + upto[intervals.at[at]] + back.clean_in[at]
         case ColumnKind.DROP:
-            cost = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
+            cost = (
+                ahead.dirty[before]
+                - upto[intervals.begin[at] + intervals.offset[at]]
+                + back.gone[before]
+            )
         case ColumnKind.CLEAN:
             cost = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
         case ColumnKind.FINAL:
-            cost = ahead.dirty[at] - upto[intervals.step[at] + 1]
+            cost = ahead.dirty[at] - upto[intervals.at[at] + 1]
     return cost

@@ -27,6 +27,7 @@ class CostsToGo:
         self._dirty, self._clean, self._gone = back.dirty_in, back.clean_in, back.gone_in
         self.loaded = duals.load + coefficients.in_byte
         self.stored = duals.store + coefficients.out_byte
+        self._beyond_moved = coefficients.unpacked, coefficients.packed
         self.cost_before = np.concatenate(([0.0], np.cumsum(duals.spm)))
 
     def beyond(self, step: int, ends: Ints) -> tuple[Floats, Floats]:
@@ -36,14 +37,25 @@ class CostsToGo:
         """
         if not ends.size:
             return np.empty(0), np.empty(0)
+        dirty, clean = np.empty((2, ends.size))
+        of_ends = self.intervals.ratio[ends]
+        for ratio in np.unique(of_ends).tolist():
+            some = of_ends == ratio
+            dirty[some], clean[some] = self._beyond(step, ends[some], ratio)
+        return dirty, clean
+
+    def _beyond(self, step: int, ends: Ints, ratio: float) -> tuple[Floats, Floats]:
+        """Return the same of bytes that move as ``ratio`` of one."""
         before = self.cost_before - self.cost_before[step]
         at = self.intervals.step[ends]
         last = int(at.max())
         steps, place = slice(step, last), at - step
         held = before[at]
-        load = held + _least(self.loaded[steps] - before[steps], place)
-        clean_store = _least(self.stored[steps], place)
-        drop = _least(self.stored[steps] + before[step + 1 : last + 1], place)
+        unpacked, packed = ((1 - ratio) * each for each in self._beyond_moved)
+        stored = ratio * self.stored[steps] + packed
+        load = held + _least(ratio * self.loaded[steps] + unpacked - before[steps], place)
+        clean_store = _least(stored, place)
+        drop = _least(stored + before[step + 1 : last + 1], place)
         gone = np.minimum(self._gone[ends], load + self._clean[ends])
         clean = np.minimum(held + self._clean[ends], gone)
         stays = held + np.minimum(self._dirty[ends], clean_store + self._clean[ends])

@@ -108,7 +108,7 @@ class WindowIntervals(ReuseIntervals):
         self.carried, self.carriers = carried.size, carried.size + last.size
         self.inner = self.carriers + inner.size
         self.origin = origin = np.concatenate((carried, last, inner, ends))
-        self.size_bytes = intervals.size_bytes[origin]
+        self.size_bytes, self.ratio = intervals.size_bytes[origin], intervals.ratio[origin]
         self.fetches = intervals.fetches[origin]
         self.step = np.minimum(intervals.step[origin] - begin, self.steps)
         self.begin = np.maximum(intervals.begin[origin] - begin, 0)

@@ -5,13 +5,15 @@ writes, loads or streams at least ``(K - 1) * max(0, W - C)`` of these bytes aft
 with C bytes of scratchpad. **Proof.** A byte that is used in two fusion tiles, one after the other,
 and neither loaded nor streamed between, is on chip from one use to the other: so where the second
 of these fusion tiles begins, too. No more than C bytes are; the others of W move, between each of
-the K - 1 pairs. What they move before their first use is counted beside, as is each tensor's that
+the K - 1 pairs. Of compressed tensors W and C are bytes that move, C at most of those that have the
+largest ratio. What they move before their first use is counted beside, as is each tensor's that
 the group cuts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import floor
 
 import numpy as np
 
@@ -25,7 +27,7 @@ _Live = Callable[[int, int], bool]
 def count_bytes(
     tileable: TileableGraph, live_after: _Live, first: Sequence[int], longest: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Count bytes of the tensors of fused groups, each once.
+    """Count bytes that the tensors of fused groups move, each once.
 
     Parameters
     ----------
@@ -67,7 +69,8 @@ def _changes(
     for at, operation in enumerate(tileable.operations):
         into, out, again = list[_Change](), list[_Change](), list[_Change]()
         for t in operation.uses(0):
-            size = tileable.tensors[t].size_bytes
+            ratio = tileable.machine.moved_ratio(tileable.tensors[t].kind)
+            size = floor(ratio * tileable.tensors[t].size_bytes)
             if t in operation.reads:
                 into.append(((last.get(t, -1) + 1, at + 1), size))
                 if t not in written and t not in operation.cut:

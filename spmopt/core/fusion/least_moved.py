@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import NamedTuple
 
 
 class Moves(NamedTuple):
-    """Bytes of an operand, how often each is moved if not resident, and whether it must be."""
+    """Bytes of an operand, how often each is moved if not resident, and whether it must be.
+
+    A byte of a compressed tensor moves as a part of one.
+    """
 
     size_bytes: int
-    often: int
+    often: int | Fraction
     required: bool
 
 
-def least_moved(operands: Iterable[Moves], room_bytes: int) -> int:
+def least_moved(operands: Iterable[Moves], room_bytes: int) -> int | Fraction:
     """Return the least bytes that operands move while so many bytes of them are resident.
 
     The room goes to operands that are required resident, then to the most often moved bytes.
     """
-    moved = 0
+    moved: int | Fraction = 0
     for each in sorted(operands, key=lambda each: (not each.required, -each.often)):
         resident = max(min(room_bytes, each.size_bytes), 0)
         room_bytes -= each.size_bytes if each.required else resident

@@ -41,7 +41,8 @@ class _Spread:
         self._batches, self._rows = batches, rows
         # Compute time before each step, and in all, of steps that never wait.
         self._clock = np.append(0.0, np.cumsum(timeline.compute_cycles, dtype=np.float64))
-        self._cycles = transfer_cycles(machine, rows.size_bytes)
+        moved = timeline.moved.of(timeline.tensor[rows.first], rows.size_bytes)
+        self._cycles = transfer_cycles(machine, moved)
         self._used_from = batches.of_step[rows.first_use]
         self._used_to = batches.of_step[rows.last_use]
         self._last_store = self._latest()

@@ -55,10 +55,10 @@ class Costs:
 def costs(machine: Machine, timeline: Timeline) -> Costs:
     """Costs of every step and access with all operands in DRAM."""
     pinned, step, compute = timeline.required_resident, timeline.step, timeline.compute_cycles
-    size = timeline.size_bytes[timeline.tensor]
+    size, moved = timeline.size_bytes, timeline.moved
     own_in, own_out = (
-        np.where(fetches > 0, transfer_cycles(machine, size * fetches), 0)
-        for fetches in crossings(timeline)
+        np.where(fetches > 0, transfer_cycles(machine, moved.of(tensor, size[tensor] * fetches)), 0)
+        for tensor, fetches in ((timeline.tensor, each) for each in crossings(timeline))
     )
     own = (own_in, own_out, np.where(pinned, own_in, 0), np.where(pinned, own_out, 0))
     dma = [sum_up(timeline.steps, step, cycles) for cycles in own]
@@ -82,7 +82,7 @@ def costs(machine: Machine, timeline: Timeline) -> Costs:
         own_out=own_out,
         saved=(elapsed[step] - duration(without, compute[step])).astype(np.float64),
         benefit=np.where(pinned, own_in + own_out, relief).astype(np.float64),
-        copy=transfer_cycles(machine, timeline.size_bytes),
+        copy=transfer_cycles(machine, moved.of(np.arange(size.size), size)),
     )
 
 

@@ -105,7 +105,7 @@ def decision_rows(decisions: Sequence[Decision]) -> list[Json]:
             "bound_s": None if each.bound is None else each.seconds(each.bound),
             "bound_of": each.bound_of,
             "bound_gap": each.gap,
-            **result_record(each.problem.machine, each.result),
+            **result_record(each.problem, each.result),
         }
         for each in decisions
     ]

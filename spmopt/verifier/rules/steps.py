@@ -98,7 +98,7 @@ def rule_r10(view: ScheduleArrays) -> list[Violation]:
 def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
     """Return the exact totals of the schedule; ``replay_cycles`` comes from the replay."""
     commands, line = view.schedule.commands, view.timeline
-    size_bytes = (commands.end - commands.begin) * commands.fetches
+    size_bytes, named = view.command_bytes, view.named_bytes
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
     moves = view.schedule.moves
     read, write = ((), ()) if time.banks is None else time.banks.totals()
@@ -116,6 +116,8 @@ def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
         peak_spm_bytes=int(pages_occupied(view).max()) * view.page_bytes,
         dma_commands=len(commands),
         dma_descriptors=_sum(descriptors(view.page_bytes, commands, view.schedule.placements)),
+        unpacked_bytes=_sum((named - size_bytes)[inward]),
+        packed_bytes=_sum((named - size_bytes)[~inward]),
         moved_bytes=_sum(moves.end - moves.begin),
         bank_read_bytes=read,
         bank_write_bytes=write,

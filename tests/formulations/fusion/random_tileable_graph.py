@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from formulations.fusion.tileable import Listed
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, TileableOperation, TileMappings
 from spmopt.core.fusion.tileable_graph import TileableGraph
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Compression, Machine
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.operation import Operand, OpMapping
-from spmopt.core.problem import Tensor
+from spmopt.core.problem import Tensor, TensorKind
 
 BATCH = 4
 
@@ -22,12 +23,30 @@ OBJECTIVES = ("time", "traffic", "energy")
 
 
 def drawn(
-    seed: int, *, most: int = 4, mappings: int = 1, axes: int = 1
+    seed: int, *, most: int = 4, mappings: int = 1, axes: int = 1, compression: bool = False
 ) -> tuple[TileableGraph, Objective, Listed]:
     """Make a tileable graph and its figures for an objective, one of three in turn."""
     listed = random_tileable_graph(seed, most=most, mappings=mappings, axes=axes)
+    if compression:
+        listed = compressed(listed, seed)
     objective = objective_named(OBJECTIVES[seed % 3], listed.machine)
     return listed, objective, Listed(listed, objective)
+
+
+def compressed(listed: TileableGraph, seed: int) -> TileableGraph:
+    """Return the graph with kinds of tensors at random, of which one or two are compressed."""
+    random, ratios = np.random.default_rng(seed), [Fraction(k, 10) for k in (4, 1, 15, 7)]
+    kinds = [*TensorKind][:4]
+    tensors = tuple(
+        replace(each, kind=kinds[int(random.integers(len(kinds)))]) for each in listed.tensors
+    )
+    compression = tuple(
+        Compression(kind=kind, ratio=ratios[(seed + place) % 4])
+        for place, kind in enumerate(kinds[: 1 + seed % 2])
+    )
+    machine = replace(listed.machine, compression=compression)
+    others = tuple(replace(each, tensors=tensors, machine=machine) for each in listed.others)
+    return replace(listed, tensors=tensors, machine=machine, others=others)
 
 
 def random_tileable_graph(

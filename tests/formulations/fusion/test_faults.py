@@ -295,10 +295,10 @@ def test_duals_of_a_program_that_counts_room_twice_prove_no_more(
     moved, since = Boundaries._move, Boundaries._since
     stored, calls = list[Ints](), list[int]()
 
-    def remember(self: Boundaries, *arguments: Any) -> Ints:
+    def remember(self: Boundaries, *arguments: Any) -> list[Ints]:
         columns = moved(self, *arguments)
         if columns is not None and len(calls) % 4 == 2:  # the third: stores of the rest
-            stored.append(columns)
+            stored.extend(columns)
         calls.append(1)
         return columns
 

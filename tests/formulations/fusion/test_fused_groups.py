@@ -98,11 +98,12 @@ def test_one_whole_segment_from_nothing_to_nothing_is_the_relaxation(
     assert found[0] * (1 - 1e-6) <= value <= found[1] * (1 + 1e-6)
 
 
-def test_no_fusion_plan_costs_less_than_the_values_of_its_fused_groups() -> None:
+@pytest.mark.parametrize("compression", [False, True])
+def test_no_fusion_plan_costs_less_than_the_values_of_its_fused_groups(compression: bool) -> None:
     """Every legal schedule is a solution of the programs of its fused groups."""
     compared = tight = 0
     for seed in some(range(40)):
-        listed, objective, figures = drawn(seed, mappings=1 + seed % 2 * 2)
+        listed, objective, figures = drawn(seed, mappings=1 + seed % 2 * 2, compression=compression)
         for fusion_plan in islice(fusion_plans(listed), 0, 60, 1 + seed % 3):
             found = relaxed(listed, fusion_plan, objective)
             if found is None:

@@ -24,7 +24,17 @@ from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import FusionPlanTrials, steps_of
 from formulations.fusion.uniform import single_operations, uniform_plan
-from formulations.fusion.work import BEGIN_S, CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S, STRIPED_S
+from formulations.fusion.work import (
+    BEGIN_S,
+    CALL_S,
+    ESTIMATE_S,
+    MAPPING_S,
+    MAPPINGS_S,
+    OPERATION_S,
+    STEP_S,
+    STRIPED_FIRST_S,
+    STRIPED_S,
+)
 from formulations.residency import page
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -42,6 +52,8 @@ _TOO_SHORT = (
 )
 _LEAST_CPU_S = 0.05
 """Of a search that tells how busy the machine is."""
+_BUSIEST = 4.0
+"""Pace of a machine to which a time that is short is told: busier ones are as busy."""
 _UNFIT = (
     "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
     "even with the finest tiles"
@@ -105,7 +117,7 @@ class _Search(FusionPlanTrials):
         return self._list(self.fusion_space)
 
     def _list(self, fusion_space: FusionSpace) -> Listed:
-        return Listed(self.tileable, self.request.objective, fusion_space, self.params)
+        return Listed(self.searched, self.request.objective, fusion_space, self.params)
 
     def run(self) -> Result:
         """Search until the time is up, all is tried, or the gap is closed."""
@@ -124,6 +136,8 @@ class _Search(FusionPlanTrials):
             if not self.late:
                 self._search(max(1, self.request.threads - 1))
             self.interrupted |= self._over
+            if not self._in_any:
+                self.finish()  # while the bound is searched beside it
             self._end()
         finally:
             if self.bounding is not None:
@@ -160,7 +174,17 @@ class _Search(FusionPlanTrials):
         # A search of fusion plans that a busy machine cannot begin in time is not begun.
         pace = max(1.0, found.solve_s / max(found.cpu_s, _LEAST_CPU_S))
         self.request = replace(self.request, start=plan, duals=duals, pace=pace)
+        if self._is_short(min(pace, _BUSIEST)):
+            alone = self.tileable.in_first_mappings()
+            if all(alone.fits(at, 1) for at in range(len(alone.operations))):
+                self.searched = alone
         return self.request.has_time_for(self._least_s)
+
+    def _is_short(self, pace: float) -> bool:
+        """Return whether the time is too short for values of fused groups in any mappings."""
+        each = [len(own.mappings[1].of_tile(0)) for own in self.tileable.operations]
+        needed_s = OPERATION_S * len(each) + MAPPING_S * sum(each)
+        return self.tileable.several_mappings and self.request.time_limit_s < pace * needed_s
 
     def _layer_by_layer(self) -> Result:
         """Schedule the layer-by-layer plan on, where there is no time for others."""
@@ -176,7 +200,8 @@ class _Search(FusionPlanTrials):
         """Seconds before the first fusion plan is tried, about."""
         operations, several = self.tileable.operations, len(self.fusion_space.stripes) > 1
         striped = several * sum(each.rows is not None for each in operations)
-        return BEGIN_S * len(operations) + STRIPED_S * striped
+        striped_s = STRIPED_S if self._in_any else STRIPED_FIRST_S
+        return BEGIN_S * len(operations) + striped_s * striped
 
     def _begin(self) -> None:
         """Begin the search of the bound beside that of fusion plans, unless it has begun."""
@@ -189,7 +214,9 @@ class _Search(FusionPlanTrials):
             self._learn,
             seconds=self.request.time_limit_s,
             apart=self.request.threads > 1 and not self.few,
-            stop=lambda: self.late,
+            # In first mappings alone nothing else gives a bound: one that is late is waited for.
+            stop=lambda: self.late if self._in_any else self.request.stop(),
+            proofs=self._is_short(_BUSIEST),
             note=self._note,
         )
 
@@ -204,6 +231,7 @@ class _Search(FusionPlanTrials):
 
         def enough(work_s: float) -> bool:
             closed = self.gap <= self.request.tolerance or work_s > self.end + ahead
+            closed |= self._over and not self._in_any
             return closed or (bounding.found.exact and work_s > most)
 
         bounding.finish(enough)
@@ -214,12 +242,12 @@ class _Search(FusionPlanTrials):
         """Tabulate the values of fused groups, with those that the search of the bound has told."""
         arcs = FusedGroupArcs(self.listed, self.listed.capacity, self.work)
         self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= self.params.all_groups
-        if not arcs.lengths.all and self.listed.compulsory > self.bound:
+        if self._in_any and not arcs.lengths.all and self.listed.compulsory > self.bound:
             # The first path of a long list takes a while.
             self.bound = self.listed.compulsory
             self.request.report_incumbent(bound=self.bound)
         self.arcs = arcs
-        for solved, runs in self._waiting:
+        for solved, runs in self._waiting if self._in_any else ():
             arcs.learn(solved, runs)
         self._waiting.clear()
 
@@ -227,7 +255,7 @@ class _Search(FusionPlanTrials):
         """Take values that the search of the bound tells."""
         if self.arcs is None:
             self._waiting.append((solved, runs))
-        else:
+        elif self._in_any:
             self.arcs.learn(solved, runs)
 
     def _hear(self, found: CheapestFusionPlan, proof: FusionCertificate | None) -> None:
@@ -272,7 +300,7 @@ class _Search(FusionPlanTrials):
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
-        if self.bounding is not None:
+        if self.bounding is not None and self._in_any:
             self.bounding.upto(self.work.seconds - self._bounding_since)
         return self._over or self.gap <= self.request.tolerance
 
@@ -280,6 +308,11 @@ class _Search(FusionPlanTrials):
     def _over(self) -> bool:
         """Whether no time is left for fusion plans."""
         return self.late or self.clock > self.end
+
+    def _leave_half(self, number: int) -> None:
+        """Leave half of the time to all mappings, once two plans were tried in first ones."""
+        if number and not self._in_any:
+            self.end = min(self.end, self.request.time_limit_s / 2)
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
@@ -306,6 +339,7 @@ class _Search(FusionPlanTrials):
                 self._try_uniform(search, uniform)
             self.attempt(fusion_plan)
             self.attempt(self.named)
+            self._leave_half(number)
             if stop():
                 return
             others = [each for each in uniform if _longest(each) <= self.params.uniform_operations]
@@ -410,6 +444,7 @@ class _Search(FusionPlanTrials):
         """Schedule the best fusion plan to the tolerance asked for."""
         if self.best is None:
             self.attempt(single_operations(self.listed))
+        self.interrupted |= not self._in_any
         best, request, arcs = self.finish(), self.request, self.arcs
         if best is None:
             if self.unfit:
@@ -417,7 +452,7 @@ class _Search(FusionPlanTrials):
             return Result(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
         outcome = best.outcome
         certificate = self.proof
-        if certificate is None and arcs is not None:
+        if certificate is None and arcs is not None and self._in_any:
             certificate = arcs.certificate(self._least())
         return replace(
             outcome,

@@ -68,12 +68,13 @@ def tiles_with_costs(tileable: TileableGraph, costs: Costs, source: str) -> Tile
         # No file says how much a stripe costs.
         rows = None if given else operation.rows
         operations.append(replace(operation, mappings=mappings, rows=rows))
-    stripes = tileable.stripe_mappings
+    stripes, alone = tileable.stripe_mappings, tileable.first_stripe_mappings
     return replace(
         tileable,
         machine=replace(tileable.machine, costs=source),
         operations=tuple(operations),
         stripe_mappings=None if stripes is None else partial(_stripe, stripes, before),
+        first_stripe_mappings=None if alone is None else partial(_stripe, alone, before),
         costs=costs,
     )
 

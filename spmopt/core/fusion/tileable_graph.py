@@ -41,7 +41,8 @@ class TileableGraph:
     they are of (of one sequence its tokens, for example); ``graph`` the source of the tileable
     graph, where it is known; ``stripe_mappings`` gives the mappings of an operation on some rows of
     one of ``batch`` fusion tiles: its position, the first of these rows, and the one behind the
-    last. ``costs``: those of a file that its mappings have.
+    last; ``first_stripe_mappings`` the first of these alone, sooner. ``costs``: those of a file
+    that its mappings have.
     """
 
     name: str
@@ -54,6 +55,9 @@ class TileableGraph:
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
     stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    first_stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
         default=None, compare=False, repr=False
     )
     costs: Costs = field(default_factory=dict, compare=False, repr=False)
@@ -247,6 +251,20 @@ class TileableGraph:
                 raise InputError(f"fused group {fused_group.begin} to {fused_group.end}: {each}")
             found.append(each)
         return found
+
+    @property
+    def several_mappings(self) -> bool:
+        """Whether an operation may choose among mappings, whole or in fusion tiles."""
+        return any(m.choices for each in self.operations for m in each.mappings.values())
+
+    def in_first_mappings(self) -> TileableGraph:
+        """Return the graph in which each fusion tile has the first of its mappings alone."""
+        operations = tuple(
+            replace(each, mappings={count: own.of_first for count, own in each.mappings.items()})
+            for each in self.operations
+        )
+        stripes = self.first_stripe_mappings
+        return replace(self, operations=operations, stripe_mappings=stripes)
 
     def least_of_stripe(self, at: int, begin: int, end: int) -> OpMapping:
         """Return a mapping at most as costly as any of rows [begin, end) of a micro-batch."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from time import monotonic
 
 import numpy as np
 
@@ -54,6 +55,8 @@ _LEAST_CPU_S = 0.05
 """Of a search that tells how busy the machine is."""
 _BUSIEST = 4.0
 """Pace of a machine to which a time that is short is told: busier ones are as busy."""
+_WAIT = 1.5
+"""Of the time limit: how long the first bound is waited for, searched in first mappings."""
 _UNFIT = (
     "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
     "even with the finest tiles"
@@ -214,11 +217,18 @@ class _Search(FusionPlanTrials):
             self._learn,
             seconds=self.request.time_limit_s,
             apart=self.request.threads > 1 and not self.few,
-            # In first mappings alone nothing else gives a bound: one that is late is waited for.
-            stop=lambda: self.late if self._in_any else self.request.stop(),
+            stop=self._stops_bounding,
             proofs=self._is_short(_BUSIEST),
             note=self._note,
         )
+
+    def _stops_bounding(self) -> bool:
+        """Return whether no more of the bound is waited for."""
+        if self._in_any:
+            return self.late
+        # Searched in first mappings, nothing else gives a bound.
+        request = self.request
+        return request.stop() or monotonic() - request.started > _WAIT * request.time_limit_s
 
     def _end(self) -> None:
         """Raise the bound on: no longer than the search of fusion plans took.

@@ -17,7 +17,7 @@ from formulations.residency.plain.mappings import FewerMappings, cheapest_mappin
 from formulations.residency.plain.windows import improve
 from formulations.residency.subgradient import setup_bytes, with_setups
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.mappings import in_mappings
+from spmopt.core.mappings import fitting_mappings, in_mappings
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound, Result
@@ -28,6 +28,8 @@ from spmopt.core.timeline import Timeline, fitting_timeline, timeline
 
 _CHOICE_FRACTION = 0.4
 """Of the time left, to choose mappings by dual values."""
+_FIRST_FRACTION = 0.4
+"""Of the time left, for the first mapping of each operation alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,11 +314,24 @@ class _MappingChoice:
             (residency_plan_value(self.problem, plan, request.objective), plan) for plan in plans
         ]
         if not found or float(found[0][0]) > relaxed.bound * (1 + request.tolerance):
+            alone = self._in_first_mappings(request.phase(_FIRST_FRACTION * request.remaining_s()))
+            found += [] if alone is None else [alone]
             part = request.phase(_CHOICE_FRACTION * request.remaining_s())
             cheap = choose_by_duals(self.problem, part)
             if cheap is not None:
                 found.append((cheap.value, cheap.plan))
         return min(found, key=lambda each: each[0], default=None)
+
+    def _in_first_mappings(self, request: Request) -> tuple[Fraction, ResidencyPlan] | None:
+        """Return the plan of one mapping each, which a shorter search finds."""
+        mapping = fitting_mappings(self.problem)
+        found = schedule(
+            in_mappings(self.problem, mapping), replace(request, start=None, others=())
+        )
+        if found.residency_plan is None:
+            return None
+        plan = in_numbers(found.residency_plan, mapping)
+        return residency_plan_value(self.problem, plan, request.objective), plan
 
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:

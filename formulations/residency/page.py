@@ -59,6 +59,8 @@ def schedule(problem: Problem, request: Request) -> Result:
         An operation's required-resident operands and scratch do not fit the SPM.
     """
     several = problem.several_mappings
+    if several and request.first_mappings:
+        return _in_first_mappings(problem, request)
     if several and plain.is_small(fitting_timeline(problem), request.params.residency):
         return _MappingChoice(problem, request).run()
     return refine(problem, request, round_columns(problem, request))
@@ -314,24 +316,31 @@ class _MappingChoice:
             (residency_plan_value(self.problem, plan, request.objective), plan) for plan in plans
         ]
         if not found or float(found[0][0]) > relaxed.bound * (1 + request.tolerance):
-            alone = self._in_first_mappings(request.phase(_FIRST_FRACTION * request.remaining_s()))
-            found += [] if alone is None else [alone]
+            part = request.phase(_FIRST_FRACTION * request.remaining_s())
+            plan = _in_first_mappings(self.problem, replace(part, start=None)).residency_plan
+            if plan is not None:
+                found.append((residency_plan_value(self.problem, plan, request.objective), plan))
             part = request.phase(_CHOICE_FRACTION * request.remaining_s())
             cheap = choose_by_duals(self.problem, part)
             if cheap is not None:
                 found.append((cheap.value, cheap.plan))
         return min(found, key=lambda each: each[0], default=None)
 
-    def _in_first_mappings(self, request: Request) -> tuple[Fraction, ResidencyPlan] | None:
-        """Return the plan of one mapping each, which a shorter search finds."""
-        mapping = fitting_mappings(self.problem)
-        found = schedule(
-            in_mappings(self.problem, mapping), replace(request, start=None, others=())
-        )
-        if found.residency_plan is None:
-            return None
-        plan = in_numbers(found.residency_plan, mapping)
-        return residency_plan_value(self.problem, plan, request.objective), plan
+
+def _in_first_mappings(problem: Problem, request: Request) -> Result:
+    """Schedule with the first mapping of each operation that fits; its bound holds for all."""
+    mapping, start = fitting_mappings(problem), request.start
+    if start is not None and (start.steps.mapping != mapping[start.steps.operation]).any():
+        start = None
+    if start is not None:
+        steps = replace(start.steps, mapping=np.zeros_like(start.steps.mapping))
+        start = replace(start, steps=steps)
+    # A bound of one mapping each is none of all; its dual values are evaluated in the end.
+    own = replace(request.part(bounds=False), start=start, others=())
+    found = schedule(in_mappings(problem, mapping), own)
+    plan = found.residency_plan
+    plan = None if plan is None else in_numbers(plan, mapping)
+    return replace(found, residency_plan=plan, class_bound=None)
 
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:

@@ -221,19 +221,19 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     """Choose a fusion plan, starting layer by layer, and never worse than that."""
     starts, page = list[Result](), find(RESIDENCY)
 
-    def first() -> Result:
+    def first(in_first_mappings: bool) -> Result:
         params = case.params
         own = case.request.anew()
         request = replace(
             # More of the time is worth more to fusion plans than to the start.
             own.phase(params.list_fraction * own.time_limit_s, slack=_LIST_SLACK),
             tolerance=max(case.request.tolerance, params.list_gap),
+            first_mappings=in_first_mappings,
         )
         layers = case.layer_by_layer(request, page)
         listed = run_asked(layers, page)
         # Where time is short, fusion comes first.
-        is_soon = listed.solve_s < params.list_fraction * own.time_limit_s / 2
-        if is_soon and listed.certificate is not None:
+        if not in_first_mappings and listed.certificate is not None:
             layers.evaluate(listed.certificate)
         # Results of the full request win over those of its part.
         case.policies = layers.policies | case.policies
@@ -247,7 +247,7 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
 
     found = case.call(entry, starts, first=first)
     asked = bool(starts)
-    listed = starts[0] if asked else first()
+    listed = starts[0] if asked else first(False)
     found = better_of_policies(case, found)
     if found.fused is None and found.verified:  # no time for any other plan
         found = on_whole_plan(found, listed, case.problem)

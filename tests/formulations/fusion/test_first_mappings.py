@@ -68,11 +68,12 @@ def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.Monkey
     monkeypatch.setattr(_Search, "_is_short", lambda search, pace: True)
     searched = list[TileableGraph]()
     search = _Search._search
-    monkeypatch.setattr(
-        _Search,
-        "_search",
-        lambda run, threads: (searched.append(run.searched), search(run, threads)),
-    )
+
+    def search_in(run: _Search, threads: int) -> None:
+        searched.append(run.searched)
+        search(run, threads)
+
+    monkeypatch.setattr(_Search, "_search", search_in)
     found = spmopt.solve(lowered("choose"), "fusion", time_limit=10.0).result
     assert not searched[0].several_mappings
     assert need(found.fused).several_mappings

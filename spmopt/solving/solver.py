@@ -16,7 +16,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
-from spmopt.solving.barriers import by_steps
+from spmopt.solving.barriers import by_steps, no_worse_than_list
 from spmopt.solving.case import Case
 from spmopt.solving.records import Bound, all_failed, judge
 from spmopt.solving.runs import run_each
@@ -98,6 +98,8 @@ def compare(
     if len(case.failures) == len(results):
         raise all_failed(case.failures)
 
+    # Residency may have run after a fusion search, and longer than its start.
+    results = [no_worse_than_list(each, case.listed) for each in results]
     # The layer-by-layer start of a fusion search is a result too, and its bounds hold.
     listed = case.listed if any(each.fused is not None for each in results) else None
     every = [*results, *([] if listed is None else [listed])]

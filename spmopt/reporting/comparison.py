@@ -20,6 +20,7 @@ from spmopt.reporting.fusion_plans import (
     place,
     places,
     space_words,
+    with_bounds_of_one_plan,
 )
 from spmopt.reporting.headings import heading, problem_notes, remarks, speak, standing
 from spmopt.reporting.quantities import percent, seconds, si
@@ -86,6 +87,7 @@ def compare_view(
     wide
         Show all figures, and all sentences.
     """
+    results = with_bounds_of_one_plan(results)
     # Exact fractions: equal values of two schedulers are both "best".
     best = min((result.value for result in results if result.value is not None), default=None)
     where, machine = places(results), problem.machine

@@ -148,7 +148,8 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     if duals is None:
         yield "Shadow prices: none, the result has no certificate for its order."
         return
-    yield f"Shadow prices (bound {_show(machine, duals, duals.bound)}):"
+    # A result may have a higher bound, over all fusion plans.
+    yield f"Shadow prices (bound by these dual values alone: {_show(machine, duals, duals.bound)}):"
     rows = [
         (f"bank {index}", _of_space(machine, duals, space, bank.spm_bytes))
         for index, (space, bank) in enumerate(zip(duals.banks, machine.banks, strict=True))

@@ -83,7 +83,9 @@ def test_solve_takes_pieces_of_a_network_and_page_of_an_problem(run: Run) -> Non
     assert found["listed"]["scheduler"] == "residency"
     assert found["value"] <= found["listed"]["value"]
     assert found["fusion_bound"] <= found["value"]
-    assert run(f"solve {FIXED} --json").record["results"][0]["scheduler"] == "residency"
+    stored = run(f"solve {FIXED} --json")
+    assert stored.record["results"][0]["scheduler"] == "residency"
+    assert "nothing is fused: a stored problem has operations, but no network" in stored.err
     ran = run("solve dlrm --batch 1 --spm 1MB --time-limit 4 --tolerance 0.02 --json")
     assert ran.record["results"][0]["scheduler"] == "residency"
     assert "nothing is fused: no operation can be cut along the batch or" in ran.err

@@ -81,7 +81,7 @@ def duals_record(machine: Machine, duals: ShadowPrices) -> Record:
     """
     banks = [{"per_spm_kb": float(bank.per_byte * KB)} for bank in duals.banks]
     return {
-        "unit": duals.certificate.objective.unit,
+        "unit": duals.certificate.objective.value_unit,
         "bound": float(duals.bound),
         "per_spm_kb": float(duals.spm.per_byte * KB),
         "spm_more_bytes": None if duals.is_line else machine.page_bytes,

@@ -166,7 +166,8 @@ def result_record(machine: Machine, result: Result) -> Record:
     """Return the figures of a result; those that it does not have are null.
 
     ``value`` and ``bound`` are in ``unit``, that of the objective, rounded to doubles; the result
-    file has them exact.
+    file has them exact. Of two objectives in order they may be weighted sums; ``objectives`` has
+    each in its own unit.
     """
     totals, inward, outward, known = result.totals, None, None, result.class_bound
     found = None if totals is None else metrics(machine, totals)
@@ -175,7 +176,7 @@ def result_record(machine: Machine, result: Result) -> Record:
     record: Record = {
         "scheduler": result.scheduler,
         "objective": speak(result.objective),
-        "unit": result.objective.unit,
+        "unit": result.objective.value_unit,
         "value": as_number(result.value),
         "bound": as_number(result.best_bound),
         "gap": result.gap,

@@ -18,8 +18,10 @@ from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
 from spmopt.reporting.fusion_plans import fusion_plan_words, places
 from spmopt.reporting.headings import (
+    ASYNC_TIME,
     bank_names,
     heading,
+    name_of,
     optimal_of_class,
     problem_notes,
     remarks,
@@ -246,7 +248,7 @@ def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     energy, area = found.energy, found.energy.area
     yield _figure("makespan", "time", found.time_s, "s", f"{totals.makespan_cycles:,} cycles")
     cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
-    yield _figure("replay", "replay", found.replay_s, "s", cycles)
+    yield _figure("replay", ASYNC_TIME, found.replay_s, "s", cycles)
     ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
     yield _figure("traffic", "traffic", totals.traffic_bytes, "B", ways)
     note = f"{_energy_note(energy)}{f'; {DEFAULTS}' * has_default_energies(machine)}"
@@ -277,7 +279,7 @@ def _energy_note(report: EnergyReport) -> str:
 
 
 def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
-    name, fusion = speak(result.objective), result.fused
+    name, fusion = name_of(result.objective), result.fused
 
     def quantity(value: Fraction) -> tuple[float, str]:
         return in_unit(result.objective, problem.machine, value)

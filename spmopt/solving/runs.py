@@ -232,8 +232,9 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
         )
         layers = case.layer_by_layer(request, page)
         listed = run_asked(layers, page)
-        # Where time is short, fusion comes first.
-        if not in_first_mappings and listed.certificate is not None:
+        # Where time is short, fusion comes first; the bound is evaluated in the end.
+        is_soon = listed.solve_s < params.list_fraction * own.time_limit_s / 2
+        if is_soon and not in_first_mappings and listed.certificate is not None:
             layers.evaluate(listed.certificate)
         # Results of the full request win over those of its part.
         case.policies = layers.policies | case.policies

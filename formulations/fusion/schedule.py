@@ -4,7 +4,8 @@ Fusion plans are searched at the values of their fused groups (:mod:`formulation
 and each is scheduled as the problem that it makes (:mod:`formulations.residency.page`), the
 layer-by-layer plan the first. Meanwhile the bound over the fusion space rises
 (:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small graph
-all fusion plans are tried that may be better than the best.
+all fusion plans are tried that may be better than the best. Where time is short for several
+mappings, plans are searched in first mappings alone, and only the best are scheduled in all.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ _LEAST_CPU_S = 0.05
 """Of a search that tells how busy the machine is."""
 _BUSIEST = 4.0
 """Pace of a machine to which a time that is short is told: busier ones are as busy."""
+_LONG_S = 10.0
+"""Time limit that is not short, however many mappings there are: these gain most then."""
 _WAIT = 1.5
 """Of the time limit: how long the first bound is waited for, searched in first mappings."""
 _UNFIT = (
@@ -186,8 +189,9 @@ class _Search(FusionPlanTrials):
     def _is_short(self, pace: float) -> bool:
         """Return whether the time is too short for values of fused groups in any mappings."""
         each = [len(own.mappings[1].of_tile(0)) for own in self.tileable.operations]
-        needed_s = OPERATION_S * len(each) + MAPPING_S * sum(each)
-        return self.tileable.several_mappings and self.request.time_limit_s < pace * needed_s
+        needed_s = pace * (OPERATION_S * len(each) + MAPPING_S * sum(each))
+        short = self.request.time_limit_s < min(needed_s, _LONG_S)
+        return short and self.tileable.several_mappings
 
     def _layer_by_layer(self) -> Result:
         """Schedule the layer-by-layer plan on, where there is no time for others."""

@@ -167,7 +167,7 @@ class _Search(FusionPlanTrials):
         It comes first: a schedule soon, and a value that others have to beat.
         """
         first = self.request.first
-        found = Result() if first is None else first(self._is_short(1.0))
+        found = Result() if first is None else first(self._is_short(_BUSIEST))
         self.begun = self.begun if first is None else self.work.seconds
         fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
         if not (fit or np.isfinite(self.listed.compulsory)):

@@ -27,6 +27,8 @@ from spmopt.core.table import Bools, Ints
 Columns = tuple[Ints, Ints, Ints]
 """Groups of columns, by number, their classes, and the columns."""
 UPPER = (-np.inf, 0.0)  # limits of a row: at most 0
+_MOST_TILES = 512
+"""Fusion tiles that have a column each of the bytes that they find, and of those they leave."""
 
 
 class Boundaries:
@@ -162,7 +164,9 @@ class Boundaries:
         self.through = self.program.columns(through & bool(min(self.held)), most)
         # Stripes are uneven: a fusion tile of one may be any share of its tensor, so that what
         # they find is known of all together, and takes no room.
-        self.even = micro_batches <= program.listed.tileable.batch
+        # As of stripes, of very many tiles of one class: a column of each would take minutes.
+        many = len(counts) == 1 and micro_batches > _MOST_TILES
+        self.even = micro_batches <= program.listed.tileable.batch and not many
         shape = count, micro_batches if self.even else 1
         share = 1 / shape[1]
         self.of_fusion_tile = self.of_fusion_tile[: shape[1]]

@@ -67,6 +67,8 @@ _OFTEN = 10.0
 _LATER, _LATER_S = 0.25, 0.5
 """Of the counted time of the bound's search, and in seconds: how much later it is heard of. So much
 its process may be behind before the search of fusion plans waits for it."""
+_LOST = 1e-3
+"""Of a bound: the share that its proof may lose so that it is short."""
 _ENDED = "the search of the bound ended early: {}"
 
 
@@ -97,6 +99,8 @@ class BoundSearch:
         Of the time limit: of these a proof may take few to check.
     apart
         In a process of its own.
+    proofs
+        Prove each bound, not only higher ones where groups agree.
     stop
         Asked often; once true, nothing more comes.
     note
@@ -118,6 +122,7 @@ class BoundSearch:
         *,
         seconds: float = inf,
         apart: bool = True,
+        proofs: bool = False,
         stop: Callable[[], bool] = bool,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -125,22 +130,20 @@ class BoundSearch:
         self.unfit = False
         self._tell, self._learn, self._stop, self._note = tell, learn, stop, note
         self._waiting, self._heard, self._ended = deque[News](), 0.0, False
-        tileable, objective, fusion_space, params = task
         self._here = not apart
         if apart:
+            stripes = task.fusion_space.stripes
             self._news = stream(
                 "formulations.fusion.bounding:improve",
-                tabulate(tileable, fusion_space.stripes),
-                objective,
-                fusion_space,
-                params,
+                task._replace(tileable=tabulate(task.tileable, stripes)),
                 seconds,
+                proofs,
                 stop=stop,
                 library="highspy",
                 note=note,
             )
         else:
-            self._news = improve(tileable, objective, fusion_space, params, seconds)
+            self._news = improve(task, seconds, proofs)
 
     def upto(self, work_s: float) -> None:
         """Report the results of so many counted seconds, a little later: it may be waited for."""
@@ -199,19 +202,14 @@ def _report_at(work_s: float) -> float:
     return (1 + _LATER) * work_s + _LATER_S
 
 
-def improve(
-    tileable: TileableGraph,
-    objective: Objective,
-    fusion_space: FusionSpace,
-    params: FusionParams = DEFAULTS.fusion,
-    seconds: float = inf,
-) -> Generator[News]:
+def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> Generator[News]:
     """Yield cheapest fusion plans, each after the programs of the one before, until one is exact.
 
     Then proofs of higher bounds, of which each takes a small share of ``seconds`` to check. A
     fusion plan comes again with each of its programs, and with each search of dual values: so it is
-    known how far the search is.
+    known how far the search is. ``proofs``: of each of these bounds, too.
     """
+    tileable, objective, fusion_space, params = task
     listed = Listed(tileable, objective, fusion_space, params)
     arcs = FusedGroupArcs(listed, float(listed.capacity))
     known = 0, 0
@@ -222,7 +220,8 @@ def improve(
             for each, count in zip(every, known, strict=True)
         )
         known = len(every[0]), len(every[1])
-        yield News(found, solved, runs, None, arcs.work.seconds)
+        proof = arcs.certificate(found.value * (1 - _LOST)) if proofs else None
+        yield News(found, solved, runs, proof, arcs.work.seconds)
         if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
             break
     if arcs.lengths.all:

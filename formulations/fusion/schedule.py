@@ -4,7 +4,8 @@ Fusion plans are searched at the values of their fused groups (:mod:`formulation
 and each is scheduled as the problem that it makes (:mod:`formulations.residency.page`), the
 layer-by-layer plan the first. Meanwhile the bound over the fusion space rises
 (:mod:`formulations.fusion.paths`); a fusion plan that it names is tried as well. Of a small graph
-all fusion plans are tried that may be better than the best.
+all fusion plans are tried that may be better than the best. Where time is short for several
+mappings, plans are searched in first mappings alone, and only the best are scheduled in all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from time import monotonic
 
 import numpy as np
 
@@ -24,7 +26,17 @@ from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
 from formulations.fusion.trials import FusionPlanTrials, steps_of
 from formulations.fusion.uniform import single_operations, uniform_plan
-from formulations.fusion.work import BEGIN_S, CALL_S, ESTIMATE_S, MAPPINGS_S, STEP_S, STRIPED_S
+from formulations.fusion.work import (
+    BEGIN_S,
+    CALL_S,
+    ESTIMATE_S,
+    MAPPING_S,
+    MAPPINGS_S,
+    OPERATION_S,
+    STEP_S,
+    STRIPED_FIRST_S,
+    STRIPED_S,
+)
 from formulations.residency import page
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -42,6 +54,12 @@ _TOO_SHORT = (
 )
 _LEAST_CPU_S = 0.05
 """Of a search that tells how busy the machine is."""
+_BUSIEST = 4.0
+"""Pace of a machine to which a time that is short is told: busier ones are as busy."""
+_LONG_S = 10.0
+"""Time limit that is not short, however many mappings there are: these gain most then."""
+_WAIT = 1.5
+"""Of the time limit: how long the first bound is waited for, searched in first mappings."""
 _UNFIT = (
     "infeasible: required-resident operands and scratch of an operation exceed the scratchpad, "
     "even with the finest tiles"
@@ -105,7 +123,7 @@ class _Search(FusionPlanTrials):
         return self._list(self.fusion_space)
 
     def _list(self, fusion_space: FusionSpace) -> Listed:
-        return Listed(self.tileable, self.request.objective, fusion_space, self.params)
+        return Listed(self.searched, self.request.objective, fusion_space, self.params)
 
     def run(self) -> Result:
         """Search until the time is up, all is tried, or the gap is closed."""
@@ -124,6 +142,8 @@ class _Search(FusionPlanTrials):
             if not self.late:
                 self._search(max(1, self.request.threads - 1))
             self.interrupted |= self._over
+            if not self._in_any:
+                self.finish()  # while the bound is searched beside it
             self._end()
         finally:
             if self.bounding is not None:
@@ -147,7 +167,7 @@ class _Search(FusionPlanTrials):
         It comes first: a schedule soon, and a value that others have to beat.
         """
         first = self.request.first
-        found = Result() if first is None else first()
+        found = Result() if first is None else first(self._is_short(_BUSIEST))
         self.begun = self.begun if first is None else self.work.seconds
         fit = all(self.tileable.fits(at, 1) for at in range(len(self.tileable.operations)))
         if not (fit or np.isfinite(self.listed.compulsory)):
@@ -160,7 +180,18 @@ class _Search(FusionPlanTrials):
         # A search of fusion plans that a busy machine cannot begin in time is not begun.
         pace = max(1.0, found.solve_s / max(found.cpu_s, _LEAST_CPU_S))
         self.request = replace(self.request, start=plan, duals=duals, pace=pace)
+        if self._is_short(min(pace, _BUSIEST)):
+            alone = self.tileable.in_first_mappings()
+            if all(alone.fits(at, 1) for at in range(len(alone.operations))):
+                self.searched = alone
         return self.request.has_time_for(self._least_s)
+
+    def _is_short(self, pace: float) -> bool:
+        """Return whether the time is too short for values of fused groups in any mappings."""
+        each = [len(own.mappings[1].of_tile(0)) for own in self.tileable.operations]
+        needed_s = pace * (OPERATION_S * len(each) + MAPPING_S * sum(each))
+        short = self.request.time_limit_s < min(needed_s, _LONG_S)
+        return short and self.tileable.several_mappings
 
     def _layer_by_layer(self) -> Result:
         """Schedule the layer-by-layer plan on, where there is no time for others."""
@@ -176,7 +207,8 @@ class _Search(FusionPlanTrials):
         """Seconds before the first fusion plan is tried, about."""
         operations, several = self.tileable.operations, len(self.fusion_space.stripes) > 1
         striped = several * sum(each.rows is not None for each in operations)
-        return BEGIN_S * len(operations) + STRIPED_S * striped
+        striped_s = STRIPED_S if self._in_any else STRIPED_FIRST_S
+        return BEGIN_S * len(operations) + striped_s * striped
 
     def _begin(self) -> None:
         """Begin the search of the bound beside that of fusion plans, unless it has begun."""
@@ -189,9 +221,18 @@ class _Search(FusionPlanTrials):
             self._learn,
             seconds=self.request.time_limit_s,
             apart=self.request.threads > 1 and not self.few,
-            stop=lambda: self.late,
+            stop=self._stops_bounding,
+            proofs=self._is_short(_BUSIEST),
             note=self._note,
         )
+
+    def _stops_bounding(self) -> bool:
+        """Return whether no more of the bound is waited for."""
+        if self._in_any:
+            return self.late
+        # Searched in first mappings, nothing else gives a bound.
+        request = self.request
+        return request.stop() or monotonic() - request.started > _WAIT * request.time_limit_s
 
     def _end(self) -> None:
         """Raise the bound on: no longer than the search of fusion plans took.
@@ -204,6 +245,7 @@ class _Search(FusionPlanTrials):
 
         def enough(work_s: float) -> bool:
             closed = self.gap <= self.request.tolerance or work_s > self.end + ahead
+            closed |= self._over and not self._in_any
             return closed or (bounding.found.exact and work_s > most)
 
         bounding.finish(enough)
@@ -214,12 +256,12 @@ class _Search(FusionPlanTrials):
         """Tabulate the values of fused groups, with those that the search of the bound has told."""
         arcs = FusedGroupArcs(self.listed, self.listed.capacity, self.work)
         self.few = arcs.lengths.all and int(np.isfinite(arcs.value).sum()) <= self.params.all_groups
-        if not arcs.lengths.all and self.listed.compulsory > self.bound:
+        if self._in_any and not arcs.lengths.all and self.listed.compulsory > self.bound:
             # The first path of a long list takes a while.
             self.bound = self.listed.compulsory
             self.request.report_incumbent(bound=self.bound)
         self.arcs = arcs
-        for solved, runs in self._waiting:
+        for solved, runs in self._waiting if self._in_any else ():
             arcs.learn(solved, runs)
         self._waiting.clear()
 
@@ -227,7 +269,7 @@ class _Search(FusionPlanTrials):
         """Take values that the search of the bound tells."""
         if self.arcs is None:
             self._waiting.append((solved, runs))
-        else:
+        elif self._in_any:
             self.arcs.learn(solved, runs)
 
     def _hear(self, found: CheapestFusionPlan, proof: FusionCertificate | None) -> None:
@@ -272,7 +314,7 @@ class _Search(FusionPlanTrials):
 
     def stop(self) -> bool:
         """Return whether the time of the search is up, or the gap closed."""
-        if self.bounding is not None:
+        if self.bounding is not None and self._in_any:
             self.bounding.upto(self.work.seconds - self._bounding_since)
         return self._over or self.gap <= self.request.tolerance
 
@@ -280,6 +322,11 @@ class _Search(FusionPlanTrials):
     def _over(self) -> bool:
         """Whether no time is left for fusion plans."""
         return self.late or self.clock > self.end
+
+    def _leave_half(self, number: int) -> None:
+        """Leave half of the time to all mappings, once two plans were tried in first ones."""
+        if number and not self._in_any:
+            self.end = min(self.end, self.request.time_limit_s / 2)
 
     def _note(self, message: str) -> None:
         if message not in self.notes:
@@ -306,6 +353,7 @@ class _Search(FusionPlanTrials):
                 self._try_uniform(search, uniform)
             self.attempt(fusion_plan)
             self.attempt(self.named)
+            self._leave_half(number)
             if stop():
                 return
             others = [each for each in uniform if _longest(each) <= self.params.uniform_operations]
@@ -414,6 +462,7 @@ class _Search(FusionPlanTrials):
         """Schedule the best fusion plan to the tolerance asked for."""
         if self.best is None:
             self.attempt(single_operations(self.listed))
+        self.interrupted |= not self._in_any
         best, request, arcs = self.finish(), self.request, self.arcs
         if best is None:
             if self.unfit:
@@ -421,7 +470,7 @@ class _Search(FusionPlanTrials):
             return Result(residency_plan=None, notes=(*self.notes, _NONE_FITS), cut_short=True)
         outcome = best.outcome
         certificate = self.proof
-        if certificate is None and arcs is not None:
+        if certificate is None and arcs is not None and self._in_any:
             certificate = arcs.certificate(self._least())
         return replace(
             outcome,

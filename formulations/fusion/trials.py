@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from time import monotonic
 
 import numpy as np
@@ -78,13 +79,17 @@ class FusionPlanTrials:
         The time was too short for a fusion plan that may be better than the best.
     work
         Work counted, of all searches that share it.
+    searched
+        The graph in which fusion plans are searched: that of first mappings where time is short.
+        The best are scheduled in all mappings in the end.
     end
         Until when fusion plans are tried, by :attr:`clock`; behind that the best is scheduled
         finer.
     """
 
     def __init__(self, tileable: TileableGraph, request: Request, begun: float) -> None:
-        self.tileable, self.request = tileable, request
+        self.tileable = self.searched = tileable
+        self.request = request
         self.params = request.params.fusion
         self.found: list[Found] = []
         self.bound, self.few, self.interrupted = 0.0, False, False
@@ -115,6 +120,11 @@ class FusionPlanTrials:
         if self.best is None or self.bound <= 0:
             return np.inf
         return float(self.best.value) / self.bound - 1
+
+    @property
+    def _in_any(self) -> bool:
+        """Whether fusion plans are searched in any mappings."""
+        return self.searched is self.tileable
 
     def take(self, residency_plan: ResidencyPlan, duals: Certificate) -> None:
         """Take the layer-by-layer plan as it was scheduled before."""
@@ -152,7 +162,7 @@ class FusionPlanTrials:
             gap = max(gap, self.params.rough_gap)
         self._tried.add(_fusion_of(fusion_plan))
         since = self.clock
-        problem, origins = self.tileable.problem(fusion_plan)
+        problem, origins = self.searched.problem(fusion_plan)
         first = self._known.first(problem, origins)
         self.work.seconds += PLAN_S * steps
         asked = replace(
@@ -187,9 +197,20 @@ class FusionPlanTrials:
             if self.gap <= self.request.tolerance or self.request.stop():
                 break
             left = self.request.time_limit_s - self.clock
-            finer = self.finer(plan, left / (len(finalists) - number))
-            self._keep(finer)
+            if left <= 0 and not self._in_any:
+                break
+            each = self._in_all_mappings(plan)
+            self._keep(self.finer(each, left / (len(finalists) - number)))
+        if self.best is not None:
+            self._keep(self._in_all_mappings(self.best))
         return self.best
+
+    def _in_all_mappings(self, plan: Found) -> Found:
+        """Return a fusion plan that was scheduled in first mappings as one in any."""
+        if plan.problem.fused_from is self.tileable:
+            return plan
+        problem, _ = self.tileable.problem(plan.fusion_plan)
+        return replace(plan, problem=problem, gap=inf)
 
     def finer(self, plan: Found, seconds: float) -> Found:
         """Return a fusion plan with a schedule to the tolerance asked for."""

@@ -14,8 +14,10 @@ MAPPINGS_S = 3e-4
 """Of the mappings of an operation, for each number of stripes."""
 VALUE_S, TABLE_S, ARC_S = 8e-8, 2e-8, 4e-9
 """Of a place of a table: to make, to change, and to look at."""
-BEGIN_S, STRIPED_S = 4e-4, 7e-3
-"""Of an operation before the first fusion plan is tried, and of one in stripes."""
+BEGIN_S, STRIPED_S, STRIPED_FIRST_S = 4e-4, 7e-3, 2e-3
+"""Of an operation before the first fusion plan is tried, of one in stripes, in first mappings."""
+OPERATION_S, MAPPING_S = 2.5e-2, 2.5e-3
+"""Of an operation, and of each of its mappings, until fusion plans are good in any mappings."""
 ESTIMATE_S = 1e-6
 """Of a cost to estimate."""
 STEP_S, PLAN_S = 5e-4, 1e-4

@@ -17,7 +17,7 @@ from formulations.residency.plain.mappings import FewerMappings, cheapest_mappin
 from formulations.residency.plain.windows import improve
 from formulations.residency.subgradient import setup_bytes, with_setups
 from spmopt.assemble.cost import residency_plan_value
-from spmopt.core.mappings import in_mappings
+from spmopt.core.mappings import fitting_mappings, in_mappings
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import ClassBound, Result
@@ -28,6 +28,8 @@ from spmopt.core.timeline import Timeline, fitting_timeline, timeline
 
 _CHOICE_FRACTION = 0.4
 """Of the time left, to choose mappings by dual values."""
+_FIRST_FRACTION = 0.4
+"""Of the time left, for the first mapping of each operation alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,8 @@ def schedule(problem: Problem, request: Request) -> Result:
         An operation's required-resident operands and scratch do not fit the SPM.
     """
     several = problem.several_mappings
+    if several and request.first_mappings:
+        return _in_first_mappings(problem, request)
     if several and plain.is_small(fitting_timeline(problem), request.params.residency):
         return _MappingChoice(problem, request).run()
     return refine(problem, request, round_columns(problem, request))
@@ -312,11 +316,31 @@ class _MappingChoice:
             (residency_plan_value(self.problem, plan, request.objective), plan) for plan in plans
         ]
         if not found or float(found[0][0]) > relaxed.bound * (1 + request.tolerance):
+            part = request.phase(_FIRST_FRACTION * request.remaining_s())
+            plan = _in_first_mappings(self.problem, replace(part, start=None)).residency_plan
+            if plan is not None:
+                found.append((residency_plan_value(self.problem, plan, request.objective), plan))
             part = request.phase(_CHOICE_FRACTION * request.remaining_s())
             cheap = choose_by_duals(self.problem, part)
             if cheap is not None:
                 found.append((cheap.value, cheap.plan))
         return min(found, key=lambda each: each[0], default=None)
+
+
+def _in_first_mappings(problem: Problem, request: Request) -> Result:
+    """Schedule with the first mapping of each operation that fits; its bound holds for all."""
+    mapping, start = fitting_mappings(problem), request.start
+    if start is not None and (start.steps.mapping != mapping[start.steps.operation]).any():
+        start = None
+    if start is not None:
+        steps = replace(start.steps, mapping=np.zeros_like(start.steps.mapping))
+        start = replace(start, steps=steps)
+    # A bound of one mapping each is none of all; its dual values are evaluated in the end.
+    own = replace(request.part(bounds=False), start=start, others=())
+    found = schedule(in_mappings(problem, mapping), own)
+    plan = found.residency_plan
+    plan = None if plan is None else in_numbers(plan, mapping)
+    return replace(found, residency_plan=plan, class_bound=None)
 
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:

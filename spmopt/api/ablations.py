@@ -153,8 +153,7 @@ def _fusion_scheduler(problem: Problem, fusion: str | None) -> tuple[SchedulerEn
     if fusion is None:
         fusion, note = default_fusion(problem, "time")
         if fusion == "none":
-            lowered = "the operations are lowered already"
-            return None, note or (lowered if problem.listed is None else _UNKNOWN)
+            return None, note or _UNKNOWN
     elif fusion == "none":
         return None, "they were not asked for"
     # An explicit choice that is impossible is an error; only the default falls back.

@@ -20,6 +20,8 @@ FUSION, RESIDENCY = "fusion", "residency"
 
 Or a fusion plan that is given."""
 
+_STORED = "nothing is fused: a stored problem has operations, but no network to tile"
+
 
 def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, str]:
     """Return the default fusion space of the command line, and a note if it is none."""
@@ -28,7 +30,7 @@ def default_fusion(problem: Problem, objective: str | Objective) -> tuple[str, s
     from spmopt.schedulers.registry import find
 
     if problem.listed is None:
-        return "none", ""
+        return "none", _STORED
     entry, features = find(FUSION), problem.machine.features
     if not entry.takes_features(features):
         return "none", ""

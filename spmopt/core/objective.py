@@ -136,6 +136,11 @@ class Objective:
         return THEN in self.name
 
     @property
+    def value_unit(self) -> str:
+        """Unit of its values; a weighted sum of two objectives has that of neither."""
+        return "weighted sum" if self.is_weighed else self.unit
+
+    @property
     def with_barriers(self) -> Objective:
         """The same costs with time counted step by step."""
         # The pure replay must become the makespan by name too, as files know it.

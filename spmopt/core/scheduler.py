@@ -122,7 +122,9 @@ class Request:
         Wall seconds that a second of work takes, about: more than 1 on a busy machine.
     first
         Makes the layer-by-layer schedule from which a search of fusion plans starts, when the
-        search has begun all that runs beside it.
+        search has begun all that runs beside it; in first mappings alone, if so asked.
+    first_mappings
+        Whether the first mapping of each operation that fits is the only one: time is short.
     """
 
     objective: Objective = MAKESPAN
@@ -141,7 +143,8 @@ class Request:
     due: float = inf
     work_end: float = inf
     pace: float = 1.0
-    first: Callable[[], Result] | None = None
+    first: Callable[[bool], Result] | None = None
+    first_mappings: bool = False
 
     def remaining_s(self) -> float:
         """Return the seconds left of the time limit; 0 once stopped, and at the end of a phase."""

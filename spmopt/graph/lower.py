@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from itertools import chain
 from typing import NamedTuple
 
@@ -169,6 +170,14 @@ class Mapper:
             operations=operations,
             mapper=self.name,
         )
+
+    def in_first_mappings(self) -> Mapper:
+        """Return one that gives each operation the first of its mappings alone."""
+        if self.name not in CHOOSE:
+            return self
+        found = copy(self)
+        found.name, found._mappings = TILED[TILED.index(self.name) + 1], {}
+        return found
 
     def kind(self, at: int) -> str:
         """Return the name of a node's operator in results; one of an assumed rule is marked."""

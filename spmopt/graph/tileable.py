@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -15,6 +16,7 @@ from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.operation import OpMapping
 from spmopt.core.problem import Problem
+from spmopt.graph import operators
 from spmopt.graph.axes import LinkedAxes, NodeCut
 from spmopt.graph.lower import Mapper, Used, lower
 from spmopt.graph.naming import Names, find_unused
@@ -69,6 +71,7 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
         mapper=low.name,
         graph=low.graph,
         stripe_mappings=striped,
+        first_stripe_mappings=striped.in_first_mappings(),
     )
     some = [(axis, own) for axis, own in others if _fuses(own)]
     return replace(found, others=tuple(_along(found, axis.name, own) for axis, own in some))
@@ -99,6 +102,7 @@ def _along(
         along=name,
         graph=None,
         stripe_mappings=None,
+        first_stripe_mappings=None,
     )
 
 
@@ -188,6 +192,17 @@ class StripeMappings:
     def __reduce__(self) -> tuple[object, ...]:
         # Caches of mappings are large; another process builds its own from the graph.
         return _make_stripes, (self.low.graph, self.low.machine, self.low.name)
+
+    @property
+    def portable(self) -> bool:
+        """Whether another process knows all operators."""
+        return not any(node.operator in operators.SPECS.added for node in self.low.nodes)
+
+    def in_first_mappings(self) -> StripeMappings:
+        """Return the same with the first mapping of each operation alone."""
+        found = copy(self)
+        found.low, found._known = self.low.in_first_mappings(), {}
+        return found
 
     def __call__(self, at: int, begin: int, end: int) -> tuple[OpMapping, ...]:
         """Return the mappings of rows [begin, end) of one micro-batch of an operation."""

@@ -20,8 +20,9 @@ from spmopt.reporting.fusion_plans import (
     place,
     places,
     space_words,
+    with_bounds_of_one_plan,
 )
-from spmopt.reporting.headings import heading, problem_notes, remarks, speak, standing
+from spmopt.reporting.headings import ASYNC_TIME, heading, name_of, problem_notes, remarks, standing
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import DEFAULTS, floor_figure
 from spmopt.reporting.tables import Grid, Part
@@ -86,13 +87,14 @@ def compare_view(
     wide
         Show all figures, and all sentences.
     """
+    results = with_bounds_of_one_plan(results)
     # Exact fractions: equal values of two schedulers are both "best".
     best = min((result.value for result in results if result.value is not None), default=None)
     where, machine = places(results), problem.machine
     rows = list(_place([_row(machine, result, best) for result in results], where))
     rows += [{"scheduler": name, "status": "not run"} for name in not_run]
     objective = results[0].objective
-    minimized, time = speak(objective), "replay" if objective.replayed else "time"
+    minimized, time = name_of(objective), ASYNC_TIME if objective.replayed else "time"
     shown = [name for name in WIDE_COLUMNS if wide or name in (*COLUMNS, minimized)]
     unused = {_CLASS: not any(_CLASS in row for row in rows), _OWN_GAP: not where}
     shown = [name for name in shown if not unused.get(name)]

@@ -50,7 +50,11 @@ def require_same(first: Problem, second: Problem) -> None:
         text = "their operations differ"
     else:
         return
-    raise InputError(f"{first.name} and {second.name}: {text}; {_ADVICE}")
+    both = first, second
+    names = [each.name for each in both]
+    if first.mapper != second.mapper:
+        names = [f"{each.name} (mapper {each.mapper})" for each in both]
+    raise InputError(f"{' and '.join(names)}: {text}; {_ADVICE}")
 
 
 def _first_field(one: Machine, other: Machine) -> str:

@@ -81,7 +81,7 @@ def duals_record(machine: Machine, duals: ShadowPrices) -> Record:
     """
     banks = [{"per_spm_kb": float(bank.per_byte * KB)} for bank in duals.banks]
     return {
-        "unit": duals.certificate.objective.unit,
+        "unit": duals.certificate.objective.value_unit,
         "bound": float(duals.bound),
         "per_spm_kb": float(duals.spm.per_byte * KB),
         "spm_more_bytes": None if duals.is_line else machine.page_bytes,
@@ -148,7 +148,8 @@ def duals_parts(machine: Machine, duals: ShadowPrices | None) -> Iterator[Part]:
     if duals is None:
         yield "Shadow prices: none, the result has no certificate for its order."
         return
-    yield f"Shadow prices (bound {_show(machine, duals, duals.bound)}):"
+    # A result may have a higher bound, over all fusion plans.
+    yield f"Shadow prices (bound by these dual values alone: {_show(machine, duals, duals.bound)}):"
     rows = [
         (f"bank {index}", _of_space(machine, duals, space, bank.spm_bytes))
         for index, (space, bank) in enumerate(zip(duals.banks, machine.banks, strict=True))

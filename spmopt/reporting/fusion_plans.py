@@ -37,6 +37,18 @@ def over_fusion_plans(result: Result) -> Result:
     return replace(result, bound=result.fusion_bound, status=status)
 
 
+def with_bounds_of_one_plan(results: Sequence[Result]) -> list[Result]:
+    """Return results with the best bound as that over the fusion space, if it has one plan only."""
+    spaces = [each.fusion_certificate.fusion_space for each in results if each.fusion_certificate]
+    # Numbers of tiles matter, not the batch.
+    if not any(len(each.ways(1)) == 1 for each in spaces):
+        return list(results)
+    return [
+        each if each.fusion_bound is None else replace(each, fusion_bound=each.best_bound)
+        for each in results
+    ]
+
+
 def tile_words(group: FusedGroup, axes: Sequence[str]) -> str:
     """Return the fusion tiles of a group: ``4 micro-batches of 8 stripes``, ``untiled``.
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine, VectorUnit
 from spmopt.core.mappings import unfit
-from spmopt.core.objective import Objective, option_name
+from spmopt.core.objective import REPLAY, Objective, option_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status, Totals
@@ -17,6 +17,8 @@ from spmopt.hardware.scratchpad import bases_of
 from spmopt.metrics import in_unit, tensor_bytes
 from spmopt.reporting.quantities import capacities, capacity, percent, si
 
+ASYNC_TIME = "async time"
+"""Time of the replay, without barriers between steps: that of ``--timing async``."""
 _ROUNDED = 1e-6
 """Relative: bounds no farther apart than this are equal but for rounding."""
 
@@ -38,13 +40,18 @@ def heading(problem: Problem, result: Result) -> str:
     size = f"{listed:,} operation{several}{inner}, {si(tensor_bytes(problem), 'B')} of tensors"
     return (
         f"{problem.name} ({size}) on {describe(problem.machine)}; "
-        f"mapper {problem.mapper}; objective {speak(result.objective)}"
+        f"mapper {problem.mapper}; objective {name_of(result.objective)}"
     )
 
 
 def speak(objective: Objective) -> str:
     """Return the name of an objective as the command line has it."""
     return option_name(objective.name)
+
+
+def name_of(objective: Objective) -> str:
+    """Return the name of an objective in tables: time without barriers is ``async time``."""
+    return ASYNC_TIME if objective == REPLAY else speak(objective)
 
 
 def describe(machine: Machine) -> str:
@@ -146,7 +153,7 @@ def barrier_notes(result: Result) -> list[str]:
     """Return a note on the times of steps of a schedule that is valued by the replay."""
     if not result.objective.replayed:
         return []
-    made = "The schedule was valued by the replay, which has no barriers between steps; "
+    made = "The schedule was valued by async time, which has no barriers between steps; "
     return [f"{made}times and stalls here include the barriers."]
 
 

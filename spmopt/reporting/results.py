@@ -18,8 +18,10 @@ from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
 from spmopt.reporting.fusion_plans import fusion_plan_words, places
 from spmopt.reporting.headings import (
+    ASYNC_TIME,
     bank_names,
     heading,
+    name_of,
     optimal_of_class,
     problem_notes,
     remarks,
@@ -166,7 +168,8 @@ def result_record(problem: Problem, result: Result) -> Record:
     """Return the figures of a result; those that it does not have are null.
 
     ``value`` and ``bound`` are in ``unit``, that of the objective, rounded to doubles; the result
-    file has them exact.
+    file has them exact. Of two objectives in order they may be weighted sums; ``objectives`` has
+    each in its own unit.
     """
     totals, inward, outward, known = result.totals, None, None, result.class_bound
     machine = problem.machine
@@ -176,7 +179,7 @@ def result_record(problem: Problem, result: Result) -> Record:
     record: Record = {
         "scheduler": result.scheduler,
         "objective": speak(result.objective),
-        "unit": result.objective.unit,
+        "unit": result.objective.value_unit,
         "value": as_number(result.value),
         "bound": as_number(result.best_bound),
         "gap": result.gap,
@@ -246,7 +249,7 @@ def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     energy, area = found.energy, found.energy.area
     yield _figure("makespan", "time", found.time_s, "s", f"{totals.makespan_cycles:,} cycles")
     cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
-    yield _figure("replay", "replay", found.replay_s, "s", cycles)
+    yield _figure("replay", ASYNC_TIME, found.replay_s, "s", cycles)
     ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
     ways += "; compressed tensors as moved" * bool(machine.compression)
     yield _figure("traffic", "traffic", totals.traffic_bytes, "B", ways)
@@ -278,7 +281,7 @@ def _energy_note(report: EnergyReport) -> str:
 
 
 def _quality(problem: Problem, result: Result) -> Iterator[Figure]:
-    name, fusion = speak(result.objective), result.fused
+    name, fusion = name_of(result.objective), result.fused
 
     def quantity(value: Fraction) -> tuple[float, str]:
         return in_unit(result.objective, problem.machine, value)

@@ -94,7 +94,7 @@ def verification_record(problem: Problem, result: Result, found: Audit) -> Recor
         "problem": problem.name,
         "scheduler": result.scheduler,
         "objective": speak(result.objective),
-        "unit": result.objective.unit,
+        "unit": result.objective.value_unit,
         "verified": not found.violations,
         "violations": [asdict(violation) for violation in found.violations],
         "value": as_number(found.value),

@@ -18,7 +18,7 @@ from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry
 
-BY_STEPS = "optimizes time with barriers between steps; compared by the replay"
+BY_STEPS = "optimizes time with barriers between steps; compared by async time"
 """Note on a result of the replay."""
 NOTHING_BETTER = "nothing better found than {}, whose schedule this is"
 """Note on a schedule of those that an optimizer starts from."""

@@ -74,7 +74,7 @@ class CheckedCalls:
         spent_s: float = 0.0,
         *,
         duals: Certificate | None = None,
-        first: Callable[[], Result] | None = None,
+        first: Callable[[bool], Result] | None = None,
     ) -> Result:
         """Run one scheduler from the plans of ``starts``, the best first, and verify its schedule.
 

@@ -221,17 +221,20 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
     """Choose a fusion plan, starting layer by layer, and never worse than that."""
     starts, page = list[Result](), find(RESIDENCY)
 
-    def first() -> Result:
+    def first(in_first_mappings: bool) -> Result:
         params = case.params
         own = case.request.anew()
         request = replace(
             # More of the time is worth more to fusion plans than to the start.
             own.phase(params.list_fraction * own.time_limit_s, slack=_LIST_SLACK),
             tolerance=max(case.request.tolerance, params.list_gap),
+            first_mappings=in_first_mappings,
         )
         layers = case.layer_by_layer(request, page)
         listed = run_asked(layers, page)
-        if listed.certificate is not None:
+        # Where time is short, fusion comes first; the bound is evaluated in the end.
+        is_soon = listed.solve_s < params.list_fraction * own.time_limit_s / 2
+        if is_soon and not in_first_mappings and listed.certificate is not None:
             layers.evaluate(listed.certificate)
         # Results of the full request win over those of its part.
         case.policies = layers.policies | case.policies
@@ -245,7 +248,7 @@ def choose_fusion(case: Case, entry: SchedulerEntry) -> Result:
 
     found = case.call(entry, starts, first=first)
     asked = bool(starts)
-    listed = starts[0] if asked else first()
+    listed = starts[0] if asked else first(False)
     found = better_of_policies(case, found)
     if found.fused is None and found.verified:  # no time for any other plan
         found = on_whole_plan(found, listed, case.problem)

@@ -16,7 +16,7 @@ from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status
 from spmopt.core.scheduler import Incumbent, OnIncumbent, Policy, Request
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
-from spmopt.solving.barriers import by_steps
+from spmopt.solving.barriers import by_steps, no_worse_than_list
 from spmopt.solving.case import Case
 from spmopt.solving.records import Bound, all_failed, judge
 from spmopt.solving.runs import run_each
@@ -41,10 +41,13 @@ def solve_by_default(
     """Schedule ``problem`` where no scheduler is named: a small one also by ``joint``.
 
     Without barriers between steps only ``joint`` decides order and times of transfers. It begins
-    with the schedule of ``entry``, which optimizes steps, and has half of the limit.
+    with the schedule of ``entry``, which optimizes steps, and has half of the limit. Of a short
+    limit ``entry`` has all: half as long a search of steps loses more than ``joint`` gains.
     """
     joint = find(JOINT)
+    long_s = request.params.joint_operation_s * len(problem.operations)
     together = by_steps(entry, request.objective) and decide_together(problem)
+    together &= request.time_limit_s >= long_s
     if not together or not joint.takes_features(problem.machine.features):
         return solve(problem, entry, request)
     half = replace(request, time_limit_s=request.time_limit_s / 2)
@@ -95,6 +98,8 @@ def compare(
     if len(case.failures) == len(results):
         raise all_failed(case.failures)
 
+    # Residency may have run after a fusion search, and longer than its start.
+    results = [no_worse_than_list(each, case.listed) for each in results]
     # The layer-by-layer start of a fusion search is a result too, and its bounds hold.
     listed = case.listed if any(each.fused is not None for each in results) else None
     every = [*results, *([] if listed is None else [listed])]

@@ -17,7 +17,7 @@ from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective
 from spmopt.core.problem import Problem
-from spmopt.reporting.results import figures
+from spmopt.reporting.results import figures, result_record
 from spmopt.reporting.verification import verification_lines
 from spmopt.verifier import verify
 from tests.graph.networks import mlp
@@ -138,6 +138,8 @@ def test_by_hand() -> None:
     lines = verification_lines(spare(), result, found)
     assert any("a weighted sum of both" in line for line in lines)
     assert f"legal by every rule and by replay; {result.value}" in "\n".join(lines)
+    assert result_record(spare(), result)["unit"] == "weighted sum"
+    assert str(result_record(spare(), solution.result)["unit"]) in {"cycles", "weighted sum"}
     value = next(each for each in figures(spare(), result, None) if each.key == "objective")
     assert (value.text, value.unit, value.note) == (
         *(f"time, then traffic {result.value}", "", "weighted sum"),

@@ -94,7 +94,9 @@ def test_solve_takes_pieces_of_a_network_and_page_of_an_problem(run: Run, tmp_pa
     assert found["listed"]["scheduler"] == "residency"
     assert found["value"] <= found["listed"]["value"]
     assert found["fusion_bound"] <= found["value"]
-    assert run(f"solve {FIXED} --json").record["results"][0]["scheduler"] == "residency"
+    stored = run(f"solve {FIXED} --json")
+    assert stored.record["results"][0]["scheduler"] == "residency"
+    assert "nothing is fused: a stored problem has operations, but no network" in stored.err
     model = tmp_path / "product.onnx"
     onnx.save(product(), model)
     ran = run(f"solve {model} --time-limit 4 --json")

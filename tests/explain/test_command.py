@@ -143,7 +143,7 @@ def test_by_hand(run: Run, tmp_path: Path, shown: str) -> None:
 def test_times_of_a_replayed_schedule_are_those_of_steps(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     write_problem(path, tiny({"a": (8, "in")}, [Op(reads="a", cycles=4)], spm=8))
-    said = "valued by the replay, which has no barriers between steps"
+    said = "valued by async time, which has no barriers between steps"
     assert said in run(f"explain {path} -s stream --timing async").out
     assert said not in run(f"explain {path} -s stream").out
 

@@ -15,6 +15,7 @@ from formulations.residency import page
 from formulations.residency.plain import search as plain
 from formulations.residency.plain.columns import Families
 from spmopt.assemble.cost import residency_plan_value
+from spmopt.core.mappings import fitting_mappings, in_mappings
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result
@@ -165,3 +166,18 @@ def test_a_solver_that_was_stopped_early_claims_no_bound(monkeypatch: pytest.Mon
         if asked:
             return
     raise AssertionError("no problem was left to the solver")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_first_mappings_alone_are_a_problem_of_one_mapping_each(seed: int) -> None:
+    problem = random_problem(seed, max_mappings=2, **LARGER)
+    first = fitting_mappings(problem)
+    alone = in_mappings(problem, first)
+    expected = verified(alone, MAKESPAN, scheduled(alone, MAKESPAN).residency_plan)
+    found = scheduled(problem, MAKESPAN, first_mappings=True)
+    assert verified(problem, MAKESPAN, found.residency_plan) == expected
+    steps = need(found.residency_plan).steps
+    assert (steps.mapping == first[steps.operation]).all()
+    # Its dual values prove a bound over all mappings.
+    best = verified(problem, MAKESPAN, scheduled(problem, MAKESPAN).residency_plan)
+    assert bound(problem, need(found.certificate)) <= best

@@ -205,6 +205,10 @@ def test_other_problems_are_refused_with_the_difference() -> None:
         (more, "their tensors differ"),
         (grown, "their tensors differ"),
         (replace(problem, operations=changed), "their operations differ"),
+        (
+            replace(problem, operations=changed, mapper="tiled"),
+            rf"hand \(mapper {problem.mapper}\) and hand \(mapper tiled\): their operations",
+        ),
     ):
         with pytest.raises(InputError, match=text):
             contrast_record(base, picture(other, keeps))

@@ -1,10 +1,13 @@
 from dataclasses import replace
 from fractions import Fraction
 
+from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import ClassBound, Result, Status
 from spmopt.reporting.comparison import verdict
+from spmopt.reporting.fusion_plans import with_bounds_of_one_plan
 from tests.io.samples import schedule
 
 MACHINE = Machine(name="m", spm_bytes=4096, dram_bytes_per_s=1, clock_hz=1000, operations_per_s=1)
@@ -122,3 +125,15 @@ def test_nothing_known_nothing_said() -> None:
 def test_the_unit_of_a_range_stands_once_unless_there_are_two() -> None:
     across = result("residency", 1100, 900)
     assert verdict(MACHINE, [across]) == ["Optimum: between 900 ms and 1.1 s (gap 22.2 %)."]
+
+
+def test_of_one_fusion_plan_the_better_bound_counts() -> None:
+    """Layer by layer is all that there is, where nothing can be tiled."""
+    for counts, gap in (((1,), 0.1), ((1, 2), 0.375)):
+        space = FusionSpace(name="all", micro_batches=counts)
+        proof = FusionCertificate(
+            fusion_space=space, objective=MAKESPAN, bits=0, duals={}, runs={}, carried={}, agreed={}
+        )
+        raw = replace(result("fusion", 110, 100), fusion_bound=Fraction(80))
+        found = with_bounds_of_one_plan([replace(raw, fusion_certificate=proof), raw])
+        assert [each.fusion_gap for each in found] == [gap, gap]

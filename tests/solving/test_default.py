@@ -28,3 +28,12 @@ def test_large_problems_are_solved_once() -> None:
     found = spmopt.solve(golden.problem("gnmt-small"), timing="async", time_limit=0.5).result
     assert found.scheduler == "residency"
     assert not any(NOTE in note for note in found.notes)
+
+
+def test_a_short_limit_is_for_the_optimizer_of_steps() -> None:
+    """Half of it would be too short for a schedule as good as without ``timing``."""
+    problem = golden.problem("take-turns")
+    limit_s = 0.09 * len(problem.operations)
+    found = spmopt.solve(problem, timing="async", time_limit=limit_s).result
+    assert found.scheduler == "residency"
+    assert not any(NOTE in note for note in found.notes)

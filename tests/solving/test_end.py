@@ -63,7 +63,7 @@ def test_a_busy_machine_has_no_time_for_fusion() -> None:
 
     def at_pace(pace: float) -> Result:
         first = replace(listed, solve_s=pace, cpu_s=1.0)
-        return fusion.schedule(problem, replace(request, first=lambda: first))
+        return fusion.schedule(problem, replace(request, first=lambda _: first))
 
     idle, busy = at_pace(1.0), at_pace(1e6)
     assert not any("too short" in note for note in idle.notes)

@@ -31,7 +31,7 @@ from spmopt.core.graph import Graph
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.params import FusionParams, SolveParams
 from spmopt.core.problem import Problem
-from spmopt.core.result import End, Result
+from spmopt.core.result import End, Result, Status
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.training import training_graph
@@ -400,3 +400,19 @@ def test_without_tiles_the_bound_of_the_list_holds_too() -> None:
         own = need(_bound_of_plan(Case(problem, request()), result, None))
         assert found.value == (own.value if expected is None else expected)
         assert own.value < listed.value
+
+
+def test_residency_that_runs_after_fusion_is_no_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has all of the limit, where the start of a fusion search has a part."""
+    problem = tight(convolution(), "tiled")
+    listed = solve(problem, "residency", request(tolerance=1e-2))
+    fused = solve(problem, "fusion", request(tolerance=1e-2))
+    worse = replace(fused, value=need(listed.value) + 1, status=Status.UNKNOWN)
+
+    def run_each(case: Case, entries: object) -> list[Result]:
+        case.listed = listed
+        return [worse, listed]
+
+    monkeypatch.setattr("spmopt.solving.solver.run_each", run_each)
+    found, _ = compare(problem, ["fusion", "residency"], request(tolerance=1e-2))
+    assert found.value == listed.value

@@ -285,7 +285,7 @@ def test_a_fusion_search_starts_alike_whoever_ran_before(monkeypatch: pytest.Mon
     starts = list[int]()
 
     def from_first(problem: Problem, request: Request) -> Result:
-        starts.append(need(need(request.first)().certificate).bits)
+        starts.append(need(need(request.first)(False).certificate).bits)
         return without_residency_plan(problem, request)
 
     install(monkeypatch, residency=by_tolerance, fusion=from_first, lp_bound=bounds_only)

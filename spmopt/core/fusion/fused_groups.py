@@ -133,6 +133,13 @@ class TileMappings:
         several = len(first) > 1 or len(later) > 1
         return cls(relax_mapping(first), relax_mapping(later), (first, later) if several else None)
 
+    @property
+    def of_first(self) -> TileMappings:
+        """The first mapping of each, alone."""
+        if self.choices is None:
+            return self
+        return TileMappings(self.choices[0][0], self.choices[1][0])
+
     def of_tile(self, fusion_tile: int) -> tuple[OpMapping, ...]:
         """Return the mappings of a fusion tile to choose among."""
         first = fusion_tile == 0

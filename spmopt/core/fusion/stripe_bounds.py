@@ -73,9 +73,11 @@ class Striped:
 def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
     """Return the graph with the least mapping of all stripes that its groups have, and no graph.
 
-    A process that it is sent to finds them there: those told how to make them may look up operators
-    that only this process knows.
+    A process that it is sent to finds them there, unless it can make them: it may have to look up
+    operators that only this process knows.
     """
+    if getattr(tileable.stripe_mappings, "portable", False):
+        return replace(tileable, graph=None, first_stripe_mappings=None)
     mappings: dict[tuple[int, int, int], tuple[OpMapping, ...]] = {}
     for each in stripes if tileable.stripe_mappings is not None else ():
         if each > 1:
@@ -83,7 +85,12 @@ def tabulate(tileable: TileableGraph, stripes: Iterable[int]) -> TileableGraph:
                 parts = {(at, *stripe) for own in boundaries for stripe in pairwise(own)}
                 mappings.update({part: (tileable.least_of_stripe(*part),) for part in parts})
     # The graph itself would be sent to every process.
-    return replace(tileable, graph=None, stripe_mappings=partial(_tabulate, mappings))
+    return replace(
+        tileable,
+        graph=None,
+        stripe_mappings=partial(_tabulate, mappings),
+        first_stripe_mappings=None,
+    )
 
 
 def _tabulate(

@@ -45,6 +45,7 @@ def tiles_with_costs(tileable: TileableGraph, costs: Costs, source: str) -> Tile
     """
     before = energies_before(tileable.machine)
     machine, stripes = replace(tileable.machine, costs=source), tileable.stripe_mappings
+    alone = tileable.first_stripe_mappings
     # No file says how much a fusion tile along a further axis costs.
     whole = {name: tuple(each for each in own if each.tiles == 1) for name, own in costs.items()}
     others = tuple(
@@ -57,6 +58,7 @@ def tiles_with_costs(tileable: TileableGraph, costs: Costs, source: str) -> Tile
         operations=_operations(tileable, costs, source),
         others=others,
         stripe_mappings=None if stripes is None else partial(_stripe, stripes, before),
+        first_stripe_mappings=None if alone is None else partial(_stripe, alone, before),
         costs=costs,
     )
 

@@ -21,7 +21,13 @@ from weakref import ReferenceType, ref
 
 from spmopt.core.costs import Costs
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan, Origin, TileableOperation
+from spmopt.core.fusion.fused_groups import (
+    FusedGroup,
+    FusionPlan,
+    Origin,
+    TileableOperation,
+    TileMappings,
+)
 from spmopt.core.fusion.fusion_space import FUSION_SPACES, STRIPES, FusionSpace
 from spmopt.core.fusion.parts import Parts
 from spmopt.core.fusion.row_windows import Boundaries
@@ -41,8 +47,9 @@ class TileableGraph:
     they are of (of one sequence its tokens, for example); ``graph`` the source of the tileable
     graph, where it is known; ``stripe_mappings`` gives the mappings of an operation on some rows of
     one of ``batch`` fusion tiles: its position, the first of these rows, and the one behind the
-    last. ``costs``: those of a file that its mappings have. ``others``: the same operations as
-    fused groups tile them along further axes.
+    last; ``first_stripe_mappings`` the first of these alone, sooner. ``costs``: those of a file
+    that its mappings have. ``others``: the same operations as fused groups tile them along further
+    axes.
     """
 
     name: str
@@ -55,6 +62,9 @@ class TileableGraph:
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
     stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    first_stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
         default=None, compare=False, repr=False
     )
     costs: Costs = field(default_factory=dict, compare=False, repr=False)
@@ -285,6 +295,30 @@ class TileableGraph:
                 raise InputError(f"fused group {fused_group.begin} to {fused_group.end}: {each}")
             found.append(each)
         return found
+
+    @property
+    def several_mappings(self) -> bool:
+        """Whether an operation may choose among mappings, whole or in fusion tiles."""
+        return any(m.choices for each in self.operations for m in each.mappings.values())
+
+    def in_first_mappings(self) -> TileableGraph:
+        """Return the graph in which each fusion tile has the first of its mappings alone."""
+        known: dict[int, TileMappings] = {}
+
+        def first(own: TileMappings) -> TileMappings:
+            # Equal operations share their mappings here as well.
+            return known.setdefault(id(own), own.of_first)
+
+        operations = tuple(
+            replace(each, mappings={count: first(own) for count, own in each.mappings.items()})
+            for each in self.operations
+        )
+        return replace(
+            self,
+            operations=operations,
+            stripe_mappings=self.first_stripe_mappings,
+            others=tuple(each.in_first_mappings() for each in self.others),
+        )
 
     def least_of_stripe(self, at: int, begin: int, end: int) -> OpMapping:
         """Return a mapping at most as costly as any of rows [begin, end) of a micro-batch."""

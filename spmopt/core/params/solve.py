@@ -41,6 +41,8 @@ class SolveParams(Params):
         Part of the time limit to search orders, on small problems.
     orders_large_fraction
         Part of the time left to search orders, on all others.
+    joint_operation_s
+        Seconds of the time limit for each operation from which ``joint`` has half of it.
     contiguous
         Plans with contiguous addresses.
     joint
@@ -63,6 +65,7 @@ class SolveParams(Params):
     replay_start_fraction: Share = 0.1
     orders_fraction: Share = 0.25
     orders_large_fraction: Share = 0.8
+    joint_operation_s: Amount = 0.1
     contiguous: ContiguousParams = field(default_factory=ContiguousParams)
     joint: JointParams = field(default_factory=JointParams)
     orders: OrderParams = field(default_factory=OrderParams)

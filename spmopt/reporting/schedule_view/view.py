@@ -167,7 +167,7 @@ MARKS = ("A", "B")
 """Of the first and of the second schedule where there are two."""
 TIMINGS_SAID = {
     "step": "time, step after step",
-    "async": "asynchronous time, without barriers between steps",
+    "async": "async time, without barriers between steps",
 }
 LANES_SAID = {
     "step": "the transfers of a step are drawn back to back from its start: the model counts "

@@ -124,7 +124,8 @@ def test_proofs_are_told_while_the_bound_rises() -> None:
     machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
     listed = tileable(attention(), machine, mapper="panel")
     objective, told, plain = objective_named("traffic", machine), 0, 0.0
-    for found, _, _, proof, _ in bounding.improve(listed, objective, listed.fusion_space()):
+    task = bounding.BoundingTask(listed, objective, listed.fusion_space())
+    for found, _, _, proof, _ in bounding.improve(task):
         if proof is None:
             plain = found.value
             continue

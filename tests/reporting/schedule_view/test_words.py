@@ -77,7 +77,7 @@ def test_the_headline_has_objective_and_energy_by_parts() -> None:
 def test_times_of_the_replay_are_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps, replay = picture("residency"), picture("residency", "async")
     assert "barriers" not in conditions([steps])
-    assert conditions([replay]).endswith("asynchronous time, without barriers between steps")
+    assert conditions([replay]).endswith("async time, without barriers between steps")
     said: list[str] = []
     monkeypatch.setattr(save, "finish", lambda _figure, heading, _path: said.append(heading))
     for one in (steps, replay, _for_traffic(steps)):
@@ -85,6 +85,8 @@ def test_times_of_the_replay_are_called_so(tmp_path: Path, monkeypatch: pytest.M
     spent = metrics(steps.problem.machine, steps.totals)
     time, moved = si(spent.time_s, "s"), si(steps.totals.traffic_bytes, "B")
     assert f"time {time} (objective), traffic {moved}" in said[0]
-    assert f"time {time} (objective), traffic {moved}, replay {si(spent.replay_s, 's')}" in said[1]
+    assert (
+        f"time {time} (objective), traffic {moved}, async time {si(spent.replay_s, 's')}" in said[1]
+    )
     assert "without barriers" in said[1]
     assert f"traffic {moved} (objective), time {time}" in said[2]

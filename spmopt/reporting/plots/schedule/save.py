@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.contrast import bytes_kept_more, differ_in_fusion, require_comparable
-from spmopt.reporting.headings import speak
+from spmopt.reporting.headings import ASYNC_TIME, name_of
 from spmopt.reporting.plots.roofline import plot_roofline
 from spmopt.reporting.plots.schedule.addresses import plot_map
 from spmopt.reporting.plots.schedule.axes import seconds
@@ -116,11 +116,11 @@ def _heading(pictures: Sequence[ScheduleView]) -> str:
 
 def _headline(picture: ScheduleView) -> str:
     """Return the objective and its value, then time, traffic and gaps."""
-    result, goal = picture.result, speak(picture.result.objective)
+    result, goal = picture.result, name_of(picture.result.objective)
     texts = {each.key: each.text for each in picture.figures}
     costs = {"makespan": "time", "traffic": "traffic"}
     if picture.times.timing == "async":
-        costs["replay"] = "replay"
+        costs["replay"] = ASYNC_TIME
     parts = [f"{texts['objective']} (objective)"] if "objective" in texts else []
     parts += [f"{name} {texts[key]}" for key, name in costs.items() if name != goal]
     if result.gap is not None:

@@ -9,20 +9,52 @@ their results.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise, product
 from math import lcm, prod
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.fused_groups import FusionPlan, Origin, TileableOperation, tile_label
+from spmopt.core.fusion.fused_groups import (
+    FusedGroup,
+    FusionPlan,
+    Origin,
+    TileableOperation,
+    tile_label,
+)
 from spmopt.core.fusion.row_windows import Boundaries
 from spmopt.core.operation import Operation, OpMapping
 from spmopt.core.problem import Tensor
 
-if TYPE_CHECKING:
-    from spmopt.core.fusion.tileable_graph import TileableGraph
+
+class Tiled(Protocol):
+    """A :class:`~.tileable_graph.TileableGraph`, as far as parts depend on it."""
+
+    @property
+    def tensors(self) -> Sequence[Tensor]:
+        """Tensors."""
+        ...
+
+    @property
+    def operations(self) -> Sequence[TileableOperation]:
+        """Operations as tiled along the first axis."""
+        ...
+
+    @property
+    def along(self) -> str:
+        """Name of that axis."""
+        ...
+
+    @property
+    def axes(self) -> Sequence[Tiled]:
+        """The graph itself, and the same operations along further axes."""
+        ...
+
+    @property
+    def stripe_mappings(self) -> Callable[[int, int, int], tuple[OpMapping, ...]] | None:
+        """Mappings of rows of an operation."""
+        ...
 
 
 class Parts:
@@ -52,7 +84,7 @@ class Parts:
 
     def __init__(
         self,
-        tileable: TileableGraph,
+        tileable: Tiled,
         fusion_plan: FusionPlan,
         boundaries: Sequence[Sequence[Boundaries]],
     ) -> None:
@@ -60,7 +92,7 @@ class Parts:
         self.counts = _shares(tileable, fusion_plan)
         cuts: list[set[int]] = [set() for _ in self.whole]
         for fused_group, own in zip(fusion_plan, boundaries, strict=True):
-            for tensor, boundary in _rows(tileable.inner(fused_group), own):
+            for tensor, boundary in _rows(_inner(tileable, fused_group), own):
                 cuts[tensor].add(boundary)
         # Two boundaries are those of the whole: not cut.
         self.rows = [sorted(each) if len(each) > 2 else [] for each in cuts]
@@ -88,7 +120,7 @@ class Parts:
             raise InputError(
                 f"{whole.name}: its {whole.size_bytes} bytes do not divide into {several} parts"
             )
-        labels = ["", *(each.along for each in self.tileable.others)]
+        labels = ["", *(each.along for each in self.tileable.axes[1:])]
         for shares in self.shares(tensor):
             each = zip(labels, shares, counts, strict=True)
             name = whole.name
@@ -139,7 +171,7 @@ class Parts:
         return [first + at for at in _places(ranges, [*counts, max(len(rows) - 1, 1)])]
 
 
-def count_accesses(tileable: TileableGraph, fusion_plan: FusionPlan) -> int:
+def count_accesses(tileable: Tiled, fusion_plan: FusionPlan) -> int:
     """Return how many parts of tensors all operations of a fusion plan use, without making any.
 
     Rows that stripes cut count once.
@@ -148,19 +180,24 @@ def count_accesses(tileable: TileableGraph, fusion_plan: FusionPlan) -> int:
     found = 0
     for fused_group in fusion_plan:
         tiles = fused_group.count
-        for operation in tileable.inner(fused_group):
+        for operation in _inner(tileable, fused_group):
             for t in operation.uses(0):
                 cut = fused_group.micro_batches if t in operation.cut else 1
                 found += tiles * (prod(counts[t]) // cut)
     return found
 
 
-def _shares(tileable: TileableGraph, fusion_plan: FusionPlan) -> list[list[int]]:
+def _inner(tileable: Tiled, fused_group: FusedGroup) -> Sequence[TileableOperation]:
+    """Return the operations of a fused group, as tiled along its axis."""
+    return tileable.axes[fused_group.axis].operations[fused_group.begin : fused_group.end]
+
+
+def _shares(tileable: Tiled, fusion_plan: FusionPlan) -> list[list[int]]:
     """Return how many shares each tensor has along each axis."""
     counts = [[1] * len(tileable.axes) for _ in tileable.tensors]
     for fused_group in fusion_plan:
         axis = fused_group.axis
-        for operation in tileable.inner(fused_group):
+        for operation in _inner(tileable, fused_group):
             for t in operation.cut:
                 # The coarsest partition that both neighbors' tiles are unions of.
                 counts[t][axis] = lcm(counts[t][axis], fused_group.micro_batches)

@@ -121,11 +121,6 @@ class TileableGraph:
             raise InputError(f"{self.name} has {1 + len(self.others)} axes; none is number {axis}")
         return self.axes[axis]
 
-    def inner(self, fused_group: FusedGroup) -> tuple[TileableOperation, ...]:
-        """Return the operations of a fused group, as tiled along its axis."""
-        listed = self.along_axis(fused_group.axis)
-        return listed.operations[fused_group.begin : fused_group.end]
-
     def fusion_space(self, name: str = "all") -> FusionSpace:
         """Return a fusion space of this tileable graph.
 

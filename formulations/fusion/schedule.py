@@ -42,7 +42,12 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
-from spmopt.core.fusion.tileable_graph import TileableGraph, tileable_graph_of, whole
+from spmopt.core.fusion.tileable_graph import (
+    BATCH,
+    TileableGraph,
+    tileable_graph_of,
+    whole,
+)
 from spmopt.core.problem import Problem
 from spmopt.core.result import End, Result
 from spmopt.core.scheduler import Request
@@ -376,7 +381,7 @@ class _Search(FusionPlanTrials):
             self._try_all(stop)
 
     def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
-        """Try fusion plans without stripes first, and return at which time all are searched.
+        """Try fusion plans of micro-batches first, and return at which time all are searched.
 
         They are few, and programs of their fused groups short. A search of all begins at the best
         of them, with the values of their fused groups: it is hardly worse than one of them alone.
@@ -384,14 +389,18 @@ class _Search(FusionPlanTrials):
         assert self.arcs is not None
         limit = self.request.time_limit_s
         fusion_space = self.fusion_space
-        one_kind = 1 in map(len, (fusion_space.stripes, fusion_space.micro_batches))
+        batched = self.tileable.along == BATCH
+        others = len(fusion_space.stripes) > 1 or (batched and any(fusion_space.others))
+        one_kind = len(fusion_space.micro_batches) == 1 or not others
         if self.few or not self.arcs.lengths.all or one_kind or self._estimates_first():
             return 0.0
         until, first = (
             self.begun + each * limit
             for each in (self.params.narrow_fraction, self.params.first_fraction)
         )
-        listed = self._list(replace(fusion_space, stripes=(1,)))
+        # Tokens and heads go together; micro-batches alone are good plans of most networks.
+        further = () if batched else fusion_space.others
+        listed = self._list(replace(fusion_space, stripes=(1,), others=further))
         arcs = FusedGroupArcs(listed, listed.capacity, self.work)
 
         def over() -> bool:

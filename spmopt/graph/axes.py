@@ -16,6 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError
+from spmopt.core.fusion.tileable_graph import BATCH
 from spmopt.core.graph import Graph, Node
 from spmopt.core.loops import LoopNest
 from spmopt.core.problem import TensorKind
@@ -28,7 +29,6 @@ from spmopt.graph.operators.spec import Shape, Style
 if TYPE_CHECKING:
     from networkx.utils import UnionFind
 
-BATCH = "the batch"
 _LIKELY = 4
 """Of the classes with the most axes, those that are tried."""
 Axis = tuple[int, int]

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from spmopt.core.fusion.tileable_graph import BATCH
 from spmopt.core.graph import Node
 from spmopt.core.problem import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.axes import BATCH, Axis, LinkedAxes, NodeCut
+from spmopt.graph.axes import Axis, LinkedAxes, NodeCut
 from spmopt.graph.operators.spec import Style
 
 _OF_IMAGES = {1: "channels", 2: "rows", 3: "columns"}

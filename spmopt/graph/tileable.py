@@ -26,6 +26,10 @@ from spmopt.graph.rows import RowAxes
 from spmopt.graph.tile_axes import TileAxis, tile_axes
 
 
+MOST_TILES = 256
+"""Fusion tiles along a further axis: finer ones take steps, and arrays have hundreds of columns."""
+
+
 def lower_listed(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> Problem:
     """Lower ``graph``, knowing how each operation is cut (:attr:`~spmopt.core.Problem.listed`).
 
@@ -44,7 +48,7 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
 
     The mappings of a fusion tile are those that lowering gives to operands of its shapes and sizes.
     Numbers of fusion tiles are the divisors of the batch, and along further axes divisors of their
-    lengths that are at least twice the one before; a micro-batch, one of as many as there are, may
+    lengths that are at least twice the one before, up to :data:`MOST_TILES`; a micro-batch, one of as many as there are, may
     be cut into stripes. Fusion tiles and rows are whole bytes: parts cut within a byte, as
     odd numbers of ``int4`` are, would be less than the tensor in all.
 
@@ -142,7 +146,8 @@ def _operations(  # noqa: PLR0917
                 # Parts within a byte (int4) are left out: their sum would exceed the tensor.
                 count: _mappings(low, at, cut, operation, count)
                 for count in _counts(most, every=not untiled)
-                if (count > 1 or not untiled)
+                if not untiled
+                or 1 < count <= MOST_TILES
                 and not any(low.sizes[t] % count for t in operation.cut)
             }
         if untiled:

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup
-from spmopt.core.fusion.tileable_graph import source_graph
+from spmopt.core.fusion.tileable_graph import BATCH, source_graph
 from spmopt.core.problem import Problem
 from spmopt.core.result import Result, Status, is_optimal
 
-_BATCH = "the batch"
 LISTED, BEST, GIVEN = "layer by layer", "best fusion plan found", "given fusion plan"
 """Blocks of a comparison."""
 
@@ -61,7 +60,7 @@ def tile_words(group: FusedGroup, axes: Sequence[str]) -> str:
 
 def tiles_along(axis: str) -> str:
     """Return the name of fusion tiles along an axis."""
-    return "micro-batches" if axis == _BATCH else f"tiles along {axis}"
+    return "micro-batches" if axis == BATCH else f"tiles along {axis}"
 
 
 def axes_of(fused: Problem) -> list[str]:

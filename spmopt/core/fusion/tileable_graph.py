@@ -38,6 +38,9 @@ from spmopt.core.operation import OpMapping, relax_mapping
 from spmopt.core.order import hazards
 from spmopt.core.problem import Problem, Tensor
 
+BATCH = "the batch"
+"""Name of the first axis, where it is one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TileableGraph:
@@ -58,7 +61,7 @@ class TileableGraph:
     operations: tuple[TileableOperation, ...]
     batch: int
     mapper: str
-    along: str = field(default="the batch", compare=False)
+    along: str = field(default=BATCH, compare=False)
     source: str = ""
     graph: Graph | None = field(default=None, compare=False, repr=False)
     stripe_mappings: Callable[[int, int, int], tuple[OpMapping, ...]] | None = field(
@@ -243,7 +246,7 @@ class TileableGraph:
 
     def _obstacle_of_fusion(self, fused_group: FusedGroup) -> str:
         if self.batch % fused_group.micro_batches:
-            whole = "a batch" if self.along == "the batch" else self.along
+            whole = "a batch" if self.along == BATCH else self.along
             return f"{fused_group.micro_batches} fusion tiles do not divide {whole} of {self.batch}"
         begun: set[int] = set()
         read: set[int] = set()

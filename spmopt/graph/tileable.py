@@ -25,7 +25,6 @@ from spmopt.graph.preparation import LOWERINGS
 from spmopt.graph.rows import RowAxes
 from spmopt.graph.tile_axes import TileAxis, tile_axes
 
-
 MOST_TILES = 256
 """Fusion tiles along a further axis: finer ones take steps, and arrays have hundreds of columns."""
 
@@ -48,9 +47,9 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
 
     The mappings of a fusion tile are those that lowering gives to operands of its shapes and sizes.
     Numbers of fusion tiles are the divisors of the batch, and along further axes divisors of their
-    lengths that are at least twice the one before, up to :data:`MOST_TILES`; a micro-batch, one of as many as there are, may
-    be cut into stripes. Fusion tiles and rows are whole bytes: parts cut within a byte, as
-    odd numbers of ``int4`` are, would be less than the tensor in all.
+    lengths that are at least twice the one before, up to :data:`MOST_TILES`; a micro-batch, one of
+    as many as there are, may be cut into stripes. Fusion tiles and rows are whole bytes: parts cut
+    within a byte, as odd numbers of ``int4`` are, would be less than the tensor in all.
 
     Raises
     ------
@@ -145,10 +144,8 @@ def _operations(  # noqa: PLR0917
             mappings = known[key] = {
                 # Parts within a byte (int4) are left out: their sum would exceed the tensor.
                 count: _mappings(low, at, cut, operation, count)
-                for count in _counts(most, every=not untiled)
-                if not untiled
-                or 1 < count <= MOST_TILES
-                and not any(low.sizes[t] % count for t in operation.cut)
+                for count in _counts(most, further=bool(untiled))
+                if not any(low.sizes[t] % count for t in operation.cut)
             }
         if untiled:
             mappings = {1: untiled[at].mappings[1], **mappings}
@@ -156,13 +153,13 @@ def _operations(  # noqa: PLR0917
 
 
 @lru_cache
-def _counts(most: int, *, every: bool) -> tuple[int, ...]:
-    """Return divisors: ``every`` one, or those that are at least twice the one before."""
+def _counts(most: int, *, further: bool) -> tuple[int, ...]:
+    """Return numbers of tiles: all divisors, or of a further axis some, without 1."""
     found = [1]
-    for count in range(2, most + 1):
-        if most % count == 0 and (every or count >= 2 * found[-1]):
+    for count in range(2, (min(most, MOST_TILES) if further else most) + 1):
+        if most % count == 0 and (not further or count >= 2 * found[-1]):
             found.append(count)
-    return tuple(found)
+    return tuple(found[further:])
 
 
 class StripeMappings:

@@ -153,7 +153,7 @@ def test_covers_are_scheduled_once_and_as_long_as_they_may_be_best(
         return outcome
 
     monkeypatch.setattr(FusionPlanTrials, "schedule_all", remember)
-    result = solve(tight(mlp(), "tiled"), "fusion", request(tolerance=0.05))
+    result = solve(tight(mlp(), "tiled"), "fusion:space=batch", request(tolerance=0.05))
     assert len(tried) > 4
     assert not any(each in tried[:at] for at, each in enumerate(tried))
     assert ended
@@ -233,7 +233,7 @@ def test_a_smaller_family_is_no_better_and_its_fusion_plans_are_of_it() -> None:
 
 def test_a_fusion_plan_outside_the_family_of_its_bound_is_refused() -> None:
     problem = tight(mlp(), "tiled")
-    result = solve(problem, "fusion", request(tolerance=0.2))
+    result = solve(problem, "fusion:space=batch", request(tolerance=0.2))
     assert result.fused is not None
     assert result.fusion_certificate is not None
     assert max(each.micro_batches for each in result.fused.fusion_plan) > 1
@@ -268,17 +268,18 @@ def test_a_schedule_of_a_fusion_plan_in_another_order_claims_no_bound_over_the_s
 
 def test_layer_by_layer_comes_first_with_its_bound() -> None:
     problem, news = tight(convolution(), "tiled"), list[Incumbent]()
-    result = solve(problem, "fusion", replace(request(tolerance=1e-2), on_incumbent=news.append))
+    asked = replace(request(tolerance=1e-2), on_incumbent=news.append)
+    result = solve(problem, "fusion:space=batch", asked)
     (page,) = result.beside
     assert (page.scheduler, page.fused) == ("residency", None)
     assert need(result.value) <= need(page.value)
     assert need(page.bound) <= need(page.value)
     names = list(dict.fromkeys(each.scheduler for each in news))
-    assert names == ["residency", "fusion"]
-    assert {each.of_fusion_plans for each in news if each.scheduler == "fusion"} == {True}
+    assert names == ["residency", "fusion:space=batch"]
+    assert {each.of_fusion_plans for each in news if each.scheduler == names[1]} == {True}
     certain = [each.bound for each in news if each.scheduler == "residency" and each.certified]
     assert certain[-1] == need(page.bound)
-    first = next(at for at, each in enumerate(news) if each.scheduler == "fusion")
+    first = next(at for at, each in enumerate(news) if each.scheduler == names[1])
     assert any(each.certified for each in news[:first])
 
 
@@ -288,7 +289,7 @@ def test_a_long_list_has_values_of_short_fused_groups(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sizes, "MOST_OPERATIONS", 4)
     # It ends by its gap: the limit is for a busy machine.
     asked = request(tolerance=0.3, threads=1, time_limit_s=600.0)
-    result = solve(tight(training_graph(mlp()), "tiled"), "fusion", asked)
+    result = solve(tight(training_graph(mlp()), "tiled"), "fusion:space=batch", asked)
     (page,) = result.beside
     proof = need(result.fusion_certificate)
     assert len(source_graph(need(result.fused)).operations) > 8
@@ -406,7 +407,7 @@ def test_residency_that_runs_after_fusion_is_no_better(monkeypatch: pytest.Monke
     """It has all of the limit, where the start of a fusion search has a part."""
     problem = tight(convolution(), "tiled")
     listed = solve(problem, "residency", request(tolerance=1e-2))
-    fused = solve(problem, "fusion", request(tolerance=1e-2))
+    fused = solve(problem, "fusion:space=batch", request(tolerance=1e-2))
     worse = replace(fused, value=need(listed.value) + 1, status=Status.UNKNOWN)
 
     def run_each(case: Case, entries: object) -> list[Result]:

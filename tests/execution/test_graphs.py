@@ -88,7 +88,7 @@ def test_pieces_compute_what_the_whole_does(name: str, training: bool) -> None:
 def test_tiles_along_any_axis_compute_what_the_whole_does(name: str, training: bool) -> None:
     """Bit for bit, and faithful to the graph by names and loops alone."""
     found, chosen, along = listed(name, training=training), Random(name), set[str]()
-    for _ in range(1 if training else 4):
+    for _ in some(range(4), 2)[: 1 if training else 4]:
         fusion_plan = mixed_plan(found, chosen)
         problem, _ = found.problem(fusion_plan)
         assert not unfaithful(found, fusion_plan, problem)

@@ -41,7 +41,7 @@ def graph(problem: Problem) -> TileableGraph:
 
 @pytest.fixture(scope="module")
 def solved(problem: Problem) -> Any:
-    return spmopt.solve(problem, scheduler="fusion", time_limit=2, tolerance=0.6)
+    return spmopt.solve(problem, scheduler="fusion", time_limit=1, tolerance=0.6)
 
 
 def test_axes_have_the_names_that_people_have(graph: TileableGraph) -> None:

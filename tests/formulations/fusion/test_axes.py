@@ -25,7 +25,7 @@ def test_no_fusion_plan_along_any_axis_costs_less_than_its_groups() -> None:
     compared = along = tight = 0
     for seed in some(range(2000, 2080)):
         listed, objective, figures = drawn(seed, axes=2 + seed % 2, mappings=1 + seed % 3 // 2 * 2)
-        for fusion_plan in islice(fusion_plans(listed), 0, 150, 1 + seed % 5):
+        for fusion_plan in islice(fusion_plans(listed), 0, 80, 1 + seed % 5):
             found = relaxed(listed, fusion_plan, objective)
             if found is None:
                 continue
@@ -37,7 +37,7 @@ def test_no_fusion_plan_along_any_axis_costs_less_than_its_groups() -> None:
             compared += 1
             along += any(each.axis for each in fusion_plan)
             tight += least > 0.8 * found[1]
-    assert compared > share(600)
+    assert compared > share(300)
     assert along > compared / 4
     assert tight > compared / 10
 
@@ -45,7 +45,7 @@ def test_no_fusion_plan_along_any_axis_costs_less_than_its_groups() -> None:
 def test_the_bound_over_all_axes_holds_and_duals_at_boundaries_raise_it() -> None:
     """Verified in exact integers, against every fusion plan; sums and duplex among them."""
     compared = raised = least_found = 0
-    for seed in some(range(2100, 2172), 12):
+    for seed in some(range(2100, 2172), 18):
         listed, objective, figures = drawn(seed, most=3, axes=2 + seed % 2)
         arcs = FusedGroupArcs(figures, float(figures.capacity))
         try:
@@ -65,7 +65,7 @@ def test_the_bound_over_all_axes_holds_and_duals_at_boundaries_raise_it() -> Non
         raised += agreed > bound * 1.001
         compared += bool(known)
         least_found += bool(known) and agreed > 0.99 * min(known)
-    assert compared > share(36, 12)
+    assert compared > share(36, 18)
     assert raised
     assert least_found
 

@@ -64,7 +64,7 @@ def test_a_time_is_short_by_operations_mappings_and_pace(
 
 
 def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    tiled = spmopt.solve(lowered("tiled"), "fusion", time_limit=2.0).result
+    tiled = spmopt.solve(lowered("tiled"), "fusion:space=batch", time_limit=1.0).result
     monkeypatch.setattr(_Search, "_is_short", lambda search, pace: True)
     searched = list[TileableGraph]()
     search = _Search._search
@@ -74,7 +74,7 @@ def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.Monkey
         search(run, threads)
 
     monkeypatch.setattr(_Search, "_search", search_in)
-    found = spmopt.solve(lowered("choose"), "fusion", time_limit=2.0).result
+    found = spmopt.solve(lowered("choose"), "fusion:space=batch", time_limit=1.0).result
     assert not searched[0].several_mappings
     assert need(found.fused).several_mappings
     assert found.verified

@@ -162,9 +162,14 @@ class _Search(FusionPlanTrials):
 
         Of so few operations that all fusion plans may be tried, no process is worth its start.
         """
-        count, request = len(self.tileable.operations), self.request
-        many = count * (count + 1) // 2 > self.params.all_groups
-        return many and request.threads > 1 and request.has_time_for(self._least_s)
+        request = self.request
+        return self._has_many and request.threads > 1 and request.has_time_for(self._least_s)
+
+    @property
+    def _has_many(self) -> bool:
+        """Whether there are so many operations that a process of its own for the bound pays."""
+        count = len(self.tileable.operations)
+        return count * (count + 1) // 2 > self.params.all_groups
 
     def _start(self) -> bool:
         """Schedule the layer-by-layer plan; return whether there is time for others.
@@ -225,7 +230,7 @@ class _Search(FusionPlanTrials):
             self._hear,
             self._learn,
             seconds=self.request.time_limit_s,
-            apart=self.request.threads > 1 and not self.few,
+            apart=self.request.threads > 1 and self._has_many and not self.few,
             stop=self._stops_bounding,
             proofs=self._is_short(_BUSIEST),
             note=self._note,

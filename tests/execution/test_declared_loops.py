@@ -39,7 +39,7 @@ def test_parts_compute_what_the_whole_does(name: str, monkeypatch: pytest.Monkey
         data = chosen.choice(("integer", "normal"))
         typed = graph if data == "integer" else with_element_type(graph, "fp64")
         for found in listings(typed, chosen, monkeypatch):
-            mixed = mixed_plan(found, chosen) if THOROUGH or chosen.random() < 0.1 else None
+            mixed = mixed_plan(found, chosen) if THOROUGH or chosen.random() < 0.03 else None
             for fusion_plan in (random_fusion_plan(found, chosen), mixed):
                 if fusion_plan is not None and whole_bytes(found, fusion_plan):
                     check_parts(found, fusion_plan, data)

@@ -23,7 +23,7 @@ from tests.thorough import share, some
 
 def test_no_fusion_plan_along_any_axis_costs_less_than_its_groups() -> None:
     compared = along = tight = 0
-    for seed in some(range(2000, 2080)):
+    for seed in some(range(2000, 2080), 10):
         listed, objective, figures = drawn(seed, axes=2 + seed % 2, mappings=1 + seed % 3 // 2 * 2)
         for fusion_plan in islice(fusion_plans(listed), 0, 80, 1 + seed % 5):
             found = relaxed(listed, fusion_plan, objective)
@@ -37,7 +37,7 @@ def test_no_fusion_plan_along_any_axis_costs_less_than_its_groups() -> None:
             compared += 1
             along += any(each.axis for each in fusion_plan)
             tight += least > 0.8 * found[1]
-    assert compared > share(300)
+    assert compared > share(300, 10)
     assert along > compared / 4
     assert tight > compared / 10
 

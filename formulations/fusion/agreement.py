@@ -211,8 +211,8 @@ class Agreement:
     def _sums(self, fused_group: FusedGroup) -> bool:
         """Return whether a fused group sums up a tensor that has dual values at boundaries.
 
-        Sums have several contents in its tiles, which no dual value names: its own program has
-        none, and it earns what any fused group does at its ends.
+        Sums have several contents in its tiles, which no dual value names. Such a group has the
+        value of its program without dual values, and the least payment of any group at its ends.
         """
         if fused_group.axis == 0 or fused_group.count == 1:
             return False

@@ -47,7 +47,7 @@ class Boundaries:
         self.number = {group: place for place, group in enumerate(self.groups)}
         count = len(self.groups)
         self.sizes = np.zeros((2, count))
-        # The least of its tensors: of what a group of tensors moves as one no more is known.
+        # The least of its tensors: of the bytes that a group moves no more is known.
         self.ratios = np.array([listed.least_ratios.get(group, 1.0) for group in self.groups])
         self._of_cut = np.full(count, np.inf)
         self.touched, self.written, self.ending = np.zeros((3, count), bool)

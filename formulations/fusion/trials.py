@@ -80,7 +80,7 @@ class FusionPlanTrials:
     work
         Work counted, of all searches that share it.
     searched
-        The graph in which fusion plans are searched: that of first mappings where time is short.
+        The graph in which fusion plans are searched: in first mappings where time is short.
         The best are scheduled in all mappings in the end.
     end
         Until when fusion plans are tried, by :attr:`clock`; behind that the best is scheduled

@@ -2,7 +2,7 @@
 
 A byte is one on chip unless something else is said. The DMA unpacks a compressed tensor on its way
 in and packs it on its way out, so that a command of ``x`` bytes moves ``ceil(ratio x)``. Tensors of
-one ratio are priced alike: what prices single bytes goes ratio by ratio.
+one ratio are priced alike, so that prices of single bytes are computed ratio by ratio.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class Objective:
 
     @property
     def value_unit(self) -> str:
-        """Unit of its values; a weighted sum of two objectives has that of neither."""
+        """Unit of its values; a weighted sum of two objectives has neither unit."""
         return "weighted sum" if self.is_weighed else self.unit
 
     @property

@@ -274,9 +274,10 @@ def _cut(
     main: Sequence[int | None],
     updated: Sequence[int],
 ) -> NodeCut | None:
-    """Return how a node is cut along a class, of whose axes ``inside`` each operand are some.
+    """Return how a node is cut along a class.
 
-    ``main``: the one along which each operand is cut.
+    ``inside``: the axes of the class that each operand has; ``main``: the one along which it is
+    cut.
     """
     loops = {
         index.loop: None

@@ -1,6 +1,6 @@
 """Axes along which fused groups of a graph may be tiled, by the names that people have for them.
 
-The first is that of the batch (:attr:`~.axes.LinkedAxes.batch`). Each further one is made of
+The first is the batch (:attr:`~.axes.LinkedAxes.batch`). Each further one is made of
 classes of linked axes that bear one name and meet in no tensor, as the heads of every layer do: an
 operation is tiled along at most one of them.
 """

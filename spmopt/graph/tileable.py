@@ -130,7 +130,8 @@ def _operations(  # noqa: PLR0917
             name=name,
             reads=used.reads,
             writes=used.writes,
-            # What a tile reads in full, as keys, is whole to it though it reads a share as well.
+            # A tensor that a tile reads in full, as keys, is whole to it even where it reads a
+            # share of it as well.
             cut=frozenset(_tensors(used, cut, whole=False)) - whole,
             partial_sums=frozenset(whole & {*used.outputs}),
             kind=low.kind(at),

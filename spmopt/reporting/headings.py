@@ -18,7 +18,7 @@ from spmopt.metrics import in_unit, tensor_bytes
 from spmopt.reporting.quantities import capacities, capacity, percent, si
 
 ASYNC_TIME = "async time"
-"""Time of the replay, without barriers between steps: that of ``--timing async``."""
+"""Time of the replay, without barriers between steps (``--timing async``)."""
 _ROUNDED = 1e-6
 """Relative: bounds no farther apart than this are equal but for rounding."""
 

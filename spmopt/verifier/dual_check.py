@@ -50,7 +50,7 @@ class CheckedDuals:
     def of_ratio(self, ratio: Fraction, line: Timeline | None = None) -> CheckedDuals:
         """Return the duals of a byte that moves as ``ratio`` of one, rounded down.
 
-        ``line``: whose paths they must not overflow, unless that is known.
+        ``line``: the timeline, if it is not known that sums along its paths do not overflow.
         """
         if ratio == 1:
             return self

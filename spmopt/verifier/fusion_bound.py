@@ -345,7 +345,7 @@ class FusionPlanPath:
             count_bytes(tileable, live.after, self.first, self.longest)
             for tileable, live in zip(self.axes, self.liveness, strict=True)
         ]
-        # What they load and leave is the same along each axis.
+        # They load and leave the same bytes along each axis.
         (into, out, _), self.again = every[0], [again for *_, again in every]
         duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
         over = [np.maximum(each - self.held, 0) for each in (into, out)]
@@ -400,7 +400,7 @@ class FusionPlanPath:
         if not inner and fused_group.end - fused_group.begin > self.longest:
             obstacle = f"of a list as long as this none of more than {self.longest} has dual values"
         if agreed and self._sums(fused_group):
-            obstacle = "what it sums up has dual values at boundaries, but not in its own program"
+            obstacle = "it sums up a tensor with dual values at boundaries, which it may not have"
         if inner and fused_group.stripes > 1:
             obstacle = "runs of operations have dual values in one stripe only"
         if obstacle:

@@ -172,12 +172,12 @@ class MoveDuals:
         self.stored_fixed = coefficients.byte_time + coefficients.out_byte
 
     def alone(self, ratio: Floats) -> tuple[Floats, Floats]:
-        """Return what bytes of these ratios cost in and out, beside their time."""
+        """Return the cost of a byte of each ratio in and out, beside its time."""
         into, out = (1 - ratio) * self.unpacked, (1 - ratio) * self.packed
         return ratio * self.in_byte + into, ratio * self.out_byte + out
 
     def fixed(self, ratio: Floats) -> tuple[Floats, Floats]:
-        """Return what they cost as required-resident operands, in and out."""
+        """Return the cost of a byte of each ratio in and out, of required-resident operands."""
         into, out = (1 - ratio) * self.unpacked, (1 - ratio) * self.packed
         return ratio * self.loaded_fixed + into, ratio * self.stored_fixed + out
 

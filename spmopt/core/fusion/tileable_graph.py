@@ -260,8 +260,8 @@ class TileableGraph:
             begun |= operation.partial_sums
             # Partial sums are complete after the last tile only.
             if read & begun:
-                what = f"what is summed over {self.along}"
-                return f"{operation.name}: {what} is read in the fused group"
+                said = f"a partial sum over {self.along} is read in the fused group"
+                return f"{operation.name}: {said}"
         return ""
 
     def _obstacle_of_stripes(self, fused_group: FusedGroup) -> str:

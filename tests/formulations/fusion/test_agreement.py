@@ -16,7 +16,8 @@ from formulations.fusion.boundary_duals import BoundaryDuals
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
 from spmopt.core.errors import InfeasibleError
-from spmopt.core.objective import objective_named
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.objective import Objective, objective_named
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.boundary_credit import BoundaryCredit
@@ -38,6 +39,19 @@ def after(times: int) -> Callable[[], bool]:
     return lambda: next(steps, None) is None
 
 
+def against_all(
+    listed: TileableGraph, objective: Objective, figures: Listed
+) -> tuple[FusedGroupArcs, float, list[float]] | None:
+    """Return the bound of programs, and the fluid values of all fusion plans; None if none fits."""
+    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    try:
+        plain = arcs.cheapest(lambda: False).value
+    except InfeasibleError:
+        return None
+    values = [relaxed(listed, fusion_plan, objective) for fusion_plan in fusion_plans(listed)]
+    return arcs, plain, [value[1] for value in values if value is not None]
+
+
 @pytest.mark.parametrize("compression", [False, True])
 def test_bounds_rise_and_no_fusion_plan_costs_less(compression: bool) -> None:
     """Verified in exact integers, of fusion plans by fluid schedules.
@@ -47,13 +61,10 @@ def test_bounds_rise_and_no_fusion_plan_costs_less(compression: bool) -> None:
     compared, raised = 0, {False: 0, True: 0}
     for seed in some(range(700, 724), 4):
         listed, objective, figures = drawn(seed, most=4, compression=compression)
-        arcs = FusedGroupArcs(figures, float(figures.capacity))
-        try:
-            plain = arcs.cheapest(lambda: False).value
-        except InfeasibleError:
+        found = against_all(listed, objective, figures)
+        if found is None:
             continue
-        values = [relaxed(listed, fusion_plan, objective) for fusion_plan in fusion_plans(listed)]
-        known = [value[1] for value in values if value is not None]
+        arcs, plain, known = found
         for fine in raised:
             search, told = Agreement(arcs, fine=fine), list[float]()
             search.improve(after(12), told.append)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from itertools import islice
 
-import numpy as np
 import pytest
 
 from formulations.fusion.agreement import Agreement
 from formulations.fusion.fused_group import FusedGroupProgram
-from formulations.fusion.paths import FusedGroupArcs
-from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.fusion_space import Way
-from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
+from spmopt.verifier.fusion_bound import fusion_bound
 from tests.formulations.fusion.random_tileable_graph import drawn, fusion_plans
-from tests.formulations.fusion.test_agreement import after
-from tests.formulations.fusion.test_fused_groups import relaxed
+from tests.formulations.fusion.test_agreement import after, against_all
+from tests.formulations.fusion.test_fused_groups import relaxed, same_tables
 from tests.thorough import share, some
 
 
@@ -47,13 +45,10 @@ def test_the_bound_over_all_axes_holds_and_duals_at_boundaries_raise_it() -> Non
     compared = raised = least_found = 0
     for seed in some(range(2100, 2172), 18):
         listed, objective, figures = drawn(seed, most=3, axes=2 + seed % 2)
-        arcs = FusedGroupArcs(figures, float(figures.capacity))
-        try:
-            plain = arcs.cheapest(lambda: False).value
-        except InfeasibleError:
+        found = against_all(listed, objective, figures)
+        if found is None:
             continue
-        values = [relaxed(listed, fusion_plan, objective) for fusion_plan in fusion_plans(listed)]
-        known = [value[1] for value in values if value is not None]
+        arcs, plain, known = found
         bound = float(fusion_bound(listed, arcs.certificate()))
         assert bound >= plain * (1 - 1e-6) - 1e-12, seed
         search = Agreement(arcs, fine=seed % 2 == 0)
@@ -72,23 +67,39 @@ def test_the_bound_over_all_axes_holds_and_duals_at_boundaries_raise_it() -> Non
 
 def test_exact_tables_are_those_of_programs_along_each_axis() -> None:
     for seed in some(range(2200, 2240)):
-        listed, objective, figures = drawn(seed, axes=3)
-        arcs = FusedGroupArcs(figures, float(figures.capacity))
-        none = FusionCertificate(
-            fusion_space=figures.fusion_space, objective=objective, bits=0, duals={}
-        )
-        path = FusionPlanPath(listed, none)
-        exact = np.stack(path.tables(), axis=1)[:, :, : figures.count] / 2.0**path.bits
-        mine = arcs.value[:, :, : figures.count]
-        some_arcs = np.isfinite(mine)
-        np.testing.assert_allclose(exact[some_arcs], mine[some_arcs], rtol=1e-9)
+        listed, _, figures = drawn(seed, axes=3)
+        path = same_tables(listed, figures)
         assert path.ways == figures.ways
         assert Way(2, 2) in path.ways or not any(
             len(each.mappings) > 1 for each in listed.others[1].operations
         )
 
 
-def test_an_axis_that_is_none_and_sums_with_duals_are_refused() -> None:
+def test_sums_have_no_dual_values_of_their_own() -> None:
+    """A group that sums up a tensor along a further axis, at prices of that tensor at its end."""
+    refused = 0
+    for seed in range(2000, 2080):
+        listed, objective, figures = drawn(seed, axes=2)
+        for at, operation in enumerate(listed.others[0].operations[:-1]):
+            group = FusedGroup(begin=at, end=at + 1, micro_batches=2, axis=1)
+            summed = [t for t in operation.partial_sums if figures.groups[t] == t]
+            if not summed or listed.obstacle(group):
+                continue
+            proof = FusionCertificate(
+                fusion_space=listed.fusion_space(),
+                objective=objective,
+                bits=0,
+                duals={},
+                carried={(at + 1, summed[0]): (0, 0)},
+                agreed={group: {}},
+            )
+            with pytest.raises(InputError, match="it sums up a tensor with dual values"):
+                fusion_bound(listed, proof)
+            refused += 1
+    assert refused > 3
+
+
+def test_an_axis_that_is_none_is_refused() -> None:
     listed, objective, figures = drawn(2000, axes=2)
     space = listed.fusion_space()
     assert len(space.others) == 1

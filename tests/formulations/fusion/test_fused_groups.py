@@ -82,6 +82,19 @@ def relaxed(
     return bound, value
 
 
+def same_tables(listed: TileableGraph, figures: Listed) -> FusionPlanPath:
+    """Compare cheap values with those of the verifier, which has them in integers."""
+    none = FusionCertificate(
+        fusion_space=figures.fusion_space, objective=figures.asked, bits=0, duals={}
+    )
+    path, arcs = FusionPlanPath(listed, none), FusedGroupArcs(figures, float(figures.capacity))
+    exact = np.stack(path.tables(), axis=1)[:, :, : figures.count] / 2.0**path.bits
+    mine = arcs.value[:, :, : figures.count]
+    some_arcs = np.isfinite(mine)
+    np.testing.assert_allclose(exact[some_arcs], mine[some_arcs], rtol=1e-9)
+    return path
+
+
 @pytest.mark.parametrize("make", [mlp, convolution, residual, attention, lstm])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", some(OBJECTIVES, 3))
@@ -170,14 +183,8 @@ def test_cheap_values_are_of_all_fused_groups_and_never_above_programs() -> None
         arcs = FusedGroupArcs(figures, float(figures.capacity))
         every = fused_groups(listed)
         assert np.isfinite(arcs.value).sum() == len(every)
-        none = FusionCertificate(
-            fusion_space=figures.fusion_space, objective=objective, bits=0, duals={}
-        )
-        path = FusionPlanPath(listed, none)
-        exact = np.stack(path.tables(), axis=1)[:, :, : figures.count] / 2.0**path.bits
-        mine = arcs.value[:, :, : figures.count]
-        some_arcs = np.isfinite(mine)
-        np.testing.assert_allclose(exact[some_arcs], mine[some_arcs], rtol=1e-9)
+        same_tables(listed, figures)
+        some_arcs = np.isfinite(arcs.value[:, :, : figures.count])
         again = arcs.cheap[0].count_bytes()[2][:, None, : figures.count]
         reread += int((some_arcs & (again > figures.capacity))[:, 1:].sum())
         for fused_group in every:

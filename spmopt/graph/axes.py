@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.tileable_graph import BATCH
@@ -201,7 +201,7 @@ class LinkedAxes:
         # Most nodes of a large network are like another.
         key = (id(nest), inside, main, updated)
         if key not in self._cuts:
-            self._cuts[key] = _cut(nest, names_of(node), inside, main, updated)
+            self._cuts[key] = _cut(nest, _Operands(names_of(node), inside, main, updated))
         return self._cuts[key]
 
     def nest(self, node: Node) -> LoopNest:
@@ -267,56 +267,51 @@ def _loop_along(nest: LoopNest, node: Node, value: int, axis: int) -> str | None
     return None
 
 
-def _cut(
-    nest: LoopNest,
-    names: Sequence[str],
-    inside: Sequence[tuple[int, ...]],
-    main: Sequence[int | None],
-    updated: Sequence[int],
-) -> NodeCut | None:
-    """Return how a node is cut along a class.
+class _Operands(NamedTuple):
+    """Operands of a node, inputs and outputs, and how a class of axes stands in them.
 
-    ``inside``: the axes of the class that each operand has; ``main``: the one along which it is
-    cut.
+    ``inside``: the axes of the class that each has; ``main``: the one along which it is cut;
+    ``updated``: of each input, which output it is, or -1.
     """
+
+    names: Sequence[str]
+    inside: Sequence[tuple[int, ...]]
+    main: Sequence[int | None]
+    updated: Sequence[int]
+
+
+def _cut(nest: LoopNest, operands: _Operands) -> NodeCut | None:
+    """Return how a node is cut along a class."""
     loops = {
         index.loop: None
-        for name, axes in zip(names, inside, strict=True)
+        for name, axes in zip(operands.names, operands.inside, strict=True)
         for access in nest.accesses(name)
         for axis, index in enumerate(access.axes)
         if index is not None and index.loop and axis in axes
     }
     # A class stands on two loops of a node where tokens look at tokens: the loop of the result is
     # cut, or else one that is summed up, and operands along the other are whole to each tile.
-    cuts = [_cut_loop(nest, names, inside, main, updated, loop, len(loops)) for loop in loops]
+    cuts = [_cut_loop(nest, operands, loop, alone=len(loops) == 1) for loop in loops]
     found = [each for each in cuts if each is not None]
     return max(found, key=lambda each: sum(a is not None for a in each.outputs), default=None)
 
 
-def _cut_loop(  # noqa: PLR0917
-    nest: LoopNest,
-    names: Sequence[str],
-    inside: Sequence[tuple[int, ...]],
-    main: Sequence[int | None],
-    updated: Sequence[int],
-    loop: str,
-    loops: int,
-) -> NodeCut | None:
-    """Return how a node is cut along one of so many loops of a class."""
+def _cut_loop(nest: LoopNest, operands: _Operands, loop: str, *, alone: bool) -> NodeCut | None:
+    """Return how a node is cut along a loop of a class, perhaps ``alone`` in it."""
     if not nest.can_cut(loop):
         return None
     try:
-        found = [nest.axis(name, loop) for name in names]
+        found = [nest.axis(name, loop) for name in operands.names]
     except ValueError:
         return None
-    count = len(updated)
-    for place, output in enumerate(updated):
+    count = len(operands.updated)
+    for place, output in enumerate(operands.updated):
         if output >= 0:  # no statement says so
             found[place] = found[count + output]
-    for axis, axes, own in zip(found, inside, main, strict=True):
+    for axis, axes, own in zip(found, operands.inside, operands.main, strict=True):
         # Each cut is along the class. An operand with an axis of it is whole where that is another
         # loop's.
-        if axis != own if axis is not None else axes and loops == 1:
+        if axis != own if axis is not None else axes and alone:
             return None
     return NodeCut(inputs=tuple(found[:count]), outputs=tuple(found[count:]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -61,9 +61,19 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
     axes = LinkedAxes(low.graph)
     first, *further = tile_axes(axes)
     striped, names = StripeMappings(low, axes), Names()
-    named = [find_unused(node.name, names) for node in low.nodes]
-    every = list(_operations(low, axes, first, named, striped.rows))
-    others = [(axis, list(_operations(low, axes, axis, named, None, every))) for axis in further]
+    untiled = [
+        TileableOperation(
+            name=find_unused(node.name, names),
+            reads=used.reads,
+            writes=used.writes,
+            kind=low.kind(at),
+            element_type=low.product_types[at] or "",
+            rows=rows,
+        )
+        for at, (node, used, rows) in enumerate(zip(low.nodes, low.used, striped.rows, strict=True))
+    ]
+    every = _tiled(low, axes, first, untiled)
+    others = [(axis, _tiled(low, axes, axis, every)) for axis in further]
     found = TileableGraph(
         name=graph.name,
         machine=machine,
@@ -109,48 +119,37 @@ def _along(
     )
 
 
-def _operations(  # noqa: PLR0917
-    low: Mapper,
-    axes: LinkedAxes,
-    axis: TileAxis,
-    names: Sequence[str],
-    rows: Sequence[Rows | None] | None,
-    untiled: Sequence[TileableOperation] = (),
-) -> Iterator[TileableOperation]:
-    """Yield the operations as they are tiled along an axis.
-
-    ``rows``: of the first axis; ``untiled``: of a further one, those of the first.
-    """
+def _tiled(
+    low: Mapper, axes: LinkedAxes, axis: TileAxis, operations: Sequence[TileableOperation]
+) -> list[TileableOperation]:
+    """Return operations as they are tiled along an axis, a further one if they have mappings."""
     known: dict[object, dict[int, TileMappings]] = {}
-    for at, (node, name) in enumerate(zip(low.nodes, names, strict=True)):
-        used, found = low.used[at], axis.cut(axes, node)
-        cut, most = (None, 1) if found is None else found
+    found = list[TileableOperation]()
+    for at, operation in enumerate(operations):
+        used, way = low.used[at], axis.cut(axes, low.nodes[at])
+        cut, most = (None, 1) if way is None else way
         whole = {*_tensors(used, cut, whole=True)}
-        operation = TileableOperation(
-            name=name,
-            reads=used.reads,
-            writes=used.writes,
+        tiled = replace(
+            operation,
             # A tensor that a tile reads in full, as keys, is whole to it even where it reads a
             # share of it as well.
             cut=frozenset(_tensors(used, cut, whole=False)) - whole,
             partial_sums=frozenset(whole & {*used.outputs}),
-            kind=low.kind(at),
-            element_type=low.product_types[at] or "",
-            rows=None if rows is None else rows[at],
+            rows=None if operation.mappings else operation.rows,
         )
         tensors = used.inputs + used.outputs
-        key = (low.alike(at), cut, most, tuple([t in operation.cut for t in tensors]))
+        key = (low.alike(at), cut, most, tuple([t in tiled.cut for t in tensors]))
         mappings = known.get(key)
         if mappings is None:
             mappings = known[key] = {
                 # Parts within a byte (int4) are left out: their sum would exceed the tensor.
-                count: _mappings(low, at, cut, operation, count)
-                for count in _counts(most, further=bool(untiled))
-                if not any(low.sizes[t] % count for t in operation.cut)
+                count: _mappings(low, at, cut, tiled, count)
+                for count in _counts(most, further=bool(operation.mappings))
+                if not any(low.sizes[t] % count for t in tiled.cut)
             }
-        if untiled:
-            mappings = {1: untiled[at].mappings[1], **mappings}
-        yield replace(operation, mappings=mappings)
+        whole_mapping = {k: each for k, each in operation.mappings.items() if k == 1}
+        found.append(replace(tiled, mappings={**whole_mapping, **mappings}))
+    return found
 
 
 @lru_cache

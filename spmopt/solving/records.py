@@ -119,7 +119,10 @@ def judge(
         # Without the notes of the bound: an early end does not matter to an optimal schedule.
         result = replace(result, status=Status.OPTIMAL, notes=(*said, *faults))
         return replace(result, end=End.CLOSED if result.end else End.NONE)
+    if result.end and gap is not None and gap <= request.tolerance:
+        # A wide tolerance ends the search, but makes no schedule optimal.
+        result = replace(result, end=End.CLOSED)
     # Layer by layer the search has no more to do; fusion goes on to other plans.
-    if result.end and result.fused is None and result.is_best_of_class:
+    elif result.end and result.fused is None and result.is_best_of_class:
         result = replace(result, end=End.OF_CLASS)
     return replace(result, status=Status.FEASIBLE)

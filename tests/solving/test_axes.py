@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +14,10 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup
 from spmopt.core.fusion.tileable_graph import TileableGraph, source_graph, tileable_graph_of
 from spmopt.core.problem import Problem
-from spmopt.core.solution import Solution
 from spmopt.io.files import read_result, write_result
 from spmopt.io.fusion_plans import read_fusion_plan
+from tests.checked import need
+from tests.fused import solved
 
 HEADS = "layer0.self.scores", "layer0.self.softmax"
 
@@ -28,7 +28,7 @@ def problem() -> Problem:
     network = spmopt.load(
         "gpt2",
         batch=1,
-        parameters={"layers": 1, "sequence": 32, "hidden": 32, "heads": 4, "vocabulary": 48},
+        parameters={"layers": 1, "sequence": 16, "hidden": 16, "heads": 4, "vocabulary": 48},
     )
     machine = spmopt.machine("small-npu", spm="6KiB", bandwidth="2GB/s", page="64B")
     return spmopt.lower(network, machine)
@@ -39,11 +39,6 @@ def graph(problem: Problem) -> TileableGraph:
     return tileable_graph_of(problem)
 
 
-@pytest.fixture(scope="module")
-def solved(problem: Problem) -> Any:
-    return spmopt.solve(problem, scheduler="fusion", time_limit=1, tolerance=0.6)
-
-
 def test_axes_have_the_names_that_people_have(graph: TileableGraph) -> None:
     assert [each.along for each in graph.axes] == ["tokens", "channels", "heads", "inner"]
     by_heads = {each.name for each in graph.others[1].operations if len(each.mappings) > 1}
@@ -51,20 +46,24 @@ def test_axes_have_the_names_that_people_have(graph: TileableGraph) -> None:
     assert "layer0.ffn.1" not in by_heads
 
 
-def test_a_solved_network_names_the_axes_of_its_groups(solved: Any, tmp_path: Path) -> None:
-    result = solved.result
-    fused = result.fused
-    assert fused is not None
-    axes = {each.axis for each in fused.fusion_plan if each.count > 1}
-    assert len(axes) > 1
-    assert result.fusion_bound is not None
-    assert result.fusion_bound <= result.value
+def test_a_fused_network_is_stored_with_the_axes_of_its_groups(
+    graph: TileableGraph, tmp_path: Path
+) -> None:
+    names = [each.name for each in graph.operations]
+    heads = names.index(HEADS[0])
+    plan = (
+        FusedGroup(begin=0, end=1, micro_batches=8),
+        FusedGroup(begin=1, end=heads),
+        FusedGroup(begin=heads, end=heads + 3, micro_batches=4, axis=2),
+        FusedGroup(begin=heads + 3, end=len(names)),
+    )
+    stored = solved(graph, plan, seconds=1.0)
+    assert need(stored.result.fusion_bound) <= need(stored.result.value)
     path = tmp_path / "result.json"
-    write_result(path, Solution(problem=fused, result=result))
+    write_result(path, stored)
     again = restore(read_result(path))
-    found = again.result.fused
-    assert found is not None
-    assert found.fusion_plan == fused.fusion_plan
+    found = need(again.result.fused)
+    assert found.fusion_plan == plan
     assert not audit(again.problem, again.result).violations
     assert not unfaithful(source_graph(found), found.fusion_plan, again.problem)
 

@@ -26,6 +26,12 @@ def test_a_closed_gap() -> None:
     assert end("residency", tolerance=0.01) is End.CLOSED
 
 
+def test_a_wide_tolerance_closes_the_gap_but_makes_nothing_optimal() -> None:
+    found = solve(golden.problem("random-34"), "residency", Request(tolerance=10.0))
+    assert found.end is End.CLOSED
+    assert found.status is Status.FEASIBLE
+
+
 def test_the_best_of_its_class() -> None:
     """Whole pages of this problem cost more than its certificate can prove."""
     assert end("residency", "random-34", tolerance=0.0) is End.OF_CLASS

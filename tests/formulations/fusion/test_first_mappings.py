@@ -15,7 +15,7 @@ from spmopt.graph.build import GraphBuilder
 from tests.checked import need
 
 
-def stack(count: int = 3) -> Graph:
+def stack(count: int = 2) -> Graph:
     """Build convolutions, an activation after each."""
     b = GraphBuilder("stack")
     x = b.input("x", (2, 16, 32, 32))
@@ -52,7 +52,7 @@ def test_first_mappings_are_those_of_the_mapper_tiled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit_s", "pace", "short"), [(0.2, 1, True), (60, 1, False), (2, 4, True)]
+    ("limit_s", "pace", "short"), [(0.2, 1, True), (60, 1, False), (2, 12, True)]
 )
 def test_a_time_is_short_by_operations_mappings_and_pace(
     limit_s: float, pace: float, short: bool
@@ -64,7 +64,9 @@ def test_a_time_is_short_by_operations_mappings_and_pace(
 
 
 def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    tiled = spmopt.solve(lowered("tiled"), "fusion:space=batch", time_limit=1.0).result
+    tiled = spmopt.solve(
+        lowered("tiled"), "fusion:space=batch", time_limit=20.0, tolerance=0.3
+    ).result
     monkeypatch.setattr(_Search, "_is_short", lambda search, pace: True)
     searched = list[TileableGraph]()
     search = _Search._search
@@ -74,10 +76,13 @@ def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.Monkey
         search(run, threads)
 
     monkeypatch.setattr(_Search, "_search", search_in)
-    found = spmopt.solve(lowered("choose"), "fusion:space=batch", time_limit=1.0).result
+    found = spmopt.solve(
+        lowered("choose"), "fusion:space=batch", time_limit=20.0, tolerance=0.3
+    ).result
     assert not searched[0].several_mappings
     assert need(found.fused).several_mappings
     assert found.verified
-    assert need(found.value) <= need(tiled.value) * 1.01
+    (listed,) = found.beside
+    assert need(found.value) < need(listed.value)
     assert need(found.fusion_bound) <= need(found.value)
     assert found.end is not End.EXHAUSTED

@@ -24,6 +24,7 @@ from spmopt.verifier.fusion_bound import fusion_bound
 from tests.graph.networks import mlp
 
 MACHINE = replace(load_machine("rtx2080ti"), spm_bytes=256, page_bytes=64)
+TOLERANCE = 0.05
 
 
 def solved(
@@ -36,7 +37,8 @@ def solved(
     """The result of a fusion plan of a tileable graph, with a certified bound over all of them."""
     asked = objective_named(objective, listed.machine)
     problem, _ = listed.problem(fusion_plan)
-    request = Request(objective=asked, threads=1, time_limit_s=seconds)
+    # Of several mappings the last per mille take most of the time, and no test needs them.
+    request = Request(objective=asked, threads=1, time_limit_s=seconds, tolerance=TOLERANCE)
     result = solve(problem, "residency", request)
     figures = Listed(listed, asked)
     arcs = FusedGroupArcs(figures, float(figures.capacity))

@@ -72,8 +72,8 @@ def tileable(graph: Graph, machine: Machine, *, mapper: str = LOWERINGS[0]) -> T
         )
         for at, (node, used, rows) in enumerate(zip(low.nodes, low.used, striped.rows, strict=True))
     ]
-    every = _tiled(low, axes, first, untiled)
-    others = [(axis, _tiled(low, axes, axis, every)) for axis in further]
+    every = _tile(low, axes, first, untiled)
+    others = [(axis, _tile(low, axes, axis, every)) for axis in further]
     found = TileableGraph(
         name=graph.name,
         machine=machine,
@@ -119,7 +119,7 @@ def _along(
     )
 
 
-def _tiled(
+def _tile(
     low: Mapper, axes: LinkedAxes, axis: TileAxis, operations: Sequence[TileableOperation]
 ) -> list[TileableOperation]:
     """Return operations as they are tiled along an axis, a further one if they have mappings."""

@@ -64,9 +64,6 @@ def test_a_time_is_short_by_operations_mappings_and_pace(
 
 
 def test_a_plan_found_in_first_mappings_is_one_in_any(monkeypatch: pytest.MonkeyPatch) -> None:
-    tiled = spmopt.solve(
-        lowered("tiled"), "fusion:space=batch", time_limit=20.0, tolerance=0.3
-    ).result
     monkeypatch.setattr(_Search, "_is_short", lambda search, pace: True)
     searched = list[TileableGraph]()
     search = _Search._search

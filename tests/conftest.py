@@ -1,3 +1,4 @@
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -17,6 +18,12 @@ settings.load_profile("nightly" if THOROUGH else "short")
 
 # Kills, races and full disks: minutes of waiting, so that only .ci/nightly runs them.
 collect_ignore = [] if THOROUGH else ["nightly"]
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of garbage collections what lives to the end: tests, and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

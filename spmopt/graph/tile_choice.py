@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def other_tilings(tensors: ProductTensors, machine: Machine) -> list[Tiling]:
         pages, tiling = tensors.required_resident(machine, kept, buffers)
         if tensors.gemm.slices[kept] == 1 and pages <= machine.spm_pages:
             found.append(tiling)
-    for kept, single, buffers, fetches in _pareto(product, _rooms(room - others)):
+    for kept, single, buffers, fetches in _pareto(product, room - others):
         # A result that is added to comes in, too.
         moves = 2 if kept == 2 and product.added else 1
         found.append(
@@ -65,13 +66,15 @@ def _rooms(room: int) -> Ints:
     return np.array(rooms, np.int64)
 
 
-def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
-    """Return the tiles that move least in some of the ``rooms`` (r,), none worse than another.
+@lru_cache(4096)
+def _pareto(product: Product, room: int) -> tuple[_Tiles, ...]:
+    """Return the tiles that move least in some share of a room, none worse than another.
 
     Where all operands move, and where one of them is on chip and does not. Of each: the operand
-    kept, whether its tile has one buffer, bytes of buffers, and fetches.
+    kept, whether its tile has one buffer, bytes of buffers, and fetches. Many operations of a
+    network have the same sizes.
     """
-    found = set[_Tiles]()
+    found, rooms = set[_Tiles](), _rooms(room)
     for kept in product.may_stay:
         both, trips = _largest(product, kept, rooms)
         for single, buffers in enumerate(both):
@@ -89,7 +92,7 @@ def _pareto(product: Product, rooms: Ints) -> list[_Tiles]:
                     if np.isfinite(traffic[size, place]):
                         a, b, c = (int(each[size, place]) for each in fetches)
                         found.add((kept, bool(single), int(buffers[size, place]), (a, b, c)))
-    return _leave_best(sorted(found), product.crossing)
+    return tuple(_leave_best(sorted(found), product.crossing))
 
 
 def _largest(product: Product, kept: int, rooms: Ints) -> tuple[Ints, list[Ints]]:

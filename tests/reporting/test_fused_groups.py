@@ -88,13 +88,13 @@ def test_layers_are_drawn_beside_their_fusion_but_not_on_a_page(
     assert fusion is not None
     listed = source_graph(fusion)
     # On four pages with dozens of mappings no search ends soon.
-    pair = [ScheduleView.of(solved(listed, uniform_plan(listed, 1), seconds=1.0)), picture]
+    pair = [ScheduleView.of(solved(listed, uniform_plan(listed, 1), seconds=0.3)), picture]
     save_picture("compare", pair, tmp_path / "c.svg")
     with pytest.raises(InputError, match="fusion plans differ; make a page of each"):
         contrast_record(*pair)
     count = len(listed.operations)
     apart = (FusedGroup(begin=0, end=1), FusedGroup(begin=1, end=count))
-    assert contrast_record(pair[0], ScheduleView.of(solved(listed, apart, seconds=1.0)))[
+    assert contrast_record(pair[0], ScheduleView.of(solved(listed, apart, seconds=0.3)))[
         "same_order"
     ]
 

@@ -175,9 +175,19 @@ def computation(node: Node, inputs: Shapes, outputs: Shapes) -> LoopNest:
         return LoopNest(extents={}, statements=())
     try:
         source = rule(inputs, outputs, node.attributes)
-        return loop_nest(source, inputs, outputs, node.attributes)
+        try:  # as with results' shapes
+            return _loop_nest(source, inputs, outputs, tuple(node.attributes.items()))
+        except TypeError:
+            return loop_nest(source, inputs, outputs, node.attributes)
     except InputError as error:
         raise InputError(f"node {node.name} ({node.operator}): {error}") from None
+
+
+@lru_cache(maxsize=4096)
+def _loop_nest(
+    source: str, inputs: Shapes, outputs: Shapes, attributes: tuple[tuple[str, Attribute], ...]
+) -> LoopNest:
+    return loop_nest(source, inputs, outputs, dict(attributes))
 
 
 @lru_cache(maxsize=1024)

@@ -3,9 +3,10 @@
 An operand that streams has a buffer in the scratchpad, so that the next part of it arrives while
 one is used. How large a part is depends on how the operator goes through it:
 
-* Windows (convolutions, pooling, their gradients) go over an image line by line. Of the operand
-  that they slide over the lines of one window are held and those of the next step, ``(kernel - 1)
-  dilation + 1 + stride`` lines of one image; of the feature map on the other side two lines.
+* Windows (convolutions, pooling, their gradients) go over an image line by line: row by row, or
+  column by column where that takes less room. Of the operand that they slide over the lines of one
+  window are held and those of the next step, ``(kernel - 1) dilation + 1 + stride`` lines of one
+  image; of the feature map on the other side two lines. So no halo is fetched again.
 * Operands read again once a sum or maximum of them is known (softmax, normalization of rows, their
   gradients) are held from the first reading to the last: two rows.
 * All else goes by pages: two of them, or the operand where that is less.
@@ -20,8 +21,8 @@ from typing import NamedTuple
 from spmopt.core.loops import Index, LoopNest
 from spmopt.graph.operators.spec import Shape
 
-_LINES = 2
-"""The axis of lines of a feature map, behind images and channels."""
+_FIRST_LINES = 2
+"""The first axis across which a feature map has lines, behind images and channels."""
 Sizes = Mapping[str, int]
 """Bytes, by the name of an operand."""
 
@@ -47,10 +48,23 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
     shapes, sizes
         Of the operands, by name.
     """
+    found = list[dict[str, Lines]]()
+    for axis in range(_FIRST_LINES, max(map(len, shapes.values()), default=0)):
+        lines = _lines_along(axis, nest, shapes, sizes)
+        if any(each.windows for each in lines.values()):
+            found.append(lines)
+    # The least room; of several equal ones the first, lines of images.
+    return min(found, key=lambda lines: sum(each.size_bytes for each in lines.values()), default={})
+
+
+def _lines_along(
+    axis: int, nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes
+) -> dict[str, Lines]:
+    """Return the lines of each feature map across an axis, along which windows move."""
     lines: dict[str, Index] = {}
     for name, shape in shapes.items():
-        for access in nest.accesses(name) if len(shape) > _LINES else ():
-            index = access.axes[_LINES]
+        for access in nest.accesses(name) if len(shape) > axis else ():
+            index = access.axes[axis]
             # Of several accesses the one with most loops is the window.
             known = len(lines[name].terms) if name in lines else 0
             if index is not None and len(index.terms) > known:
@@ -62,10 +76,10 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
         # Either loop may be the one that windows move along: the least room decides.
         count, position = min(_window(nest, index, loop) for loop, _ in index.terms)
         positions.add(position)
-        found[name] = Lines(_of_lines(count, shapes[name], sizes[name]), windows=True)
+        found[name] = Lines(_of_lines(count, axis, shapes[name], sizes[name]), windows=True)
     for name, index in lines.items():
         if index.loop in positions:
-            found[name] = Lines(_of_lines(2, shapes[name], sizes[name]), windows=False)
+            found[name] = Lines(_of_lines(2, axis, shapes[name], sizes[name]), windows=False)
     return found
 
 
@@ -77,9 +91,9 @@ def _window(nest: LoopNest, index: Index, position: str) -> tuple[int, str]:
     return 1 + sum(inner) + abs(steps[position]), position
 
 
-def _of_lines(count: int, shape: Shape, size: int) -> int:
+def _of_lines(count: int, axis: int, shape: Shape, size: int) -> int:
     # One image of all channels: size / images / lines, times the lines that are held; rounded up.
-    return -(-size * min(count, shape[_LINES]) // (shape[0] * shape[_LINES]))
+    return -(-size * min(count, shape[axis]) // (shape[0] * shape[axis]))
 
 
 def row_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) -> dict[str, int]:

@@ -54,6 +54,25 @@ def test_a_convolution_holds_the_lines_of_its_windows(
     assert found.scratch_bytes == 4 * (3 * lines * width + result)
 
 
+@pytest.mark.parametrize(
+    ("size", "kernel", "read", "written"),
+    [
+        ((16, 8), (7, 1), 2 * 16, 2 * 16),  # columns: eight rows of eight take twice the room
+        ((16, 8), (3, 1), 4 * 8, 2 * 8),
+        ((16, 8), (1, 3), 2 * 8, 2 * 8),
+        ((4, 64), (3, 3), 4 * 4, 2 * 4),  # columns of a wide image
+        ((64, 4), (3, 3), 4 * 4, 2 * 4),
+        ((1, 100), (1, 5), 6, 2),  # one row, as of sound
+    ],
+)
+def test_a_convolution_goes_by_rows_or_by_columns_whichever_take_less_room(
+    size: tuple[int, int], kernel: tuple[int, int], read: int, written: int
+) -> None:
+    pads = tuple(each // 2 for each in kernel) * 2
+    found, _ = mapping(one("Conv", [(1, 3, *size), (4, 3, *kernel)], pads=pads), "y", 10**6)
+    assert found.scratch_bytes == 4 * (3 * read + 4 * written)
+
+
 def test_pooling_and_gradients_do_so_too() -> None:
     graph = training_graph(convolution())
     image = 4 * 8 * 4 * 4  # four channels of lines of eight elements

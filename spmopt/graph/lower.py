@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from itertools import chain
+from math import prod
 from typing import NamedTuple
 
 from spmopt.core.compression import ratios_of
-from spmopt.core.elements import element_type, sum_type
+from spmopt.core.elements import ElementType, element_type, sum_type
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph, Node
 from spmopt.core.machine import Machine, SystolicArray
@@ -18,6 +19,7 @@ from spmopt.core.order import hazards
 from spmopt.core.problem import ASSUMED, Problem, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
+from spmopt.graph.attention_tiles import Attention, attention_blocks
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import (
     POOLINGS,
@@ -260,6 +262,8 @@ class Mapper:
         worked: tuple[Shapes, Shapes],
     ) -> tuple[OpMapping, ...]:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
+        if spec.second is not None:
+            return self._attention(at, used, shapes, sizes, worked)
         gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
         # Before any tiling: with all three roles barred there is no legal choice left.
         if gemm is not None and self.bypassing and self.name in _NEEDS_ROOM:
@@ -279,11 +283,70 @@ class Mapper:
         pooled = node.operator in POOLINGS and pooling_cycles(machine, work, worked[1][0])
         cycles = pooled or compute_cycles(machine, work, gemm, self.product_types[at])
         found = [
-            self._mapping_of(at, used, sizes, tiling, gemm=gemm, cycles=cycles)
+            self._mapping_of(
+                at, used, sizes, tiling, products=() if gemm is None else (gemm,), cycles=cycles
+            )
             for tiling in tilings
         ]
         # Tilings may differ in nothing that counts.
         return tuple(dict.fromkeys(found))
+
+    def _attention(
+        self,
+        at: int,
+        used: Used,
+        shapes: tuple[Shapes, Shapes],
+        sizes: Sequence[int] | Mapping[int, int],
+        worked: tuple[Shapes, Shapes],
+    ) -> tuple[OpMapping, ...]:
+        """Return the mappings of attention as one operation."""
+        node, spec, machine = self.nodes[at], self.specs[at], self.machine
+        assert spec.gemm is not None
+        assert spec.second is not None
+        first, second = (each(*worked, node.attributes) for each in (spec.gemm, spec.second))
+        of_type, plane = self.product_types[at], first.m * first.n
+        sums = element_type(sum_type(of_type or self._type(node.inputs[0]).name))
+        others = dict(zip(used.inputs[3:], shapes[0][3:], strict=True))
+        planes = {t: max(prod(each) // plane, 1) for t, each in others.items()}
+        held = {t for t, each in others.items() if prod(each) < plane}
+        attention = Attention(
+            first=first,
+            second=second,
+            sizes=tuple(sizes[t] for t in (*used.inputs[:3], *used.outputs)),
+            planes=tuple(-(-sizes[t] // planes[t]) for t in others.keys() - held),
+            held=sum(sizes[t] for t in held),
+            sum_bytes=sums.bytes_of(1),
+            element_type=of_type,
+        )
+        work = spec.operations(*worked, node.attributes) - 2 * (first.macs + second.macs)
+        work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
+        every = attention_blocks(attention, machine, budget_bytes(machine))
+        # Scores are written, read for their softmax, written again, and read by the second product.
+        inner = (sums.bytes_of(1) + self._type(node.inputs[0]).bytes_of(1)) * first.batch * plane
+        found = list[OpMapping]()
+        for each in every if self.name in CHOOSE else every[:1]:
+            fetches = {t: -(-first.batch // planes[t]) for t in others.keys() - held}
+            for t in used.inputs[1:3]:
+                fetches[t] = max(each.fetches, fetches.get(t, 1))
+            # A product and a sum of each element of the context.
+            rescaled = 2 * each.rescaled * first.batch * first.m * second.n
+            tiling = Tiling(
+                operands={t: Operand(fetches=count) for t, count in fetches.items()},
+                scratch_bytes=each.scratch_bytes,
+            )
+            cycles = each.cycles + compute_cycles(machine, work + rescaled, None)
+            found.append(
+                self._mapping_of(
+                    *(at, used, sizes, tiling),
+                    products=(first, second),
+                    cycles=cycles,
+                    inner=inner,
+                )
+            )
+        return tuple(dict.fromkeys(found))
+
+    def _type(self, value: int) -> ElementType:
+        return self.graph.values[value].type
 
     def _mapping_of(
         self,
@@ -292,9 +355,11 @@ class Mapper:
         sizes: Sequence[int] | Mapping[int, int],
         tiling: Tiling,
         *,
-        gemm: Gemm | None,
+        products: Sequence[Gemm],
         cycles: int,
+        inner: int = 0,
     ) -> OpMapping:
+        """Return a mapping; ``inner``: bytes that it writes to the scratchpad, and reads again."""
         machine = self.machine
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
@@ -304,13 +369,14 @@ class Mapper:
             t: 0 if t in self.bypassing else sizes[t] * o.fetches
             for t, o in zip(reads, operands, strict=False)
         }
-        read = sum(once.values())
-        written = sum(sizes[t] for t in writes if t not in self.bypassing)
-        if gemm is not None and machine.array is not None and machine.array.reuse:
+        read = sum(once.values()) + inner
+        written = sum(sizes[t] for t in writes if t not in self.bypassing) + inner
+        for gemm in products if machine.array is not None and machine.array.reuse else ():
+            assert machine.array is not None
             again, partial = self._is_accessed_again(at, used, gemm, machine.array, once)
             read, written = read + again + partial, written + partial
         of_type = self.product_types[at]
-        macs = 0 if gemm is None else gemm.macs
+        macs = sum(gemm.macs for gemm in products)
         # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
         own = round(macs * machine.mac_pj(of_type)) if machine.has_own_energies else 0
         # Banks and array work at the same time: the slower one decides.
@@ -416,6 +482,10 @@ class Mapper:
             (roles[0], gemm.a, accesses.a),
             (roles[1], gemm.b, accesses.b),
         ):
+            if not places:  # probabilities of attention, of the type of its queries
+                known = types[0].bytes_of(gemm.batch * gemm.m * gemm.k)
+                again += max(0, types[0].bytes_of(elements) - known)
+                continue
             if self.bypassing.issuperset(tensors):
                 continue
             widest = max((types[place] for place in places), key=lambda each: each.bits)
@@ -424,7 +494,7 @@ class Mapper:
             again += max(0, widest.bytes_of(elements) - known)
         # Partial sums are wider than factors: of fp16 products they are fp32.
         summed = element_type(sum_type(product_type(gemm, [each.name for each in types])))
-        on_chip = not self.bypassing.issuperset(roles[2])
+        on_chip = not roles[2] or not self.bypassing.issuperset(roles[2])
         return again, summed.bytes_of(accesses.partial) if on_chip else 0
 
 

@@ -6,6 +6,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Graph
 from spmopt.core.machine import Machine
 from spmopt.core.problem import TensorKind
+from spmopt.graph.attention import fuse_attention
 from spmopt.graph.folding import fold
 from spmopt.graph.in_place import update_in_place
 from spmopt.graph.normalization import split_normalizations
@@ -38,7 +39,8 @@ def with_name(mapper: str | None = None, *, fold: bool = True) -> str:
 def prepare(graph: Graph, mapper: str, machine: Machine | None = None) -> Graph:
     """Return the graph whose nodes become operations; of a prepared one, itself.
 
-    ``choose`` and ``tiled`` fold an inference graph (:mod:`spmopt.graph.folding`), split the
+    ``choose`` and ``tiled`` fold an inference graph (:mod:`spmopt.graph.folding`), make attention
+    one node (:mod:`spmopt.graph.attention`), split the
     normalizations of a training graph (:mod:`spmopt.graph.normalization`), and let results take the
     bytes of operands that die (:mod:`spmopt.graph.in_place`), but not on a ``machine`` on which
     that may cost a command or a move.
@@ -50,6 +52,9 @@ def prepare(graph: Graph, mapper: str, machine: Machine | None = None) -> Graph:
         graph = split_normalizations(graph)
     elif mapper in _UNFOLDED:
         graph = fold(graph)
+        # Operands that bypass the scratchpad have no blocks in it.
+        if machine is None or not machine.bypass:
+            graph = fuse_attention(graph)
     # With set-ups each command costs, and with banks operand and result may lie in different ones.
     apart = machine is not None and (machine.dma_setup_cycles > 0 or machine.banks)
     return graph if mapper not in _UNFOLDED or apart else update_in_place(graph)

@@ -26,10 +26,10 @@ def macs(graph: Graph) -> int:
     """Return the multiply-accumulates of all matrix products, convolutions included."""
     total = 0
     for node in graph.nodes:
-        gemm = operators.lookup(node.operator).gemm
-        if gemm is not None:
-            shapes = graph.shapes(node.inputs), graph.shapes(node.outputs)
-            total += gemm(*shapes, node.attributes).macs
+        spec = operators.lookup(node.operator)
+        shapes = graph.shapes(node.inputs), graph.shapes(node.outputs)
+        products = (rule for rule in (spec.gemm, spec.second) if rule is not None)
+        total += sum(rule(*shapes, node.attributes).macs for rule in products)
     return total
 
 

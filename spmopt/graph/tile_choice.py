@@ -58,7 +58,7 @@ def other_tilings(tensors: ProductTensors, machine: Machine) -> list[Tiling]:
     return found
 
 
-def _rooms(room: int) -> Ints:
+def rooms_of(room: int) -> Ints:
     """Return rooms for tiles, from all of it down."""
     rooms = [room]
     while rooms[-1] * _LEAST > room:
@@ -74,7 +74,7 @@ def _pareto(product: Product, room: int) -> tuple[_Tiles, ...]:
     kept, whether its tile has one buffer, bytes of buffers, and fetches. Many operations of a
     network have the same sizes.
     """
-    found, rooms = set[_Tiles](), _rooms(room)
+    found, rooms = set[_Tiles](), rooms_of(room)
     for kept in product.may_stay:
         both, trips = _largest(product, kept, rooms)
         for single, buffers in enumerate(both):

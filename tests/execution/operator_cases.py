@@ -161,6 +161,13 @@ CASES: Mapping[str, Build] = {
     "DequantizeLinear": of("DequantizeLinear", "c4,6", "s6", "c6", axis=1),
     "Det": stated("Det", "f4,3,3", to=["f4"]),
     "DropoutTraining": of("Dropout", "x4,6"),
+    "FusedAttention": of(
+        "FusedAttention",
+        *("x4,2,6,4", "x4,2,4,8", "x4,2,8,3", "x6,8", "x4,1,1,8"),
+        first="abmk,abkn->abmn",
+        second="abmn,abnv->abmv",
+        between="Mul:s,3 Add:4,s",
+    ),
     "Einsum": of("Einsum", "x4,2,6", "x4,6,8", equation="bij,bjk->bik"),
     "Equal": of("Equal", "f4,6", "f6"),
     "Expand": of("Expand", "x4,1,6", shape=(4, 2, 6)),

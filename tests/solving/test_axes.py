@@ -31,7 +31,8 @@ def problem() -> Problem:
         parameters={"layers": 1, "sequence": 16, "hidden": 16, "heads": 4, "vocabulary": 48},
     )
     machine = spmopt.machine("small-npu", spm="6KiB", bandwidth="2GB/s", page="64B")
-    return spmopt.lower(network, machine)
+    # Attention as one operation has no two in a row along heads.
+    return spmopt.lower(network, machine, fold=False)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.graph import Node
 from spmopt.core.plugins import Registry
 from spmopt.execution.kernels import (
+    attention,
     derivatives,
     forward,
     integers,
@@ -33,7 +34,7 @@ def _kernel(name: str, found: object) -> NodeKernel:
 
 
 _MODULES = (
-    *(forward, derivatives, layers, movement, training, windows),
+    *(attention, forward, derivatives, layers, movement, training, windows),
     *(integers, quantized, recurrent, reductions, sampling, selecting),
 )
 _OWN: Mapping[str, NodeKernel] = {

@@ -19,6 +19,7 @@ from inspect import getmembers, isfunction
 from typing import Any
 
 from spmopt.graph.operators import (
+    attention,
     elementwise,
     layout,
     lookups,
@@ -33,7 +34,7 @@ from spmopt.graph.operators import (
 from spmopt.graph.operators.spec import Computes, GemmRule, ShapeRule
 
 KINDS = (
-    *(elementwise, reductions, normalization, layout, parts),
+    *(attention, elementwise, reductions, normalization, layout, parts),
     *(lookups, windows, products, sequences, resizing),
 )
 """Modules that have rules."""

@@ -111,6 +111,8 @@ class OperatorSpec:
         which a machine may be slower at.
     gemm
         For style GEMM only.
+    second
+        A second matrix product, of a softmax of the first; the result of the first is no tensor.
     gradients
         Gradient operations for the inputs in the last argument (those that need one), in the
         order in which they run. None: not differentiable.
@@ -148,6 +150,7 @@ class OperatorSpec:
     operations: Callable[[Shapes, Shapes, Attributes], int]
     special: Callable[[Shapes, Shapes, Attributes], int] = lambda *of: 0
     gemm: GemmRule | None = None
+    second: GemmRule | None = None
     gradients: Callable[[Shapes, Shapes, Attributes, Needed], tuple[GradientRule, ...]] | None = (
         None
     )

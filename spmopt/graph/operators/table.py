@@ -47,6 +47,7 @@ _KEYS = {
     "style": str,
     "computes": str,
     "product": str,
+    "second": str,
     "element_type": str | list,
     "constants": list,
     "states": list,
@@ -133,6 +134,8 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         return _with_gradients(spec, rule, where)
     product = _with_name(rule["product"], PRODUCTS, f"product of {where}")
     spec = _multiply(spec, product)
+    if "second" in rule:
+        spec = _multiply_again(spec, product, rule, where)
     if shapes is None or "gradients" in rule:
         return _with_gradients(spec, rule, where)
     return (
@@ -231,6 +234,28 @@ def _multiply(spec: OperatorSpec, product: GemmRule) -> OperatorSpec:
             2 * product(inputs, outputs, attributes).macs
         ),
     )
+
+
+def _multiply_again(
+    spec: OperatorSpec, first: GemmRule, rule: Mapping[str, Any], where: str
+) -> OperatorSpec:
+    """Return it as two matrix products; ``operations`` are those for each result of the first.
+
+    One more for each word of the attribute ``between``.
+    """
+    second = _with_name(rule["second"], PRODUCTS, f"second product of {where}")
+
+    def operations(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
+        both = [product(inputs, outputs, attributes) for product in (first, second)]
+        inner = both[0].batch * both[0].m * both[0].n
+        each: int = rule.get("operations", 0) + len(text(attributes, "between", "").split())
+        return 2 * sum(product.macs for product in both) + each * inner
+
+    def special(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
+        found = first(inputs, outputs, attributes)
+        return int(rule.get("special", 0)) * found.batch * found.m * found.n
+
+    return replace(spec, second=second, operations=operations, special=special)
 
 
 def _work(rule: Mapping[str, Any], where: str) -> Factor:

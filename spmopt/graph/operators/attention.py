@@ -1,0 +1,102 @@
+"""Rules of attention as one operation: scores, softmax and context, of which none are stored.
+
+``first`` is the equation of queries and keys, ``second`` that of probabilities and values, whose
+first operand has the labels of the scores; keys are the last label of these. ``between`` says what
+becomes of scores before their softmax, an operation a word: ``Mul:s,3`` multiplies scores by
+operand 3. Operands are queries, keys, values, then those of ``between``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_lowercase, ascii_uppercase
+
+from spmopt.core.errors import InputError
+from spmopt.graph.operators.attributes import text
+from spmopt.graph.operators.products import einsum_product, einsum_shapes, equation
+from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
+
+SCORES = "s"
+"""Scores, among the operands of an operation of ``between``."""
+
+
+def stages(attributes: Attributes) -> Iterator[tuple[str, list[int | None]]]:
+    """Yield the operations between scores and softmax: names, and operands; None are scores."""
+    for word in text(attributes, "between", "").split():
+        name, _, operands = word.partition(":")
+        yield name, [None if each == SCORES else int(each) for each in operands.split(",")]
+
+
+def fused_attention_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Multiply queries by keys, and the softmax of that by values."""
+    if len(inputs) < 3:
+        raise InputError("takes queries, keys and values")
+    scores = _scores(inputs, attributes)
+    return einsum_shapes((scores, inputs[2]), {"equation": text(attributes, "second", "")})
+
+
+def fused_attention_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+    """Multiply queries by keys, take the softmax of each row, and multiply that by values."""
+    (queries, keys, scores), (_, values, result) = _labels(attributes)
+    every, rest = ", ".join(scores), ", ".join(scores[:-1])
+    shape = dict(zip(scores, _scores(inputs, attributes), strict=True))
+    found = [f"s[{every}] += x0[{', '.join(queries)}] * x1[{', '.join(keys)}]"]
+    last = "s"
+    for place, (_, operands) in enumerate(stages(attributes)):
+        reads = [
+            f"{last}[{every}]" if each is None else f"x{each}[{_broadcast(inputs[each], shape)}]"
+            for each in operands
+        ]
+        last = f"t{place}"
+        found.append(f"{last}[{every}] = {' * '.join(reads)}")
+    found += [
+        f"m[{rest}] max= {last}[{every}]",
+        f"l[{rest}] += {last}[{every}] * m[{rest}]",
+        f"p[{every}] = {last}[{every}] * m[{rest}] * l[{rest}]",
+        f"y0[{', '.join(result)}] += p[{every}] * x2[{', '.join(values)}]",
+    ]
+    return "; ".join(found)
+
+
+def fused_attention_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Return the product of queries and keys, whose result is no tensor."""
+    given = {"equation": text(attributes, "first", "")}
+    found = einsum_product(inputs[:2], (_scores(inputs, attributes),), given)
+    return Gemm(m=found.m, k=found.k, n=found.n, batch=found.batch, c=(), slices=found.slices)
+
+
+def attention_context_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """Return the product of probabilities and values."""
+    operands = _scores(inputs, attributes), inputs[2]
+    found = einsum_product(operands, outputs, {"equation": text(attributes, "second", "")})
+    return Gemm(
+        m=found.m, k=found.k, n=found.n, batch=found.batch, a=(), b=(2,), slices=found.slices
+    )
+
+
+def _scores(inputs: Shapes, attributes: Attributes) -> Shape:
+    (found,) = einsum_shapes(inputs[:2], {"equation": text(attributes, "first", "")})
+    return found
+
+
+def _labels(attributes: Attributes) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
+    """Return the labels of both equations, where equal ones are equal loops."""
+    first = equation({"equation": text(attributes, "first", "")})
+    second = equation({"equation": text(attributes, "second", "")})
+    free = iter(each for each in ascii_lowercase + ascii_uppercase if each not in "".join(first))
+    loop = dict(zip(second[0], first[2], strict=True))
+    # Others of the second equation are loops of their own, whatever the first one calls its own.
+    for label in second[1] + second[2]:
+        loop[label] = loop.get(label) or next(free)
+    renamed = ["".join(map(loop.__getitem__, part)) for part in second]
+    return first, (renamed[0], renamed[1], renamed[2])
+
+
+def _broadcast(shape: Shape, of: dict[str, int]) -> str:
+    """Return the indices of an operand that broadcasts to scores, by label and size."""
+    labels = list(of.items())[len(of) - len(shape) :]
+    found = [
+        "0" if size == 1 < of_scores else label
+        for size, (label, of_scores) in zip(shape, labels, strict=True)
+    ]
+    return ", ".join(found) or "()"

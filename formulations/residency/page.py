@@ -8,6 +8,7 @@ from math import inf, isfinite
 
 import numpy as np
 
+from formulations.residency.bound.duals import CostCoefficients, certificate, multipliers
 from formulations.residency.cheap_mappings import choose_by_duals, in_numbers
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
@@ -20,7 +21,7 @@ from spmopt.assemble.cost import residency_plan_value
 from spmopt.core.mappings import fitting_mappings, in_mappings
 from spmopt.core.order import other_order
 from spmopt.core.problem import Problem
-from spmopt.core.result import ClassBound, Result
+from spmopt.core.result import Certificate, ClassBound, Result
 from spmopt.core.schedule import ResidencyPlan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -339,8 +340,19 @@ def _in_first_mappings(problem: Problem, request: Request) -> Result:
     own = replace(request.part(bounds=False), start=start, others=())
     found = schedule(in_mappings(problem, mapping), own)
     plan = found.residency_plan
-    plan = None if plan is None else in_numbers(plan, mapping)
-    return replace(found, residency_plan=plan, class_bound=None)
+    return replace(
+        found,
+        residency_plan=None if plan is None else in_numbers(plan, mapping),
+        certificate=found.certificate and _of_all_mappings(problem, found.certificate),
+        class_bound=None,
+    )
+
+
+def _of_all_mappings(problem: Problem, found: Certificate) -> Certificate:
+    """Return the same dual values in digits that suit the mapping that moves most."""
+    coefficients = CostCoefficients(problem, fitting_timeline(problem), found.objective)
+    duals = multipliers(found, coefficients)
+    return found if duals is None else certificate(problem, found.objective, coefficients, duals)
 
 
 def _round_in(problem: Problem, request: Request, mapping: Ints) -> ResidencyPlan | None:

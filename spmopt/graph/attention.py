@@ -43,7 +43,7 @@ def fuse_attention(graph: Graph) -> Graph:
     nodes = list[Node]()
     for node in graph.nodes:
         if id(node) in last:
-            nodes.append(last[id(node)].fused(names))
+            nodes.append(last[id(node)].join(names))
         elif id(node) not in gone:
             nodes.append(node)
     if not found:
@@ -62,7 +62,7 @@ class _Attention:
     inputs: tuple[int, ...]
     attributes: Mapping[str, str]
 
-    def fused(self, names: Names) -> Node:
+    def join(self, names: Names) -> Node:
         """Return the node, named by what the names of the others have in common."""
         first, last = self.nodes[0].name, self.nodes[-1].name
         same = next(

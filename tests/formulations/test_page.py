@@ -181,3 +181,27 @@ def test_first_mappings_alone_are_a_problem_of_one_mapping_each(seed: int) -> No
     # Its dual values prove a bound over all mappings.
     best = verified(problem, MAKESPAN, scheduled(problem, MAKESPAN).residency_plan)
     assert bound(problem, need(found.certificate)) <= best
+
+
+def test_dual_values_of_first_mappings_leave_room_for_others_that_fetch_often() -> None:
+    problem = random_problem(0, max_mappings=2, **LARGER)
+    often = tuple(
+        replace(
+            each,
+            mappings=(
+                each.mappings[0],
+                *(
+                    replace(own, operands=tuple(replace(o, fetches=2**20) for o in own.operands))
+                    for own in each.mappings[1:]
+                ),
+            ),
+        )
+        for each in problem.operations
+    )
+    problem = replace(problem, operations=often)
+    found = scheduled(problem, MAKESPAN, first_mappings=True)
+    assert (
+        0
+        < bound(problem, need(found.certificate))
+        <= verified(problem, MAKESPAN, found.residency_plan)
+    )

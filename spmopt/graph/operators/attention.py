@@ -27,7 +27,7 @@ def stages(attributes: Attributes) -> Iterator[tuple[str, list[int | None]]]:
         yield name, [None if each == SCORES else int(each) for each in operands.split(",")]
 
 
-def fused_attention_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+def attention_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     """Multiply queries by keys, and the softmax of that by values."""
     if len(inputs) < 3:
         raise InputError("takes queries, keys and values")
@@ -35,7 +35,7 @@ def fused_attention_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return einsum_shapes((scores, inputs[2]), {"equation": text(attributes, "second", "")})
 
 
-def fused_attention_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
+def attention_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> str:
     """Multiply queries by keys, take the softmax of each row, and multiply that by values."""
     (queries, keys, scores), (_, values, result) = _labels(attributes)
     every, rest = ", ".join(scores), ", ".join(scores[:-1])
@@ -58,7 +58,7 @@ def fused_attention_computes(inputs: Shapes, outputs: Shapes, attributes: Attrib
     return "; ".join(found)
 
 
-def fused_attention_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+def attention_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
     """Return the product of queries and keys, whose result is no tensor."""
     given = {"equation": text(attributes, "first", "")}
     found = einsum_product(inputs[:2], (_scores(inputs, attributes),), given)

@@ -176,8 +176,8 @@ def gradients(
         the outermost, i along M, k along K, j along N; ~ turns round at the end of a loop; @2x4x2
         goes by blocks of so many tiles along i, k, j; /jki are the loops over blocks.
     replacement
-        Residency, by schedulers: double-buffer, lru, belady, page (optimal, with a bound for the
-        order), ...
+        Residency, by schedulers: double-buffer, lru, belady, residency (optimal, with a bound for
+        the order), ...
     partition
         Some of none, m/2, k/2, n/2 (any number of parts, at most one a row of tiles) and best
         (under double buffering, of none, 2 and 4 parts, on several cores CORES); default: none, on

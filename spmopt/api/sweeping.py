@@ -77,9 +77,9 @@ def sweep(
     networks
         Network names, ONNX files, or problems as JSON files.
     schedulers
-        Names ('spmopt schedulers' lists them); fluid is the bound. Default: belady, page, fluid,
-        and fusion tiles where networks can be fused. Own policies must be functions of a module if
-        there are several processes.
+        Names ('spmopt schedulers' lists them); lp-bound is the bound alone. Default: belady,
+        residency, lp-bound, and fusion where networks can be fused. Own policies must be functions
+        of a module if there are several processes.
     training, optimizer, dtype, parameters, assume_pointwise, operators
         As for :func:`load`.
     batch

@@ -79,7 +79,7 @@ def tune(
         default: time and area, without ``space`` time and cost.
     scheduler
         Scheduler ('spmopt schedulers' lists them); best-policy: the best heuristic; bound: the
-        certified bound alone. Default: fusion tiles, or page where nothing can be fused.
+        certified bound alone. Default: fusion, or residency where nothing can be fused.
     schedule_for
         Objective of the schedules; default: the first of the objectives that is time, energy or
         traffic, else time.

@@ -8,7 +8,7 @@ operation is tiled along at most one of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,8 +27,6 @@ _WORDS = {4: _OF_HEADS, 3: _OF_TOKENS, 2: _OF_TABLES}
 """Names of axes by the rank of a value and the place of the axis in it."""
 _IMAGE_OPERATORS = ("Conv", "Pool")
 """In the names of operators that have images for operands."""
-_HEADS = 4
-"""The rank of scores of attention: batch, heads, queries, keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +114,8 @@ def _name(axes: LinkedAxes, of: Axis) -> str:
         and any(members[value] for value in (*node.inputs, *node.outputs))
         for node in graph.nodes
     )
+    if not images and any(_counts_products(axes, node, members) for node in graph.nodes):
+        return _OF_HEADS[1]
     words = Counter[str]()
     for index, own in enumerate(members):
         value = graph.values[index]
@@ -126,10 +126,8 @@ def _name(axes: LinkedAxes, of: Axis) -> str:
         rank = len(value.shape)
         named = _OF_IMAGES if images and rank > 2 else _WORDS.get(rank, {})
         word = named.get(place, f"axis {place}")
-        # Heads are joined with their channels in most values, and by themselves in few.
-        if rank == _HEADS and word == "heads":
-            return word
-        words[word] += 1
+        # Before heads are moved to the front, tokens stand in their place.
+        words[word] += word != _OF_HEADS[1]
     word = max(words, key=lambda word: words[word], default="channels")
     if (
         word == "channels"
@@ -141,3 +139,23 @@ def _name(axes: LinkedAxes, of: Axis) -> str:
     ):
         return "inner"  # of a layer of its own, as no residual connection passes by
     return word
+
+
+def _counts_products(axes: LinkedAxes, node: Node, members: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether a node has a product for each element of a class, as attention has of heads.
+
+    That is a loop of both factors and the result.
+    """
+    if operators.lookup(node.operator).gemm is None or len(node.inputs) < 2:
+        return False
+    nest = axes.nest(node)
+    of_operands = [
+        {
+            index.loop
+            for access in nest.accesses(name)
+            for place, index in enumerate(access.axes)
+            if index is not None and index.loop is not None and place in members[value]
+        }
+        for name, value in zip(("x0", "x1", "y0"), (*node.inputs[:2], *node.outputs), strict=False)
+    ]
+    return bool(set.intersection(*of_operands))

@@ -43,6 +43,8 @@ class MovedBytes:
     @classmethod
     def on(cls, machine: Machine, tensors: Iterable[_Kind]) -> Self:
         """Return the ratios of tensors on a machine."""
+        if not machine.compression:
+            return cls(numerator=np.ones(sum(1 for _ in tensors), np.int64))
         ratios = ratios_of(machine, tensors)
         denominator = lcm(*(ratio.denominator for ratio in ratios))
         numerator = np.array([int(ratio * denominator) for ratio in ratios], np.int64)

@@ -65,7 +65,8 @@ class LinkedAxes:
         self._known: dict[object, LoopNest] = {}
         self._cuts: dict[object, NodeCut | None] = {}
         self._members: dict[Axis, list[tuple[int, ...]]] = {}
-        self._main: dict[tuple[int, Axis], int] = {}
+        self._main: dict[tuple[int, Axis], list[int]] = {}
+        self._spans: dict[tuple[int, Axis], int | None] = {}
         self._tiles: dict[Axis, int] = {}
         links = no_links()
         for node in graph.nodes:
@@ -90,9 +91,9 @@ class LinkedAxes:
         """The class of the batch.
 
         Of the first axes of inputs, that along which most nodes can be cut, if these are half of
-        all; else the class along which most can be, as where an input holds all time steps. A class
-        that has but one fusion tile, of lengths without a common divisor, is none: of one image,
-        the first axis stays, beside which there are rows.
+        all; else the class along which most can be, as where an input holds all time steps, or of
+        one sequence its tokens. A class that has but one fusion tile, of lengths without a common
+        divisor, is none: of one image, the first axis stays, beside which there are rows.
 
         Raises
         ------
@@ -116,7 +117,7 @@ class LinkedAxes:
             likely,
             key=lambda each: (
                 # Order matters: a true batch wins over a longer axis that is cut in more nodes.
-                each in first and cuts[each] >= half,
+                each in first and cuts[each] >= half and self.micro_batches(each) > 1,
                 each in first or self.micro_batches(each) > 1,
                 cuts[each],
             ),
@@ -143,22 +144,61 @@ class LinkedAxes:
         """Return the axis of a value along which a class cuts it, if any.
 
         Of several, as queries and keys of the scores of self-attention, the one along which most of
-        its nodes can be cut.
+        its nodes can be cut. A tensor has the same parts in each view: one whose axis stands
+        elsewhere in memory is not cut.
         """
         found = self.members(of)[value]
-        if len(found) < 2:
-            return found[0] if found else None
+        if not found:
+            return None
         known = self._main.get((value, of))
         if known is None:
-            can = Counter(
-                axis
-                for node in self._nodes_of[value]
-                for axis in found
-                for loop in [_loop_along(self.nest(node), node, value, axis)]
-                if loop is not None and self.nest(node).can_cut(loop)
-            )
-            known = self._main[value, of] = max(found, key=lambda axis: (can[axis], -axis))
-        return known
+            span = self._span(self._roots[value], of)
+            known = [axis for axis in found if span in (None, self._span_of(value, axis))]
+            self._main[value, of] = known
+        return known[0] if known else None
+
+    def _span(self, root: int, of: Axis) -> int | None:
+        """Return the elements of memory that the axis of a tensor along a class spans.
+
+        None where all axes of the class, in all views, span as many.
+        """
+        if (root, of) not in self._spans:
+            can = Counter[int]()
+            for value in self._views[root]:
+                for axis in self.members(of)[value]:
+                    loops = [
+                        (node, _loop_along(self.nest(node), node, value, axis))
+                        for node in self._nodes_of[value]
+                    ]
+                    can[self._span_of(value, axis)] += sum(
+                        loop is not None and self.nest(node).can_cut(loop) for node, loop in loops
+                    )
+            best = max(can, key=lambda span: (can[span], span), default=None)
+            self._spans[root, of] = best if len(can) > 1 else None
+        return self._spans[root, of]
+
+    def _span_of(self, value: int, axis: int) -> int:
+        layout = self._layouts[value]
+        length, stride = first_run(() if layout is None else layout[axis])
+        return length * stride
+
+    @cached_property
+    def _roots(self) -> list[int]:
+        """The tensor of each value: a view of a view has its root already."""
+        found = list(range(len(self.graph.values)))
+        for node in self.graph.nodes:
+            if operators.lookup(node.operator).style is Style.VIEW:
+                found[node.outputs[0]] = found[node.inputs[0]]
+        return found
+
+    @cached_property
+    def _views(self) -> list[list[int]]:
+        """The values of each tensor that nodes use, views among them."""
+        found: list[list[int]] = [[] for _ in self.graph.values]
+        for value, root in enumerate(self._roots):
+            if self._nodes_of[value]:
+                found[root].append(value)
+        return found
 
     @cached_property
     def _layouts(self) -> list[Layout | None]:
@@ -166,11 +206,12 @@ class LinkedAxes:
 
     @cached_property
     def _nodes_of(self) -> list[list[Node]]:
-        """Nodes that compute or use each value; of views nothing is known."""
+        """Nodes that compute or use each value, but views."""
         found: list[list[Node]] = [[] for _ in self.graph.values]
         for node in self.graph.nodes:
-            for value in {*node.inputs, *node.outputs}:
-                found[value].append(node)
+            if operators.lookup(node.operator).style is not Style.VIEW:
+                for value in {*node.inputs, *node.outputs}:
+                    found[value].append(node)
         return found
 
     def micro_batches(self, of: Axis) -> int:

@@ -122,7 +122,8 @@ def _name(axes: LinkedAxes, of: Axis) -> str:
         if value.kind is TensorKind.WEIGHT or not own:
             continue
         place = axes.axis(index, of)
-        assert place is not None
+        if place is None:  # another view of its tensor is cut
+            continue
         rank = len(value.shape)
         named = _OF_IMAGES if images and rank > 2 else _WORDS.get(rank, {})
         word = named.get(place, f"axis {place}")

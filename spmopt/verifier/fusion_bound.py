@@ -83,7 +83,9 @@ class FusionPlanPath:
         self.count, machine = len(tileable.operations), tileable.machine
         self.capacity = machine.spm_pages * machine.page_bytes
         self.cycles_of_byte = Fraction(machine.clock_hz, machine.dram_bytes_per_s)
-        self.ratios = ratios_of(machine, tileable.tensors)
+        ratios = ratios_of(machine, tileable.tensors)
+        # Integers wherever they will do: least costs of operations take thousands of products.
+        self.ratios = [int(each) if each.denominator == 1 else each for each in ratios]
         # Bytes that move: of those that may be on chip, the most.
         self.held = ceil(machine.most_moved * self.capacity)
         self.fusion_space = certificate.fusion_space
@@ -401,6 +403,9 @@ class FusionPlanPath:
             obstacle = f"of a list as long as this none of more than {self.longest} has dual values"
         if agreed and self._sums(fused_group):
             obstacle = "it sums up a tensor with dual values at boundaries, which it may not have"
+        operations = self.tileable.operations[fused_group.begin : fused_group.end]
+        if not any(each.reads or each.writes for each in operations):
+            obstacle = "none of its operations has operands, whose bytes dual values are of"
         if inner and fused_group.stripes > 1:
             obstacle = "runs of operations have dual values in one stripe only"
         if obstacle:
@@ -439,15 +444,19 @@ class FusionPlanPath:
         begin, end, count = fused_group.begin, fused_group.end, fused_group.count
         places: dict[int, int] = {}
         steps = tuple(
-            (id(tileable.operations[at].mappings[count]), place, *use[1:], *self._bytes(use.tensor))
+            (
+                id(tileable.operations[at].mappings[count]),
+                *(
+                    (places.setdefault(use.tensor, len(places)), *use[1:], *self._bytes(use.tensor))
+                    for use in live.uses(at, count)
+                ),
+            )
             for at in range(begin, end)
-            for use in live.uses(at, count)
-            for place in [places.setdefault(use.tensor, len(places))]
         )
         ends = inner, begin > 0, end < self.count
         return count, ends, end - begin, steps, frozenset(duals.items())
 
-    def _bytes(self, tensor: int) -> tuple[int, Fraction]:
+    def _bytes(self, tensor: int) -> tuple[int, int | Fraction]:
         """Return the bytes of a tensor, and how many move for each."""
         return self.tileable.tensors[tensor].size_bytes, self.ratios[tensor]
 

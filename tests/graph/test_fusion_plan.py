@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from formulations.fusion.uniform import uniform_plan
 from spmopt.assemble import assemble
+from spmopt.audit.fusion import unfaithful
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusedGroup, Origin
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -211,6 +212,41 @@ def test_self_attention_is_cut_along_its_queries() -> None:
     assert "key is cut in the fused group, and whole to each" in found.obstacle(alone)
 
 
+def flat_softmax(batch: int = 2, heads: int = 2, tokens: int = 4, width: int = 4) -> Graph:
+    """Attention whose softmax is of two axes, as exporters wrote it for older opsets."""
+    b = GraphBuilder("flat")
+    x = b.input("x", (batch, tokens, heads * width))
+
+    def project(name: str, perm: tuple[int, ...]) -> int:
+        y = b.add("MatMul", [x, b.weight(f"w{name}", (heads * width,) * 2)], name=name)
+        split = b.add("Reshape", [y], name=f"{name}.split", shape=(batch, tokens, heads, width))
+        return b.add("Transpose", [split], name=f"{name}.heads", perm=perm)
+
+    queries, keys = project("q", (0, 2, 1, 3)), project("k", (0, 2, 3, 1))
+    scores = b.add("MatMul", [queries, keys], name="scores")
+    flat = b.add("Reshape", [scores], name="flat", shape=(batch * heads * tokens, tokens))
+    shares = b.add("Softmax", [flat], name="softmax", axis=-1)
+    whole = b.add("Reshape", [shares], name="whole", shape=(batch, heads, tokens, tokens))
+    return b.finish([b.add("MatMul", [whole, project("v", (0, 2, 1, 3))], name="y")])
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_tensor_has_the_same_parts_in_each_view(training: bool) -> None:
+    """Scores have tokens twice, and a view of them once: in one of both places they are cut."""
+    graph = training_graph(flat_softmax()) if training else flat_softmax()
+    found = tileable(graph, MACHINE, mapper="tiled-unfolded")
+    names, tiled = [each.name for each in found.operations], 0
+    for axis, own in enumerate(found.axes):
+        for begin in range(len(names)):
+            for count in own.operations[begin].mappings:
+                plan = [FusedGroup(begin=at, end=at + 1) for at in range(len(names))]
+                plan[begin] = FusedGroup(begin=begin, end=begin + 1, micro_batches=count, axis=axis)
+                problem, _ = found.problem(tuple(plan))
+                assert not unfaithful(found, tuple(plan), problem)
+                tiled += axis > 0 and names[begin] == "softmax"
+    assert tiled
+
+
 @pytest.mark.parametrize("start", [0, 2])
 def test_a_slice_of_the_batch_is_not_cut_with_it(start: int) -> None:
     """Half of the rows in four tiles are not the rows of the first of four tiles of all."""
@@ -222,3 +258,24 @@ def test_a_slice_of_the_batch_is_not_cut_with_it(start: int) -> None:
     assert cuts[0] is None
     assert cuts[1] is not None
     assert axes.cut(axes.graph.nodes[1], axes.classes[half][0]) is None
+
+
+def test_the_gradient_of_a_norm_is_tiled_along_tokens_of_one_sequence() -> None:
+    graph = training_graph(zoo.network("bert-tiny", batch=1, sequence=8, layers=1))
+    found = tileable(graph, MACHINE)
+    tokens = next(each for each in found.axes if each.along == "tokens")
+    norms = [each for each in tokens.operations if each.kind.startswith("LayerNormalizationGrad")]
+    norms = norms or [each for each in tokens.operations if "norm.d" in each.name]
+    assert norms
+    assert all(len(each.mappings) > 1 for each in norms)
+
+
+def test_norms_that_share_a_scale_are_trained() -> None:
+    b = GraphBuilder("tied")
+    scale, shift = b.weight("scale", (8,)), b.weight("shift", (8,))
+    x = b.add("MatMul", [b.input("x", (2, 4, 8)), b.weight("w", (8, 8))], name="x1")
+    for name in ("one", "other"):
+        x = b.add("LayerNormalization", [x, scale, shift], name=name)
+    graph = training_graph(b.finish([x]))
+    problem = lower(graph, MACHINE)
+    assert {"one.d0", "other.d0"} <= {each.name for each in problem.operations}

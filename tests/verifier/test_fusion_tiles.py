@@ -216,6 +216,8 @@ def test_pieces_of_tokens_that_pass_for_heads_are_refused(
     monkeypatch.setattr(
         axes, "inspect", lambda _, source, result: axes.same_leading(source, result)
     )
+    # Spans in memory would tell that the axes differ.
+    monkeypatch.setattr(axes.LinkedAxes, "_span", lambda *_: None)
     wrong = tileable(graph, MACHINE, mapper="choose-unfolded")
     query = next(k for k, each in enumerate(wrong.operations) if each.name.endswith(".query"))
     fusion_plan = [FusedGroup(begin=k, end=k + 1) for k in range(query)]

@@ -9,6 +9,8 @@ from spmopt.core.errors import InputError
 
 FUSION_SPACES = ("none", "single-product", "batch", "all")
 """Names of fusion spaces, see :meth:`TileableGraph.fusion_space`."""
+_MOST = 2**32
+"""Fusion tiles, of which costs are sums in 64 bits."""
 STRIPES = (1, 2, 4, 8)
 """Stripes that all fusion plans may have: up to 14 rows each of the images of most networks."""
 
@@ -58,6 +60,9 @@ class FusionSpace:
         for numbers in self.others:
             if list(numbers) != sorted(set(numbers)) or (numbers and numbers[0] < 2):
                 raise InputError(f"family {self.name}: numbers along an axis must ascend from 2")
+        every = (*self.micro_batches, *self.stripes, *(k for each in self.others for k in each))
+        if max(every) > _MOST:
+            raise InputError(f"family {self.name}: {max(every)} fusion tiles; give {_MOST} at most")
         if self.most_products is not None and self.most_products < 0:
             raise InputError(f"family {self.name}: {self.most_products} products; give 0 or more")
 

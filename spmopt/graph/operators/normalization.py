@@ -66,18 +66,21 @@ def norm_gradient_computes(inputs: Shapes, outputs: Shapes, attributes: Attribut
     Sums over elements with one statistic, then dX; sums for the rest. Statistics of channels are of
     one axis, those of rows have all.
     """
-    shape, statistics = inputs[0], inputs[3:]
+    shape = inputs[0]
+    # Behind them gradients so far of scales that several nodes share, which others have summed up.
+    statistics = [each for each in inputs[3:] if each == inputs[3]]
     letters = axis_letters(len(shape))
     if all(len(each) == 1 for each in statistics) and len(shape) > 1:
         own, rest = f"[{letters[1]}]", f"[{letters[1]}]"
         scales = f" * x2{own}"
     else:
-        axis = next((k for k, size in enumerate(statistics[0]) if size == 1), len(shape))
+        # From the end: a batch may be of 1, too.
+        axis = max((k for k, size in enumerate(statistics[0], 1) if size > 1), default=0)
         own = f"[{join([*letters[:axis], *'0' * (len(shape) - axis)])}]"
         rest, scales = f"[{join(letters[:axis])}]", f" * {align('x2', inputs[2], shape)}"
     every = join(letters)
     read = f"x0[{every}] * x1[{every}]{scales}"
-    read += "".join(f" * x{k}{own}" for k in range(3, len(inputs)))
+    read += "".join(f" * x{k}{own}" for k in range(3, 3 + len(statistics)))
     found = []
     for k, each in enumerate(outputs):
         if each == shape:

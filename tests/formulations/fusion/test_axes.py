@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from itertools import islice
 
 import pytest
@@ -9,14 +11,23 @@ import pytest
 from formulations.fusion.agreement import Agreement
 from formulations.fusion.fused_group import FusedGroupProgram
 from spmopt.core.errors import InputError
-from spmopt.core.fusion.certificate import FusionCertificate
-from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.certificate import FusionCertificate, Row
+from spmopt.core.fusion.fused_groups import FusedGroup, TileableOperation, TileMappings
 from spmopt.core.fusion.fusion_space import Way
-from spmopt.verifier.fusion_bound import fusion_bound
+from spmopt.core.fusion.tileable_graph import TileableGraph
+from spmopt.core.objective import Objective
+from spmopt.core.operation import Operand, OpMapping
+from spmopt.core.problem import Tensor
+from spmopt.verifier.fusion_bound import FusionPlanPath, fusion_bound
 from tests.formulations.fusion.random_tileable_graph import drawn, fusion_plans
 from tests.formulations.fusion.test_agreement import after, against_all
 from tests.formulations.fusion.test_fused_groups import relaxed, same_tables
 from tests.thorough import share, some
+from tests.tiny import plain_machine
+
+
+def in_both(mapping: OpMapping) -> dict[int, TileMappings]:
+    return dict.fromkeys((1, 2), TileMappings(mapping, mapping))
 
 
 def test_no_fusion_plan_along_any_axis_costs_less_than_its_groups() -> None:
@@ -110,3 +121,51 @@ def test_an_axis_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="the graph has no 1 further axes"):
         fusion_bound(alone, proof)
     assert figures.way(FusedGroup(begin=0, end=1, micro_batches=2, axis=1)) == len(figures.ways) - 1
+
+
+def test_more_tiles_than_64_bits_hold_are_refused() -> None:
+    listed, _, _ = drawn(2000, axes=2)
+    for changes in ({"others": ((2, 10**30),)}, {"micro_batches": (1, 10**30)}):
+        with pytest.raises(InputError, match="fusion tiles; give 4294967296 at most"):
+            replace(listed.fusion_space(), **changes)
+
+
+def test_groups_that_differ_in_an_operation_without_operands_are_not_taken_for_equal() -> None:
+    """By what each of its operations costs, and not by their operands alone."""
+    machine = plain_machine(8, page_bytes=1)
+    one = OpMapping(compute_cycles=0, operands=(Operand(),))
+    operations = list[TileableOperation]()
+    for k, macs in enumerate((5, 50, 1, 5)):
+        alone = OpMapping(compute_cycles=0, operands=(), macs=macs)
+        twice = OpMapping(compute_cycles=0, operands=(), macs=2 * macs)
+        cut = frozenset({k})
+        operations += [
+            TileableOperation(name=f"w{k}", reads=(), writes=(k,), cut=cut, mappings=in_both(one)),
+            TileableOperation(
+                name=f"z{k}",
+                reads=(),
+                writes=(),
+                mappings={1: TileMappings(twice, twice), 2: TileMappings(alone, alone)},
+            ),
+            TileableOperation(name=f"r{k}", reads=(k,), writes=(), cut=cut, mappings=in_both(one)),
+        ]
+    tensors = tuple(
+        Tensor(name=f"t{k}", size_bytes=16, in_dram=False, keep=False) for k in range(4)
+    )
+    graph = TileableGraph(
+        name="z", machine=machine, tensors=tensors, operations=tuple(operations), batch=2, mapper=""
+    )
+    objective = Objective(
+        name="own", unit="u", dram_in_byte=Fraction(1), dram_out_byte=Fraction(1), mac=Fraction(1)
+    )
+    plan = tuple(FusedGroup(begin=3 * k, end=3 * k + 3, micro_batches=2) for k in range(4))
+    duals = {each: dict[Row, int]() for each in plan}
+    certificate = FusionCertificate(
+        fusion_space=graph.fusion_space("batch"), objective=objective, bits=0, duals=duals
+    )
+    path = FusionPlanPath(graph, certificate)
+    values = [path._value(each, {}) / 2**path.bits for each in plan]
+    assert values == [10, 100, 2, 10]
+    empty = {FusedGroup(begin=1, end=2): dict[Row, int]()}
+    with pytest.raises(InputError, match="none of its operations has operands"):
+        fusion_bound(graph, replace(certificate, duals=empty))

@@ -238,7 +238,7 @@ def test_a_tensor_has_the_same_parts_in_each_view(training: bool) -> None:
     names, tiled = [each.name for each in found.operations], 0
     for axis, own in enumerate(found.axes):
         for begin in range(len(names)):
-            for count in own.operations[begin].mappings:
+            for count in [max(own.operations[begin].mappings)]:
                 plan = [FusedGroup(begin=at, end=at + 1) for at in range(len(names))]
                 plan[begin] = FusedGroup(begin=begin, end=begin + 1, micro_batches=count, axis=axis)
                 problem, _ = found.problem(tuple(plan))

@@ -11,7 +11,7 @@ from tests.thorough import THOROUGH, share
 
 # A busy machine takes its time: limits on it are tests of their own. The short suite draws the same
 # examples each time, so that it says what a change broke; the nightly one draws others each time.
-settings.register_profile("short", deadline=None, derandomize=True, max_examples=share(100, 2))
+settings.register_profile("short", deadline=None, derandomize=True, max_examples=share(100, 3))
 settings.register_profile("nightly", deadline=None)
 settings.load_profile("nightly" if THOROUGH else "short")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import floor
 from typing import overload
 
@@ -241,7 +242,7 @@ class Machine:
     @property
     def bytes_per_cycle(self) -> Fraction:
         """DRAM bandwidth ``beta`` in bytes per cycle, exact."""
-        return Fraction(self.dram_bytes_per_s, self.clock_hz)
+        return _per_cycle(self.dram_bytes_per_s, self.clock_hz)
 
     @property
     def mac_units(self) -> int:
@@ -302,3 +303,8 @@ class Machine:
     def leakage_w(self) -> float:
         """Leakage of everything, banks included."""
         return self.energy.leakage_w + sum(bank.leakage_w for bank in self.banks)
+
+
+@lru_cache(256)
+def _per_cycle(bytes_per_s: int, clock_hz: int) -> Fraction:
+    return Fraction(bytes_per_s, clock_hz)

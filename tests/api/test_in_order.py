@@ -77,7 +77,7 @@ def test_a_bound_of_one_order_or_cover_is_none_of_all() -> None:
     assert tsai.bound is not None
     assert bound_of_all(tsai) is None
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
-    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=1.5, tolerance=0.2).result
+    cut = spmopt.solve(spmopt.lower(mlp(), machine), "fusion", time_limit=0.8, tolerance=0.2).result
     assert cut.fused is not None
     assert bound_of_all(cut) == cut.fusion_bound
     assert bound_of_all(replace(cut, fusion_bound=None)) is None

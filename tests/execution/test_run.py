@@ -120,7 +120,7 @@ def test_a_network_beside_a_fused_result_must_be_its_own() -> None:
     problem = spmopt.lower(
         spmopt.load(convolution()), spmopt.machine("small-npu", spm="4KB", page="64B")
     )
-    found = spmopt.solve(problem, fusion="batch", time_limit=1)
+    found = spmopt.solve(problem, fusion="batch", time_limit=0.5)
     assert found.result.fused is not None
     assert spmopt.run(found, convolution()).same
     with pytest.raises(spmopt.InputError, match="was made of another one"):

@@ -119,7 +119,7 @@ def test_fusion_tiles_cost_what_the_file_says(tmp_path: Path) -> None:
         {"operation": FIRST, "tiles": 16, "cycles": 700},
     ]
     found = lowered(write(tmp_path, rows, "json"))
-    whole = spmopt.solve(found, fusion="all", time_limit=1.5)
+    whole = spmopt.solve(found, fusion="all", time_limit=0.6)
     tileable = source_graph(need(whole.result.fused))
     first, second = tileable.operations
     assert sorted(first.mappings) == [1, 4, 16]
@@ -259,7 +259,7 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
     said = list[str]()
     callbacks = spmopt.Callbacks(warn=said.append)
     options: dict[str, Any] = {"machine": "small-npu", "spm": ["64KiB", "128KiB"]}
-    options |= {"time_limit": 0.4, "mapper": "tiled"}
+    options |= {"time_limit": 0.3, "mapper": "tiled"}
     rows: Any = [
         spmopt.sweep(
             "bert-tiny", [scheduler], costs=given, callbacks=callbacks, **NETWORK, **options
@@ -276,7 +276,7 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
         ),
         scheduler,
         tolerance=1e-3,
-        time_limit=1.0,
+        time_limit=0.5,
     )
     assert row["time_s"] == pytest.approx(alone.makespan_s, rel=2e-2)
     least = 777777 / row["clock_hz"]
@@ -294,7 +294,7 @@ def test_a_search_takes_costs(tmp_path: Path) -> None:
         tmp_path / "s.toml",
         costs=costs,
         workers=0,
-        time_limit=1.0,
+        time_limit=0.5,
         **NETWORK,
         **options,
     )

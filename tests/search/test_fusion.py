@@ -41,7 +41,7 @@ def setup_of(networks: tuple[Network, ...] = (ALEXNET,), **fields: Any) -> Setup
         objectives=("time_s", "cost"),
         scheduler="fusion",
         tolerance=2e-2,
-        time_limit_s=2.0,
+        time_limit_s=1.0,
     )
 
 

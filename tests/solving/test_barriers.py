@@ -98,7 +98,7 @@ def test_news_are_of_the_replay() -> None:
 def test_fluid_bounds_the_replay() -> None:
     """From dual values of steps; those that an optimizer has found prove as much or more."""
     for seed in some(range(500, 508)):
-        problem, brief = problem_of(seed), replace(ASKED, time_limit_s=2)
+        problem, brief = problem_of(seed), replace(ASKED, time_limit_s=1)
         alone, page = solve(problem, "lp-bound", brief), solve(problem, "residency", brief)
         assert alone.bound is not None
         assert min(alone.bound, need(page.bound)) > 0
@@ -119,7 +119,7 @@ def test_pieces_have_the_bound_of_their_cover(
     machine = spmopt.machine("rtx2080ti", spm="256B", page="16B", bandwidth="10GB/s")
     problem = spmopt.lower(mlp(), machine)
     assert isinstance(problem, Problem)
-    *_, result = compare(problem, names, replace(ASKED, time_limit_s=1.5, tolerance=0.1))
+    *_, result = compare(problem, names, replace(ASKED, time_limit_s=0.8, tolerance=0.1))
     assert result.fused is not None
     assert exact(result) == replay_of(result.fused, result)
     assert (result.fusion_bound, result.fusion_certificate) == (None, None)

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 THOROUGH = os.environ.get("SPMOPT_TESTS") == "nightly"
-_PARTS = 8
+_PARTS = 10
 
 T = TypeVar("T")
 

@@ -17,9 +17,9 @@ from tests.fuzz.odd import json_text, toml_text
 from tests.fuzz.recipes import warm
 from tests.fuzz.recipes.causes import CAUSES, SELDOM
 from tests.fuzz.workers import run, run_all
-from tests.thorough import THOROUGH, share
+from tests.thorough import THOROUGH, nightly
 
-COUNT = share(80, 27)
+COUNT = 80
 PICTURED = {"field of over 131,072 characters", "inf in rows of a sweep"}
 """Causes whose commands draw a picture or a long table."""
 
@@ -92,6 +92,7 @@ def test_what_was_wrong_once(cause: str) -> None:
     assert run(make).wrong == []
 
 
+@nightly
 def test_inputs_that_are_drawn() -> None:
     warm()
     wrong = {}

@@ -103,7 +103,7 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
 @each_keep
 def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> None:
     faster = 0
-    for problem in random_problems(share(70)):
+    for problem in random_problems(share(70, 8)):
         steps = fitting_timeline(problem)
         plain = keep(problem, steps)
         spread = spread_transfers(problem.machine, steps, plain, "page")
@@ -114,7 +114,7 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
             held = resident_bytes(residency_plan.residency, steps.step, steps.tensor)
             page = problem.machine.page_bytes
             assert ((held % page == 0) | (held == steps.size_bytes[steps.tensor])).all()
-    assert faster >= share(24)
+    assert faster >= share(24, 8)
 
 
 @given(

@@ -145,7 +145,7 @@ def test_fluid_says_how_far_its_solution_is(monkeypatch: pytest.MonkeyPatch) -> 
         assert bound(problem, need(search.certificate)) <= need(search.value)
 
 
-@settings(max_examples=share(40, 14), deadline=None)
+@settings(max_examples=share(40, 20), deadline=None)
 @given(
     st.integers(0, 10**6),
     objectives(),

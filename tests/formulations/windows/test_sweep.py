@@ -107,7 +107,7 @@ def test_the_duals_of_the_optimum_lead_near_it() -> None:
 
 def test_stopped_after_any_window_the_rest_streams() -> None:
     held = 0
-    for seed, case in enumerate(cases(share(60), **LARGER)):
+    for seed, case in enumerate(cases(share(60, 8), **LARGER)):
         columns, steps = all_columns(case.intervals), case.intervals.steps
         built, answer, least = solved(case, columns)
         run = sweep(case, built.multipliers(answer), columns, 1)
@@ -122,13 +122,13 @@ def test_stopped_after_any_window_the_rest_streams() -> None:
             (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.CLEAN),
         ).any()
         assert cost(case, amounts) >= least - 1e-5 * max(case.scale, least), seed
-    assert held > share(20)
+    assert held > share(20, 8)
 
 
 def test_nothing_is_resident_where_none_may_be() -> None:
     """No recourse and no cost to go brings bytes to accesses at which they must be absent."""
     barred = 0
-    for seed, case in enumerate(cases(share(40), **LARGER)):
+    for seed, case in enumerate(cases(share(40, 8), **LARGER)):
         line, random = case.line, np.random.default_rng(seed)
         absent = ~line.required_resident & (random.random(line.step.size) < 0.4)
         narrowed = replace(case, intervals=RankedIntervals(line, absent))
@@ -144,7 +144,7 @@ def test_nothing_is_resident_where_none_may_be() -> None:
             ).all(), seed
             least = narrowed.priced(duals).value
             assert cost(narrowed, amounts) >= least - 1e-5 * max(case.scale, abs(least))
-    assert barred > share(300)
+    assert barred > share(300, 8)
 
 
 def in_two_parts(run: Sweep, cut: int) -> Amounts:

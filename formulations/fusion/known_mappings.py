@@ -29,10 +29,14 @@ class KnownMappings:
         if not problem.several_mappings:
             return
         steps = plan.steps
+        # Thousands of tiles have the same mappings: by identity first, as comparing these takes
+        # most of a minute of 100,000 tiles.
+        latest = dict[tuple[int, ...], tuple[tuple[OpMapping, ...], int]]()
         for operation, number in zip(steps.operation.tolist(), steps.mapping.tolist(), strict=True):
             mappings = problem.operations[operation].mappings
-            self._of_tile[mappings] = number
+            latest[tuple(map(id, mappings))] = mappings, number
             self._of_operation[origins[operation].operation, len(mappings)] = number
+        self._of_tile |= dict(latest.values())
 
     def first(self, problem: Problem, origins: Sequence[Origin]) -> Ints | None:
         """Return (n,) the mapping of equal tiles, else of the same operation; None of one each.
@@ -42,10 +46,15 @@ class KnownMappings:
         if not (problem.several_mappings and self._of_tile):
             return None
         chosen, fit = fitting_mappings(problem), fits_alone(problem)
+        known = dict[tuple[int, ...], int | None]()
         for at, (operation, origin) in enumerate(zip(problem.operations, origins, strict=True)):
             mappings = operation.mappings
             alike = self._of_operation.get((origin.operation, len(mappings)), int(chosen[at]))
-            number = self._of_tile.get(mappings, alike)
+            key = tuple(map(id, mappings))
+            if key not in known:
+                known[key] = self._of_tile.get(mappings)
+            found = known[key]
+            number = alike if found is None else found
             if fit[problem.operands.first_mapping[at] + number]:
                 chosen[at] = number
         return np.asarray(chosen, np.int64)

@@ -102,8 +102,9 @@ class Attention:
 def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple[Blocks, ...]:
     """Return ways to compute attention, up to the whole scratchpad, none worse than another.
 
-    The first moves least of those that need no more than ``most`` bytes. Where not even one score
-    at a time fits there, its blocks shrink to that room.
+    The first computes fastest, then moves least, of those that need no more than ``most`` bytes: a
+    few queries against all keys at once would move least, and leave an array empty. Where not even
+    one score at a time fits there, its blocks shrink to that room.
     """
     found = set(_largest(attention, machine))
     if all(each.scratch_bytes > most for each in found):
@@ -113,8 +114,12 @@ def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple
         for each in found
         if not any(other != each and _no_worse(other, each) for other in found)
     ]
-    # Nothing here may depend on the bandwidth: problems are lowered once for all of them.
-    return tuple(sorted(best, key=lambda each: (each.scratch_bytes > most, *each[1:], each[0])))
+
+    def order(each: Blocks) -> tuple[bool, int, int, int, int]:
+        # Nothing here may depend on the bandwidth: problems are lowered once for all of them.
+        return (each.scratch_bytes > most, each.cycles, each.fetches, each.rescaled, each[0])
+
+    return tuple(sorted(best, key=order))
 
 
 def _largest(attention: Attention, machine: Machine) -> Iterator[Blocks]:

@@ -21,7 +21,7 @@ collect_ignore = [] if THOROUGH else ["nightly"]
 
 
 def pytest_collection_finish() -> None:
-    """Leave out of garbage collections what lives to the end: tests, and modules."""
+    """Leave tests and modules out of garbage collections: they live to the end."""
     gc.collect()
     gc.freeze()
 

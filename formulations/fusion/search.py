@@ -4,7 +4,7 @@ A fused group is priced by two programs: as one that begins and ends with nothin
 will not have to, and with all that fits, which it shares with its neighbors. The former tells long
 fused groups apart, the latter operations of the whole batch among fused groups in fusion tiles; a
 mean of both is often better than either (training ResNet-50, 24 MB: 60.73, 60.75 and 60.43 ms). Of
-plans that cost as much, that which moves less leaves room to load ahead, and that of fewer steps is
+plans of equal cost, one that moves less leaves room to load ahead, and one of fewer steps is
 scheduled sooner.
 
 As in the bound, programs are solved of the fused groups of one path after another, runs inside of
@@ -33,11 +33,11 @@ _SPARE = 0.03
 _STEP, _STEP_OF_STRIPES = 1e-7, 4e-7
 """Extra cost of a step of a fusion plan, as a share of the lower bound over fusion plans.
 
-Of plans that cost as much, that of fewest steps is scheduled soonest, and nearest to its dual value
-in that time: of a transformer whose plans all reach compulsory traffic, one of 5,657 steps took 3.7
-s to 30 % above it, one of 200 steps 0.1 s to 0 %. Stripes are uneven, too, and 8 where 2 do as well
-are four times the steps (MobileNetV2 on 4 MB in 15 s: 12,480 steps 5.8 % above the bound without,
-3,453 steps 0.07 % above it)."""
+Of plans of equal cost, the one of fewest steps is scheduled soonest, and nearest to its dual value
+in that time. All plans of a transformer reached compulsory traffic: one of 5,657 steps came within
+30 % of it in 3.7 s, one of 200 steps reached it in 0.1 s. Stripes are uneven, too, and 8 where 2 do
+as well are four times the steps (MobileNetV2 on 4 MB in 15 s: 12,480 steps 5.8 % above the bound
+without, 3,453 steps 0.07 % above it)."""
 _FINE = 64
 """Fusion tiles that are fine enough: steps of more cost as much as those of stripes."""
 _MEAN = 0.75

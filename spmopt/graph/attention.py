@@ -29,8 +29,8 @@ BETWEEN = ("Add", "Sub", "Mul", "Div", "Where")
 def fuse_attention(graph: Graph) -> Graph:
     """Return ``graph`` with each product, softmax and product as one node.
 
-    Nothing else reads what is between them. The scores may be scaled, masked and seen in another
-    shape whose last axis is theirs. Doing it a second time changes nothing.
+    Nothing else reads the values between them. The scores may be scaled, masked and seen in another
+    shape with the same last axis. Doing it a second time changes nothing.
     """
     if all(node.operator != "Softmax" for node in graph.nodes):
         return graph
@@ -63,7 +63,7 @@ class _Attention:
     attributes: Mapping[str, str]
 
     def join(self, names: Names) -> Node:
-        """Return the node, named by what the names of the others have in common."""
+        """Return the node, named by the common beginning of the others' names."""
         first, last = self.nodes[0].name, self.nodes[-1].name
         same = next(
             (at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first)
@@ -120,7 +120,7 @@ class _Finder:
         return position(integer(node.attributes, "axis", -1), rank) == rank - 1
 
     def _before(self, value: int) -> tuple[Node, list[tuple[Node, int]], list[Node]] | None:
-        """Return the product behind scores, what is done to these, and all nodes between."""
+        """Return the product behind scores, the operations on these, and all nodes between."""
         between, chain = list[tuple[Node, int]](), list[Node]()
         while (node := self._writer.get(value)) is not None:
             if _is_product(node):

@@ -405,7 +405,7 @@ class FusionPlanPath:
             obstacle = "it sums up a tensor with dual values at boundaries, which it may not have"
         operations = self.tileable.operations[fused_group.begin : fused_group.end]
         if not any(each.reads or each.writes for each in operations):
-            obstacle = "none of its operations has operands, whose bytes dual values are of"
+            obstacle = "none of its operations has operands, so that it has no dual values"
         if inner and fused_group.stripes > 1:
             obstacle = "runs of operations have dual values in one stripe only"
         if obstacle:

@@ -1,9 +1,9 @@
 """Rules of attention as one operation: scores, softmax and context, of which none are stored.
 
-``first`` is the equation of queries and keys, ``second`` that of probabilities and values, whose
-first operand has the labels of the scores; keys are the last label of these. ``between`` says what
-becomes of scores before their softmax, an operation a word: ``Mul:s,3`` multiplies scores by
-operand 3. Operands are queries, keys, values, then those of ``between``.
+``first`` is the equation of queries and keys, ``second`` the equation of probabilities and values.
+The first operand of ``second`` has the labels of the scores; keys are the last of these labels.
+``between`` lists the operations on scores before their softmax, one a word: ``Mul:s,3`` multiplies
+scores by operand 3. Operands are queries, keys, values, then those of ``between``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def attention_computes(inputs: Shapes, outputs: Shapes, attributes: Attributes) 
 
 
 def attention_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Return the product of queries and keys, whose result is no tensor."""
+    """Return the product of queries and keys; its result is no tensor."""
     given = {"equation": text(attributes, "first", "")}
     found = einsum_product(inputs[:2], (_scores(inputs, attributes),), given)
     return Gemm(m=found.m, k=found.k, n=found.n, batch=found.batch, c=(), slices=found.slices)

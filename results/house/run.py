@@ -38,10 +38,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where a figure is over budget")
     parser.add_argument("--suite-cpu-s", type=float, help="CPU seconds of a run of the tests")
+    parser.add_argument("--yardstick", type=Path, help="the yardstick's seconds during that run")
     options = parser.parse_args()
     figures = measure()
     if options.suite_cpu_s is not None:
-        seconds = scaled(options.suite_cpu_s)
+        seconds = scaled(options.suite_cpu_s, options.yardstick)
         figures["CPU seconds of the tests"] = round(seconds)
         print(f"house: the tests took {options.suite_cpu_s:,g} CPU seconds, {seconds:,.0f} scaled")
     budget = read("budget.toml")

@@ -259,7 +259,7 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
     said = list[str]()
     callbacks = spmopt.Callbacks(warn=said.append)
     options: dict[str, Any] = {"machine": "small-npu", "spm": ["64KiB", "128KiB"]}
-    options |= {"time_limit": 0.3, "mapper": "tiled"}
+    options |= {"time_limit": 0.15, "mapper": "tiled"}
     rows: Any = [
         spmopt.sweep(
             "bert-tiny", [scheduler], costs=given, callbacks=callbacks, **NETWORK, **options
@@ -276,7 +276,7 @@ def test_a_sweep_takes_costs(tmp_path: Path, scheduler: str) -> None:
         ),
         scheduler,
         tolerance=1e-3,
-        time_limit=0.5,
+        time_limit=0.3,
     )
     assert row["time_s"] == pytest.approx(alone.makespan_s, rel=2e-2)
     least = 777777 / row["clock_hz"]
@@ -294,7 +294,7 @@ def test_a_search_takes_costs(tmp_path: Path) -> None:
         tmp_path / "s.toml",
         costs=costs,
         workers=0,
-        time_limit=0.5,
+        time_limit=0.2,
         **NETWORK,
         **options,
     )

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spmopt.core.errors import ArgumentError
 
@@ -83,19 +83,7 @@ class InOrder:
 
     def weigh(self, weight: Fraction) -> Objective:
         """Return ``first + weight second``, in units of the first."""
-        from spmopt.core.objective import BANK_WEIGHTS, THEN, WEIGHTS, option_name
-
-        one, other = self.first, self.second
-        # Objectives are linear in their weights, so that a weighted sum is an objective too.
-        added = {name: getattr(one, name) + weight * getattr(other, name) for name in WEIGHTS}
-        names = (option_name(each.name) for each in (one, other))
-        banks: dict[str, Any] = {}
-        for name in BANK_WEIGHTS:
-            a, b = getattr(one, name), getattr(other, name)
-            count = max(len(a), len(b))
-            pairs = zip(_pad(a, count), _pad(b, count), strict=True)
-            banks[name] = tuple(x + weight * y for x, y in pairs)
-        return replace(one, name=THEN.join(names), **added, **banks)
+        return self.first.plus(self.second, weight)
 
 
 def _slack(text: str) -> Fraction:
@@ -108,10 +96,6 @@ def _slack(text: str) -> Fraction:
     if rest or not 0 <= share <= 1:
         raise ArgumentError("objective", f": slack {text!r} must be a share up to 100%, as 0.5%")
     return share
-
-
-def _pad(weights: tuple[Fraction, ...], count: int) -> tuple[Fraction, ...]:
-    return weights + (Fraction(0),) * (count - len(weights))
 
 
 def solve_named(

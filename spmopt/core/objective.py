@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from itertools import zip_longest
 from math import gcd, lcm
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
@@ -161,6 +162,18 @@ class Objective:
             unpacked_byte=Fraction(0),
             packed_byte=Fraction(0),
         )
+
+    def plus(self, other: Objective, weight: Fraction) -> Objective:
+        """Return the weighted sum with another objective, in units of this one."""
+        # Objectives are linear in their weights, so that a weighted sum is an objective too.
+        added: dict[str, Any] = {
+            name: getattr(self, name) + weight * getattr(other, name) for name in WEIGHTS
+        }
+        for name in BANK_WEIGHTS:
+            pairs = zip_longest(getattr(self, name), getattr(other, name), fillvalue=Fraction(0))
+            added[name] = tuple(own + weight * its for own, its in pairs)
+        names = THEN.join(option_name(each.name) for each in (self, other))
+        return replace(self, name=names, **added)
 
     def only(self, *names: str) -> Objective:
         """Return the part of the objective that the weights ``names`` are."""

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _LEAST = 0.0001  # percent
+_LEAST_SIZE = -6  # powers of ten of a percentage that is written, smaller ones are rounding
 _LEAST_FACTOR = 10
 _LEAST_SHARE = 5e-4
 
@@ -83,7 +84,7 @@ def percent(
     """Write a relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 
     From ten times on the factor is written: ``107.7 times``. With ``fill`` zeros at the end stay,
-    so that a column lines up: ``+7.00 %``; less than the digits can show is ``< 0.0001 %``, and a
+    so that a column lines up: ``+7.00 %``; less than digits can show is ``< 0.0001 %``, and a
     factor ``107.7x``. ``by`` and ``of`` name the reference: ``+13.4 % over its bound`` and
     ``107.7 times its bound``; of a percentage ``by`` none does. ``up``: digits are those of a
     number that is no less.
@@ -99,11 +100,11 @@ def _percentage(part: float, *, fill: bool, up: bool) -> str:
     if value == 0:
         return "0 %"
     size = floor(log10(abs(value)))
-    if fill and 0 < value < _LEAST:
-        return f"< {_LEAST} %"
+    if 0 < value < _LEAST and (fill or size < _LEAST_SIZE):
+        return f"+{_LEAST} %" if up else f"< {_LEAST} %"
     places = 1 if size >= 1 else 2 if size == 0 else 1 - size
     value = upward(value, size + 1 + places) if up else value
-    if size < -6:
+    if size < _LEAST_SIZE:
         return f"{value:+.2g} %"
     digits = f"{value:+.{places}f}"
     return f"{digits if fill else digits.rstrip('0').rstrip('.')} %"

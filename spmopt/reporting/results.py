@@ -10,6 +10,7 @@ from spmopt.analysis.floor import Floor
 from spmopt.core.errors import Conflict
 from spmopt.core.machine import Machine
 from spmopt.core.mappings import unfit
+from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.problem import ASSUMED, Problem
 from spmopt.core.result import End, Result, Status, Totals, relative_gap
 from spmopt.hardware.energy import EnergyReport, area_report
@@ -46,6 +47,10 @@ _CONFLICT = (
     *("where", "step", "time", "required_bytes", "available_bytes", "missing_bytes"),
     "irreducible",
 )
+
+_TIMES = (MAKESPAN, REPLAY)
+_OFTEN, _WAITS = 2, 0.5
+"""Traffic, of the floor, that is worth a note, and how busy DMA is where it decides the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +104,8 @@ def result_parts(problem: Problem, result: Result) -> Iterator[Part]:
     if assumed:
         shares = ", ".join(f"{name} {share(part)}" for name, part in assumed.items())
         rows += [("assumed", f"{shares} of the time, by classes in place of rules")]
-    rows += [("note", text) for text in (*remarks(result), *problem_notes(problem, [result]))]
-    yield NamedValues(rows=rows)
+    said = (*remarks(result), *problem_notes(problem, [result]), *_traffic_notes(problem, result))
+    yield NamedValues(rows=[*rows, *(("note", text) for text in said)])
 
 
 def results_record(
@@ -331,6 +336,17 @@ def floor_figure(problem: Problem, result: Result) -> Figure:
         of = "the time of " * (result.objective.unit == "joules")
         parts += [f"{of}this schedule {percent(own / value - 1, of='the floor')}"]
     return _figure("floor", "floor", value, unit, "; ".join(parts))
+
+
+def _traffic_notes(problem: Problem, result: Result) -> list[str]:
+    """Say that bytes move again and again where that costs no time, as the objective is time."""
+    least, totals = Floor.of(problem).traffic_bytes, result.totals
+    if totals is None or result.objective not in _TIMES or totals.traffic_bytes < _OFTEN * least:
+        return []
+    if metrics(problem.machine, totals).dma_busy >= _WAITS:
+        return []
+    times = f"{si(totals.traffic_bytes, 'B')} move where {si(least, 'B')} must: DMA has the time"
+    return [f"{times}; --objective time,traffic finds what saves bytes in about the same"]
 
 
 def floor_record(problem: Problem) -> Record:

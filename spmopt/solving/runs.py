@@ -29,6 +29,7 @@ from spmopt.solving.records import (
     of_other_class,
     within_class,
 )
+from spmopt.solving.spare_traffic import with_less_traffic
 
 _LIST_SLACK = 1.5
 """How much longer than counted the layer-by-layer schedule may take from which fusion starts."""
@@ -40,7 +41,10 @@ def run_each(case: Case, entries: Sequence[SchedulerEntry]) -> list[Result]:
     for entry in entries:
         # The first one runs even if stopped: each call returns some result.
         if not results or not case.request.stop():
-            results.append(run_asked(case, entry))
+            found = run_asked(case, entry)
+            if entry.fusion_plans or entry.name == RESIDENCY:
+                found = with_less_traffic(case, found)
+            results.append(found)
     return results
 
 

@@ -43,7 +43,7 @@ def search_on(problem: Problem, slack: Fraction, weights: int = 5) -> WeightSear
 
 def test_no_schedule_within_the_slack_is_below_the_bound() -> None:
     improved = checked = 0
-    for seed in some([9, 11, 6, 7, 8, 10], 3):
+    for seed in some([10, 11, 6, 7, 8, 9], 3):
         problem = random_problem(seed, max_operations=6, max_tensors=5)
         search = search_on(problem, Fraction(1, 20), weights=4)
         first = spmopt.solve(problem, "residency", time_limit=5.0, threads=1).result.totals

@@ -55,7 +55,7 @@ def test_si_is_near_and_short(value: float) -> None:
         (0.000081, "+0.0081 %", "+0.0081 %"),
         (1.1e-7, "+0.000011 %", "< 0.0001 %"),
         (1.1e-6, "+0.00011 %", "+0.00011 %"),
-        (1e-12, "+1e-10 %", "< 0.0001 %"),
+        (1e-12, "< 0.0001 %", "< 0.0001 %"),
         (-0.01, "-1 %", "-1.00 %"),
         (8.99, "+899 %", "+899.0 %"),
         (9, "10 times", "10x"),
@@ -121,7 +121,7 @@ def test_weighted_sums_are_no_time(objective: Objective, shown: str) -> None:
 
 @example(1e-05)
 @example(0.07)
-@given(st.floats(1e-9, 1e6))
+@given(st.floats(1e-7, 1e6))
 def test_upward_is_never_below(part: float) -> None:
     """A figure behind "at most" is never too small."""
     least = part * (1 - 1e-11)
@@ -135,3 +135,8 @@ def test_upward_is_never_below(part: float) -> None:
 def test_round_figures_stay_round() -> None:
     assert [upward(each) for each in (1e-05, 0.07, 12.5)] == [1e-05, 0.07, 12.5]
     assert [percent(each, up=True) for each in (0.07, 0.0002)] == ["+7 %", "+0.02 %"]
+
+
+def test_what_is_rounding_has_no_digits() -> None:
+    assert percent(1e-14, of="its bound", by="over") == "< 0.0001 % over its bound"
+    assert percent(1e-14, up=True) == "+0.0001 %"

@@ -37,8 +37,13 @@ def fuse_attention(graph: Graph) -> Graph:
     finder, names = _Finder(graph), Names()
     for node in graph.nodes:
         names.add(node.name)
-    found = [each for node in graph.nodes if (each := finder.find(node)) is not None]
-    gone = {id(node) for each in found for node in each.nodes}
+    found, gone = list[_Attention](), set[int]()
+    for node in graph.nodes:
+        each = finder.find(node)
+        # The context of one may be the scores of the next: each node belongs to one of them.
+        if each is not None and gone.isdisjoint(map(id, each.nodes)):
+            found.append(each)
+            gone.update(map(id, each.nodes))
     last = {id(each.nodes[-1]): each for each in found}
     nodes = list[Node]()
     for node in graph.nodes:
@@ -98,7 +103,9 @@ class _Finder:
         # Of views between them the last axis is the same, and rows are in the same order.
         of_softmax = self._shape(softmax.inputs[0])
         plain = len(shapes) == 1 and shapes.pop()[-1] == of_softmax[-1]
-        if between and self._shape(first.outputs[0]) != of_softmax:
+        # A mask belongs to the axes that scores have where it meets them.
+        seen = {of_softmax, *(self._shape(node.outputs[0]) for node, _ in between)}
+        if between and {self._shape(first.outputs[0])} != seen:
             return None
         if not plain or not _are_rows(*equations):
             return None
@@ -201,6 +208,8 @@ def _are_rows(first: str, second: str) -> bool:
     given, values, result = second.replace("->", ",").split(",")
     if len(given) != len(scores):
         return False
+    if not set(keys) & set(scores[:-1]) <= set(queries):
+        return False  # rows of its own, beside those of queries
     every = set(given) - {given[-1]}
     shared = {given[at] for at, label in enumerate(scores) if label in queries and label in keys}
     return (

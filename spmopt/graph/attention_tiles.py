@@ -8,16 +8,24 @@ the context so far, in the type of sums.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import NamedTuple
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple, Self
 
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.operation import Operand
 from spmopt.graph.cycles import compute_cycles
-from spmopt.graph.operators.spec import Gemm
-from spmopt.graph.tile_choice import rooms_of
+from spmopt.graph.operators.spec import Gemm, Shape
+
+_FIRST_SLACK, _NEAR = 10, 32
+"""Parts: the first way moves least of those that compute within a tenth of the fastest; what saves
+less than a part of 32 of another is not offered beside it."""
+_FEW = 8
+"""Rows of a block: up to so many each number is tried."""
+_SMALL, _DIGITS = 16, 4
+"""Room that counts: a part of the scratchpad is as good as none, and four binary digits tell it."""
 
 
 class Blocks(NamedTuple):
@@ -27,18 +35,86 @@ class Blocks(NamedTuple):
     ----------
     scratch_bytes
         Room of all blocks.
+    cycles
+        Of both products, of softmax, and of rescaling.
     fetches
         How often keys and values are fetched.
-    cycles
-        Of both products.
-    rescaled
-        How often the context of a query is rescaled.
+    masks
+        How often each mask is fetched.
     """
 
     scratch_bytes: int
-    fetches: int
     cycles: int
-    rescaled: int
+    fetches: int
+    masks: tuple[int, ...] = ()
+
+    def replaces(self, other: Blocks) -> bool:
+        """Return whether it hardly takes or fetches more than another in anything."""
+        pairs = zip((*self[1:3], *self.masks), (*other[1:3], *other.masks), strict=True)
+        return all(_NEAR * mine <= (_NEAR + 1) * its for mine, its in pairs)
+
+    def coarse_room(self, room: int) -> int:
+        """Return the bytes of all blocks rounded up, in a scratchpad of ``room`` bytes."""
+        needed = max(self.scratch_bytes, room // _SMALL)
+        unit = 1 << max(needed.bit_length() - _DIGITS, 0)
+        return -(-needed // unit) * unit
+
+
+class Mask(NamedTuple):
+    """An operand of scores beside queries and keys, which broadcasts to them.
+
+    Attributes
+    ----------
+    size
+        Bytes.
+    slices
+        Parts that belong to different heads.
+    changes
+        How often the part changes from one head to the next, and at the first.
+    rows, keys
+        Of a part: how many rows and keys there are numbers for; 1: the same for all.
+    """
+
+    size: int
+    slices: int
+    changes: int
+    rows: int
+    keys: int
+
+    @classmethod
+    def of(cls, shape: Shape, size: int, scores: Shape, heads: Sequence[bool]) -> Self:
+        """Return the mask of a shape; ``heads``: which axes of ``scores`` are those of heads."""
+        own = (1,) * (len(scores) - len(shape)) + shape
+        axes = [at for at, of_heads in enumerate(heads) if of_heads]
+        last = max((at for at in axes if own[at] > 1), default=-1)
+        return cls(
+            size=size,
+            slices=prod(own[at] for at in axes),
+            changes=prod(scores[at] for at in axes if at <= last),
+            rows=prod(own[at] for at, of_heads in enumerate(heads[:-1]) if not of_heads),
+            keys=own[-1],
+        )
+
+    @property
+    def slice_bytes(self) -> int:
+        """Bytes of one head."""
+        return -(-self.size // self.slices)
+
+    def held(self) -> tuple[int, int]:
+        """Return the room of whole slices, and how often each is fetched."""
+        room = self.slice_bytes * (1 if self.slices == 1 else 2)
+        return room, self.changes // self.slices
+
+    def streamed(self, attention: Attention, queries: int, keys: int) -> tuple[int, int]:
+        """Return the room of two blocks, and how often each is fetched."""
+        rows, several = attention.first.m, -(-attention.first.m // queries)
+        if queries >= self.rows and keys >= self.keys and (several == 1 or self.rows == 1):
+            return self.held()
+        part = self.slice_bytes * min(queries, self.rows) * min(keys, self.keys)
+        room = min(2 * -(-part // (self.rows * self.keys)), self.size)
+        # Each block of queries takes its own rows, or those that all share anew.
+        times = -(-rows // self.rows) if self.rows > 1 else several
+        return room, -(-attention.first.batch * times // self.slices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +124,13 @@ class Attention:
     Attributes
     ----------
     first, second
-        Its products; equal slices of both belong together.
+        Its products, of the same heads, queries and keys.
     sizes
         Bytes of queries, keys, values and context.
-    planes
-        Bytes of each further operand that has a number for each score, of one head.
-    held
-        Bytes of further operands that are on chip all the time.
+    masks
+        Further operands.
+    work
+        Operations of the vector unit, without rescaling.
     sum_bytes
         Of an element of sums.
     element_type
@@ -64,83 +140,116 @@ class Attention:
     first: Gemm
     second: Gemm
     sizes: tuple[int, ...]
-    planes: tuple[int, ...]
-    held: int
+    masks: tuple[Mask, ...] = ()
+    work: int = 0
     sum_bytes: int
     element_type: str | None
 
-    def room(self, queries: int, key_blocks: int) -> int:
-        """Return the bytes that blocks of so many queries, and so many blocks of keys, need."""
-        heads, rows, keys = self.first.batch, self.first.m, -(-self.first.n // key_blocks)
-        total = self.held
-        for size in (self.sizes[0], self.sizes[3]):
-            total += min(2 * -(-size * queries // (heads * rows)), size)
-        for size in self.sizes[1:3]:
-            total += min(2 * -(-size * keys // (heads * self.first.n)), size)
-        for size in self.planes:
-            total += min(2 * -(-size * queries * keys // (rows * self.first.n)), size)
-        own = keys + 2 + (self.second.n if key_blocks > 1 else 0)
-        return total + queries * own * self.sum_bytes
+    @property
+    def scores(self) -> int:
+        """Number of scores."""
+        return self.first.batch * self.first.m * self.first.n
 
-    def blocks(self, machine: Machine, queries: int, key_blocks: int) -> Blocks:
-        """Return the figures of such blocks."""
+    def operands(self, used: Sequence[int], blocks: Blocks) -> dict[int, Operand]:
+        """Return how tensors are used: those of keys, values and masks, by place."""
+        often: dict[int, int] = {}
+        for tensor, times in zip(used[1:], (*[blocks.fetches] * 2, *blocks.masks), strict=True):
+            often[tensor] = max(often.get(tensor, 1), times)
+        return {tensor: Operand(fetches=times) for tensor, times in often.items()}
+
+    def rooms(self, queries: int, keys: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield the bytes that blocks of so many queries and keys need, and fetches of masks.
+
+        Numbers for each row or each key may be held; planes of them stream.
+        """
+        heads, rows, every = self.first.batch, self.first.m, self.first.n
+        room = queries * (keys + 2 + (self.second.n if keys < every else 0)) * self.sum_bytes
+        for size in (self.sizes[0], self.sizes[3]):
+            room += min(2 * -(-size * queries // (heads * rows)), size)
+        for size in self.sizes[1:3]:
+            room += min(2 * -(-size * keys // (heads * every)), size)
+        streamed = [each.streamed(self, queries, keys) for each in self.masks]
+        held = [
+            of_block if each.rows > 1 and each.keys > 1 else each.held()
+            for each, of_block in zip(self.masks, streamed, strict=True)
+        ]
+        for masks in dict.fromkeys((tuple(held), tuple(streamed))):
+            yield room + sum(own for own, _ in masks), tuple(times for _, times in masks)
+
+    def cycles(self, machine: Machine, queries: int, keys: int) -> int:
+        """Return the cycles of such blocks."""
         first, second = self.first, self.second
-        several, keys = -(-first.m // queries), -(-first.n // key_blocks)
-        count = first.batch * several * key_blocks
-        cycles = sum(
-            compute_cycles(machine, 2 * product.macs, product, self.element_type)
-            for product in (
-                Gemm(m=queries, k=first.k, n=keys, batch=count),
-                Gemm(m=queries, k=keys, n=second.n, batch=count),
-            )
+        key_blocks = -(-first.n // keys)
+        count = first.batch * -(-first.m // queries) * key_blocks
+        products = (
+            Gemm(m=queries, k=first.k, n=keys, batch=count),
+            Gemm(m=queries, k=keys, n=second.n, batch=count),
         )
-        fetches = several if key_blocks > 1 else 1
-        return Blocks(self.room(queries, key_blocks), fetches, cycles, key_blocks - 1)
+        # A product and a sum of each element of the context.
+        rescaling = 2 * (key_blocks - 1) * first.batch * first.m * second.n
+        return compute_cycles(machine, self.work + rescaling, None) + sum(
+            compute_cycles(machine, 2 * each.macs, each, self.element_type) for each in products
+        )
+
+    def blocks(self, machine: Machine, queries: int, keys: int, most: int) -> Iterator[Blocks]:
+        """Yield the figures of such blocks that need no more than ``most`` bytes."""
+        several = -(-self.first.m // queries)
+        fit = [each for each in self.rooms(queries, keys) if each[0] <= most]
+        cycles = self.cycles(machine, queries, keys) if fit else 0
+        for room, masks in fit:
+            yield Blocks(room, cycles, several if keys < self.first.n else 1, masks)
 
 
 @lru_cache(512)
 def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple[Blocks, ...]:
     """Return ways to compute attention, up to the whole scratchpad, none worse than another.
 
-    The first computes fastest, then moves least, of those that need no more than ``most`` bytes: a
-    few queries against all keys at once would move least, and leave an array empty. Where not even
-    one score at a time fits there, its blocks shrink to that room.
+    The first moves least of those that compute nearly as fast as any, in no more than ``most``
+    bytes where any does, else in the fewest: few queries against all keys at once would move least,
+    and leave an array empty. Where not even one score at a time fits the scratchpad, blocks shrink
+    to ``most``.
     """
-    found = set(_largest(attention, machine))
-    if all(each.scratch_bytes > most for each in found):
-        found.add(attention.blocks(machine, 1, attention.first.n)._replace(scratch_bytes=most))
-    best = [
+    room, sizes = machine.spm_pages * machine.page_bytes, attention.sizes
+    found = {
         each
-        for each in found
-        if not any(other != each and _no_worse(other, each) for other in found)
-    ]
+        for queries in _sizes(machine, attention.first.m)
+        for keys in _sizes(machine, attention.first.n)
+        for each in attention.blocks(machine, queries, keys, room)
+    }
+    if not found:
+        least = min(attention.rooms(1, 1))
+        found = {Blocks(most, attention.cycles(machine, 1, 1), attention.first.m, least[1])}
+    fastest = min((each.cycles for each in found if each.scratch_bytes <= most), default=0)
 
-    def order(each: Blocks) -> tuple[bool, int, int, int, int]:
+    def order(each: Blocks) -> tuple[object, ...]:
         # Nothing here may depend on the bandwidth: problems are lowered once for all of them.
-        return (each.scratch_bytes > most, each.cycles, each.fetches, each.rescaled, each[0])
+        slow = _FIRST_SLACK * (each.cycles - fastest) > fastest
+        masks = zip(each.masks, attention.masks, strict=True)
+        moved = each.fetches * (sizes[1] + sizes[2])
+        moved += sum(times * mask.size for times, mask in masks)
+        return max(each.scratch_bytes - most, 0), slow, moved, each.cycles, each
 
-    return tuple(sorted(best, key=order))
-
-
-def _largest(attention: Attention, machine: Machine) -> Iterator[Blocks]:
-    """Yield the figures of the most queries that fit in each room, by the number of key blocks."""
-    rows, keys = attention.first.m, attention.first.n
-    counts = [1]
-    while counts[-1] < keys:
-        counts.append(min(2 * counts[-1], keys))
-    room = machine.spm_pages * machine.page_bytes
-    for most in rooms_of(room).tolist():
-        for count in counts:
-            queries = bisect_right(range(1, rows + 1), most, key=partial(_room, attention, count))
-            if queries:
-                # The fewest queries in as many blocks.
-                least = -(-rows // -(-rows // queries))
-                yield attention.blocks(machine, least, count)
+    best = list[Blocks]()
+    for each in sorted(found, key=lambda each: (each.coarse_room(room), each[1:])):
+        if not any(other.replaces(each) for other in best):
+            best.append(each)
+    first = min(found, key=order)
+    return (first, *(each for each in best if each != first))
 
 
-def _room(attention: Attention, key_blocks: int, queries: int) -> int:
-    return attention.room(queries, key_blocks)
+def _sizes(machine: Machine, count: int) -> list[int]:
+    """Return sizes of blocks of so many rows: nearly equal blocks, and such as fill an array.
 
-
-def _no_worse(one: Blocks, other: Blocks) -> bool:
-    return all(mine <= its for mine, its in zip(one, other, strict=True))
+    They are the same for all scratchpads, so that a larger one never offers less.
+    """
+    blocks, sizes = 1, set(range(1, min(count, _FEW) + 1))
+    while blocks < count:
+        # Halves, and two thirds of each.
+        sizes |= {-(-count // blocks), -(-2 * count // (3 * blocks))}
+        blocks *= 2
+    array = machine.array
+    sides = {array.rows, array.columns} if isinstance(array, SystolicArray) else set[int]()
+    for side in sides:
+        for times in (side, 3 * side):
+            sizes.update(times << shift for shift in range(16) if times << shift < count)
+    return sorted(sizes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from itertools import chain
-from math import prod
 from typing import NamedTuple
 
 from spmopt.core.compression import ratios_of
@@ -19,7 +18,7 @@ from spmopt.core.order import hazards
 from spmopt.core.problem import ASSUMED, Problem, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
-from spmopt.graph.attention_tiles import Attention, attention_blocks
+from spmopt.graph.attention_tiles import Attention, Mask, attention_blocks
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import (
     POOLINGS,
@@ -31,6 +30,7 @@ from spmopt.graph.cycles import (
 from spmopt.graph.in_place import inline_nodes
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
+from spmopt.graph.operators.attention import score_axes
 from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import CHOOSE, LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.tile_choice import other_tilings
@@ -304,43 +304,35 @@ class Mapper:
         assert spec.gemm is not None
         assert spec.second is not None
         first, second = (each(*worked, node.attributes) for each in (spec.gemm, spec.second))
-        of_type, plane = self.product_types[at], first.m * first.n
-        sums = element_type(sum_type(of_type or self._type(node.inputs[0]).name))
-        others = dict(zip(used.inputs[3:], shapes[0][3:], strict=True))
-        planes = {t: max(prod(each) // plane, 1) for t, each in others.items()}
-        held = {t for t, each in others.items() if prod(each) < plane}
+        of_type, own = self.product_types[at], self._type(node.inputs[0])
+        scores, heads = score_axes(worked[0], node.attributes)
+        of_sums = element_type(sum_type(of_type or own.name)).bytes_of(1)
+        work = spec.operations(*worked, node.attributes) - 2 * (first.macs + second.macs)
+        work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
         attention = Attention(
             first=first,
             second=second,
             sizes=tuple(sizes[t] for t in (*used.inputs[:3], *used.outputs)),
-            planes=tuple(-(-sizes[t] // planes[t]) for t in others.keys() - held),
-            held=sum(sizes[t] for t in held),
-            sum_bytes=sums.bytes_of(1),
+            masks=tuple(
+                Mask.of(shape, sizes[t], scores, heads)
+                for t, shape in zip(used.inputs[3:], worked[0][3:], strict=True)
+            ),
+            work=work,
+            sum_bytes=of_sums,
             element_type=of_type,
         )
-        work = spec.operations(*worked, node.attributes) - 2 * (first.macs + second.macs)
-        work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
         every = attention_blocks(attention, machine, budget_bytes(machine))
         # Scores are written, read for their softmax, written again, and read by the second product.
-        inner = (sums.bytes_of(1) + self._type(node.inputs[0]).bytes_of(1)) * first.batch * plane
+        inner = (of_sums + own.bytes_of(1)) * attention.scores
         found = list[OpMapping]()
         for each in every if self.name in CHOOSE else every[:1]:
-            fetches = {t: -(-first.batch // planes[t]) for t in others.keys() - held}
-            for t in used.inputs[1:3]:
-                fetches[t] = max(each.fetches, fetches.get(t, 1))
-            # A product and a sum of each element of the context.
-            rescaled = 2 * each.rescaled * first.batch * first.m * second.n
             tiling = Tiling(
-                operands={t: Operand(fetches=count) for t, count in fetches.items()},
-                scratch_bytes=each.scratch_bytes,
+                operands=attention.operands(used.inputs, each), scratch_bytes=each.scratch_bytes
             )
-            cycles = each.cycles + compute_cycles(machine, work + rescaled, None)
+            products, cycles = (first, second), each.cycles
             found.append(
                 self._mapping_of(
-                    *(at, used, sizes, tiling),
-                    products=(first, second),
-                    cycles=cycles,
-                    inner=inner,
+                    *(at, used, sizes, tiling), products=products, cycles=cycles, inner=inner
                 )
             )
         return tuple(dict.fromkeys(found))

@@ -17,6 +17,7 @@ from spmopt.core.problem import TensorKind
 from spmopt.frontends.onnx_import import load_onnx
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.training import training_graph
+from tests.execution.called import evaluated
 
 from .figures import macs, moving, output_shapes, parameters
 from .models import Array, Dimensions, floats, ints, model, saved
@@ -65,7 +66,7 @@ def _kinds(graph: Graph) -> dict[str, TensorKind]:
             {"axes": ints(2, 3)},
             {"axes": (2, 3)},
         ),
-        (9, make_node("Softmax", ["x"], ["y"]), {}, {"axis": 1}),
+        (9, make_node("Softmax", ["x"], ["y"], axis=3), {}, {"axis": 3}),
         (13, make_node("Softmax", ["x"], ["y"]), {}, {}),
         (9, make_node("Dropout", ["x"], ["y"], ratio=0.5), {}, {"ratio": 0.5}),
         (13, make_node("Dropout", ["x", "r"], ["y"]), {"r": floats()}, {"ratio": 0.0}),
@@ -103,6 +104,19 @@ def test_attributes_over_operator_sets(
     assert len(_only(graph).inputs) == 1
     if attributes is not None:
         assert attributes.items() <= _only(graph).attributes.items()
+
+
+@pytest.mark.parametrize("axis", [1, 2, -1])
+def test_a_softmax_was_of_all_axes_from_one_on(tmp_path: Path, axis: int) -> None:
+    nodes = [make_node("Softmax", ["x"], ["y"], axis=axis)]
+    found = {}
+    for opset in (11, 13):
+        graph = _load(tmp_path, nodes, {"x": [2, 3, 4, 5]}, opset=opset)
+        x = np.random.default_rng(0).normal(size=(2, 3, 4, 5))
+        found[opset] = evaluated(graph, {"x": x})["y"]
+    sums = found[11].sum(axis=tuple(range(axis % 4, 4)))
+    assert np.allclose(sums, 1)
+    assert np.allclose(found[11], found[13]) == (axis == -1)
 
 
 @pytest.mark.parametrize(

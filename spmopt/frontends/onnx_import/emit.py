@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 import onnx
 
@@ -20,6 +21,7 @@ from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.frontends.onnx_import.rules import (
+    FLATTENED,
     RESIZED,
     SHAPED,
     plain_attributes,
@@ -29,6 +31,7 @@ from spmopt.frontends.onnx_import.rules import (
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.composites import Call, Composite, Operand
+from spmopt.graph.operators.attributes import integer, position
 from spmopt.graph.operators.spec import OperatorSpec
 
 
@@ -158,19 +161,19 @@ class Emitter:
         constants = spec.constants or {}
         operands = []
         scales = [node.input[k] for k in spec.scales if k < len(node.input)]
-        for position, name in enumerate(node.input):
-            if position in spec.scales:
+        for place, name in enumerate(node.input):
+            if place in spec.scales:
                 continue
             # Unknown contents arrive with the data: the operand is then read like any other.
-            if name and position in spec.loose and self.facts[name].data is None:
+            if name and place in spec.loose and self.facts[name].data is None:
                 scales.append(name)
                 continue
-            if position not in constants:
+            if place not in constants:
                 operands.append(name)
             # Shapes of these are known by inference, whatever form their argument has.
             elif name and node.op_type not in SHAPED:
                 contents = self._constants.contents(node, name)
-                attributes |= plain_attributes({constants[position]: contents})
+                attributes |= plain_attributes({constants[place]: contents})
         operands = [name for name in (*operands, *scales) if name]  # some may be left out
         operands = [n for n in operands if n not in scales or self._is_several(n)]
         result = self.facts[first_result(node)].shape
@@ -189,7 +192,22 @@ class Emitter:
             inputs = self._repeat(inputs, attributes["axis"])
         if spec.stated:
             return self._state(node, spec, inputs, attributes)
+        if node.op_type in FLATTENED and opset < 13:
+            return self._flattened(node, inputs[0], attributes)
         return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
+
+    def _flattened(
+        self, node: onnx.NodeProto, value: int, attributes: dict[str, Attribute]
+    ) -> Sequence[int]:
+        """Add a softmax of rows that all axes from one on make up, as before operator set 13."""
+        shape, name = self._builder.shape(value), _name(node)
+        axis = position(integer(attributes, "axis", 1), len(shape))
+        rows = prod(shape[:axis]), prod(shape[axis:])
+        if rows[1] == shape[axis]:
+            return self._builder.add_many(node.op_type, [value], name=name, **attributes)
+        flat = self._builder.add("Reshape", [value], name=f"{name}.rows", shape=rows)
+        found = self._builder.add(node.op_type, [flat], name=f"{name}.of_rows", axis=1)
+        return self._builder.add_many("Reshape", [found], name=name, shape=shape)
 
     def _require_elements(self, node: onnx.NodeProto) -> None:
         """Raise :class:`InputError` where the first operand is empty: the result is a constant."""

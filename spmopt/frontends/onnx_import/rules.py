@@ -14,6 +14,7 @@ from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes, typ
 # Their result shape is known, whatever form the argument that asks for it takes.
 RESIZED = frozenset(("Resize", "Upsample"))
 SHAPED = frozenset(("Reshape", "Expand")) | RESIZED
+FLATTENED = frozenset(("Softmax", "LogSoftmax", "Hardmax"))
 
 
 def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Attribute]:
@@ -56,7 +57,7 @@ def settle(
     if node.op_type in SHAPED:
         settled["shape"] = result
     # Before operator set 13 the default was axis 1, over all axes from it on.
-    elif node.op_type in ("Softmax", "LogSoftmax") and opset < 13:
+    elif node.op_type in FLATTENED and opset < 13:
         settled.setdefault("axis", 1)
     elif isinstance(to := settled.get("to"), int):
         settled["to"] = type_name(to)

@@ -74,6 +74,13 @@ def attention_context_product(inputs: Shapes, outputs: Shapes, attributes: Attri
     )
 
 
+def score_axes(inputs: Shapes, attributes: Attributes) -> tuple[Shape, tuple[bool, ...]]:
+    """Return the shape of scores, and which of its axes tell heads: queries and keys have them."""
+    queries, keys, scores = equation({"equation": text(attributes, "first", "")})
+    heads = tuple(each in queries and each in keys for each in scores)
+    return _scores(inputs, attributes), heads
+
+
 def _scores(inputs: Shapes, attributes: Attributes) -> Shape:
     (found,) = einsum_shapes(inputs[:2], {"equation": text(attributes, "first", "")})
     return found

@@ -16,14 +16,14 @@ problem = spmopt.lower(network, machine)
 
 # %% [markdown]
 # A plan is a TOML or JSON file: groups in order, without gaps, by names or positions of operations.
-# `stripes` splits feature maps into rows; `micro_batches` splits the batch.
+# `axis` and `tiles` say how a group is tiled: `rows` of feature maps here, `tokens` or `heads` of a language model.
 
 # %%
 operations = [operation.name for operation in problem.operations]
 first_groups = [(0, 6, 4), (6, len(operations), 1)]
 text = "\n".join(
-    f"[[fused_groups]]\nbegin = {begin}\nend = {end}\nstripes = {stripes}\n"
-    for begin, end, stripes in first_groups
+    f'[[fused_groups]]\nbegin = {begin}\nend = {end}\naxis = "rows"\ntiles = {tiles}\n'
+    for begin, end, tiles in first_groups
 )
 plan = Path(tempfile.mkdtemp()) / "plan.toml"
 plan.write_text(text)

@@ -42,3 +42,8 @@ table
 # %% [markdown]
 # The same on the command line: `spmopt compare MODEL --machine npu.toml --fusion-plan plan.toml`.
 # `spmopt explain` says for each group why it ends where it does, and estimates other boundaries and tile counts.
+#
+# `instances/plans` has two groupings of other tools, each with its command. Stream's of ResNet-18, on the Ethos-U65,
+# takes 5.869 ms: 4.4 % less than layer by layer, at most 0.0004 % above its own bound and 2.6 % above any plan.
+# torch-spyre's of a layer of LLaMA-3 is at most 0.02 % above its own bound, and 7.2 % above any plan: it tiles
+# attention alone.

@@ -3,8 +3,9 @@
 A TOML file has a table ``[[fused_groups]]`` for each, in the order of the tileable graph, a JSON
 file the same names in a list; a fused result is a file of its fusion plan, too. An operation goes
 by its name (``first``, ``last``) or by its position (``begin``, ``end``: the first one, and the one
-after the last, counted from 0). ``stripes`` are those of rows that each fusion tile is cut into, 1
-by default; ``axis`` is the name of the axis that is tiled, by default the first of the graph.
+after the last, counted from 0). ``axis`` is the name of the axis that is tiled, by default the
+first of the graph, ``tiles`` (or ``micro_batches``) in how many fusion tiles. ``stripes`` are those
+of rows that each of these is cut into, 1 by default; ``axis = "rows"`` cuts each image so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.errors import InputError, unknown
+from spmopt.core.errors import InputError, nearest, unknown
 from spmopt.core.filetypes import kind_of_file
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -21,7 +22,9 @@ from spmopt.core.validation import is_folder, read_json, read_toml
 from spmopt.io.files import read_result
 from spmopt.io.renames import rename_fields
 
-_KEYS = ("first", "last", "begin", "end", "micro_batches", "stripes", "axis")
+_KEYS = ("first", "last", "begin", "end", "tiles", "micro_batches", "stripes", "axis")
+_ROWS = -1
+"""Number of the axis that stripes cut, which tileable graphs have none for."""
 
 
 def read_fusion_plan(path: Path, tileable: TileableGraph) -> FusionPlan:
@@ -78,9 +81,12 @@ def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
         if key != "fused_groups":
             raise InputError(str(unknown("key", key, ("fused_groups",))))
     at = {operation.name: place for place, operation in enumerate(tileable.operations)}
-    axes = {"batch": 0} | {each.along: number for number, each in enumerate(tileable.axes)}
+    # Its name in reports is "the batch".
+    axes = {each.along.removeprefix("the "): number for number, each in enumerate(tileable.axes)}
+    if any(operation.rows is not None for operation in tileable.operations):
+        axes.setdefault("rows", _ROWS)
     fusion_plan = tuple(
-        _read_fused_group(table, f"fused_groups[{number}]", at, axes)
+        _read_fused_group(table, f"fused_groups[{number}]", at, axes, tileable.batch)
         for number, table in enumerate(tables)
     )
     tileable.require(fusion_plan)
@@ -88,34 +94,36 @@ def _fusion_plan(document: object, tileable: TileableGraph) -> FusionPlan:
 
 
 def _read_fused_group(
-    table: object, where: str, at: Mapping[str, int], axes: Mapping[str, int]
+    table: object, where: str, at: Mapping[str, int], axes: Mapping[str, int], batch: int
 ) -> FusedGroup:
     """Read a fused group; ``at``: positions by name; ``axes``: numbers by name."""
     if not isinstance(table, dict):
-        raise InputError(
-            f"{where}: must be a table, as {{first = ..., last = ..., micro_batches = ...}}"
-        )
+        raise InputError(f"{where}: must be a table, as {{first = ..., last = ..., tiles = ...}}")
     for key in table:
         if key not in _KEYS:
             raise InputError(f"{where}: {unknown('key', key, _KEYS)}")
     begin = _place(table, where, ("first", "begin"), at)
     end = _place(table, where, ("last", "end"), at)
-    fusion = _whole(table.get("micro_batches", 1), f"{where}.fusion tiles")
     # A name is the last operation itself; a position is the one after it.
     end += "last" in table
     if end <= begin:
         raise InputError(f"{where}: ends before it begins")
-    stripes = _whole(table.get("stripes", 1), f"{where}.stripes")
-    for key, value in (("micro_batches", fusion), ("stripes", stripes)):
-        if value < 1:
-            raise InputError(f"{where}.{key}: must be at least 1, is {value}")
-    name = table.get("axis", "batch")
-    if not isinstance(name, str) or name not in axes:
-        raise InputError(f"{where}.axis: {unknown('axis', str(name), axes)}")
-    axis = axes[name]
+    if "tiles" in table and "micro_batches" in table:
+        raise InputError(f"{where}: give tiles or micro_batches, one of them")
+    tiles = _count(table, where, "tiles" if "tiles" in table else "micro_batches")
+    stripes = _count(table, where, "stripes")
+    axis = 0
+    if "axis" in table:
+        name = str(table["axis"]).removeprefix("the ")
+        if name not in axes:
+            raise InputError(f"{where}.axis: {unknown('axis', name, axes)}")
+        axis = axes[name]
     if axis and stripes > 1:
         raise InputError(f"{where}.stripes: are of the first axis; leave axis or stripes out")
-    return FusedGroup(begin=begin, end=end, micro_batches=fusion, stripes=stripes, axis=axis)
+    if axis == _ROWS:
+        # Stripes are of single images only.
+        axis, tiles, stripes = 0, batch if tiles > 1 else 1, tiles
+    return FusedGroup(begin=begin, end=end, micro_batches=tiles, stripes=stripes, axis=axis)
 
 
 def _place(
@@ -134,8 +142,18 @@ def _place(
     if not isinstance(text, str):
         raise InputError(f"{where}.{name}: must be the name of an operation")
     if text not in at:
-        raise InputError(f"{where}.{name}: {unknown('operation', text, at)}")
+        # Networks have hundreds of operations: all their names would be no line to read.
+        near = nearest(text, at)
+        hint = f"did you mean {near}?" if near else "'spmopt problem NETWORK -o FILE' lists them"
+        raise InputError(f"{where}.{name}: no operation called {text!r}; {hint}")
     return at[text]
+
+
+def _count(table: Mapping[str, object], where: str, key: str) -> int:
+    found = _whole(table.get(key, 1), f"{where}.{key}")
+    if found < 1:
+        raise InputError(f"{where}.{key}: must be at least 1, is {found}")
+    return found
 
 
 def _whole(value: object, where: str) -> int:

@@ -15,7 +15,7 @@ from spmopt.graph.training import training_graph
 from spmopt.io.files import write_result
 from spmopt.io.fusion_plans import read_fusion_plan
 from tests.fused import MACHINE, perceptron
-from tests.graph.networks import mlp
+from tests.graph.networks import mlp, residual
 
 FORWARD = ("y1", "r", "y2", "loss")
 
@@ -55,6 +55,22 @@ def test_names_and_positions_say_the_same(tmp_path: Path, forward: TileableGraph
     assert read_fusion_plan(path, forward) == expected
 
 
+def test_axes_and_tiles_go_by_their_names(tmp_path: Path, forward: TileableGraph) -> None:
+    """A graph of a batch has it by name; one with windows has rows, which stripes cut."""
+    whole = 'first = "y1"\nlast = "loss"\n'
+    path = written(tmp_path, f'[[fused_groups]]\n{whole}axis = "batch"\ntiles = 4')
+    assert read_fusion_plan(path, forward) == (FusedGroup(begin=0, end=4, micro_batches=4),)
+    images = tileable(residual(), MACHINE)
+    convolution = images.operations[0].name
+    group = f'first = "{convolution}"\nlast = "{convolution}"\naxis = "rows"\ntiles = 2'
+    path = written(
+        tmp_path,
+        f"[[fused_groups]]\n{group}\n[[fused_groups]]\nbegin = 1\nend = {len(images.operations)}",
+    )
+    rows = FusedGroup(begin=0, end=1, micro_batches=images.batch, stripes=2)
+    assert read_fusion_plan(path, images)[0] == rows
+
+
 def test_a_result_is_a_file_of_its_fusion_plan(tmp_path: Path) -> None:
     stored, path = perceptron(), tmp_path / "result.json"
     write_result(path, stored)
@@ -82,6 +98,23 @@ def test_a_result_is_a_file_of_its_fusion_plan(tmp_path: Path) -> None:
         ),
         ("begin = 0\nend = 4\nstrips = 2", "fused_groups[0]: no key called 'strips'"),
         ('begin = 0\nfirst = "y1"\nend = 4', "fused_groups[0]: give first (a name) or begin"),
+        (
+            'first = "loss2"\nend = 4',
+            "fused_groups[0].first: no operation called 'loss2'; did you mean loss?",
+        ),
+        (
+            'first = "conv"\nend = 4',
+            "fused_groups[0].first: no operation called 'conv'; 'spmopt problem NETWORK -o FILE'",
+        ),
+        (
+            'begin = 0\nend = 4\naxis = "rows"',
+            "fused_groups[0].axis: no axis called 'rows'; choose one of batch",
+        ),
+        ("begin = 0\nend = 4\ntiles = true", "fused_groups[0].tiles: must be a whole number"),
+        (
+            "begin = 0\nend = 4\ntiles = 2\nmicro_batches = 2",
+            "fused_groups[0]: give tiles or micro_batches, one of them",
+        ),
         ('begin = "y1"\nend = 4', "fused_groups[0].begin: must be a whole number"),
     ],
 )

@@ -102,7 +102,7 @@ def solve(
         Solve the PuLP model of the scheduler instead, by pulp:cbc, pulp:highs, pulp:gurobi,
         pulp:cplex, pulp:scip or another solver of PuLP.
     """
-    from spmopt.cli.terminal.output import emit
+    from spmopt.cli.terminal.output import emit, print_message
 
     if output is not None:
         require_output(output)
@@ -115,6 +115,7 @@ def solve(
         finally:  # after a hang-up the output has no reader; the file is written all the same
             if output is not None:
                 solution.save(output)
+                print_message(f"{output}: result, for verify, explain, plot, run and emit")
         return exit_code([solution.result], stopped())
 
 

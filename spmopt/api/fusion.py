@@ -82,6 +82,8 @@ def solver(
                 "scheduler, as residency"
             )
         return _of_fusion_space(entry, fusion)
+    if entry.rewrite and fusion_plan is not None:
+        raise InputError(f"fusion plan: scheduler {entry.name} takes no fusion plan; name another")
     if by_choice:
         raise InputError(
             f"fusion tiles {fusion}: scheduler {entry.name} takes the layer-by-layer plan; use "

@@ -48,7 +48,8 @@ def lower(
         tiled: the first of these alone, GEMM tiles and loop order with the least DRAM traffic,
         buffers included, as policies run; panel: keep
         the smallest operand, in panels if large; weights: keep the weight; ideal: each operand is
-        fetched once, no buffers.
+        fetched once, no buffers; choose-interleaved, tiled-interleaved: in training, both gradients
+        of a layer are one operation.
     fold
         With mapper choose or tiled: fold constants, batch normalization into the product before it,
         and point-wise results into the bytes of an operand that dies.

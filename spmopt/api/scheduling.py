@@ -62,7 +62,7 @@ def solve(
     fusion
         Fusion space: none (layer by layer), single-product, batch, all.
     fusion_plan
-        Fusion plan to schedule, by names of operations and axes: TOML, JSON or a result file.
+        Fusion plan to schedule: TOML or JSON, by names, or a result file.
     objective
         Objective: time, traffic or energy; or two, as time,traffic.
     timing
@@ -158,7 +158,7 @@ def compare(
     fusion
         Fusion space: none (layer by layer), single-product, batch, all.
     fusion_plan
-        Fusion plan to schedule, by names of operations and axes: TOML, JSON or a result file.
+        Fusion plan to schedule: TOML or JSON, by names, or a result file.
     objective, timing, time_limit, tolerance, threads, params, callbacks
         As for :func:`solve`.
 

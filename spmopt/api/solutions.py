@@ -205,7 +205,7 @@ class ComparisonTable(Shown):
             each.value
             for each in self.results
             # Other orders and fusion plans have optima of their own.
-            if each.value and each.order is None and each.fused is None
+            if each.value and each.order is None and each.problem_of(self.problem) is self.problem
         ]
         if result.value is None or result.gap is None or result.order is not None or not listed:
             raise InputError(

@@ -239,6 +239,8 @@ class Result:
     fusion_bound, fusion_certificate
         Bound on all schedules of all fusion plans of the problem's tileable graph, and its dual
         values.
+    instead
+        Problem that the schedule and the bound are of, in place of the one asked for; None: that.
     beside
         Results layer by layer, and of the best fusion plan.
     in_order
@@ -262,6 +264,7 @@ class Result:
     fused: Problem | None = field(default=None, metadata=_NOT_STORED)
     fusion_certificate: FusionCertificate | None = field(default=None, metadata=_NOT_STORED)
     fusion_bound: Fraction | None = field(default=None, metadata={"group": "fusion"})
+    instead: Problem | None = field(default=None, metadata=_NOT_STORED)
     beside: tuple[Result, ...] = field(default=(), metadata=_NOT_STORED)
     in_order: tuple[ObjectiveInOrder, ...] = field(default=(), metadata=_NOT_STORED)
     end: End = field(default=End.NONE, metadata={"group": "end"})
@@ -286,6 +289,10 @@ class Result:
             value=other.value,
             verified=other.verified,
         )
+
+    def problem_of(self, asked: Problem) -> Problem:
+        """Return the problem that the schedule is of; ``asked`` is the one asked for."""
+        return self.fused or self.instead or asked
 
     def value_for(self, objective: Objective) -> Fraction | None:
         """Return the value of the schedule by an objective."""

@@ -49,6 +49,8 @@ class Solution:
         it is left out.
         """
         versions = {"spmopt": __version__, "python": platform.python_version()}
+        if result.instead is not None:
+            problem, result = result.instead, replace(result, instead=None)
         if result.fused is None:
             # Its certificate needs the tileable graph, which such a file does not hold.
             return cls(problem, replace(result, fusion_bound=None), versions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from spmopt.graph.cycles import (
     pooling_cycles,
     product_type,
 )
+from spmopt.graph.gradient_tiles import gradient_tilings
 from spmopt.graph.in_place import inline_nodes
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
@@ -262,15 +264,17 @@ class Mapper:
         worked: tuple[Shapes, Shapes],
     ) -> tuple[OpMapping, ...]:
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
-        if spec.second is not None:
+        rules = [rule for rule in (spec.gemm, spec.second) if rule is not None]
+        products = [rule(*worked, node.attributes) for rule in rules]
+        if len(products) == 2 and not products[0].c:
             return self._attention(at, used, shapes, sizes, worked)
-        gemm = None if spec.gemm is None else spec.gemm(*worked, node.attributes)
+        gemm = products[0] if products else None
         # Before any tiling: with all three roles barred there is no legal choice left.
         if gemm is not None and self.bypassing and self.name in _NEEDS_ROOM:
             self._require_one_to_stay(node, used, gemm)
         tilings = [_IDEAL]
         if self.name in TILED:
-            tilings = self._tile(at, used, shapes, sizes, gemm)
+            tilings = self._tile(at, used, shapes, sizes, products)
         elif self.name == "panel" and gemm is not None:
             tilings = [
                 tile(*(gemm, used.inputs, used.outputs, sizes, machine), bypassing=self.bypassing)
@@ -281,11 +285,12 @@ class Mapper:
         if gemm is None and work:
             work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
         pooled = node.operator in POOLINGS and pooling_cycles(machine, work, worked[1][0])
-        cycles = pooled or compute_cycles(machine, work, gemm, self.product_types[at])
+        of_type = self.product_types[at]
+        cycles = pooled or compute_cycles(machine, work, gemm, of_type)
+        if len(products) == 2:
+            cycles = sum(compute_cycles(machine, 2 * g.macs, g, of_type) for g in products)
         found = [
-            self._mapping_of(
-                at, used, sizes, tiling, products=() if gemm is None else (gemm,), cycles=cycles
-            )
+            self._mapping_of(at, used, sizes, tiling, products=products, cycles=cycles)
             for tiling in tilings
         ]
         # Tilings may differ in nothing that counts.
@@ -361,12 +366,15 @@ class Mapper:
             t: 0 if t in self.bypassing else sizes[t] * o.fetches
             for t, o in zip(reads, operands, strict=False)
         }
-        read = sum(once.values()) + inner
+        # An operand of two products is read for each of them, however often it is fetched.
+        again = sum(sizes[t] * sum(each) - once[t] for t, each in tiling.reads.items())
+        read = sum(once.values()) + inner + again
         written = sum(sizes[t] for t in writes if t not in self.bypassing) + inner
-        for gemm in products if machine.array is not None and machine.array.reuse else ():
+        for place, gemm in enumerate(products if machine.array and machine.array.reuse else ()):
             assert machine.array is not None
-            again, partial = self._is_accessed_again(at, used, gemm, machine.array, once)
-            read, written = read + again + partial, written + partial
+            its = {t: sizes[t] * each[place] for t, each in tiling.reads.items()}
+            more, partial = self._is_accessed_again(at, used, gemm, machine.array, {**once, **its})
+            read, written = read + more + partial, written + partial
         of_type = self.product_types[at]
         macs = sum(gemm.macs for gemm in products)
         # Integers, as all exact costs are sums of integers: picojoules, rounded once an operation.
@@ -411,7 +419,7 @@ class Mapper:
         used: Used,
         shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
-        gemm: Gemm | None,
+        products: Sequence[Gemm],
     ) -> list[Tiling]:
         """Return how operands may be used, and the buffers of those that stream.
 
@@ -429,19 +437,24 @@ class Mapper:
         maps = {of[name]: lines for name, lines in windows.items() if of[name] in on_chip}
         lines = {t: each.size_bytes for t, each in maps.items()}
         pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in on_chip}
-        if gemm is not None:
-            inside = set().union(*gemm.roles(used.inputs, used.outputs))
+        if products:
+            every = [
+                ProductTensors(
+                    *(gemm, used.inputs, used.outputs, sizes),
+                    lines=lines,
+                    windows=[t for t, each in maps.items() if each.windows],
+                    bypassing=self.bypassing,
+                    ratios=self._ratios,
+                )
+                for gemm in products
+            ]
+            inside = {t for each in every for role in each.roles for t in role}
             # A bias or addend streams by pages beside the product.
             others = sum(size for t, size in pages.items() if t not in inside)
-            tensors = ProductTensors(
-                *(gemm, used.inputs, used.outputs, sizes),
-                lines=lines,
-                windows=[t for t, each in maps.items() if each.windows],
-                others=others,
-                bypassing=self.bypassing,
-                ratios=self._ratios,
-            )
-            more = other_tilings(tensors, machine) if self.name in CHOOSE else []
+            tensors, several = replace(every[-1], others=others), self.name in CHOOSE
+            if len(products) == 2:
+                return gradient_tilings(every[0], tensors, machine, several=several)
+            more = other_tilings(tensors, machine) if several else []
             return [least_traffic(tensors, machine), *more]
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
         held = {t: size for t, size in rows.items() if t in on_chip}

@@ -46,13 +46,11 @@ def other_tilings(tensors: ProductTensors, machine: Machine) -> list[Tiling]:
         if tensors.gemm.slices[kept] == 1 and pages <= machine.spm_pages:
             found.append(tiling)
     for kept, single, buffers, fetches in _pareto(product, room - others):
-        # A result that is added to comes in, too.
-        moves = 2 if kept == 2 and product.added else 1
         found.append(
             Tiling(
                 operands=stream_operands(tensors.roles, fetches),
                 scratch_bytes=buffers + others,
-                serial_bytes=moves * product.crossing[kept] if single else 0,
+                serial_bytes=product.waits[kept] if single else 0,
             )
         )
     return found
@@ -92,7 +90,7 @@ def _pareto(product: Product, room: int) -> tuple[_Tiles, ...]:
                     if np.isfinite(traffic[size, place]):
                         a, b, c = (int(each[size, place]) for each in fetches)
                         found.add((kept, bool(single), int(buffers[size, place]), (a, b, c)))
-    return tuple(_leave_best(sorted(found), product.crossing))
+    return tuple(_leave_best(sorted(found), product.waits))
 
 
 def _largest(product: Product, kept: int, rooms: Ints) -> tuple[Ints, list[Ints]]:
@@ -142,18 +140,24 @@ def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
     return total
 
 
-def _leave_best(tiles: Sequence[_Tiles], crossing: Sequence[int]) -> list[_Tiles]:
+def _leave_best(tiles: Sequence[_Tiles], waits: Sequence[int]) -> list[_Tiles]:
     """Leave out tiles that need no less room, fetches and waiting than others."""
     if not tiles:
         return []
     figures = np.array(
         [
-            (buffers, crossing[kept] if single else 0, *fetches)
+            (buffers, waits[kept] if single else 0, *fetches)
             for kept, single, buffers, fetches in tiles
         ]
     )
+    return [tiles[k] for k in pareto_rows(figures)]
+
+
+def pareto_rows(figures: Ints) -> list[int]:
+    """Return the rows that no other is below in each figure, one of equal ones."""
     _, first = np.unique(figures, axis=0, return_index=True)
     figures = figures[first]
     no_worse = (figures[:, None] <= figures[None]).all(axis=2)
     alone = np.count_nonzero(no_worse, axis=0) == 1  # but for itself
-    return [tiles[k] for k in first[alone].tolist()]
+    found: list[int] = first[alone].tolist()
+    return found

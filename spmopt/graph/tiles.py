@@ -89,6 +89,8 @@ class ProductTensors:
         Tensors that are never in the scratchpad.
     ratios
         Bytes that move per byte, of tensors that are compressed in DRAM.
+    keep
+        Of A, B and C those that may be kept, the first of equals first.
     """
 
     gemm: Gemm
@@ -100,6 +102,7 @@ class ProductTensors:
     bypassing: Collection[int] = ()
     windows: Collection[int] = ()
     ratios: Mapping[int, Fraction] = field(default_factory=dict)
+    keep: tuple[int, ...] = _BEFORE
 
     @property
     def roles(self) -> tuple[list[int], ...]:
@@ -118,12 +121,14 @@ class ProductTensors:
             lines=tuple(sum(self.lines.get(t, 0) for t in role) for role in roles),
             windows=tuple(any(t in self.windows for t in role) for role in roles),
             added=any(t in self.inputs for t in roles[2]),
-            may_stay=tuple(k for k in _BEFORE if not any(t in self.bypassing for t in roles[k])),
+            may_stay=tuple(k for k in self.keep if not any(t in self.bypassing for t in roles[k])),
             buffered=tuple(k for k in range(3) if not all(t in self.bypassing for t in roles[k])),
-            moved=tuple(
-                sum(ceil(sizes[t] * self.ratios.get(t, 1)) for t in role) for role in roles
-            ),
+            moved=tuple(sum(map(self.moving_bytes, role)) for role in roles),
         )
+
+    def moving_bytes(self, tensor: int) -> int:
+        """Return the bytes that move when all of a tensor crosses once."""
+        return ceil(self.sizes[tensor] * self.ratios.get(tensor, 1))
 
     def required_resident(self, machine: Machine, kept: int, buffers: int) -> tuple[int, Tiling]:
         """Return the tiling that keeps one operand whole, and its pages."""
@@ -133,10 +138,13 @@ class ProductTensors:
         return pages, Tiling(operands=operands, scratch_bytes=buffers)
 
 
-def least_traffic(tensors: ProductTensors, machine: Machine) -> Tiling:
-    """Choose the resident operand, the fetches of the rest, and the buffers (see the module)."""
+def least_traffic(tensors: ProductTensors, machine: Machine, room: int | None = None) -> Tiling:
+    """Choose the resident operand, the fetches of the rest, and the buffers (see the module).
+
+    In a ``room``, by default :func:`budget_bytes`.
+    """
     product = tensors.product
-    budget = budget_bytes(machine)
+    budget = budget_bytes(machine) if room is None else room
     # A quarter at most, so that tiles of the product always have room.
     others = min(tensors.others, budget // 4)
     whole = [
@@ -184,6 +192,7 @@ class Product:
     ``windows``: operands over which windows slide.
     ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
     ``moved``: bytes that each moves, fewer of a compressed one; none given are all of it.
+    ``serial``: those that move while a tile of one buffer computes nothing; none given are these.
     """
 
     dimensions: tuple[int, int, int]
@@ -195,6 +204,14 @@ class Product:
     may_stay: tuple[int, ...] = _BEFORE
     buffered: tuple[int, ...] = (0, 1, 2)
     moved: tuple[int, ...] = ()
+    serial: tuple[int, ...] = ()
+
+    @cached_property
+    def waits(self) -> tuple[int, ...]:
+        """Bytes that move while nothing is computed if a tile of each, kept, has one buffer."""
+        a, b, c = self.crossing
+        # A result that is added to comes in, too.
+        return self.serial or (a, b, (1 + self.added) * c)
 
     @cached_property
     def crossing(self) -> tuple[int, ...]:

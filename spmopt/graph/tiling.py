@@ -22,7 +22,7 @@ The rule of PROBLEM.md, section 1, ``panel``, with its open choices decided here
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
@@ -34,11 +34,14 @@ class Tiling:
     """How operands are used: by tensor, those not listed are streamed once.
 
     ``serial_bytes``: moved while nothing is computed, of a tile with one buffer.
+    ``reads``: of an operation of several products, how often each of them reads an operand from the
+    scratchpad, by tensor; as often as it is fetched where nothing is said.
     """
 
     operands: dict[int, Operand]
     scratch_bytes: int = 0
     serial_bytes: int = 0
+    reads: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def tile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from spmopt.core.machine import Machine
@@ -87,7 +87,7 @@ def compare_view(
     wide
         Show all figures, and all sentences.
     """
-    results = with_bounds_of_one_plan(results)
+    results = _with_bounds_of_both(with_bounds_of_one_plan(results))
     # Exact fractions: equal values of two schedulers are both "best".
     best = min((result.value for result in results if result.value is not None), default=None)
     where, machine = places(results), problem.machine
@@ -114,6 +114,20 @@ def compare_view(
             *fusion_plan_verdict(machine, results, wide=wide),
         ),
     )
+
+
+def _with_bounds_of_both(results: Sequence[Result]) -> list[Result]:
+    """Return results, those of another problem with a bound that holds for the others as well."""
+    others = [each for each in results if each.instead is None and each.order is None]
+    # Rows are held against the bound over the fusion space where there is one.
+    known = [each.fusion_bound or each.bound for each in others]
+    of_others = min((bound for bound in known if bound is not None), default=None)
+    return [
+        each
+        if each.instead is None or each.bound is None or of_others is None
+        else replace(each, fusion_bound=min(each.bound, of_others))
+        for each in results
+    ]
 
 
 def _floor(problem: Problem, results: Sequence[Result]) -> Iterator[str]:
@@ -161,14 +175,15 @@ def verdict(
 ) -> list[str]:
     """Return sentences on the optimum, and on the distance of ``subject`` and the best heuristic.
 
-    Schedules in another order than the problem's have another optimum and are left out; then the
-    sentences name the given order. Beside fusion plans the heuristics are left to the wide table.
+    Schedules in another order than the problem's, or of another problem, have another optimum and
+    are left out; the sentences then name the given order. Beside fusion plans the heuristics are
+    left to the wide table.
     """
     known = [
         result
         for result in results
         if result.value is not None and result.bound is not None and result.order is None
-        if result.fused is None
+        if result.fused is None and result.instead is None
     ]
     if not known:
         return []
@@ -198,6 +213,7 @@ def fusion_plan_verdict(
         over_fusion_plans(result)
         for result in results
         if result.value is not None and result.fusion_bound is not None and result.order is None
+        if result.instead is None
     ]
     fused = next((each for each in known if place(each) == BEST), None)
     if fused is None or fused.fused is None:

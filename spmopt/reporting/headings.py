@@ -167,10 +167,16 @@ def account_heading(problem: Problem, result: Result) -> list[str]:
 
 
 def problem_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
-    """Note products at a default rate, and schedules in another order than the problem's."""
+    """Note products at a default rate, and schedules in another order or of another problem."""
     schedulers: dict[str, list[str]] = {}
     listed_so = None
     for result in results:
+        if result.instead is not None:
+            mapper = result.instead.mapper
+            bound = "; gap against a bound of both graphs" if result.bound is not None else ""
+            note = f"another graph, by mapper {mapper}{bound}"
+            schedulers.setdefault(note, []).append(result.scheduler)
+            continue
         if result.order is None:
             continue
         listed_so = depth_first(problem) if listed_so is None else listed_so

@@ -131,7 +131,8 @@ def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
         if result.fused is None:
-            row["any_order_bound"] = as_number(any_order_bound(problem, result.objective))
+            of = result.problem_of(problem)
+            row["any_order_bound"] = as_number(any_order_bound(of, result.objective))
         assumed = shares_assumed(problem, result)
         if assumed:
             row["assumed"] = assumed
@@ -140,7 +141,7 @@ def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]
 
 def shares_assumed(problem: Problem, result: Result) -> dict[str, float]:
     """Return the operators whose costs are assumed, and the share of the steps' time of each."""
-    owner = problem if result.fused is None else result.fused
+    owner = result.problem_of(problem)
     kinds = [operation.kind for operation in owner.operations]
     marked = {kind for kind in kinds if kind.endswith(ASSUMED) or kind in _ASSUMED_ALL}
     if not marked or result.schedule is None:
@@ -180,7 +181,7 @@ def result_record(problem: Problem, result: Result) -> Record:
     machine = problem.machine
     found = None if totals is None else metrics(machine, totals)
     if totals is not None and result.schedule is not None:
-        inward, outward = directions_busy(result.fused or problem, result.schedule, totals)
+        inward, outward = directions_busy(result.problem_of(problem), result.schedule, totals)
     record: Record = {
         "scheduler": result.scheduler,
         "objective": speak(result.objective),
@@ -383,7 +384,7 @@ def _use(problem: Problem, result: Result, totals: Totals) -> Iterator[Figure]:
     machine, ways = problem.machine, ""
     found = metrics(machine, totals)
     if machine.duplex and result.schedule is not None:
-        inward, outward = directions_busy(result.fused or problem, result.schedule, totals)
+        inward, outward = directions_busy(result.problem_of(problem), result.schedule, totals)
         ways = f"{share(inward)} in, {share(outward)} out; "
     peak = usage(totals.peak_spm_bytes, machine.spm_bytes)
     yield _figure("compute_busy", "compute busy", found.compute_busy, PART, "of the makespan")

@@ -24,6 +24,7 @@ from spmopt.core.plugins import Registry
 from spmopt.io.renames import rename_scheduler
 
 if TYPE_CHECKING:  # it would load numpy, and lists of names should not
+    from spmopt.core.problem import Problem
     from spmopt.core.scheduler import Policy, Scheduler
 
 Options = Mapping[str, Mapping[str, str]]
@@ -78,6 +79,9 @@ class SchedulerEntry:
     fusion_plans
         Whether it chooses a fusion plan of the tileable graph too, starting from ``page`` layer by
         layer; its bounds are of all fusion plans.
+    rewrite
+        ``module:callable`` of another problem of the same network, which it schedules, and which
+        its bound is of.
     """
 
     name: str
@@ -97,6 +101,11 @@ class SchedulerEntry:
     compared: bool = True
     fusion_plans: bool = False
     variants: bool = False
+    rewrite: str = ""
+
+    def rewrite_problem(self, problem: Problem) -> Problem:
+        """Return the problem that it schedules in place of the one asked for."""
+        return cast("Problem", _import_target(self.rewrite)(problem)) if self.rewrite else problem
 
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""
@@ -258,7 +267,7 @@ def _own_entries() -> dict[str, SchedulerEntry]:
     policies = tuple(
         name
         for entry in entries.values()
-        if entry.kind is Kind.POLICY
+        if entry.kind is Kind.POLICY and not entry.rewrite
         for name in (entry.name, f"{entry.name}:granularity=page")
         if name in entries or "granularity" in entry.options
     )

@@ -119,7 +119,7 @@ class Setup:
         rules = (
             entry.name
             for entry in SCHEDULERS.values()
-            if entry.kind is Kind.POLICY and entry.name != "double-buffer"
+            if entry.kind is Kind.POLICY and entry.name != "double-buffer" and not entry.rewrite
         )
         return (*(_OTHER_ORDER.get(name, name) for name in rules), BEST_RULE)
 

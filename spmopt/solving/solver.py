@@ -79,6 +79,8 @@ def compare(
     relaxation of the problem so reordered. The time limit is for each scheduler. Once
     ``request.stop`` is true, the schedulers not yet begun are skipped, except the first.
 
+    One that schedules another problem of the same network is held against the bound of that.
+
     Raises
     ------
     InputError
@@ -89,7 +91,29 @@ def compare(
     ContradictionError
         An illegal schedule or an untrue bound of a scheduler of the program.
     """
-    entries, features = [find(each) for each in schedulers], problem.machine.features
+    entries = [find(each) for each in schedulers]
+    own = [entry for entry in entries if not entry.rewrite]
+    others = [_compare_with_rewrite(problem, entry, request) for entry in entries if entry.rewrite]
+    if not others:
+        return _compare(problem, own, request)
+    left, made = iter(others), iter(_compare(problem, own, request) if own else [])
+    results = [next(left if entry.rewrite else made, None) for entry in entries]
+    return [each for each in results if each is not None]
+
+
+def _compare_with_rewrite(problem: Problem, entry: SchedulerEntry, request: Request) -> Result:
+    """Schedule another problem of the network; its bound holds for no other schedule."""
+    other = entry.rewrite_problem(problem)
+
+    def tell(news: Incumbent) -> None:
+        request.on_incumbent(replace(news, bound=None))
+
+    (found,) = _compare(other, [entry], replace(request, on_incumbent=tell))
+    return replace(found, instead=other)
+
+
+def _compare(problem: Problem, entries: Sequence[SchedulerEntry], request: Request) -> list[Result]:
+    features = problem.machine.features
     for entry in entries:
         entry.require(request.objective, features)
         entry.require_features(features)
@@ -160,6 +184,7 @@ def compare_fused(
     of_fusion_plans = best.fusion_bound
     if given is not None:
         able = [e for _, e in pairs if not e.fusion_plans and e.kind is not Kind.RELAXATION]
+        able = [entry for entry in able if not entry.rewrite]
         found = compare_on(
             given,
             able,
@@ -169,7 +194,7 @@ def compare_fused(
         )
         beside = (*best.beside, best)
         return [*listed, *(replace(each, beside=beside) for each in found), *chosen]
-    able = [entry for _, entry in pairs if entry.kind is Kind.POLICY]
+    able = [entry for _, entry in pairs if entry.kind is Kind.POLICY and not entry.rewrite]
     # Untiled groups only: the policies have run on the same operations layer by layer.
     if not able or all(fused_group.micro_batches == 1 for fused_group in best.fused.fusion_plan):
         return [*listed, *chosen]

@@ -90,6 +90,7 @@ def _brief(result: Result) -> Result:
         certificate=None,
         bound=result.bound if result.fused is None else result.fusion_bound,
         fused=None,
+        instead=None,
         fusion_certificate=None,
         fusion_bound=None,
         beside=(),
@@ -99,6 +100,8 @@ def _brief(result: Result) -> Result:
 def _order_name(problem: Problem, result: Result) -> str:
     if result.fused is not None:
         return "fusion_plan"
+    if result.instead is not None:
+        return "other"
     if result.schedule is None:
         return "listed" if result.bound is not None else ""
     order = result.schedule.steps.operation

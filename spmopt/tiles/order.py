@@ -11,6 +11,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.table import Ints
+from spmopt.graph import gradient_tiles
 from spmopt.tiles.layer import Layer, TileGrid
 
 LOOPS = ("ikj", "ijk", "kij", "kji", "jik", "jki")
@@ -77,7 +78,6 @@ class Walk:
 
 _BY_ROWS = Walk(loops="ikj")
 _BY_COLUMNS = Walk(loops="jki")
-_NEARLY_SQUARE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +127,8 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
 
 
 def algorithm_1(layer: Layer) -> str:
-    """Choose the order by the aspect ratio of ``layer`` (Kim et al., algorithm 1).
-
-    ``interleaved`` where ``max(M, K, N) < 4 min(M, K, N)``, else ``dw-major`` where K is the
-    greatest, else ``dx-major``.
-    """
-    sizes = (layer.m, layer.k, layer.n)
-    if max(sizes) < _NEARLY_SQUARE * min(sizes):
-        return "interleaved"
-    return "dw-major" if layer.k > layer.n and layer.k > layer.m else "dx-major"
+    """Choose the order by the shape of ``layer``."""
+    return gradient_tiles.algorithm_1(layer.m, layer.k, layer.n)
 
 
 ALGORITHM_1 = "algorithm-1"

@@ -15,6 +15,7 @@ from spmopt.core.elements import ElementKind
 from spmopt.core.errors import InputError
 from spmopt.core.graph import Attribute, Graph
 from spmopt.graph.build import GraphBuilder
+from spmopt.graph.interleaving import interleave_gradients
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.operators.spec import Shape
 from spmopt.graph.training import training_graph
@@ -308,13 +309,18 @@ def names() -> list[str]:
 
 @cache
 def graphs(name: str) -> tuple[Graph, ...]:
-    """The graph of a case, and its training step where anything is trained."""
+    """The graph of a case, and its training step, where anything is trained.
+
+    Of a product another one, with both gradients as one operation.
+    """
     builder = GraphBuilder("one")
     build = CASES[name] if name in CASES else by_default(name)
     made = build(builder)
     numbers = [v for v in made if builder.values[v].type.kind is ElementKind.FLOAT]
     graph = builder.finish(numbers or made)
     try:
-        return graph, training_graph(graph)
+        step = training_graph(graph)
     except InputError:  # nothing to train, or no way back
         return (graph,)
+    both = interleave_gradients(step)
+    return (graph, step) if both is step else (graph, step, both)

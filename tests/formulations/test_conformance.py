@@ -34,7 +34,7 @@ from tests.tiny import Op, tiny
 
 TENSORS = "residency:granularity=tensor"
 NAMES = [
-    *(name for name in SCHEDULERS if name not in ("banks", "fusion", "joint")),
+    *(name for name in SCHEDULERS if name not in ("banks", "fusion", "interleaved", "joint")),
     *("belady:granularity=page", "belady-size:granularity=page"),
     *(f"{TENSORS}@pulp:highs", f"{TENSORS}@pulp:cbc"),
 ]

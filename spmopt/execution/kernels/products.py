@@ -50,8 +50,10 @@ def product_kernel(node: Node) -> NodeKernel | None:
 def _compute(call: Call) -> Sequence[Array]:
     found = of_operator(call.operator, call.attributes, call.inputs, call.shapes)
     if call.operator.startswith("Gemm"):
+        # Of both gradients the bias has the third.
+        bias = 2 if call.operator == "GemmGradients" else 1
         found = [
-            each * number(call.attributes, "beta" if place else "alpha", 1.0)
+            each * number(call.attributes, "alpha" if place < bias else "beta", 1.0)
             for place, each in enumerate(found)
         ]
     return found

@@ -112,7 +112,8 @@ class OperatorSpec:
     gemm
         For style GEMM only.
     second
-        A second matrix product, of a softmax of the first; the result of the first is no tensor.
+        A second matrix product: of a softmax of the first, whose result is no tensor, nor then in
+        ``c``; or of an operand of the first, as the two gradients of a layer are.
     gradients
         Gradient operations for the inputs in the last argument (those that need one), in the
         order in which they run. None: not differentiable.

@@ -26,6 +26,7 @@ from spmopt.graph.operators.rules import COMPUTES, PRODUCTS, SHAPES
 from spmopt.graph.operators.spec import (
     Attributes,
     Computes,
+    Gemm,
     GemmRule,
     GradientRule,
     Needed,
@@ -138,18 +139,38 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
         spec = _multiply_again(spec, product, rule, where)
     if shapes is None or "gradients" in rule:
         return _with_gradients(spec, rule, where)
+    computes = _computes(rule, where)
+    of_input = gradient(computes, {"x0": "y0"}, {"y0": "x0", "x1": "x1"})
     return (
         replace(spec, gradients=product_gradients(name)),
         replace(
             _multiply(_backward(f"{name}InputGradient"), input_gradient(product)),
-            computes=gradient(_computes(rule, where), {"x0": "y0"}, {"y0": "x0", "x1": "x1"}),
+            computes=of_input,
         ),
         replace(
             _multiply(_backward(f"{name}WeightGradient"), weight_gradient(product)),
-            computes=gradient(
-                _computes(rule, where), {"x1": "y0", "x2": "y1"}, {"y0": "x0", "x0": "x1"}
-            ),
+            computes=gradient(computes, {"x1": "y0", "x2": "y1"}, {"y0": "x0", "x0": "x1"}),
         ),
+        _with_both_gradients(name, product, of_input, computes),
+    )
+
+
+def _with_both_gradients(
+    name: str, product: GemmRule, of_input: Computes, computes: Computes
+) -> OperatorSpec:
+    """Return both gradients as one operation: of dY, W and X it makes dX, dW and that of a bias."""
+    of_weight = gradient(computes, {"x1": "y1", "x2": "y2"}, {"y0": "x0", "x0": "x2"})
+
+    def second(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+        found = weight_gradient(product)((inputs[0], inputs[2]), outputs[1:], attributes)
+        return replace(found, a=(2,), c=(1,))
+
+    first = input_gradient(product)
+    return replace(
+        _multiply(_backward(f"{name}Gradients"), first),
+        second=second,
+        operations=lambda *of: 2 * (first(*of).macs + second(*of).macs),
+        computes=lambda *of: f"{of_input(*of)}; {of_weight(*of)}",
     )
 
 

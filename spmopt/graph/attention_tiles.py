@@ -17,7 +17,8 @@ from typing import NamedTuple, Self
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.operation import Operand
 from spmopt.graph.cycles import compute_cycles
-from spmopt.graph.operators.spec import Gemm, Shape
+from spmopt.graph.operators.attention import score_axes
+from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
 
 _FIRST_SLACK, _NEAR = 10, 32
 """Parts: the first way moves least of those that compute within a tenth of the fastest; what saves
@@ -144,6 +145,34 @@ class Attention:
     work: int = 0
     sum_bytes: int
     element_type: str | None
+
+    @classmethod
+    def of(
+        cls,
+        products: Sequence[Gemm],
+        inputs: Shapes,
+        sizes: Sequence[int],
+        attributes: Attributes,
+        *,
+        work: int,
+        sum_bytes: int,
+        element_type: str | None,
+    ) -> Self:
+        """Return the attention of operands of some shapes; ``sizes``: theirs, and the context's."""
+        scores, heads = score_axes(inputs, attributes)
+        first, second = products
+        return cls(
+            first=first,
+            second=second,
+            sizes=(*sizes[:3], sizes[-1]),
+            masks=tuple(
+                Mask.of(shape, size, scores, heads)
+                for shape, size in zip(inputs[3:], sizes[3:-1], strict=True)
+            ),
+            work=work,
+            sum_bytes=sum_bytes,
+            element_type=element_type,
+        )
 
     @property
     def scores(self) -> int:

@@ -19,7 +19,7 @@ from spmopt.core.order import hazards
 from spmopt.core.problem import ASSUMED, Problem, TensorKind
 from spmopt.graph import operators
 from spmopt.graph.array_accesses import array_accesses
-from spmopt.graph.attention_tiles import Attention, Mask, attention_blocks
+from spmopt.graph.attention_tiles import Attention, attention_blocks
 from spmopt.graph.buffers import page_buffer, row_buffers, window_buffers
 from spmopt.graph.cycles import (
     POOLINGS,
@@ -32,7 +32,6 @@ from spmopt.graph.gradient_tiles import gradient_tilings
 from spmopt.graph.in_place import inline_nodes
 from spmopt.graph.lowered_tensors import tensors_of, tensors_of_kind
 from spmopt.graph.naming import all_unused
-from spmopt.graph.operators.attention import score_axes
 from spmopt.graph.operators.spec import Gemm, Shape, Style
 from spmopt.graph.preparation import CHOOSE, LOWERINGS, TILED, prepare, with_name
 from spmopt.graph.tile_choice import other_tilings
@@ -267,7 +266,7 @@ class Mapper:
         rules = [rule for rule in (spec.gemm, spec.second) if rule is not None]
         products = [rule(*worked, node.attributes) for rule in rules]
         if len(products) == 2 and not products[0].c:
-            return self._attention(at, used, shapes, sizes, worked)
+            return self._attention(at, used, sizes, worked, products)
         gemm = products[0] if products else None
         # Before any tiling: with all three roles barred there is no legal choice left.
         if gemm is not None and self.bypassing and self.name in _NEEDS_ROOM:
@@ -300,28 +299,21 @@ class Mapper:
         self,
         at: int,
         used: Used,
-        shapes: tuple[Shapes, Shapes],
         sizes: Sequence[int] | Mapping[int, int],
         worked: tuple[Shapes, Shapes],
+        products: Sequence[Gemm],
     ) -> tuple[OpMapping, ...]:
         """Return the mappings of attention as one operation."""
         node, spec, machine = self.nodes[at], self.specs[at], self.machine
-        assert spec.gemm is not None
-        assert spec.second is not None
-        first, second = (each(*worked, node.attributes) for each in (spec.gemm, spec.second))
         of_type, own = self.product_types[at], self._type(node.inputs[0])
-        scores, heads = score_axes(worked[0], node.attributes)
         of_sums = element_type(sum_type(of_type or own.name)).bytes_of(1)
-        work = spec.operations(*worked, node.attributes) - 2 * (first.macs + second.macs)
+        work = spec.operations(*worked, node.attributes) - 2 * sum(each.macs for each in products)
         work += (machine.special_cost - 1) * spec.special(*worked, node.attributes)
-        attention = Attention(
-            first=first,
-            second=second,
-            sizes=tuple(sizes[t] for t in (*used.inputs[:3], *used.outputs)),
-            masks=tuple(
-                Mask.of(shape, sizes[t], scores, heads)
-                for t, shape in zip(used.inputs[3:], worked[0][3:], strict=True)
-            ),
+        attention = Attention.of(
+            products,
+            worked[0],
+            [sizes[t] for t in (*used.inputs, *used.outputs)],
+            node.attributes,
             work=work,
             sum_bytes=of_sums,
             element_type=of_type,
@@ -334,12 +326,8 @@ class Mapper:
             tiling = Tiling(
                 operands=attention.operands(used.inputs, each), scratch_bytes=each.scratch_bytes
             )
-            products, cycles = (first, second), each.cycles
-            found.append(
-                self._mapping_of(
-                    *(at, used, sizes, tiling), products=products, cycles=cycles, inner=inner
-                )
-            )
+            given, cycles = (at, used, sizes, tiling), each.cycles
+            found.append(self._mapping_of(*given, products=products, cycles=cycles, inner=inner))
         return tuple(dict.fromkeys(found))
 
     def _type(self, value: int) -> ElementType:

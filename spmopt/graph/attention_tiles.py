@@ -101,16 +101,16 @@ class Mask(NamedTuple):
         """Bytes of one head."""
         return -(-self.size // self.slices)
 
-    def held(self) -> tuple[int, int]:
+    def hold(self) -> tuple[int, int]:
         """Return the room of whole slices, and how often each is fetched."""
         room = self.slice_bytes * (1 if self.slices == 1 else 2)
         return room, self.changes // self.slices
 
-    def streamed(self, attention: Attention, queries: int, keys: int) -> tuple[int, int]:
+    def stream(self, attention: Attention, queries: int, keys: int) -> tuple[int, int]:
         """Return the room of two blocks, and how often each is fetched."""
         rows, several = attention.first.m, -(-attention.first.m // queries)
         if queries >= self.rows and keys >= self.keys and (several == 1 or self.rows == 1):
-            return self.held()
+            return self.hold()
         part = self.slice_bytes * min(queries, self.rows) * min(keys, self.keys)
         room = min(2 * -(-part // (self.rows * self.keys)), self.size)
         # Each block of queries takes its own rows, or those that all share anew.
@@ -197,9 +197,9 @@ class Attention:
             room += min(2 * -(-size * queries // (heads * rows)), size)
         for size in self.sizes[1:3]:
             room += min(2 * -(-size * keys // (heads * every)), size)
-        streamed = [each.streamed(self, queries, keys) for each in self.masks]
+        streamed = [each.stream(self, queries, keys) for each in self.masks]
         held = [
-            of_block if each.rows > 1 and each.keys > 1 else each.held()
+            of_block if each.rows > 1 and each.keys > 1 else each.hold()
             for each, of_block in zip(self.masks, streamed, strict=True)
         ]
         for masks in dict.fromkeys((tuple(held), tuple(streamed))):

@@ -193,10 +193,10 @@ class Emitter:
         if spec.stated:
             return self._state(node, spec, inputs, attributes)
         if node.op_type in FLATTENED and opset < 13:
-            return self._flattened(node, inputs[0], attributes)
+            return self._flatten(node, inputs[0], attributes)
         return self._builder.add_many(spec.name, inputs, name=_name(node), **attributes)
 
-    def _flattened(
+    def _flatten(
         self, node: onnx.NodeProto, value: int, attributes: dict[str, Attribute]
     ) -> Sequence[int]:
         """Add a softmax of rows that all axes from one on make up, as before operator set 13."""

@@ -151,6 +151,8 @@ class Bench:
         The lines with another program measured beside, by its command.
     by_parts
         Whether the first part of every line is measured before the second of any.
+    options
+        Options of the script's own, by which it records, each after a blank.
     """
 
     file: str
@@ -162,6 +164,7 @@ class Bench:
     versions: Callable[[], Mapping[str, str]] = dict
     peered: Callable[[str], Sequence[BenchLine]] | None = None
     by_parts: bool = False
+    options: str = ""
 
     @property
     def folder(self) -> Path:
@@ -277,7 +280,7 @@ class Bench:
     def measure(self, given: Any, peer: str | None) -> int:
         """Measure what a killed run left to do; write ``rows.json`` and the table, or print it."""
         more = [] if peer is None else ["--peer", peer]
-        command = f"python results/{self.folder.name}/run.py --runs {given.runs}"
+        command = f"python results/{self.folder.name}/run.py{self.options} --runs {given.runs}"
         command += "" if peer is None else f" --peer '{peer}'"
         command += " --long" if any(line.long for line in self.lines) else ""
         here = environment()

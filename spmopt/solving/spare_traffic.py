@@ -25,8 +25,9 @@ _SHARE = Fraction(1, 1000)
 """Of the time, as the cost of all bytes that the first schedule moves."""
 _WITHIN = 2e-5
 """Tolerance of that search: a fiftieth of what bytes cost."""
-_LIMIT = 0.2
-"""Of the time limit."""
+_LIMIT, _ROUGH = 0.2, 0.01
+"""Of the time limit, but no longer than the first search took; and a tolerance with which a rough
+schedule is asked for, whatever it moves."""
 _OFTEN, _BUSY = 1.25, 0.5
 """Traffic, of what must move, from which a search is worth its time, and how busy DMA may be: one
 that is busy for longer decides the time of too many steps."""
@@ -36,6 +37,8 @@ def with_less_traffic(case: Case, found: Result) -> Result:
     """Return a schedule that takes no longer and moves less, or the same one."""
     totals, listed = found.totals, case.listed
     if case.request.objective != MAKESPAN or case.problem.machine.banks or totals is None:
+        return found
+    if case.request.tolerance > _ROUGH:
         return found
     if found.order is not None or not _has_spare_time(case.problem, totals):
         return found
@@ -66,7 +69,8 @@ def _move_less(case: Case, found: Result) -> Result:
     if request.is_over() or request.stop() or totals is None or found.residency_plan is None:
         return found
     weight = _SHARE * totals.makespan_cycles / totals.traffic_bytes
-    part = request.part(bounds=False).phase(_LIMIT * request.time_limit_s)
+    seconds = min(_LIMIT * request.time_limit_s, found.solve_s)
+    part = request.part(bounds=False).phase(seconds)
     part = replace(part, objective=MAKESPAN.plus(TRAFFIC, weight), tolerance=_WITHIN)
     case = Case(found.fused or case.problem, part)
     other = case.call(find(RESIDENCY), [found], duals=found.certificate)

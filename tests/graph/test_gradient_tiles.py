@@ -189,8 +189,8 @@ def test_a_nearly_square_one_completes_both_and_reads_dy_for_each() -> None:
 
 @settings(max_examples=share(60, 4))
 @given(
-    st.tuples(*[st.integers(1, 30)] * 3),
-    st.integers(1, 300),
+    st.tuples(*[st.integers(1, share(30, 3))] * 3),
+    st.integers(1, share(300, 4)),
 )
 def test_tilings_fit_and_none_is_worse_than_another(layer: Layer, pages: int) -> None:
     machine = plain_machine(4 * pages)

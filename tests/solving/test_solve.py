@@ -305,5 +305,5 @@ def test_program_that_the_solver_refuses_leads_to_the_answer_without_it() -> Non
 def test_fusion_on_a_scratchpad_of_an_exabyte() -> None:
     """Its bytes in all micro-batches do not fit 64 bits."""
     problem = lower(load("bert-tiny", batch=64), load_machine("rtx2080ti", {"spm": "1048576TiB"}))
-    request = Request(time_limit_s=1.0)
+    request = Request(time_limit_s=0.6)
     assert solve(problem, find("fusion"), request).verified

@@ -8,6 +8,7 @@ the context so far, in the type of sums.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -180,10 +181,11 @@ class Attention:
         return self.first.batch * self.first.m * self.first.n
 
     def operands(self, used: Sequence[int], blocks: Blocks) -> dict[int, Operand]:
-        """Return how tensors are used: those of keys, values and masks, by place."""
-        often: dict[int, int] = {}
-        for tensor, times in zip(used[1:], (*[blocks.fetches] * 2, *blocks.masks), strict=True):
-            often[tensor] = max(often.get(tensor, 1), times)
+        """Return how tensors are used: those of queries, keys, values and masks, by place."""
+        often = Counter[int]()
+        for tensor, times in zip(used, (1, *[blocks.fetches] * 2, *blocks.masks), strict=True):
+            # One tensor in two places is fetched for each: their blocks differ.
+            often[tensor] += times
         return {tensor: Operand(fetches=times) for tensor, times in often.items()}
 
     def rooms(self, queries: int, keys: int) -> Iterator[tuple[int, tuple[int, ...]]]:

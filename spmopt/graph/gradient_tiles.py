@@ -17,8 +17,10 @@ in the room of both. dY is then fetched for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -106,12 +108,43 @@ def gradient_tilings(
     if not several:
         return [first]
     found = [_together(pair, each) for each in other_tilings(pair, machine)]
+    return [first, *_leave_best([*found, *_sequential(products, machine)], pair, machine)]
+
+
+def _sequential(products: Sequence[ProductTensors], machine: Machine) -> Iterator[Tiling]:
+    """Yield tilings of one gradient after the other, those that move least in some room."""
+    others = [other_tilings(each, machine) for each in products]
     for room in rooms_of(machine.spm_pages * machine.page_bytes).tolist():
         # Buffers of tiles that do not fit would shrink to the room.
-        if all(_fits_one(each, room) for each in products):
-            both = [least_traffic(each, machine, room) for each in products]
-            found.append(_apart(products, both, max(each.scratch_bytes for each in both)))
-    return [first, *_leave_best(found, pair, machine)]
+        if not all(_fits_one(each, room) for each in products):
+            continue
+        every = [
+            [least_traffic(each, machine, room), *(o for o in more if o.scratch_bytes <= room)]
+            for each, more in zip(products, others, strict=True)
+        ]
+        # Operands that stay for either may not fit together, and tiles of one buffer wait.
+        for held, waits in product((True, False), repeat=2):
+            some = [
+                [o for o in own if (held or not o.held) and (waits or not o.serial_bytes)]
+                for own in every
+            ]
+            if all(some):
+                best = [
+                    min(own, key=partial(_moved, tensors))
+                    for tensors, own in zip(products, some, strict=True)
+                ]
+                yield _apart(products, best, max(each.scratch_bytes for each in best))
+
+
+def _moved(tensors: ProductTensors, tiling: Tiling) -> int:
+    """Return the bytes that a tiling of one product moves."""
+    total = 0
+    for tensor in {t for role in tensors.roles for t in role} - tiling.held:
+        times = tiling.operands.get(tensor, STREAMED).fetches
+        if tensor in tensors.outputs:
+            times = 2 * times - (tensor not in tensors.inputs)
+        total += times * tensors.moving_bytes(tensor)
+    return total
 
 
 def _fits_one(tensors: ProductTensors, room: int) -> bool:
@@ -134,8 +167,7 @@ def _first(pair: GradientTensors, products: Sequence[ProductTensors], machine: M
         least_traffic(replace(pair, keep=(kept,)), machine)
         for kept in (1 - _KEPT[order], _KEPT[order])
     )
-    is_whole = any(each.required_resident for each in whole.operands.values())
-    return _together(pair, whole if is_whole else tiled)
+    return _together(pair, whole if whole.held else tiled)
 
 
 def _together(pair: GradientTensors, tiling: Tiling) -> Tiling:
@@ -162,6 +194,7 @@ def _apart(
     return Tiling(
         operands=operands,
         scratch_bytes=scratch_bytes,
+        serial_bytes=sum(each.serial_bytes for each in tilings),
         reads={t: (uses[0][t].fetches, uses[1][t].fetches) for t in shared},
     )
 
@@ -172,8 +205,7 @@ def _leave_best(tilings: Sequence[Tiling], pair: GradientTensors, machine: Machi
     able, figures = list[Tiling](), list[list[int]]()
     for each in tilings:
         used = [each.operands.get(t, STREAMED) for t in tensors]
-        held = {t for t, use in zip(tensors, used, strict=True) if use.required_resident}
-        pages = sum(map(machine.pages, (each.scratch_bytes, *(pair.sizes[t] for t in held))))
+        pages = sum(map(machine.pages, (each.scratch_bytes, *(pair.sizes[t] for t in each.held))))
         if pages <= machine.spm_pages:
             able.append(each)
             # Held and not held are no better than each other: equal in both columns.

@@ -1,6 +1,6 @@
 """The two gradients of a layer as one operation, which reads dY for both (Kim et al., MICRO 2023).
 
-Training lists dW just before dX. Both read dY, and neither reads the other, so that their tiles may
+Training lists dW just before dX. Both read dY, and where neither reads the other, their tiles may
 be computed in turns. :mod:`.gradient_tiles` has the ways to do so.
 """
 
@@ -51,6 +51,8 @@ def _are_of_one_layer(graph: Graph, one: Node, other: Node) -> bool:
     return (
         operators.SPECS.find(f"{operator}{_BOTH}") is not None
         and one.attributes == other.attributes
+        # Of a product of a weight by itself one adds to what the other wrote.
+        and set(one.outputs).isdisjoint((*other.inputs, *other.outputs))
         and one.inputs[0] == other.inputs[0]
         # dX is of X, and dW of W.
         and shape[one.inputs[1]] == shape[other.outputs[0]]

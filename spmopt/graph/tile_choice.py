@@ -114,7 +114,9 @@ def _largest(product: Product, kept: int, rooms: Ints) -> tuple[Ints, list[Ints]
         middle = (low + high + 1) // 2
         fits = buffers(others[middle]) <= rooms
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
-    other = others[low]
+    # Tiles of all positions may need less room than smaller ones, which need lines.
+    last = np.full_like(low, others.size - 1)
+    other = others[np.where(buffers(others[last]) <= rooms, last, low)]
     trips = [np.full_like(low, each) for each in product.dimensions]
     trips[first] = np.broadcast_to(-(-product.dimensions[first] // size), low.shape)
     trips[second] = -(-product.dimensions[second] // other)
@@ -134,7 +136,8 @@ def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
         if term.lines:
             lines = -(-term.lines * tile[term.across] // term.parts)
             if product.returns(k, kept):
-                lines = np.minimum(*product.lines_of_all(term, tile[term.across]))
+                some = tile[product.positions] < product.dimensions[product.positions]
+                lines = np.where(some, product.lines_of_all(term), 0)
             found = np.maximum(found, lines)
         total = total + np.minimum(found, term.limit)
     return total

@@ -31,16 +31,16 @@ So traffic never rises with the scratchpad: mappings for a smaller one fit a lar
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, gcd, isqrt
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
-from spmopt.core.table import Ints
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling
 
@@ -57,8 +57,6 @@ LACKS = (2, 0, 1)
 _BEFORE = (1, 2, 0)
 """B before C before A."""
 _Tile = tuple[int, ...]
-Side = TypeVar("Side", int, Ints)
-"""Of a tile, or of many."""
 _Found = tuple[int, int, int, tuple[int, int, int]]
 """Traffic, bytes of buffers, the operand that is kept, and fetches."""
 
@@ -163,13 +161,12 @@ def least_traffic(tensors: ProductTensors, machine: Machine, room: int | None = 
 
 def stream_operands(roles: Sequence[Sequence[int]], fetches: Sequence[int]) -> dict[int, Operand]:
     """Return how the tensors of A, B and C are used, by fetches of each."""
-    operands: dict[int, Operand] = {}
+    often = Counter[int]()
     for role, count in zip(roles, fetches, strict=True):
-        for tensor in role:
-            # One tensor in two roles (x times x) is fetched as often as the worse of them.
-            most = max(count, operands[tensor].fetches if tensor in operands else 1)
-            operands[tensor] = Operand(fetches=most)
-    return operands
+        for tensor in dict.fromkeys(role):
+            # One tensor in two roles (x times x) is fetched for each: their tiles differ.
+            often[tensor] += count
+    return {tensor: Operand(fetches=count) for tensor, count in often.items()}
 
 
 class _Term(NamedTuple):
@@ -278,7 +275,9 @@ class Product:
             if term.lines:
                 lines = -(-term.lines * tile[term.across] // term.parts)
                 if self.returns(k, kept):
-                    lines = min(*self.lines_of_all(term, tile[term.across]))
+                    lines = self.lines_of_all(term)
+                    # Tiles of all positions need no lines.
+                    lines *= tile[self.positions] < self.dimensions[self.positions]
                 found = max(found, lines)
             total += min(found, term.limit)
         return total
@@ -288,14 +287,9 @@ class Product:
         passed = operand != kept and LACKS[kept] != self.positions >= 0
         return passed and self.windows[operand]
 
-    def lines_of_all(self, term: _Term, across: Side) -> tuple[int, Side]:
-        """Return the bytes of lines of all channels, and of all positions of ``across`` channels.
-
-        Tiles of all positions need no lines; smaller ones that take as much room move no less.
-        """
-        whole = -(-term.lines * self.dimensions[term.across] // term.parts)
-        positions = term.whole * self.dimensions[self.positions]
-        return whole, 2 * -(-positions * across // term.elements)
+    def lines_of_all(self, term: _Term) -> int:
+        """Return the bytes of lines of all channels."""
+        return -(-term.lines * self.dimensions[term.across] // term.parts)
 
     def tiles(self, room: int) -> _Found:
         """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
@@ -320,6 +314,8 @@ class Product:
         # From the largest on: fewer tiles along one side are more along the other.
         for size in reversed([*sizes_of_tiles(self.dimensions[first])]):
             tile[first], tile[second] = size, length
+            # Tiles of all positions may need less room than smaller ones, which need lines.
+            whole = room_of(length) <= room
             if least is not None:
                 most = self._traffic(kept, tuple(tile))[0]
                 if most > least[0]:
@@ -328,10 +324,11 @@ class Product:
                 each = self._traffic(kept, tuple(tile))[0] - most
                 # Of so many tiles along the other side, none better fits if the smallest do not.
                 count = 1 + (least[0] - most) * (length - 1) // each if each else length
-                if count < length and room_of(-(-length // max(count, 1))) > room:
+                if not whole and count < length and room_of(-(-length // max(count, 1))) > room:
                     continue
             # Buffers grow with the tile, so the largest that fits is found by bisection.
-            largest = bisect_right(range(1, length + 1), room, key=room_of)
+            sizes = range(1, length + 1)
+            largest = length if whole else bisect_right(sizes, room, key=room_of)
             if largest:
                 # The least size with the same number of tiles: the same traffic in less room.
                 tile[second] = -(-length // -(-length // largest))

@@ -43,6 +43,11 @@ class Tiling:
     serial_bytes: int = 0
     reads: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
+    @property
+    def held(self) -> set[int]:
+        """Tensors that are required resident."""
+        return {tensor for tensor, use in self.operands.items() if use.required_resident}
+
 
 def tile(
     gemm: Gemm,

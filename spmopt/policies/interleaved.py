@@ -9,7 +9,6 @@ both gradients are one operation, in its first mapping.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from spmopt.core.errors import InputError
@@ -21,7 +20,6 @@ from spmopt.graph.preparation import INTERLEAVED
 from spmopt.graph.tileable import lower_listed
 from spmopt.policies.belady import belady
 
-_NOTE = "both gradients of a layer are one operation: a graph, and a bound, of its own"
 _NONE = "scheduler interleaved: {}; name another scheduler, as belady"
 
 
@@ -37,8 +35,7 @@ def interleave(problem: Problem, request: Request, *, granularity: str = "tensor
     """
     if problem.mapper not in INTERLEAVED.values():
         raise InputError(_NONE.format("takes layer by layer networks that train, and no others"))
-    found = belady(problem, request, granularity=granularity)
-    return replace(found, notes=(*found.notes, _NOTE))
+    return belady(problem, request, granularity=granularity)
 
 
 def with_gradients_interleaved(problem: Problem) -> Problem:
@@ -60,5 +57,8 @@ def with_gradients_interleaved(problem: Problem) -> Problem:
     mapper = INTERLEAVED[problem.mapper]
     found = lower_listed(made_by.args[0], problem.machine, mapper=mapper)
     if len(found.operations) == len(problem.operations):
-        raise InputError(_NONE.format("no layer has two gradients that share dY (--training)"))
+        why = "no layer has two gradients that share dY (--training)"
+        if problem.machine.bypass:
+            why = "with bypass the gradients of a layer stay apart; leave it out"
+        raise InputError(_NONE.format(why))
     return found.label(name=problem.name, source=problem.source, listed=found.listed)

@@ -173,7 +173,9 @@ def problem_notes(problem: Problem, results: Sequence[Result]) -> list[str]:
     for result in results:
         if result.instead is not None:
             mapper = result.instead.mapper
-            bound = "; gap against a bound of both graphs" if result.bound is not None else ""
+            # A comparison with others gives it a bound that holds for them as well.
+            of = "a bound of both graphs" if result.fusion_bound is not None else "its bound"
+            bound = f"; gap against {of}" if result.bound is not None else ""
             note = f"another graph, by mapper {mapper}{bound}"
             schedulers.setdefault(note, []).append(result.scheduler)
             continue

@@ -130,6 +130,8 @@ def comparison_rows(problem: Problem, results: Sequence[Result]) -> list[Record]
     rows = [result_record(problem, result) for result in results]
     for row, where, result in zip(rows, places(results), results, strict=False):
         row["of"] = where
+        if result.instead is not None:
+            row["mapper"] = result.instead.mapper
         if result.fused is None:
             of = result.problem_of(problem)
             row["any_order_bound"] = as_number(any_order_bound(of, result.objective))

@@ -92,18 +92,19 @@ def compare(
         An illegal schedule or an untrue bound of a scheduler of the program.
     """
     entries = [find(each) for each in schedulers]
-    own = [entry for entry in entries if not entry.rewrite]
-    others = [_compare_with_rewrite(problem, entry, request) for entry in entries if entry.rewrite]
+    problems = [entry.rewrite_problem(problem) for entry in entries]
+    pairs = list(zip(entries, problems, strict=True))
+    own = [entry for entry, each in pairs if each is problem]
+    others = [_compare_on(each, entry, request) for entry, each in pairs if each is not problem]
     if not others:
         return _compare(problem, own, request)
     left, made = iter(others), iter(_compare(problem, own, request) if own else [])
-    results = [next(left if entry.rewrite else made, None) for entry in entries]
+    results = [next(made if each is problem else left, None) for each in problems]
     return [each for each in results if each is not None]
 
 
-def _compare_with_rewrite(problem: Problem, entry: SchedulerEntry, request: Request) -> Result:
+def _compare_on(other: Problem, entry: SchedulerEntry, request: Request) -> Result:
     """Schedule another problem of the network; its bound holds for no other schedule."""
-    other = entry.rewrite_problem(problem)
 
     def tell(news: Incumbent) -> None:
         request.on_incumbent(replace(news, bound=None))

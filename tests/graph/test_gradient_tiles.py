@@ -107,11 +107,15 @@ def all_together(layer: Layer) -> set[Figures]:
 def all_apart(layer: Layer) -> set[Figures]:
     """One gradient after the other: the larger room, and dY for each."""
     every = [
-        [each for kept in range(3) for each in walked(layer, [[t] for t in group], kept, False)]
+        [
+            each
+            for kept, single in product(range(3), (False, True))
+            for each in walked(layer, [[t] for t in group], kept, single)
+        ]
         for group in APART
     ]
     return {
-        (max(a[0], b[0]), 0, tuple(p + q for p, q in zip(a[2], b[2], strict=True)))
+        (max(a[0], b[0]), a[1] + b[1], tuple(p + q for p, q in zip(a[2], b[2], strict=True)))
         for a, b in product(*every)
     }
 

@@ -67,6 +67,17 @@ def test_it_computes_what_both_do() -> None:
         assert np.allclose(whole[name], values), name
 
 
+def test_gradients_of_a_weight_by_itself_stay_apart() -> None:
+    """The one adds to what the other wrote."""
+    b = GraphBuilder("square")
+    w = b.weight("w", (4, 4))
+    square = b.add("MatMul", [w, w], name="square")
+    graph = training_graph(b.finish([b.add("MatMul", [b.input("x", (4, 4)), square], name="y")]))
+    one = interleave_gradients(graph)
+    assert "square.d0" in {node.name for node in one.nodes}
+    assert np.allclose(kept_of(one, 3)["w.gradient"], kept_of(graph, 3)["w.gradient"])
+
+
 def test_gradients_that_are_apart_stay_so() -> None:
     turned = STEP.nodes
     at = next(k for k, node in enumerate(turned) if node.name == "conv.d1")

@@ -18,6 +18,7 @@ from spmopt.graph.tiles import (
     budget_bytes,
     least_traffic,
     sizes_of_tiles,
+    stream_operands,
 )
 from spmopt.graph.tiling import Tiling
 from tests.tiny import plain_machine
@@ -171,6 +172,10 @@ def test_what_bypasses_neither_stays_nor_has_a_buffer(pages: int) -> None:
         assert barred == Tiling(operands={2: REQUIRED_RESIDENT}, scratch_bytes=2 * ELEMENT * 40)
 
 
+def test_a_tensor_in_two_places_is_fetched_for_each() -> None:
+    assert stream_operands([[0], [0], [1]], (3, 2, 1)) == {0: Operand(fetches=5), 1: Operand()}
+
+
 def test_windows_keep_their_lines() -> None:
     """A feature map streams past W by lines, of which so many are on chip."""
     gemm = Gemm(m=64, k=18, n=4)
@@ -196,6 +201,7 @@ def test_no_halo_is_read_again() -> None:
     # Weights that are kept see positions one after another; a kept map has its lines.
     for kept in (0, 1):
         assert slides.buffers(tile, kept) == without.buffers(tile, kept)
-    # Else 96 bytes of lines, or the whole map of a channel twice: 2 x 512 / 18, rounded up.
-    assert slides.buffers(tile, 2) - without.buffers(tile, 2) == 58 - 8
+    # Else 96 bytes of lines of all channels; tiles of all positions need none.
+    assert slides.buffers(tile, 2) - without.buffers(tile, 2) == 96 - 8
+    assert slides.buffers((64, 1, 4), 2) == without.buffers((64, 1, 4), 2)
     assert slides.buffers((8, 6, 4), 2) - without.buffers((8, 6, 4), 2) == 96 - 44

@@ -56,7 +56,22 @@ def test_it_is_belady_on_the_graph_with_both_gradients(table: spmopt.ComparisonT
     assert need(found.result.bound) <= need(bound) * (1 + 1e-9)
     alone = spmopt.solve(PROBLEM, "interleaved", time_limit=5)
     assert (alone.result.value, alone.result.instead) == (found.result.value, None)
-    assert "a graph, and a bound, of its own" in found.result.notes[-1]
+    # Of that graph it is one scheduler among others.
+    rows = spmopt.compare(other, ["belady", "interleaved"], time_limit=5)
+    assert rows["interleaved"].result.instead is None
+    assert rows["interleaved"].result.bound == rows["belady"].result.bound
+    assert "another graph" not in str(rows)
+
+
+def test_alone_it_is_held_against_its_own_bound() -> None:
+    alone = spmopt.compare(PROBLEM, ["interleaved"], time_limit=5)
+    assert "another graph, by mapper choose-interleaved; gap against its bound" in str(alone)
+
+
+def test_where_gradients_bypass_it_says_so() -> None:
+    own = spmopt.machine("small-npu", spm="64KiB", settings={"bypass": "gradient"})
+    with pytest.raises(InputError, match="with bypass the gradients of a layer stay apart"):
+        spmopt.solve(spmopt.lower(STEP, own), "interleaved", time_limit=5)
 
 
 def test_its_row_is_held_against_a_bound_of_both(table: spmopt.ComparisonTable) -> None:

@@ -125,21 +125,21 @@ def _sequential(products: Sequence[ProductTensors], machine: Machine) -> Iterato
         # Operands that stay for either may not fit together, and tiles of one buffer wait.
         for held, waits in product((True, False), repeat=2):
             some = [
-                [o for o in own if (held or not o.held) and (waits or not o.serial_bytes)]
+                [o for o in own if (held or not o.residents) and (waits or not o.serial_bytes)]
                 for own in every
             ]
             if all(some):
                 best = [
-                    min(own, key=partial(_moved, tensors))
+                    min(own, key=partial(_count_moved, tensors))
                     for tensors, own in zip(products, some, strict=True)
                 ]
                 yield _apart(products, best, max(each.scratch_bytes for each in best))
 
 
-def _moved(tensors: ProductTensors, tiling: Tiling) -> int:
+def _count_moved(tensors: ProductTensors, tiling: Tiling) -> int:
     """Return the bytes that a tiling of one product moves."""
     total = 0
-    for tensor in {t for role in tensors.roles for t in role} - tiling.held:
+    for tensor in {t for role in tensors.roles for t in role} - tiling.residents:
         times = tiling.operands.get(tensor, STREAMED).fetches
         if tensor in tensors.outputs:
             times = 2 * times - (tensor not in tensors.inputs)
@@ -167,7 +167,7 @@ def _first(pair: GradientTensors, products: Sequence[ProductTensors], machine: M
         least_traffic(replace(pair, keep=(kept,)), machine)
         for kept in (1 - _KEPT[order], _KEPT[order])
     )
-    return _together(pair, whole if whole.held else tiled)
+    return _together(pair, whole if whole.residents else tiled)
 
 
 def _together(pair: GradientTensors, tiling: Tiling) -> Tiling:
@@ -205,7 +205,9 @@ def _leave_best(tilings: Sequence[Tiling], pair: GradientTensors, machine: Machi
     able, figures = list[Tiling](), list[list[int]]()
     for each in tilings:
         used = [each.operands.get(t, STREAMED) for t in tensors]
-        pages = sum(map(machine.pages, (each.scratch_bytes, *(pair.sizes[t] for t in each.held))))
+        pages = sum(
+            map(machine.pages, (each.scratch_bytes, *(pair.sizes[t] for t in each.residents)))
+        )
         if pages <= machine.spm_pages:
             able.append(each)
             # Held and not held are no better than each other: equal in both columns.

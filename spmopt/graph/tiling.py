@@ -44,7 +44,7 @@ class Tiling:
     reads: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
-    def held(self) -> set[int]:
+    def residents(self) -> set[int]:
         """Tensors that are required resident."""
         return {tensor for tensor, use in self.operands.items() if use.required_resident}
 

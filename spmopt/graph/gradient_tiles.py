@@ -205,9 +205,8 @@ def _leave_best(tilings: Sequence[Tiling], pair: GradientTensors, machine: Machi
     able, figures = list[Tiling](), list[list[int]]()
     for each in tilings:
         used = [each.operands.get(t, STREAMED) for t in tensors]
-        pages = sum(
-            map(machine.pages, (each.scratch_bytes, *(pair.sizes[t] for t in each.residents)))
-        )
+        whole = [pair.sizes[tensor] for tensor in each.residents]
+        pages = sum(map(machine.pages, (each.scratch_bytes, *whole)))
         if pages <= machine.spm_pages:
             able.append(each)
             # Held and not held are no better than each other: equal in both columns.

@@ -9,11 +9,11 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 """Okabe and Ito, Color Universal Design, 2008; but for yellow, which is pale on white."""
 BOUND = "#999999"
 """Color of bounds: no schedule's."""
-_BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _ = COLORS
+_, _RED, _GREEN, _PINK, _ORANGE, _SKY, _ = COLORS
 _OF_KIND = {
     "input": _SKY,
     "weight": _ORANGE,
-    "activation": _BLUE,
+    "activation": "#332288",  # Tol's indigo: bytes that stream in are blue
     "gradient": _RED,
     "weight gradient": _PINK,
     "state": _GREEN,

@@ -243,8 +243,8 @@ def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple
     room, sizes = machine.spm_pages * machine.page_bytes, attention.sizes
     found = {
         each
-        for queries in _sizes(machine, attention.first.m)
-        for keys in _sizes(machine, attention.first.n)
+        for queries in _sizes(machine, attention.first.m, 8)
+        for keys in _sizes(machine, attention.first.n, 2)
         for each in attention.blocks(machine, queries, keys, room)
     }
     if not found:
@@ -268,15 +268,14 @@ def attention_blocks(attention: Attention, machine: Machine, most: int) -> tuple
     return (first, *(each for each in best if each != first))
 
 
-def _sizes(machine: Machine, count: int) -> list[int]:
-    """Return sizes of blocks of so many rows: nearly equal blocks, and such as fill an array.
+def _sizes(machine: Machine, count: int, parts: int) -> list[int]:
+    """Return sizes of blocks of so many rows, ``parts`` to a half, and such as fill an array.
 
     They are the same for all scratchpads, so that a larger one never offers less.
     """
     blocks, sizes = 1, set(range(1, min(count, _FEW) + 1))
     while blocks < count:
-        # Halves, and two thirds of each.
-        sizes |= {-(-count // blocks), -(-2 * count // (3 * blocks))}
+        sizes.update(-(-parts * count // (each * blocks)) for each in range(parts, 2 * parts))
         blocks *= 2
     array = machine.array
     sides = {array.rows, array.columns} if isinstance(array, SystolicArray) else set[int]()

@@ -22,8 +22,8 @@ from spmopt.graph.operators.attention import score_axes
 from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
 
 _FIRST_SLACK, _NEAR = 10, 32
-"""Parts: the first way moves least of those that compute within a tenth of the fastest; what saves
-less than a part of 32 of another is not offered beside it."""
+"""Parts: the first way moves least of those that compute within a tenth of the fastest; a way
+that saves less than a part of 32 of another is not offered beside it."""
 _FEW = 8
 """Rows of a block: up to so many each number is tried."""
 _SMALL, _DIGITS = 16, 4

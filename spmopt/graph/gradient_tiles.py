@@ -1,7 +1,7 @@
 """Tilings of the two gradients of a layer, in one operation that reads dY for both.
 
 Of Y (m, n) = X (m, k) W (k, n) the products of tiles of both gradients, ``dX[i,k] += dY[i,j]
-W[k,j]ᵀ`` and ``dW[k,j] += X[i,k]ᵀ dY[i,j]``, are one loop nest over i, k and j. It is that of a
+W[k,j]ᵀ`` and ``dW[k,j] += X[i,k]ᵀ dY[i,j]``, are one loop nest over i, k and j, as of a
 product of three operands: X with dX (m, k), W with dW (k, n), and dY (m, n). The innermost loop
 keeps a tile of one of them:
 
@@ -171,7 +171,7 @@ def _first(pair: GradientTensors, products: Sequence[ProductTensors], machine: M
 
 
 def _together(pair: GradientTensors, tiling: Tiling) -> Tiling:
-    """Return a tiling of the loop nest of both: what is fetched of dY both products read."""
+    """Return a tiling of the loop nest of both: each tile of dY that comes is read by both."""
     counts = {t: tiling.operands.get(t, STREAMED).fetches for t in pair.roles[2]}
     return replace(tiling, reads={t: (count, count) for t, count in counts.items()})
 

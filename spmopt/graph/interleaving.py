@@ -51,7 +51,7 @@ def _are_of_one_layer(graph: Graph, one: Node, other: Node) -> bool:
     return (
         operators.SPECS.find(f"{operator}{_BOTH}") is not None
         and one.attributes == other.attributes
-        # Of a product of a weight by itself one adds to what the other wrote.
+        # Of a product of a weight by itself one adds to the result of the other.
         and set(one.outputs).isdisjoint((*other.inputs, *other.outputs))
         and one.inputs[0] == other.inputs[0]
         # dX is of X, and dW of W.

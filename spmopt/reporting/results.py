@@ -349,7 +349,7 @@ def _traffic_notes(problem: Problem, result: Result) -> list[str]:
     if metrics(problem.machine, totals).dma_busy >= _WAITS:
         return []
     times = f"{si(totals.traffic_bytes, 'B')} move where {si(least, 'B')} must: DMA has the time"
-    return [f"{times}; --objective time,traffic finds what saves bytes in about the same"]
+    return [f"{times}; --objective time,traffic looks for fewer bytes in about the same"]
 
 
 def floor_record(problem: Problem) -> Record:

@@ -1,8 +1,8 @@
 """A schedule as fast that moves less, where DMA has time to spare.
 
 Where computing decides the time, a search for the least time is free to move bytes again and again:
-of a network of keywords 304 kB where 34 kB must. The least time is searched first, as it is what
-was asked for. Then, on the same fusion plan, and layer by layer where that is as fast, bytes are
+of a network of keywords 304 kB where 34 kB must. The least time, the objective, is searched first.
+Then, on the same fusion plan, and layer by layer where that is as fast, bytes are
 given a small cost, and a schedule that takes no longer and moves less is taken.
 """
 
@@ -24,13 +24,13 @@ from spmopt.verifier.any_order import moved_once
 _SHARE = Fraction(1, 1000)
 """Of the time, as the cost of all bytes that the first schedule moves."""
 _WITHIN = 2e-5
-"""Tolerance of that search: a fiftieth of what bytes cost."""
+"""Tolerance of that search: a fiftieth of the cost of bytes."""
 _LIMIT, _ROUGH = 0.2, 0.01
 """Of the time limit, but no longer than the first search took; and a tolerance with which a rough
 schedule is asked for, whatever it moves."""
 _OFTEN, _BUSY = 1.25, 0.5
-"""Traffic, of what must move, from which a search is worth its time, and how busy DMA may be: one
-that is busy for longer decides the time of too many steps."""
+"""Traffic, of the least, from which a search is worth its time, and how busy DMA may be: one that
+is busy for longer decides the time of too many steps."""
 
 
 def with_less_traffic(case: Case, found: Result) -> Result:

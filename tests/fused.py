@@ -41,7 +41,7 @@ def solved(
     request = Request(objective=asked, threads=1, time_limit_s=seconds, tolerance=TOLERANCE)
     result = solve(problem, "residency", request)
     figures = Listed(listed, asked)
-    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
     arcs.cheapest(lambda: False)
     certificate = arcs.certificate()
     result = replace(

@@ -20,14 +20,16 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from formulations.fusion.boundary_duals import BoundaryDuals, PricedFusedGroup
+from formulations.fusion.chain import chain_duals
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.planes import Planes
 from formulations.fusion.rows import NamedRows
 from formulations.fusion.shortest_paths import SparseArcs
-from formulations.fusion.work import CALL_S, TABLE_S, VALUE_S
+from formulations.fusion.uniform import single_operations
+from formulations.fusion.work import CALL_S, CHECK_GROUP_S, CHECK_TENSOR_S, TABLE_S, VALUE_S
 from formulations.solver.program import Floats
-from spmopt.core.fusion.certificate import FusionCertificate
+from spmopt.core.fusion.certificate import PARTS, FusionCertificate
 from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import Way
 from spmopt.core.table import Ints
@@ -84,7 +86,7 @@ class Agreement:
         self._most: dict[FusedGroup, list[tuple[float, Ints, Floats]]] = {}
         self._now: Floats = np.empty(0)
         self._duals, self._proofs = _Duals(), list[_Proof]()
-        self._paid: list[tuple[Floats, tuple[Floats, Floats]]] = []
+        self._paid: list[tuple[Floats, list[Floats]]] = []
         self.planes = Planes(self.listed, self.duals.count, max(self._costs) or 1.0)
         self.center: Floats = np.zeros(self.duals.count)
         self.best, self.exact = -np.inf, False
@@ -105,6 +107,10 @@ class Agreement:
         radius = _RADIUS
         self._look(self.center)
         yield self.best
+        duals = self._layer_by_layer()
+        if duals is not None:
+            self._look(duals)
+            yield self.best
         while True:
             expected, duals = self.planes.best(self.center, radius)
             self.arcs.work.seconds += self.planes.work_s
@@ -124,6 +130,25 @@ class Agreement:
                     radius *= 0.7
                     self._look(self.center)
             yield self.best
+
+    def _layer_by_layer(self) -> Floats | None:
+        """Return the dual values that are best for single operations, where these are few enough.
+
+        Where much is on chip for long, as weights that are loaded ahead, planes that begin at none
+        would not come there.
+        """
+        plan = single_operations(self.listed)
+        if not self.duals.count or any(map(self._sums, plan)):
+            return None
+        priced, size = list[PricedFusedGroup](), 0
+        for fused_group in plan:
+            priced.append(self._priced(fused_group))
+            size += priced[-1].size
+            if size > _SOLVERS:
+                return None
+        duals, work_s = chain_duals(priced, self.duals.count)
+        self.arcs.work.seconds += work_s
+        return None if duals is None else self.planes.clip(duals)
 
     def _look(self, duals: Floats) -> None:
         """Solve the programs of the cheapest path at some duals; take these if they are best."""
@@ -186,19 +211,29 @@ class Agreement:
         """Return (a,) lower bounds on fused groups at duals, from those without duals."""
         if not duals.size:
             return free.copy()
-        alone, crossing = self._earn(duals)
-        # Both bound the group from below (README, prices at boundaries).
-        value: Floats = np.maximum(free + alone, crossing)
+        *mixed, alone = self._earn(duals)
+        value: Floats = free + alone
+        # Each bounds the group from below, and so does any mean of the two (README).
+        for part, paid in enumerate(mixed):
+            found = paid + (1 - part / PARTS) * self._crossing
+            if part:
+                found += part / PARTS * free
+            np.maximum(value, found, out=value)
         return value
 
-    def _earn(self, duals: Floats) -> tuple[Floats, Floats]:
-        """Return (a,) the payments of fused groups at their ends, and costs by bytes that cross."""
+    def _earn(self, duals: Floats) -> list[Floats]:
+        """Return (a,) the least payments of fused groups at their ends and for bytes that cross.
+
+        By part, where a byte that crosses costs the other parts of its transfer.
+        """
         for known, found in self._paid:
             if known is duals:
                 return found
-        both = [self.duals.least(duals, costs) for costs in ((0.0, 0.0), self._costs)]
-        alone, crossing = (each[self.sparse.begin, self.sparse.end] for each in both)
-        found = alone, crossing + self._crossing
+        found = []
+        for part in range(PARTS + 1):
+            into, out = ((1 - part / PARTS) * each for each in self._costs)
+            least = self.duals.least(duals, (into, out))
+            found.append(least[self.sparse.begin, self.sparse.end])
         self._paid = [*self._paid[-1:], (duals, found)]
         return found
 
@@ -230,18 +265,7 @@ class Agreement:
             if np.isfinite(value):
                 self.planes.add(at, value, np.empty(0, np.int64), np.empty(0))
             return
-        known = self._fused_groups.pop(fused_group, None)
-        if known is None:
-            listed = self.listed.of(fused_group)
-            known = PricedFusedGroup(listed, fused_group, self.duals, fine=self.fine)
-        else:
-            self._kept -= known.size
-        self._fused_groups[fused_group] = known
-        self._kept += known.size
-        # The oldest goes first; it is built anew if it is met again.
-        while self._kept > _SOLVERS:
-            old = next(iter(self._fused_groups))
-            self._kept -= self._fused_groups.pop(old).size
+        known = self._priced(fused_group)
         known.solve(duals)
         self.arcs.work.seconds += known.work_s
         self.solved += 1
@@ -258,18 +282,38 @@ class Agreement:
             # It fits at no dual values.
             self._free[self._at([fused_group])] = np.inf
 
-    def certificate(self, least: float = np.inf) -> FusionCertificate:
+    def _priced(self, fused_group: FusedGroup) -> PricedFusedGroup:
+        """Return the program of a fused group, with its last basis where it is kept."""
+        known = self._fused_groups.pop(fused_group, None)
+        if known is None:
+            listed = self.listed.of(fused_group)
+            known = PricedFusedGroup(listed, fused_group, self.duals, fine=self.fine)
+        else:
+            self._kept -= known.size
+        self._fused_groups[fused_group] = known
+        self._kept += known.size
+        # The oldest goes first; it is built anew if it is met again.
+        while self._kept > _SOLVERS:
+            old = next(iter(self._fused_groups))
+            self._kept -= self._fused_groups.pop(old).size
+        return known
+
+    def certificate(
+        self, least: float = np.inf, most_s: float = np.inf
+    ) -> tuple[FusionCertificate, float]:
         """Return the duals, as integers, of boundaries and of the other rows that the bound needs.
 
-        As :meth:`~.paths.FusedGroupArcs.certificate`: the fused groups still met where the search
-        begins anew, until it is at ``least``. No program is solved.
+        And the bound. As :meth:`~.paths.FusedGroupArcs.certificate`: the fused groups still met
+        where the search begins anew, until it is at ``least``, or until it takes ``most_s`` to
+        check. No program is solved.
         """
         arcs, sparse = self.arcs, self.sparse
-        earned, _ = self._earn(self.center)
+        *_, earned = self._earn(self.center)
         free, known = arcs.cheap_values(), self._duals.at(self.center)
         arcs.work.seconds += VALUE_S * free.size
         plain, agreed, runs = (dict[FusedGroup, FusedGroupValue]() for _ in range(3))
         best: dict[int, float] = {}
+        check_s = 0.0
         value = self._beside(sparse.of(free), self.center)
         while True:
             length, fusion_plan = sparse.shortest(value, self.listed.fused_group)
@@ -281,8 +325,9 @@ class Agreement:
             more = {e: arcs.runs.solved[e] for e in inside if e in arcs.runs.solved}
             more = {each: found for each, found in more.items() if each not in runs}
             known_arcs = [e for e in open_arcs if e in arcs.solved or where[e] in known]
-            if length >= least or not (more or known_arcs):
+            if length >= least or check_s >= most_s or not (more or known_arcs):
                 break
+            check_s += sum(self._check_s(each) for each in more or known_arcs)
             for each in () if more else known_arcs:
                 place = where[each]
                 which, proved = known.get(place, (0, -np.inf))
@@ -304,7 +349,15 @@ class Agreement:
             value[places] = np.maximum(value[places], list(best.values()))
         arcs.work.seconds += CALL_S * len(best)
         carried = self.duals.with_name(self.center)
-        return arcs.state(plain, runs, carried, agreed, fine=self.fine)
+        return arcs.state(plain, runs, carried, agreed, fine=self.fine), length
+
+    def _check_s(self, fused_group: FusedGroup) -> float:
+        """Return how long the check of a fused group's duals takes."""
+        count = 1 if fused_group.stripes > 1 else fused_group.micro_batches
+        steps, own = range(fused_group.begin, fused_group.end), self.listed.of(fused_group)
+        tensors = len({use.tensor for at in steps for use in own.mappings(at, count)})
+        classes = 3 if self.fine and fused_group.stripes == 1 else 1
+        return classes * (CHECK_GROUP_S + CHECK_TENSOR_S * tensors * len(steps))
 
 
 class _Duals:

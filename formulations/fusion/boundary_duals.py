@@ -265,10 +265,14 @@ class PricedFusedGroup:
 
     Attributes
     ----------
-    number, sign : (h,) Of the bytes that it carries across: which dual value it has, and whether
-    that is paid (1) or earned (-1). most, amount, rest : (h,)
+    number, sign, columns : (h,)
+        Of the bytes that it carries across: which dual value they have, whether that is paid (1)
+        or earned (-1), and their columns.
+    most, amount, rest : (h,)
         Bytes possible and present, and the cost of each at the dual values of rows, its own
         included.
+    plain
+        The program without dual values.
     value
         In objective units; infinite where required-resident operands do not fit.
     size
@@ -287,7 +291,7 @@ class PricedFusedGroup:
             self._begin_s = FOLLOW_S * (fused_group.end - fused_group.begin)
         self.program = FusedGroupProgram(listed, own, listed.capacity, carried=True, fine=fine)
         ends, carried = (fused_group.begin, fused_group.end), self.program.ends.carried
-        self._columns = np.array([column for *_, column in carried], np.int64)
+        self.columns: Ints = np.array([column for *_, column in carried], np.int64)
         self.number: Ints = np.array(
             [duals.number[ends[end], group, newer] for end, group, newer, _ in carried], np.int64
         )
@@ -296,7 +300,8 @@ class PricedFusedGroup:
         self.most = self.program.ends.most
         self.value = np.inf
         self.amount, self.rest = np.zeros((2, self.number.size))
-        self._solver = Repeated(self.program.program(), OPTIONS)
+        self.plain = self.program.program()
+        self._solver = Repeated(self.plain, OPTIONS)
         self._answer: SolverResult | None = None
         self.work_s = 0.0
         self.size = self._solver.program.matrix.value.size
@@ -313,15 +318,15 @@ class PricedFusedGroup:
         if self._answer is not None:
             # Only costs change: the last basis stays primal feasible.
             solver.option("simplex_strategy", _PRIMAL)
-        if self._columns.size:
-            solver.costs(self._columns, self.sign * duals[self.number] / program.dual)
+        if self.columns.size:
+            solver.costs(self.columns, self.sign * duals[self.number] / program.dual)
         first = self._answer is None
         answer = self._answer = solver.solve()
         self.work_s = work_s(solver.program, answer, built=first) + self._begin_s * first
         self.value = program.value(answer)
         if answer.primal is not None and answer.column_dual is not None:
-            self.amount = answer.primal[self._columns] * program.unit
-            self.rest = answer.column_dual[self._columns] * program.dual
+            self.amount = answer.primal[self.columns] * program.unit
+            self.rest = answer.column_dual[self.columns] * program.dual
 
     @property
     def row_dual(self) -> Floats:

@@ -20,7 +20,6 @@ from formulations.fusion.agreement import Agreement
 from formulations.fusion.fused_group import FusedGroupValue
 from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
 from formulations.fusion.tileable import Listed
-from formulations.fusion.work import CHECK_GROUP_S, CHECK_TENSOR_S
 from formulations.solver.apart import stream
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
@@ -56,7 +55,7 @@ class News(NamedTuple):
     work_s: float
 
 
-_SHORT = 0.1, 0.3
+_LOST_GAIN = 0.1
 """Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
 _WORTH = 5e-4
 """Of the bound: the rise that justifies a proof, which takes seconds to check."""
@@ -211,7 +210,7 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
     """
     tileable, objective, fusion_space, params = task
     listed = Listed(tileable, objective, fusion_space, params)
-    arcs = FusedGroupArcs(listed, float(listed.capacity))
+    arcs = FusedGroupArcs(listed, float(listed.capacity), split=True)
     known = 0, 0
     for found in arcs.paths():
         every = arcs.solved, arcs.runs.solved
@@ -221,7 +220,8 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
         )
         known = len(every[0]), len(every[1])
         proof = arcs.certificate(found.value * (1 - _LOST)) if proofs else None
-        yield News(found, solved, runs, proof, arcs.work.seconds)
+        told = replace(found, fusion_plan=arcs.joined(found.fusion_plan))
+        yield News(told, solved, runs, proof, arcs.work.seconds)
         if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
             break
     if arcs.lengths.all:
@@ -241,26 +241,10 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
         if best >= proved + _WORTH * abs(proved) and work.seconds >= due:
             begun = work.seconds
             # A slightly weaker proof may need far fewer groups, and less time to check.
-            for lost in _SHORT:
-                least = best - lost * (best - plain.value)
-                found = search.certificate(least)
-                if (
-                    least > proved
-                    and _check_s(arcs.listed, found) <= params.check_fraction * seconds
-                ):
-                    told, proof = replace(plain, fusion_plan=search.fusion_plan, value=least), found
-                    break
+            least = best - _LOST_GAIN * (best - plain.value)
+            found, value = search.certificate(least, params.check_fraction * seconds)
+            if value >= proved + _WORTH * abs(proved):
+                plan = arcs.joined(search.fusion_plan)
+                told, proof = replace(plain, fusion_plan=plan, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
         yield News(told, {}, {}, proof, work.seconds)
-
-
-def _check_s(listed: Listed, proof: FusionCertificate) -> float:
-    """Return how long the check of a proof takes, by its fused groups."""
-    total = 0.0
-    for each in (*proof.duals, *proof.agreed, *proof.runs):
-        count = 1 if each.stripes > 1 else each.micro_batches
-        steps, own = range(each.begin, each.end), listed.of(each)
-        tensors = len({use.tensor for at in steps for use in own.mappings(at, count)})
-        classes = 3 if proof.fine and each in proof.agreed and each.stripes == 1 else 1
-        total += classes * (CHECK_GROUP_S + CHECK_TENSOR_S * tensors * len(steps))
-    return total

@@ -20,7 +20,8 @@ from spmopt.core.table import Ints
 class CheapValues:
     """Lower bounds on all groups of a graph along one axis, in objective units.
 
-    ``held``: as in :class:`~.fused_group.FusedGroupProgram`.
+    ``held``: as in :class:`~.fused_group.FusedGroupProgram`. ``split``: none of untiled groups of
+    several operations.
 
     Attributes
     ----------
@@ -30,8 +31,10 @@ class CheapValues:
         Farthest ends of fused groups by begin, by number of fusion tiles.
     """
 
-    def __init__(self, listed: Listed, lengths: Lengths, held: float) -> None:
-        self.listed, self.lengths, self.held = listed, lengths, held
+    def __init__(
+        self, listed: Listed, lengths: Lengths, held: float, *, split: bool = False
+    ) -> None:
+        self.listed, self.lengths, self.held, self.split = listed, lengths, held, split
         self.of_operations: dict[int, Floats] = {}
         self.reaches: dict[int, list[int]] = {}
 
@@ -84,7 +87,10 @@ class CheapValues:
         self.of_operations[micro_batches] = one + always
         always = self.lengths.between(np.concatenate(([0.0], np.cumsum(always))))
         value: Floats = self.lengths.between(upto) + always
-        self.reaches[micro_batches] = reaches = self.listed.reaches(micro_batches)
+        reaches = self.listed.reaches(micro_batches)
+        if self.split and micro_batches == 1:
+            reaches = [min(end, at + 1) for at, end in enumerate(reaches)]
+        self.reaches[micro_batches] = reaches
         value[self.lengths.none(reaches)] = np.inf
         return value, always
 

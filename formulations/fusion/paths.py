@@ -49,7 +49,8 @@ class CheapestFusionPlan:
 class FusedGroupArcs:
     """Values of all groups of a graph, in objective units; infinite of those that none are.
 
-    ``held``: as in :class:`~.fused_group.FusedGroupProgram`.
+    ``held``: as in :class:`~.fused_group.FusedGroupProgram`. ``split``: for a bound, in which
+    untiled groups of several operations are as good as single ones.
 
     Attributes
     ----------
@@ -69,11 +70,14 @@ class FusedGroupArcs:
         Work counted, of all searches that share it.
     """
 
-    def __init__(self, listed: Listed, held: float, work: Work | None = None) -> None:
+    def __init__(
+        self, listed: Listed, held: float, work: Work | None = None, *, split: bool = False
+    ) -> None:
         self.work = Work() if work is None else work
-        self.listed, self.held, self.runs = listed, held, Runs(listed, self.work)
+        self.listed, self.held, self.split = listed, held, split
+        self.runs = Runs(listed, self.work)
         self.lengths = self.runs.lengths
-        self.cheap = [CheapValues(own, self.lengths, held) for own in listed.axes]
+        self.cheap = [CheapValues(own, self.lengths, held, split=split) for own in listed.axes]
         # By the end first, so that a path reads its candidates in one run of memory.
         self.value = self.cheap_values()
         self.known: Bools = np.zeros(self.value.shape, bool)
@@ -176,6 +180,19 @@ class FusedGroupArcs:
             first=np.array(first),
         )
 
+    def joined(self, fusion_plan: FusionPlan) -> FusionPlan:
+        """Return a fusion plan with untiled groups in a row as one, as far as these have places."""
+        found = list[FusedGroup]()
+        for each in fusion_plan:
+            last = found[-1] if found else None
+            if last is not None and last.count == each.count == 1:
+                both = replace(last, end=each.end)
+                if self.lengths.has(both):
+                    found[-1] = both
+                    continue
+            found.append(each)
+        return tuple(found)
+
     def raise_by_runs(self, several: Iterable[Way]) -> None:
         """Raise the values of fused groups tiled in some ways to the bounds of runs."""
         self.raise_by(self.value, several, self.runs.solved)
@@ -271,6 +288,10 @@ class FusedGroupArcs:
         until it is at ``least``: the last 0.003 % of the bound of ResNet-50 on 4 MB take 1,300
         fused groups and 10 s of exact arithmetic, all others 56.
         """
+        if not self.split:
+            bound = FusedGroupArcs(self.listed, self.held, self.work, split=True)
+            bound.runs, bound.solved = self.runs, self.solved
+            return bound.certificate(least)
         value, every = self.cheap_values(), list(range(self.listed.count + 1))
         needed: dict[FusedGroup, FusedGroupValue] = {}
         runs: dict[FusedGroup, FusedGroupValue] = {}

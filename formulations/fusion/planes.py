@@ -55,6 +55,11 @@ class Planes:
         value = np.concatenate(([1.0, -1.0], -change[some] / self._byte))
         self._new.append((index, value, plain / self._byte / self.unit))
 
+    def clip(self, duals: Floats) -> Floats:
+        """Return dual values as far as they are in the largest box."""
+        found: Floats = np.clip(duals, 0.0, _DEAREST * self.unit)
+        return found
+
     def best(self, center: Floats, radius: float) -> tuple[float, Floats]:
         """Return the value that the best dual values in a box may have, and these.
 

@@ -51,6 +51,7 @@ class BoundaryCredit:
         self.sizes = [tensor.size_bytes for tensor in tileable.tensors]
         self.capacity = tileable.machine.spm_pages * tileable.machine.page_bytes
         most = max(digits)
+        self._fine = Fraction(2) ** most
         self._given, self._shift = most - digits[0], most - digits[1]
         for (boundary, group), both in carried.duals.items():
             if max(map(abs, both)) << self._given > _MOST * dearest << self._shift:
@@ -66,15 +67,17 @@ class BoundaryCredit:
             self._accesses[t].append((self.count, tensor.keep, False))
         self._used = [t for t, each in enumerate(self._accesses) if len(each) > 1 and self.sizes[t]]
 
-    def paths(self, into: int, out: int) -> Ints:
+    def paths(self, into: Fraction, out: Fraction) -> Ints:
         """Return (n + 1, n + 1) the sum of the cheapest paths, by begins and ends of groups.
 
         A byte costs ``into`` where it is loaded, and ``out`` where it is stored, in units of the
-        results.
+        objective.
         """
+        # In units of the results a cost is off by so much that millions of bytes gain by it.
+        costs = floor(into * self._fine), floor(out * self._fine)
         total = np.zeros((self.count + 1, self.count + 1), np.int64)
         for t in self._used:
-            self._add_paths(total, t, (into << self._shift, out << self._shift))
+            self._add_paths(total, t, costs)
         return total
 
     def _dual(self, boundary: int, group: int) -> tuple[int, int]:
@@ -135,9 +138,10 @@ class BoundaryCredit:
                 n[here] = r[here] = d[here] + store
             before = at
 
-    def full(self, into: int, out: int) -> Ints:
+    def full(self, cost_in: Fraction, cost_out: Fraction) -> Ints:
         """Return (n + 1, n + 1) the most that full scratchpads are worth at both ends."""
-        into, out = into << self._shift, out << self._shift
+        # Rounded down they would be worth too little.
+        into, out = ceil(cost_in * self._fine), ceil(cost_out * self._fine)
         needed = [dict[tuple[int, Fraction], int]() for _ in range(self.count + 1)]
         for t in self._used:
             before, kind = -1, (self.carried.group[t], self.carried.ratios[t])

@@ -22,6 +22,7 @@ import numpy as np
 from spmopt.core.compression import ratios_of
 from spmopt.core.errors import InputError
 from spmopt.core.fusion.certificate import (
+    PARTS,
     FusionCertificate,
     Row,
     block_length,
@@ -134,9 +135,8 @@ class FusionPlanPath:
         Tables are (n + 1, longest), by end and begin: the last column is that before the end, or
         the first that of the first operation.
         """
-        alone, crossing = self._at_ends()
-        self.runs = self._prove_runs()
-        tables = [self._table(way, (alone, crossing)) for way in range(len(self.ways))]
+        (over, ends), self.runs = self._at_ends(), self._prove_runs()
+        tables = [self._table(way, over, ends) for way in range(len(self.ways))]
         certificate = self.certificate
         for given, agreed in ((certificate.duals, False), (certificate.agreed, True)):
             for fused_group, duals in given.items():
@@ -144,7 +144,7 @@ class FusionPlanPath:
                 at = fused_group.end, fused_group.begin - self.first[fused_group.end]
                 table = tables[self.ways.index(Way(fused_group.axis, fused_group.count))]
                 # Tensors carried across without dual values in a program earn their credit beside.
-                value += 0 if agreed else int(alone[at])
+                value += int(ends[PARTS][at]) if ends and not agreed else 0
                 table[at] = max(int(table[at]), min(value, _NONE))
         return tables
 
@@ -261,15 +261,20 @@ class FusionPlanPath:
         both = zip(self.alone[way], self.always[way], strict=True)
         return [(value or 0) + more for value, more in both]
 
-    def _table(self, way: int, ends: tuple[Ints, Ints]) -> Ints:
+    def _table(self, way: int, over: Ints, ends: Mapping[int, Ints]) -> Ints:
         """Return costs of fused groups that are tiled in some way, as :meth:`tables`."""
         axis, fusion = self.ways[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
         again = np.maximum(self.again[axis] - self.held, 0) * (fusion - 1)
-        table: Ints = ends[1] + self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
-        table += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
+        moved: Ints = self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
+        moved += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
         tiled = self._tile(self._each(way), self.runs.get(self.ways[way], {}))
-        np.maximum(table, ends[0] + tiled, out=table)
+        own = np.maximum(tiled, over + moved)
+        table: Ints = own + ends[PARTS] if ends else own
+        for part in range(PARTS if ends else 0):
+            # Both bound a group, and so does any mean of the two. Divided first: no overflow.
+            mean = own // PARTS * part + moved // PARTS * (PARTS - part) if part else moved
+            np.maximum(table, ends[part] + mean, out=table)
         reach = np.array(self._ends(self.ways[way]))
         for end, first in enumerate(self.first):
             table[end, end - first :] = _NONE
@@ -328,20 +333,25 @@ class FusionPlanPath:
         return ends, begins, firsts
 
     def _ends(self, way: Way) -> list[int]:
-        """Return the farthest end of a fused group by its begin; none beyond it has no obstacle."""
+        """Return the farthest end of a fused group by its begin; none beyond it counts."""
         if way not in self._farthest:
             reach = [self.count] * self.count
             if way.axis == 0:
                 reach = self.reach.get(way.tiles, reach)
-            self._farthest[way] = farthest_ends(
+            ends = farthest_ends(
                 self.axes[way.axis], self.fusion_space, way.tiles, reach, self.barrier[way.axis]
             )
+            if way.tiles == 1:
+                # An untiled group has the schedules of its operations as groups of their own.
+                ends = [min(end, at + 1) for at, end in enumerate(ends)]
+            self._farthest[way] = ends
         return self._farthest[way]
 
-    def _at_ends(self) -> tuple[Ints, Ints]:
-        """Return the cost of bytes carried across, and its sum with that of bytes that must move.
+    def _at_ends(self) -> tuple[Ints, dict[int, Ints]]:
+        """Return the cost of bytes that cross beyond what fits, and the least payments for others.
 
-        Tables.
+        Tables; the latter by part, where bytes cost the other parts of their transfer. There are
+        none without dual values.
         """
         every = [
             count_bytes(tileable, live.after, self.first, self.longest)
@@ -353,18 +363,23 @@ class FusionPlanPath:
         over = [np.maximum(each - self.held, 0) for each in (into, out)]
         plain: Ints = duals[0] * over[0] + duals[1] * over[1]
         if not self.carried.duals:
-            return np.broadcast_to(np.int64(0), into.shape), plain
+            return plain, {}
         if not self.all:
             raise InputError("certificate: what a long list carries across has no dual values")
         digits = self.certificate.bits, self.bits
         credit = BoundaryCredit(
             self.tileable, self.carried, digits, self._units(self._byte(1, 1)) + 1
         )
-        alone, least = (
-            np.maximum(self._band(credit.paths(*costs)), moved - self._band(credit.full(*costs)))
-            for costs, moved in (((0, 0), 0), (duals, duals[0] * into + duals[1] * out))
-        )
-        return alone, np.maximum(least, plain + alone)
+        ends, further = dict[int, Ints](), self.count.bit_length()
+        unit = Fraction(2) ** (self.bits + further)
+        for part in range(PARTS, -1, -1):
+            share = Fraction(PARTS - part, PARTS)
+            costs = share * self._byte(1, 0), share * self._byte(0, 1)
+            # Digits beyond the path's, as far as there are: sums are of all bytes of the graph.
+            load, store = (floor(each * unit) for each in costs)
+            moved = (load * into + store * out >> further) - self._band(credit.full(*costs))
+            ends[part] = np.maximum(self._band(credit.paths(*costs)), moved)
+        return plain, ends
 
     def _band(self, table: Ints) -> Ints:
         """Return a table by begin and end as one of fused groups that have values."""

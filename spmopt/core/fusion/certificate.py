@@ -21,6 +21,10 @@ MOST_VALUES, MOST_OPERATIONS = 6_000_000, 256
 fused groups of GNMT of 10 time steps would be 40 million, of a Transformer of 96 layers 930; and
 the program of one of 670 operations of GNMT takes 630 MB."""
 
+PARTS = 4
+"""Parts of a bound on a group without dual values, where bytes have them at boundaries: so many are
+of its computing, and the others of its bytes, as proves most."""
+
 
 def longest_valued(count: int, ways: int, reach: int) -> tuple[int, bool]:
     """Return the operations of the longest groups that have values of their own, and if all do.

@@ -6,6 +6,7 @@ Bounds that rise, hold for all fusion plans, and are proved.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def against_all(
     listed: TileableGraph, objective: Objective, figures: Listed
 ) -> tuple[FusedGroupArcs, float, list[float]] | None:
     """Return the bound of programs, and the fluid values of all fusion plans; None if none fits."""
-    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
     try:
         plain = arcs.cheapest(lambda: False).value
     except InfeasibleError:
@@ -69,7 +70,7 @@ def test_bounds_rise_and_no_fusion_plan_costs_less(compression: bool) -> None:
             search, told = Agreement(arcs, fine=fine), list[float]()
             search.improve(after(12), told.append)
             assert told == sorted(told), seed
-            bound = float(fusion_bound(listed, search.certificate()))
+            bound = float(fusion_bound(listed, search.certificate()[0]))
             least = max(search.best, figures.compulsory)
             # The verifier knows the order of tiles, which programs add up.
             assert bound >= least * (1 - 1e-6) - 1e-12, seed
@@ -86,10 +87,10 @@ def test_bounds_of_a_network_rise_within_a_few_steps() -> None:
     machine = load_machine("rtx2080ti", {"page": "16B", "spm": "256B", "bandwidth": "10GB/s"})
     listed = tileable(attention(), machine, mapper="panel")
     figures = Listed(listed, objective_named("traffic", machine))
-    arcs = FusedGroupArcs(figures, float(figures.capacity))
+    arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
     plain, search = arcs.cheapest(lambda: False).value, Agreement(arcs)
     search.improve(after(40))
-    bound = float(fusion_bound(listed, search.certificate()))
+    bound = float(fusion_bound(listed, search.certificate()[0]))
     # The verifier knows the order of tiles, which programs add up.
     assert bound >= search.best * (1 - 1e-6)
     assert bound > 1.002 * plain
@@ -102,7 +103,10 @@ def test_what_fused_groups_earn_at_most_is_the_same_or_less_by_the_verifier() ->
         listed, random = random_tileable_graph(seed, most=6), np.random.default_rng(seed)
         objective = objective_named("traffic", listed.machine)
         figures = Listed(listed, objective)
-        duals, arcs = BoundaryDuals(figures), FusedGroupArcs(figures, float(figures.capacity))
+        duals, arcs = (
+            BoundaryDuals(figures),
+            FusedGroupArcs(figures, float(figures.capacity), split=True),
+        )
         given = random.integers(0, 2**bits, duals.count) / 2.0**bits
         carried = {
             place: (round(held * 2**bits), round(newer * 2**bits))
@@ -113,10 +117,9 @@ def test_what_fused_groups_earn_at_most_is_the_same_or_less_by_the_verifier() ->
             credit = BoundaryCredit(listed, at_boundaries, (bits, 30), 2**31)
             both = zip(costs, arcs.cheap[0].count_bytes()[:2], strict=True)
             moved = sum(cost * each.T[: figures.count] for cost, each in both)
-            exact = credit.paths(costs[0] << 30, costs[1] << 30) / 2.0**30
-            exact = np.maximum(
-                exact[:-1], moved - credit.full(*(c << 30 for c in costs))[:-1] / 2.0**30
-            )
+            given_costs = Fraction(costs[0]), Fraction(costs[1])
+            exact = credit.paths(*given_costs) / 2.0**30
+            exact = np.maximum(exact[:-1], moved - credit.full(*given_costs)[:-1] / 2.0**30)
             found = moved + duals.least(given, (float(costs[0]), float(costs[1])))[:-1]
             begins, ends = np.triu_indices(len(exact), 1, len(exact) + 1)
             # Paths are tighter than the cases that the search counts.

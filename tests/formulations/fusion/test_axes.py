@@ -64,7 +64,7 @@ def test_the_bound_over_all_axes_holds_and_duals_at_boundaries_raise_it() -> Non
         assert bound >= plain * (1 - 1e-6) - 1e-12, seed
         search = Agreement(arcs, fine=seed % 2 == 0)
         search.improve(after(12))
-        agreed = float(fusion_bound(listed, search.certificate()))
+        agreed = float(fusion_bound(listed, search.certificate()[0]))
         assert agreed >= max(search.best, figures.compulsory) * (1 - 1e-6) - 1e-12, seed
         for each in (bound, agreed):
             assert not known or each <= min(known) * (1 + 1e-6) + 1e-12, seed

@@ -87,11 +87,20 @@ def totals_of(
     totals = [
         sum(
             int(tables[path.ways.index(Way(each.axis, each.count))][each.end, each.begin])
-            for each in fusion_plan
+            for each in split(fusion_plan)
         )
         for fusion_plan in chosen
     ]
     return [float(Fraction(total) / Fraction(2) ** path.bits) for total in totals]
+
+
+def split(fusion_plan: FusionPlan) -> FusionPlan:
+    """Return a fusion plan with the operations of untiled groups in groups of their own."""
+    return tuple(
+        replace(each, begin=at, end=at + 1) if each.count == 1 else each
+        for each in fusion_plan
+        for at in (range(each.begin, each.end) if each.count == 1 else (each.begin,))
+    )
 
 
 def above(seeds: Sequence[int], *, fused_groups_too: bool = True) -> tuple[int, int, int]:
@@ -129,11 +138,11 @@ def test_faults_of_what_fused_groups_may_earn_are_noticed(
 ) -> None:
     full = BoundaryCredit.full
 
-    def one_full_end(self: BoundaryCredit, into: int, out: int) -> Ints:
+    def one_full_end(self: BoundaryCredit, into: Fraction, out: Fraction) -> Ints:
         found: Ints = full(self, into, out)
         return found - found[:, :1]
 
-    def unpaid(self: BoundaryCredit, into: int, out: int) -> Ints:
+    def unpaid(self: BoundaryCredit, into: Fraction, out: Fraction) -> Ints:
         return np.zeros_like(full(self, into, out))
 
     monkeypatch.setattr(BoundaryCredit, "full", unpaid if fault == "unpaid" else one_full_end)
@@ -162,7 +171,7 @@ def test_bytes_dearer_on_chip_than_to_load_take_no_worth_from_a_full_scratchpad(
     listed = reading_a_weight(3)
     credit = BoundaryCredit(listed, Carried(listed, {(1, READ): (3, 0)}), (0, 0), 2)
     entering, leaving = np.array([0, 0, 4, 0]), np.array([0, 12, 0, 0])
-    assert np.array_equal(credit.full(1, 1), entering[:, None] + leaving)
+    assert np.array_equal(credit.full(Fraction(1), Fraction(1)), entering[:, None] + leaving)
 
 
 def test_a_result_without_dual_values_is_stored_by_a_fused_group_up_to_the_end() -> None:
@@ -172,7 +181,7 @@ def test_a_result_without_dual_values_is_stored_by_a_fused_group_up_to_the_end()
     result = Tensor(name="w", size_bytes=4, in_dram=False, keep=True)
     idle = [replace(each, reads=()) for each in listed.operations[1:]]
     listed = replace(listed, tensors=(result,), operations=(write, *idle))
-    paths = BoundaryCredit(listed, Carried(listed, {}), (0, 0), 2).paths(1, 1)
+    paths = BoundaryCredit(listed, Carried(listed, {}), (0, 0), 2).paths(Fraction(1), Fraction(1))
     assert paths[:2, 2:].tolist() == [[0, 4], [0, 0]]
 
 

@@ -87,7 +87,8 @@ def same_tables(listed: TileableGraph, figures: Listed) -> FusionPlanPath:
     none = FusionCertificate(
         fusion_space=figures.fusion_space, objective=figures.asked, bits=0, duals={}
     )
-    path, arcs = FusionPlanPath(listed, none), FusedGroupArcs(figures, float(figures.capacity))
+    path = FusionPlanPath(listed, none)
+    arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
     exact = np.stack(path.tables(), axis=1)[:, :, : figures.count] / 2.0**path.bits
     mine = arcs.value[:, :, : figures.count]
     some_arcs = np.isfinite(mine)

@@ -181,7 +181,7 @@ def test_a_long_fused_group_without_runs_costs_its_operations_by_the_verifier(
 @pytest.mark.parametrize("longest", some([2, 3]))
 def test_no_fusion_plan_is_below_the_bound_of_a_long_list(limit: Limit, longest: int) -> None:
     """Which is recomputed exactly, and not above that by all fused groups."""
-    compared = lower = 0
+    compared = 0
     for seed in range(400, 412):
         listed, objective, figures = drawn(seed)
         if figures.count <= longest:
@@ -190,21 +190,19 @@ def test_no_fusion_plan_is_below_the_bound_of_a_long_list(limit: Limit, longest:
         try:
             for operations in (longest, figures.count):
                 limit(operations)
-                arcs = FusedGroupArcs(figures, float(figures.capacity))
+                arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
                 found = arcs.cheapest(lambda: False)
                 bounds.append(float(fusion_bound(listed, arcs.certificate())))
                 assert bounds[-1] == pytest.approx(found.value, rel=1e-6, abs=1e-15), seed
         except InfeasibleError:
             continue
         assert bounds[0] <= bounds[1] * (1 + 1e-9)
-        lower += bounds[0] < bounds[1] * (1 - 1e-3)
         few = islice(fusion_plans(listed), 0, 40, 1 + seed % 3)
         known = [relaxed(listed, fusion_plan, objective) for fusion_plan in few]
         values = [each[1] for each in known if each is not None]
         assert all(bounds[0] <= value * (1 + 1e-6) + 1e-12 for value in values), seed
         compared += len(values)
     assert compared > 50
-    assert lower or longest > 2
 
 
 def test_a_network_s_bound_by_short_fused_groups_is_near_that_by_all(limit: Limit) -> None:

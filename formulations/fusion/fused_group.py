@@ -325,16 +325,24 @@ class FusedGroupProgram(FusedGroupRows):
             common = operation.common(self.micro_batches)
             if not common:
                 continue
-            # The last has the least of each figure.
-            every = (*common, operation.mappings[self.micro_batches].first)
-            cost = np.array([float(objective.of_mappings(*each.unchanging)) for each in every])
-            room = page * np.array([machine.pages(each.scratch_bytes) for each in every])
-            cycles = np.array([each.compute_cycles for each in every])
-            more = (cost[:-1] - cost[-1]) / self.unit / self.dual
-            free = listed.capacity - room[:-1]
-            figures = more, room[:-1] - room[-1], cycles[:-1] - cycles[-1], free
-            for number in range(len(self.counts)):
-                self.choose(number, step, *figures)
+            least = operation.mappings[self.micro_batches]
+            cost, room, cycles = (
+                np.array([figure(each) for each in (*common, least.first, least.later)], float)
+                for figure in (
+                    lambda mapping: float(objective.of_mappings(*mapping.unchanging)),
+                    lambda mapping: page * machine.pages(mapping.scratch_bytes),
+                    lambda mapping: mapping.compute_cycles,
+                )
+            )
+            free = listed.capacity - room[:-2]
+            for number, count in enumerate(self.counts):
+                # Beyond the least of all, which the first tile may have for itself.
+                first = int(number == 0) / count
+                more, wider, slower = (
+                    figure[:-2] - first * figure[-2] - (1 - first) * figure[-1]
+                    for figure in (cost, room, cycles)
+                )
+                self.choose(number, step, more / self.unit / self.dual, wider, slower, free)
 
     def _durations(self) -> Ints:
         """Rows of the room and of the time of each step; the columns of the time."""

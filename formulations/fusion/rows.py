@@ -197,15 +197,15 @@ class FusedGroupRows:
                 self._split(uses, number, step, resident[:, step], share)
 
     def choose(  # noqa: PLR0917
-        self, number: int, step: int, cost: Floats, room_bytes: Ints, cycles: Ints, free: Ints
+        self, number: int, step: int, cost: Floats, room_bytes: Floats, cycles: Floats, free: Floats
     ) -> None:
         """Let the fusion tiles of a class run each mapping of a step (m,), in parts.
 
         Parameters
         ----------
         cost, room_bytes, cycles
-            Of each mapping, beyond the least of all: in units of the objective, bytes of scratch,
-            and compute cycles.
+            Of each mapping, beyond those counted: in units of the objective, bytes of scratch, and
+            compute cycles.
         free
             Bytes of the scratchpad beside the scratch of each.
         """
@@ -214,8 +214,7 @@ class FusedGroupRows:
         self.builder.add(self.builder.rows(1, count, count), chosen, 1.0)
         place = np.full(len(cost), number * self.steps + step)
         self.room.add(place, chosen, room_bytes / self.unit)
-        slower = self.listed.bytes_per_cycle / self.unit * cycles
-        self.slower.add(place, chosen, slower.astype(np.float64))
+        self.slower.add(place, chosen, self.listed.bytes_per_cycle / self.unit * cycles)
         room = self.rows(len(cost), (-np.inf, 0.0))
         self.builder.add(room, chosen, -free / self.unit)
         self._chosen[number, step] = chosen, room
@@ -243,13 +242,12 @@ class FusedGroupRows:
             each = size / self.counts[number] / self.unit
             self.builder.add(within, parts, 1.0)
             self.builder.add(within, chosen, -each)
-            if use.shared and use.writes:
-                continue  # which fusion tiles read and store a sum depends on its ends
+            # Of a sum the least is moved by tiles at its ends; each tile moves so much more.
             more = np.array([fetches for fetches, _ in use.choices], float) - use.fetches
             more *= self.listed.ratios[use.tensor]
             steps = np.full(len(chosen), number * self.steps + step)
             for amounts, moved in (
-                (self.into, use.reads or use.live_after),
+                (self.into, use.reads or use.live_after or (use.shared and use.writes)),
                 (self.out, use.writes and use.live_after),
             ):
                 amounts.add(steps, chosen, more * moved * each)

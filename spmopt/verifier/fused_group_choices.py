@@ -96,9 +96,7 @@ class Choices:
 
     def _streamed(self, step: int, use: Use, fetches: int, duals: StepDuals) -> int:
         """Return the least cost of the further fetches of a streamed byte in a mapping."""
-        if use.whole and use.writes:
-            # Which fusion tiles read and store a sum depends on where it begins and ends.
-            return 0
+        # Of a sum the least is moved by tiles at its ends; each tile moves so much more.
         more = fetches - use.fetches
         moved_in, moved_out = use.reads or use.live, use.writes and use.live
         moved = moved_in * duals.load[step] + moved_out * duals.store[step]

@@ -198,13 +198,18 @@ class TileableOperation:
         return self.reads + tuple(more)
 
     def common(self, micro_batches: int) -> tuple[OpMapping, ...]:
-        """Return the mappings that all fusion tiles choose among; none where they differ."""
+        """Return mappings of which each fusion tile runs one; none where operands differ.
+
+        Where the first tile has others to choose among than later ones, these are all of them.
+        """
         choices = self.mappings[micro_batches].choices
         if choices is None:
             return ()
+        if micro_batches == 1 or choices[0] == choices[1]:
+            return choices[0] if micro_batches == 1 or self.uses(0) == self.uses(1) else ()
         # Operands of later tiles may stand in other places: equal figures would be of others.
-        alike = choices[0] == choices[1] and self.uses(0) == self.uses(1)
-        return choices[0] if micro_batches == 1 or alike else ()
+        alike = self.uses(0) == self.uses(1)
+        return tuple(dict.fromkeys((*choices[0], *choices[1]))) if alike else ()
 
     def operands(self, micro_batches: int) -> tuple[dict[int, Operand], ...]:
         """Return the operands of the first of some fusion tiles, and of the others, by tensor.

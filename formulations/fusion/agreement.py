@@ -107,8 +107,9 @@ class Agreement:
         radius = _RADIUS
         self._look(self.center)
         yield self.best
-        duals = self._layer_by_layer()
-        if duals is not None:
+        duals, least = self._layer_by_layer()
+        # Nearer to layer by layer than to none: else fusion is worth more, and planes lead there.
+        if duals is not None and 2 * self._path(duals)[0] > self.best + least:
             self._look(duals)
             yield self.best
         while True:
@@ -131,24 +132,24 @@ class Agreement:
                     self._look(self.center)
             yield self.best
 
-    def _layer_by_layer(self) -> Floats | None:
-        """Return the dual values that are best for single operations, where these are few enough.
+    def _layer_by_layer(self) -> tuple[Floats | None, float]:
+        """Return the dual values that are best for single operations, and the cost of these then.
 
-        Where much is on chip for long, as weights that are loaded ahead, planes that begin at none
-        would not come there.
+        None where operations are too many. Where much is on chip for long, as weights that are
+        loaded ahead, planes that begin at no dual values would not come there.
         """
         plan = single_operations(self.listed)
         if not self.duals.count or any(map(self._sums, plan)):
-            return None
+            return None, np.inf
         priced, size = list[PricedFusedGroup](), 0
         for fused_group in plan:
             priced.append(self._priced(fused_group))
             size += priced[-1].size
             if size > _SOLVERS:
-                return None
-        duals, work_s = chain_duals(priced, self.duals.count)
+                return None, np.inf
+        duals, least, work_s = chain_duals(priced, self.duals.count)
         self.arcs.work.seconds += work_s
-        return None if duals is None else self.planes.clip(duals)
+        return None if duals is None else self.planes.clip(duals), least
 
     def _look(self, duals: Floats) -> None:
         """Solve the programs of the cheapest path at some duals; take these if they are best."""

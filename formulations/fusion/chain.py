@@ -14,15 +14,17 @@ import numpy as np
 from formulations.fusion.boundary_duals import PricedFusedGroup
 from formulations.fusion.fused_group import OPTIONS
 from formulations.solver.highs import solve
-from formulations.solver.program import Floats, Matrix, Program, SolverResult, SolverStatus
+from formulations.solver.program import Floats, Matrix, Program, SolverStatus
 from spmopt.core.table import Ints
 
 
-def chain_duals(priced: Sequence[PricedFusedGroup], count: int) -> tuple[Floats | None, float]:
-    """Return dual values (count,) in objective units a byte, and how long they took.
+def chain_duals(
+    priced: Sequence[PricedFusedGroup], count: int
+) -> tuple[Floats | None, float, float]:
+    """Return dual values (count,) in objective units a byte, the cost of all, and counted seconds.
 
-    None where the solver finds none. Boundaries between no two of the fused groups have the dual
-    value 0.
+    None, and infinite, where the solver finds none. Boundaries between no two of the fused groups
+    have the dual value 0.
 
     Parameters
     ----------
@@ -32,15 +34,15 @@ def chain_duals(priced: Sequence[PricedFusedGroup], count: int) -> tuple[Floats 
     number = np.concatenate([each.number for each in priced])
     coupled, row = np.unique(number, return_inverse=True)
     if not coupled.size:
-        return None, 0.0
+        return None, np.inf, 0.0
     program = _in_a_row(priced, row, coupled.size)
-    answer: SolverResult = solve(program, options=OPTIONS, brief=True)
+    answer = solve(program, options=OPTIONS, brief=True)
     if answer.status is not SolverStatus.OPTIMAL or answer.row_dual is None:
-        return None, answer.work_s
-    duals = np.zeros(count)
+        return None, np.inf, answer.work_s
+    duals, built = np.zeros(count), priced[0].program
     # What a row takes from the objective for a byte, the byte's dual value gives back.
-    duals[coupled] = -answer.row_dual[-coupled.size :] * priced[0].program.dual
-    return duals, answer.work_s
+    duals[coupled] = -answer.row_dual[-coupled.size :] * built.dual
+    return duals, built.value(answer), answer.work_s
 
 
 def _in_a_row(priced: Sequence[PricedFusedGroup], row: Ints, count: int) -> Program:

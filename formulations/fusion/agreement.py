@@ -139,7 +139,7 @@ class Agreement:
         loaded ahead, planes that begin at no dual values would not come there.
         """
         plan = single_operations(self.listed)
-        if not self.duals.count or any(map(self._sums, plan)):
+        if not (plan and self.duals.count) or any(map(self._sums, plan)):
             return None, np.inf
         priced, size = list[PricedFusedGroup](), 0
         for fused_group in plan:

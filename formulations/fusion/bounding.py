@@ -220,7 +220,7 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
         )
         known = len(every[0]), len(every[1])
         proof = arcs.certificate(found.value * (1 - _LOST)) if proofs else None
-        told = replace(found, fusion_plan=arcs.joined(found.fusion_plan))
+        told = replace(found, fusion_plan=arcs.join_untiled(found.fusion_plan))
         yield News(told, solved, runs, proof, arcs.work.seconds)
         if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
             break
@@ -244,7 +244,7 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
             least = best - _LOST_GAIN * (best - plain.value)
             found, value = search.certificate(least, params.check_fraction * seconds)
             if value >= proved + _WORTH * abs(proved):
-                plan = arcs.joined(search.fusion_plan)
+                plan = arcs.join_untiled(search.fusion_plan)
                 told, proof = replace(plain, fusion_plan=plan, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
         yield News(told, {}, {}, proof, work.seconds)

@@ -180,7 +180,7 @@ class FusedGroupArcs:
             first=np.array(first),
         )
 
-    def joined(self, fusion_plan: FusionPlan) -> FusionPlan:
+    def join_untiled(self, fusion_plan: FusionPlan) -> FusionPlan:
         """Return a fusion plan with untiled groups in a row as one, as far as these have places."""
         found = list[FusedGroup]()
         for each in fusion_plan:

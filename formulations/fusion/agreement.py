@@ -42,6 +42,8 @@ _RADIUS, _WIDE = 0.05, 1.0
 """Box round the best dual values, at first and at most, in dual values of a byte."""
 _SAME = 5e-6
 """Of the bound: the slack of a fused group's value before it is solved again."""
+_STEP = 1e-7
+"""Of the bound: what a step of a fusion plan is worth saving."""
 _CLOSE = 1e-4
 """Relative gain below which prices are good enough."""
 
@@ -76,6 +78,7 @@ class Agreement:
                 plain.append(value)
                 beside.append(always + cheap.cost_again(again, count))
         self.sparse = SparseArcs(np.isfinite(np.stack(plain, axis=1)), arcs.lengths.first)
+        self._tiles = np.array([way.tiles for way in self.listed.ways])
         self._free = self.sparse.of(arcs.value)
         crossing = self._costs[0] * into + self._costs[1] * out
         self._crossing = crossing[self.sparse.end, self.sparse.column]
@@ -117,7 +120,7 @@ class Agreement:
             self.arcs.work.seconds += self.planes.work_s
             gain, before = expected - self.best, self.best
             # Planes promise no more here: widen the box, and stop at its greatest width.
-            if gain < _CLOSE * abs(self.best):
+            if gain <= _CLOSE * abs(self.best):
                 if self.exact and radius >= _WIDE:
                     return
                 radius = min(4 * radius, _WIDE) if self.exact else radius
@@ -150,6 +153,14 @@ class Agreement:
         duals, least, work_s = chain_duals(priced, self.duals.count)
         self.arcs.work.seconds += work_s
         return None if duals is None else self.planes.clip(duals), least
+
+    def plan(self) -> FusionPlan:
+        """Return the cheapest fusion plan at the best dual values, of about equal ones a short one.
+
+        Steps take time to schedule.
+        """
+        value = self._table(self.center) + _STEP * abs(self.best) * self.sparse.steps(self._tiles)
+        return self.arcs.join_untiled(self.sparse.shortest(value, self.listed.fused_group)[1])
 
     def _look(self, duals: Floats) -> None:
         """Solve the programs of the cheapest path at some duals; take these if they are best."""
@@ -212,11 +223,15 @@ class Agreement:
         """Return (a,) lower bounds on fused groups at duals, from those without duals."""
         if not duals.size:
             return free.copy()
+        return self._mixed(free, duals, slice(None))
+
+    def _mixed(self, free: Floats, duals: Floats, where: Ints | slice) -> Floats:
+        """Return lower bounds on some fused groups at duals, from those without duals."""
         *mixed, alone = self._earn(duals)
-        value: Floats = free + alone
+        value: Floats = free + alone[where]
         # Each bounds the group from below, and so does any mean of the two (README).
         for part, paid in enumerate(mixed):
-            found = paid + (1 - part / PARTS) * self._crossing
+            found = paid[where] + (1 - part / PARTS) * self._crossing[where]
             if part:
                 found += part / PARTS * free
             np.maximum(value, found, out=value)
@@ -309,7 +324,6 @@ class Agreement:
         check. No program is solved.
         """
         arcs, sparse = self.arcs, self.sparse
-        *_, earned = self._earn(self.center)
         free, known = arcs.cheap_values(), self._duals.at(self.center)
         arcs.work.seconds += VALUE_S * free.size
         plain, agreed, runs = (dict[FusedGroup, FusedGroupValue]() for _ in range(3))
@@ -333,7 +347,10 @@ class Agreement:
                 place = where[each]
                 which, proved = known.get(place, (0, -np.inf))
                 found = arcs.solved.get(each)
-                alone = -np.inf if found is None else found.value + earned[place]
+                alone = -np.inf
+                if found is not None:
+                    own = np.array([found.value])
+                    alone = float(self._mixed(own, self.center, np.array([place]))[0])
                 if found is not None and alone >= proved:
                     plain[each] = found
                 else:
@@ -341,7 +358,7 @@ class Agreement:
                     agreed[each] = FusedGroupValue(
                         value=worth, moved_bytes=0.0, duals=named.duals(dual)
                     )
-                best[place] = max(float(alone), proved)
+                best[place] = max(alone, proved)
             if more:
                 runs |= more
                 arcs.raise_by(free, {Way(each.axis, each.count) for each in more}, runs)

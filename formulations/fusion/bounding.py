@@ -244,7 +244,8 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
             least = best - _LOST_GAIN * (best - plain.value)
             found, value = search.certificate(least, params.check_fraction * seconds)
             if value >= proved + _WORTH * abs(proved):
-                plan = arcs.join_untiled(search.fusion_plan)
-                told, proof = replace(plain, fusion_plan=plan, value=value), found
+                told, proof = replace(told, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
+        # Worth a try, whatever its proof: its groups agree on what is on chip between them.
+        told = replace(told, fusion_plan=search.plan(), exact=plain.exact or search.exact)
         yield News(told, {}, {}, proof, work.seconds)

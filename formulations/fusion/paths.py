@@ -330,9 +330,12 @@ class FusedGroupArcs:
         bits = max(0, DIGITS - frexp(self.listed.dearest_row)[1])
 
         def whole(found: Mapping[FusedGroup, FusedGroupValue]) -> dict[FusedGroup, dict[Row, int]]:
+            operations = self.listed.tileable.operations
             return {
                 fused_group: in_integers(each.duals, bits, self.listed)
                 for fused_group, each in found.items()
+                # Without operands there are no rows.
+                if any(each.uses(0) for each in operations[fused_group.begin : fused_group.end])
             }
 
         return FusionCertificate(

@@ -113,6 +113,7 @@ class _Search(FusionPlanTrials):
         self.cut_short, self.unfit = True, False
         self.arcs: FusedGroupArcs | None = None
         self.named: FusionPlan = ()
+        self._passed: FusionPlan = ()
         self.proof: FusionCertificate | None = None
         self.notes: tuple[str, ...] = ()
         self.bounding: BoundSearch | None = None
@@ -362,7 +363,7 @@ class _Search(FusionPlanTrials):
             if not (number or search.exact or found) and self.gap > self.params.near_gap:
                 self._try_uniform(search, uniform)
             self.attempt(fusion_plan)
-            self.attempt(self.named)
+            self._attempt_named(search)
             self._leave_half(number)
             if stop():
                 return
@@ -377,13 +378,24 @@ class _Search(FusionPlanTrials):
                 break  # Neighbors have about as many steps.
             for fusion_plan in neighbors(search, before.fusion_plan):
                 self.attempt(fusion_plan)
-                self.attempt(self.named)
+                self._attempt_named(search)
                 if stop() or self.best is not before:
                     break
             if self.best is before:
                 break
         if self.few:
             self._try_all(stop)
+
+    def _attempt_named(self, search: FusionPlanSearch) -> None:
+        """Try the fusion plan of the bound, unless estimates speak against it."""
+        plan, best = self.named, self.best
+        if plan and plan != self._passed and best is not None:
+            self._passed = plan
+            cut = best.fusion_plan != whole(self.tileable)
+            least = search.value(best.fusion_plan) if cut else np.inf
+            if search.value(plan) > least * (1 + self.params.coarse_gap):
+                return
+        self.attempt(plan)
 
     def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
         """Try fusion plans of micro-batches first, and return at which time all are searched.
@@ -414,7 +426,6 @@ class _Search(FusionPlanTrials):
         search = FusionPlanSearch(arcs, over, threads, first)
         for fusion_plan in search.fusion_plans():
             self.attempt(fusion_plan)
-            self.attempt(self.named)
         self.arcs.learn(arcs.solved, arcs.runs.solved)
         return self.clock
 

@@ -135,6 +135,11 @@ class SparseArcs:
         found: Floats = table.reshape(-1)[self.place]
         return found
 
+    def steps(self, tiles: Ints) -> Ints:
+        """Return (a,) the steps of each, by the number of fusion tiles of each way."""
+        found: Ints = tiles[self._way] * (self.end - self.begin)
+        return found
+
     def index(self, places: Ints) -> Ints:
         """Return which ones are at places of the table."""
         found: Ints = np.searchsorted(self.place, places)

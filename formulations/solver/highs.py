@@ -166,6 +166,8 @@ class Repeated:
 
     def solve(self) -> SolverResult:
         """Solve it."""
+        if not self.program.cost.size:
+            return _without_columns(self.program)
         _forget_threads()
         _run_once(self._solver)
         return _result(self._solver, self.program)

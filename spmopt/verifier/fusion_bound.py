@@ -46,6 +46,8 @@ from spmopt.verifier.fusion_reach import barriers, farthest_ends
 _NONE = np.iinfo(np.int64).max // 4
 _DIGITS = 55
 """Binary digits of the longest path."""
+_LARGEST_BITS = 61
+"""Binary digits of an integer, with one to spare."""
 
 
 def fusion_bound(tileable: TileableGraph, certificate: FusionCertificate) -> Fraction:
@@ -136,16 +138,21 @@ class FusionPlanPath:
         the first that of the first operation.
         """
         (over, ends), self.runs = self._at_ends(), self._prove_runs()
-        tables = [self._table(way, over, ends) for way in range(len(self.ways))]
+        moved = [self._moved(way) for way in range(len(self.ways))]
+        tables = [self._table(way, (over, moved[way]), ends) for way in range(len(self.ways))]
         certificate = self.certificate
         for given, agreed in ((certificate.duals, False), (certificate.agreed, True)):
             for fused_group, duals in given.items():
                 value = self._value(fused_group, duals, agreed=agreed)
                 at = fused_group.end, fused_group.begin - self.first[fused_group.end]
-                table = tables[self.ways.index(Way(fused_group.axis, fused_group.count))]
-                # Tensors carried across without dual values in a program earn their credit beside.
-                value += int(ends[PARTS][at]) if ends and not agreed else 0
-                table[at] = max(int(table[at]), min(value, _NONE))
+                way = self.ways.index(Way(fused_group.axis, fused_group.count))
+                if not agreed:
+                    # Tensors carried across without dual values in a program earn their credit
+                    # beside.
+                    here = {part: paid[at[0], at[1:]] for part, paid in ends.items()}
+                    own = np.array([min(value, _NONE)])
+                    value = int(_mean(own, moved[way][at[0], at[1:]], here)[0])
+                tables[way][at] = max(int(tables[way][at]), min(value, _NONE))
         return tables
 
     def compulsory(self) -> Fraction:
@@ -261,20 +268,23 @@ class FusionPlanPath:
         both = zip(self.alone[way], self.always[way], strict=True)
         return [(value or 0) + more for value, more in both]
 
-    def _table(self, way: int, over: Ints, ends: Mapping[int, Ints]) -> Ints:
-        """Return costs of fused groups that are tiled in some way, as :meth:`tables`."""
+    def _moved(self, way: int) -> Ints:
+        """Return costs of fused groups beside computing and bytes that cross their ends."""
         axis, fusion = self.ways[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
         again = np.maximum(self.again[axis] - self.held, 0) * (fusion - 1)
-        moved: Ints = self._units(self._byte(1, 0)) * np.minimum(again, self.most_bytes)
+        moved: Ints = self._cost_of(self._byte(1, 0), np.minimum(again, self.most_bytes))
         moved += self._between(np.concatenate(([0], np.cumsum(self.always[way]))))
+        return moved
+
+    def _table(self, way: int, plain: tuple[Ints, Ints], ends: Mapping[int, Ints]) -> Ints:
+        """Return costs of fused groups that are tiled in some way, as :meth:`tables`.
+
+        ``plain``: of bytes that cross their ends beyond what fits, and :meth:`_moved`.
+        """
+        over, moved = plain
         tiled = self._tile(self._each(way), self.runs.get(self.ways[way], {}))
-        own = np.maximum(tiled, over + moved)
-        table: Ints = own + ends[PARTS] if ends else own
-        for part in range(PARTS if ends else 0):
-            # Both bound a group, and so does any mean of the two. Divided first: no overflow.
-            mean = own // PARTS * part + moved // PARTS * (PARTS - part) if part else moved
-            np.maximum(table, ends[part] + mean, out=table)
+        table = _mean(np.maximum(tiled, over + moved), moved, ends)
         reach = np.array(self._ends(self.ways[way]))
         for end, first in enumerate(self.first):
             table[end, end - first :] = _NONE
@@ -359,9 +369,9 @@ class FusionPlanPath:
         ]
         # They load and leave the same bytes along each axis.
         (into, out, _), self.again = every[0], [again for *_, again in every]
-        duals = self._units(self._byte(1, 0)), self._units(self._byte(0, 1))
+        byte = self._byte(1, 0), self._byte(0, 1)
         over = [np.maximum(each - self.held, 0) for each in (into, out)]
-        plain: Ints = duals[0] * over[0] + duals[1] * over[1]
+        plain: Ints = self._cost_of(byte[0], over[0]) + self._cost_of(byte[1], over[1])
         if not self.carried.duals:
             return plain, {}
         if not self.all:
@@ -370,16 +380,20 @@ class FusionPlanPath:
         credit = BoundaryCredit(
             self.tileable, self.carried, digits, self._units(self._byte(1, 1)) + 1
         )
-        ends, further = dict[int, Ints](), self.count.bit_length()
-        unit = Fraction(2) ** (self.bits + further)
+        ends = dict[int, Ints]()
         for part in range(PARTS, -1, -1):
-            share = Fraction(PARTS - part, PARTS)
-            costs = share * self._byte(1, 0), share * self._byte(0, 1)
-            # Digits beyond the path's, as far as there are: sums are of all bytes of the graph.
-            load, store = (floor(each * unit) for each in costs)
-            moved = (load * into + store * out >> further) - self._band(credit.full(*costs))
-            ends[part] = np.maximum(self._band(credit.paths(*costs)), moved)
+            costs = [Fraction(PARTS - part, PARTS) * each for each in byte]
+            moved = self._cost_of(costs[0], into) + self._cost_of(costs[1], out)
+            moved -= self._band(credit.full(costs[0], costs[1]))
+            ends[part] = np.maximum(self._band(credit.paths(costs[0], costs[1])), moved)
         return plain, ends
+
+    def _cost_of(self, byte: Fraction, sizes: Ints) -> Ints:
+        """Return the cost of so many bytes, rounded down once: in units a byte's is far off."""
+        most = max(ceil(byte * Fraction(2) ** self.bits), 1) * int(sizes.max(initial=1))
+        further = max(0, _LARGEST_BITS - most.bit_length())
+        found: Ints = floor(byte * Fraction(2) ** (self.bits + further)) * sizes >> further
+        return found
 
     def _band(self, table: Ints) -> Ints:
         """Return a table by begin and end as one of fused groups that have values."""
@@ -482,3 +496,18 @@ class FusionPlanPath:
         group = self.carried.group
         inner = self.axes[fused_group.axis].operations[fused_group.begin : fused_group.end]
         return any(group[t] == t for operation in inner for t in operation.partial_sums)
+
+
+def _mean(own: Ints, moved: Ints, ends: Mapping[int, Ints]) -> Ints:
+    """Return the best mean of two bounds on groups: their own, and by bytes that move.
+
+    ``ends``: by part of the first, the least that is paid at their ends.
+    """
+    if not ends:
+        return own
+    best: Ints = own + ends[PARTS]
+    for part in range(PARTS):
+        # Divided first: no overflow.
+        mean = own // PARTS * part + moved // PARTS * (PARTS - part) if part else moved
+        best = np.maximum(best, ends[part] + mean)
+    return best

@@ -6,6 +6,7 @@ Bounds that rise, hold for all fusion plans, and are proved.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +18,10 @@ from formulations.fusion.boundary_duals import BoundaryDuals
 from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.tileable import Listed
 from spmopt.core.errors import InfeasibleError
+from spmopt.core.fusion.fused_groups import TileMappings
 from spmopt.core.fusion.tileable_graph import TileableGraph
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.operation import OpMapping
 from spmopt.graph.tileable import tileable
 from spmopt.hardware.machines import load_machine
 from spmopt.verifier.boundary_credit import BoundaryCredit
@@ -149,3 +152,33 @@ def test_proofs_are_told_while_the_bound_rises() -> None:
         if told == 2:
             break
     assert told
+
+
+@pytest.mark.parametrize("seed", [1087, 1342])
+def test_the_verifier_proves_groups_with_programs_by_means_as_well(seed: int) -> None:
+    listed, _, figures = drawn(seed, most=4)
+    arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
+    arcs.cheapest(lambda: False)
+    search = Agreement(arcs, fine=True)
+    search.improve(after(12))
+    certificate, value = search.certificate()
+    assert value == pytest.approx(search.best)
+    assert float(fusion_bound(listed, certificate)) == pytest.approx(search.best)
+
+
+@pytest.mark.parametrize("name", ["time", "traffic"])
+def test_operations_without_operands_are_in_no_proof(name: str) -> None:
+    """Nor does a search of a bound of 0 go on for ever."""
+    listed = random_tileable_graph(1087, most=4)
+    first = listed.operations[0]
+    none = TileMappings.of(*2 * ((OpMapping(compute_cycles=0, operands=()),),))
+    idle = replace(first, name="idle", reads=(), writes=(), cut=frozenset(), mappings={1: none})
+    for operations in ((idle,), (*listed.operations, idle)):
+        graph = replace(listed, operations=operations)
+        figures = Listed(graph, objective_named(name, graph.machine))
+        arcs = FusedGroupArcs(figures, float(figures.capacity), split=True)
+        plain = arcs.cheapest(lambda: False).value
+        search = Agreement(arcs)
+        search.improve(after(10_000))
+        for certificate in (arcs.certificate(), search.certificate()[0]):
+            assert float(fusion_bound(graph, certificate)) >= plain * (1 - 1e-6)

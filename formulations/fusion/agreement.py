@@ -15,7 +15,7 @@ solved again, and these from their last basis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 import numpy as np
 
@@ -42,8 +42,12 @@ _RADIUS, _WIDE = 0.05, 1.0
 """Box round the best dual values, at first and at most, in dual values of a byte."""
 _SAME = 5e-6
 """Of the bound: the slack of a fused group's value before it is solved again."""
+_BETWEEN = 20
+"""Programs that are built between two times at which the bound is yielded."""
 _STEP = 1e-7
 """Of the bound: what a step of a fusion plan is worth saving."""
+_OFTEN = 10.0
+"""Times as long as it takes for a fusion plan to agree: between two."""
 _CLOSE = 1e-4
 """Relative gain below which prices are good enough."""
 
@@ -62,6 +66,9 @@ class Agreement:
         Whether all fused groups of the cheapest fusion plan at these dual values are solved there.
     fusion_plan
         The cheapest fusion plan at these dual values.
+    named, least
+        Of the cheapest fusion plans so far the best, where all of its fused groups agree, and its
+        cost then.
     solved
         How many programs were solved.
     """
@@ -94,6 +101,8 @@ class Agreement:
         self.center: Floats = np.zeros(self.duals.count)
         self.best, self.exact = -np.inf, False
         self.fusion_plan: FusionPlan = ()
+        self.named: FusionPlan = ()
+        self.least = np.inf
         self.solved = 0
 
     def improve(
@@ -110,12 +119,21 @@ class Agreement:
         radius = _RADIUS
         self._look(self.center)
         yield self.best
-        duals, least = self._layer_by_layer()
-        # Nearer to layer by layer than to none: else fusion is worth more, and planes lead there.
-        if duals is not None and 2 * self._path(duals)[0] > self.best + least:
+        duals = yield from self._agree_along(self._short_plan())
+        if duals is not None:
             self._look(duals)
             yield self.best
+        duals = yield from self._agree_along(single_operations(self.listed))
+        # Layer by layer has other dual values than fused groups: worth a look if better as it is.
+        if duals is not None and self._path(duals)[0] > self.best:
+            self._look(duals)
+            yield self.best
+        due = 0.0
         while True:
+            if self.arcs.work.seconds >= due:
+                begun = self.arcs.work.seconds
+                yield from self._agree_along(self._short_plan())
+                due = self.arcs.work.seconds + _OFTEN * (self.arcs.work.seconds - begun)
             expected, duals = self.planes.best(self.center, radius)
             self.arcs.work.seconds += self.planes.work_s
             gain, before = expected - self.best, self.best
@@ -135,32 +153,36 @@ class Agreement:
                     self._look(self.center)
             yield self.best
 
-    def _layer_by_layer(self) -> tuple[Floats | None, float]:
-        """Return the dual values that are best for single operations, and the cost of these then.
+    def _agree_along(self, fusion_plan: FusionPlan) -> Generator[float, None, Floats | None]:
+        """Return the dual values that are best for a fusion plan; none where it is too long.
 
-        None where operations are too many. Where much is on chip for long, as weights that are
-        loaded ahead, planes that begin at no dual values would not come there.
+        Where much is on chip for long, as weights that are loaded ahead, planes that begin at no
+        dual values would not come there. Of all plans the one that costs least then is named.
+        The bound is yielded now and then, so that nobody waits for all programs to be built.
         """
-        plan = single_operations(self.listed)
-        if not (plan and self.duals.count) or any(map(self._sums, plan)):
-            return None, np.inf
         priced, size = list[PricedFusedGroup](), 0
-        for fused_group in plan:
+        for fused_group in fusion_plan if self.duals.count else ():
             priced.append(self._priced(fused_group))
             size += priced[-1].size
+            if len(priced) % _BETWEEN == 0:
+                yield self.best
             if size > _SOLVERS:
-                return None, np.inf
+                return None
+        if not priced:
+            return None
         duals, least, work_s = chain_duals(priced, self.duals.count)
         self.arcs.work.seconds += work_s
-        return None if duals is None else self.planes.clip(duals), least
+        if least < self.least:
+            self.named, self.least = self.arcs.join_untiled(fusion_plan), least
+        return None if duals is None else self.planes.clip(duals)
 
-    def plan(self) -> FusionPlan:
+    def _short_plan(self) -> FusionPlan:
         """Return the cheapest fusion plan at the best dual values, of about equal ones a short one.
 
         Steps take time to schedule.
         """
         value = self._table(self.center) + _STEP * abs(self.best) * self.sparse.steps(self._tiles)
-        return self.arcs.join_untiled(self.sparse.shortest(value, self.listed.fused_group)[1])
+        return self.sparse.shortest(value, self.listed.fused_group)[1]
 
     def _look(self, duals: Floats) -> None:
         """Solve the programs of the cheapest path at some duals; take these if they are best."""
@@ -304,6 +326,7 @@ class Agreement:
         if known is None:
             listed = self.listed.of(fused_group)
             known = PricedFusedGroup(listed, fused_group, self.duals, fine=self.fine)
+            self.arcs.work.seconds += known.work_s
         else:
             self._kept -= known.size
         self._fused_groups[fused_group] = known

@@ -284,11 +284,11 @@ class PricedFusedGroup:
     def __init__(
         self, listed: Listed, fused_group: FusedGroup, duals: BoundaryDuals, *, fine: bool
     ) -> None:
-        own, self._begin_s = fused_group, 0.0
+        own, begin_s = fused_group, 0.0
         # Stripes are uneven, so that their first and last tile are not told apart.
         if fused_group.stripes > 1:
             (listed, own), fine = listed.of_stripes(fused_group), False
-            self._begin_s = FOLLOW_S * (fused_group.end - fused_group.begin)
+            begin_s = FOLLOW_S * (fused_group.end - fused_group.begin)
         self.program = FusedGroupProgram(listed, own, listed.capacity, carried=True, fine=fine)
         ends, carried = (fused_group.begin, fused_group.end), self.program.ends.carried
         self.columns: Ints = np.array([column for *_, column in carried], np.int64)
@@ -303,7 +303,7 @@ class PricedFusedGroup:
         self.plain = self.program.program()
         self._solver = Repeated(self.plain, OPTIONS)
         self._answer: SolverResult | None = None
-        self.work_s = 0.0
+        self.work_s = work_s(self.plain) + begin_s
         self.size = self._solver.program.matrix.value.size
 
     def solve(self, duals: Floats) -> None:
@@ -320,9 +320,8 @@ class PricedFusedGroup:
             solver.option("simplex_strategy", _PRIMAL)
         if self.columns.size:
             solver.costs(self.columns, self.sign * duals[self.number] / program.dual)
-        first = self._answer is None
         answer = self._answer = solver.solve()
-        self.work_s = work_s(solver.program, answer, built=first) + self._begin_s * first
+        self.work_s = work_s(solver.program, answer, built=False)
         self.value = program.value(answer)
         if answer.primal is not None and answer.column_dual is not None:
             self.amount = answer.primal[self.columns] * program.unit

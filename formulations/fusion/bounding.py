@@ -23,7 +23,7 @@ from formulations.fusion.tileable import Listed
 from formulations.solver.apart import stream
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.fusion.certificate import FusionCertificate
-from spmopt.core.fusion.fused_groups import FusedGroup
+from spmopt.core.fusion.fused_groups import FusedGroup, FusionPlan
 from spmopt.core.fusion.fusion_space import FusionSpace
 from spmopt.core.fusion.stripe_bounds import tabulate
 from spmopt.core.fusion.tileable_graph import TileableGraph
@@ -46,6 +46,8 @@ class News(NamedTuple):
         Of a higher bound, where fused groups agree at boundaries.
     work_s
         Counted seconds of the search so far.
+    named
+        A fusion plan to try, and what it costs at least; there may be none.
     """
 
     found: CheapestFusionPlan
@@ -53,6 +55,7 @@ class News(NamedTuple):
     runs: Values
     proof: FusionCertificate | None
     work_s: float
+    named: tuple[FusionPlan, float] = (), 0.0
 
 
 _LOST_GAIN = 0.1
@@ -90,8 +93,7 @@ class BoundSearch:
     Parameters
     ----------
     tell
-        Told of a fusion plan and, where its fused groups agree at boundaries, the proof of its
-        value.
+        Told of higher bounds, with their proofs, and of fusion plans to try.
     learn
         Called with fused groups solved.
     seconds
@@ -116,7 +118,7 @@ class BoundSearch:
     def __init__(
         self,
         task: BoundingTask,
-        tell: Callable[[CheapestFusionPlan, FusionCertificate | None], None],
+        tell: Callable[[News], None],
         learn: Callable[[Values, Values], None],
         *,
         seconds: float = inf,
@@ -190,7 +192,7 @@ class BoundSearch:
         self._learn(news.solved, news.runs)
         if news.found.value >= self.found.value:  # less where it has begun anew
             self.found = news.found
-            self._tell(news.found, news.proof)
+            self._tell(news)
 
 
 def _report_at(work_s: float) -> float:
@@ -220,8 +222,8 @@ def improve(task: BoundingTask, seconds: float = inf, proofs: bool = False) -> G
         )
         known = len(every[0]), len(every[1])
         proof = arcs.certificate(found.value * (1 - _LOST)) if proofs else None
-        told = replace(found, fusion_plan=arcs.join_untiled(found.fusion_plan))
-        yield News(told, solved, runs, proof, arcs.work.seconds)
+        named = arcs.join_untiled(found.fusion_plan) if found.exact else ()
+        yield News(found, solved, runs, proof, arcs.work.seconds, (named, found.value))
         if not (solved or runs) and arcs.work.seconds > params.narrow_fraction * seconds:
             break
     if arcs.lengths.all:
@@ -246,6 +248,4 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
             if value >= proved + _WORTH * abs(proved):
                 told, proof = replace(told, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
-        # Worth a try, whatever its proof: its groups agree on what is on chip between them.
-        told = replace(told, fusion_plan=search.plan(), exact=plain.exact or search.exact)
-        yield News(told, {}, {}, proof, work.seconds)
+        yield News(told, {}, {}, proof, work.seconds, (search.named, search.least))

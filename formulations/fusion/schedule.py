@@ -17,10 +17,10 @@ from time import monotonic
 
 import numpy as np
 
-from formulations.fusion.bounding import BoundingTask, BoundSearch, Values
+from formulations.fusion.bounding import BoundingTask, BoundSearch, News, Values
 from formulations.fusion.estimates import Estimates
 from formulations.fusion.neighbors import neighbors
-from formulations.fusion.paths import CheapestFusionPlan, FusedGroupArcs
+from formulations.fusion.paths import FusedGroupArcs
 from formulations.fusion.search import FusionPlanSearch
 from formulations.fusion.shortest_paths import by_value
 from formulations.fusion.tileable import Listed
@@ -112,8 +112,7 @@ class _Search(FusionPlanTrials):
         self.fusion_space = fusion_space
         self.cut_short, self.unfit = True, False
         self.arcs: FusedGroupArcs | None = None
-        self.named: FusionPlan = ()
-        self._passed: FusionPlan = ()
+        self.named: tuple[FusionPlan, float] = (), 0.0
         self.proof: FusionCertificate | None = None
         self.notes: tuple[str, ...] = ()
         self.bounding: BoundSearch | None = None
@@ -154,8 +153,8 @@ class _Search(FusionPlanTrials):
         finally:
             if self.bounding is not None:
                 self.bounding.close()
-        if self.named:
-            self.attempt(self.named)
+        if not self._over:
+            self._attempt_named()
         return self._finish()
 
     def _begins_early(self) -> bool:
@@ -283,15 +282,15 @@ class _Search(FusionPlanTrials):
         elif self._in_any:
             self.arcs.learn(solved, runs)
 
-    def _hear(self, found: CheapestFusionPlan, proof: FusionCertificate | None) -> None:
+    def _hear(self, news: News) -> None:
         """Take a bound."""
-        if found.value > self.bound:
-            self.bound = found.value
+        if news.found.value > self.bound:
+            self.bound = news.found.value
             self.request.report_incumbent(bound=self.bound)
-        if proof is not None:
-            self.proof = proof
-        if proof is not None or found.exact:
-            self.named = found.fusion_plan
+        if news.proof is not None:
+            self.proof = news.proof
+        if news.named[0]:
+            self.named = news.named
 
     def _estimates_first(self) -> bool:
         """Return whether the list is long for its time, and of layers that differ, with windows."""
@@ -363,7 +362,7 @@ class _Search(FusionPlanTrials):
             if not (number or search.exact or found) and self.gap > self.params.near_gap:
                 self._try_uniform(search, uniform)
             self.attempt(fusion_plan)
-            self._attempt_named(search)
+            self._attempt_named()
             self._leave_half(number)
             if stop():
                 return
@@ -378,7 +377,7 @@ class _Search(FusionPlanTrials):
                 break  # Neighbors have about as many steps.
             for fusion_plan in neighbors(search, before.fusion_plan):
                 self.attempt(fusion_plan)
-                self._attempt_named(search)
+                self._attempt_named()
                 if stop() or self.best is not before:
                     break
             if self.best is before:
@@ -386,16 +385,11 @@ class _Search(FusionPlanTrials):
         if self.few:
             self._try_all(stop)
 
-    def _attempt_named(self, search: FusionPlanSearch) -> None:
-        """Try the fusion plan of the bound, unless estimates speak against it."""
-        plan, best = self.named, self.best
-        if plan and plan != self._passed and best is not None:
-            self._passed = plan
-            cut = best.fusion_plan != whole(self.tileable)
-            least = search.value(best.fusion_plan) if cut else np.inf
-            if search.value(plan) > least * (1 + self.params.coarse_gap):
-                return
-        self.attempt(plan)
+    def _attempt_named(self) -> None:
+        """Try the fusion plan that the search of the bound names, if it may be the best."""
+        fusion_plan, least = self.named
+        if self.best is None or least < self.best.value:
+            self.attempt(fusion_plan)
 
     def _search_batch(self, threads: int, stop: Callable[[], bool]) -> float:
         """Try fusion plans of micro-batches first, and return at which time all are searched.

@@ -142,7 +142,7 @@ def test_proofs_are_told_while_the_bound_rises() -> None:
     listed = tileable(attention(), machine, mapper="panel")
     objective, told, plain = objective_named("traffic", machine), 0, 0.0
     task = bounding.BoundingTask(listed, objective, listed.fusion_space())
-    for found, _, _, proof, _ in bounding.improve(task):
+    for found, _, _, proof, *_ in bounding.improve(task):
         if proof is None:
             plain = found.value
             continue

@@ -73,7 +73,7 @@ def test_operators_of_this_process_need_not_be_known_there(swirl: str) -> None:
     assert len(fusion_space.stripes) > 1
     search = BoundSearch(
         BoundingTask(tileable, MAKESPAN, fusion_space),
-        lambda fusion_plan, proof: None,
+        lambda news: None,
         lambda solved, runs: None,
         stop=lambda: monotonic() - began > 30,
     )
@@ -95,7 +95,7 @@ def test_what_is_heard_depends_on_counted_time_alone() -> None:
         learned: list[int] = [0]
         search = BoundSearch(
             problem,
-            lambda fusion_plan, proof: told.append((point, fusion_plan.value, learned[0])),
+            lambda news: told.append((point, news.found.value, learned[0])),
             lambda solved, runs: learned.append(learned.pop() + len(solved) + len(runs)),
             seconds=30.0,
             apart=apart,
@@ -129,7 +129,7 @@ def telling(
     tileable = tileable_graph_of(lowered("Relu"))
     search = BoundSearch(
         BoundingTask(tileable, MAKESPAN, tileable.fusion_space()),
-        lambda fusion_plan, proof: heard.append(fusion_plan.value),
+        lambda news: heard.append(news.found.value),
         lambda solved, runs: None,
         apart=False,
     )

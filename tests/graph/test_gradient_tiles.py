@@ -36,7 +36,7 @@ def tilings(layer: Layer, machine: Machine, *, several: bool = True) -> list[Til
     dx = Gemm(m=m, k=n, n=k, a=(0,), b=(1,), c=(0,))
     dw = Gemm(m=k, k=m, n=n, a=(2,), b=(0,), c=(1,))
     of = ((DY, W, X), (DX, DW), (m * n, k * n, m * k, m * k, k * n))
-    both = [ProductTensors(gemm, *of, lines={}) for gemm in (dx, dw)]
+    both = [ProductTensors(gemm, *of, maps={}) for gemm in (dx, dw)]
     return gradient_tilings(both[0], both[1], machine, several=several)
 
 

@@ -107,17 +107,21 @@ def gemm(operator: str, inputs: list[Shape], outputs: list[Shape], **attributes:
 def test_convolution_as_a_product() -> None:
     x, w, y = (32, 3, 224, 224), (64, 3, 7, 7), (32, 64, 112, 112)
     rows, taps = 32 * 112 * 112, 3 * 49
-    assert gemm("Conv", [x, w], [y]) == Gemm(m=rows, k=taps, n=64, window=49)
-    assert gemm("ConvInputGradient", [y, w], [x]) == Gemm(m=rows, k=64, n=taps)
-    assert gemm("ConvWeightGradient", [y, x], [w]) == Gemm(m=taps, k=rows, n=64, a=(1,), b=(0,))
+    assert gemm("Conv", [x, w], [y]) == Gemm(m=rows, k=taps, n=64, taps=(1, 49, 1))
+    assert gemm("ConvInputGradient", [y, w], [x]) == Gemm(m=rows, k=64, n=taps, taps=(1, 1, 49))
+    assert gemm("ConvWeightGradient", [y, x], [w]) == Gemm(
+        m=taps, k=rows, n=64, a=(1,), b=(0,), taps=(49, 1, 1)
+    )
 
 
 def test_depthwise_convolution_has_one_product_a_channel() -> None:
     x, w = (2, 8, 10, 10), (8, 1, 3, 3)
-    assert gemm("Conv", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=9, n=1, window=9)
-    assert gemm("ConvInputGradient", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=1, n=9)
+    assert gemm("Conv", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=9, n=1, taps=(1, 9, 1))
+    assert gemm("ConvInputGradient", [x, w], [x], group=8) == Gemm(
+        batch=8, m=200, k=1, n=9, taps=(1, 1, 9)
+    )
     assert gemm("ConvWeightGradient", [x, x], [w], group=8) == Gemm(
-        batch=8, m=9, k=200, n=1, a=(1,), b=(0,)
+        batch=8, m=9, k=200, n=1, a=(1,), b=(0,), taps=(9, 1, 1)
     )
 
 

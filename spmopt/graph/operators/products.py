@@ -188,8 +188,8 @@ def input_gradient(forward: GemmRule) -> GemmRule:
 
     def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
         of = forward((outputs[0], inputs[1]), (inputs[0],), attributes)
-        x, w, y = of.slices
-        return replace(of, k=of.n, n=of.k, slices=(y, w, x), window=1)
+        (x, w, y), (m, k, n) = of.slices, of.taps
+        return replace(of, k=of.n, n=of.k, slices=(y, w, x), taps=(m, n, k))
 
     return backward
 
@@ -199,8 +199,9 @@ def weight_gradient(forward: GemmRule) -> GemmRule:
 
     def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
         of = forward((inputs[1], outputs[0]), (inputs[0],), attributes)
-        x, w, y = of.slices
-        return replace(of, m=of.k, k=of.m, a=(1,), b=(0,), slices=(x, y, w), window=1)
+        (x, w, y), (m, k, n) = of.slices, of.taps
+        turned = replace(of, m=of.k, k=of.m, a=(1,), b=(0,))
+        return replace(turned, slices=(x, y, w), taps=(k, m, n))
 
     return backward
 

@@ -152,7 +152,8 @@ def _fits_one(tensors: ProductTensors, room: int) -> bool:
     """Return whether tiles of one element fit in a room."""
     product = tensors.product
     buffers = min(product.buffers((1, 1, 1), kept) for kept in product.may_stay)
-    return buffers + tensors.others <= room
+    # As `least_traffic` does, other buffers shrink.
+    return buffers + min(tensors.others, room // 4) <= room
 
 
 def _first(pair: GradientTensors, products: Sequence[ProductTensors], machine: Machine) -> Tiling:

@@ -149,11 +149,9 @@ def _count_moved(tensors: ProductTensors, tiling: Tiling) -> int:
 
 
 def _fits_one(tensors: ProductTensors, room: int) -> bool:
-    """Return whether tiles of one element fit in a room."""
-    product = tensors.product
-    buffers = min(product.buffers((1, 1, 1), kept) for kept in product.may_stay)
+    """Return whether the least tiles fit in a room."""
     # As `least_traffic` does, other buffers shrink.
-    return buffers + min(tensors.others, room // 4) <= room
+    return tensors.product.least_buffers + min(tensors.others, room // 4) <= room
 
 
 def _first(pair: GradientTensors, products: Sequence[ProductTensors], machine: Machine) -> Tiling:

@@ -295,11 +295,22 @@ class Product:
         return operand != kept and LACKS[kept] != self.positions >= 0
 
     def tiles(self, room: int) -> _Found:
-        """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
+        """Return the best tiles whose buffers fit in ``room``; if none do, those in the least."""
         least: _Found | None = None
         for kept in self.may_stay:
             least = self._better(kept, room, least)
-        return least or min(self._of(kept, (1, 1, 1)) for kept in self.may_stay)
+        return least or self.tiles(self.least_buffers)
+
+    @property
+    def least_buffers(self) -> int:
+        """The bytes of the tiles that need least: of one element, or of all positions."""
+        found = [self.buffers((1, 1, 1), kept) for kept in self.may_stay]
+        for kept in self.may_stay:
+            if LACKS[kept] != self.positions >= 0:
+                tile = [1, 1, 1]
+                tile[self.positions] = self.dimensions[self.positions]
+                found.append(self.buffers(tuple(tile), kept))
+        return min(found)
 
     def _better(self, kept: int, room: int, least: _Found | None) -> _Found | None:
         """Return the best of ``least`` and tiles that pass one of the operand ``kept``.

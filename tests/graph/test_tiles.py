@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations, product
 from math import prod
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from spmopt.graph.tiles import (
     stream_operands,
 )
 from spmopt.graph.tiling import Tiling
+from tests.thorough import some
 from tests.tiny import plain_machine
 
 PAGE = 16
@@ -139,6 +141,21 @@ def test_it_fits_and_more_room_never_means_more_traffic(
         assert found.scratch_bytes > 0
         assert not (sliced and batch > 1 and required_resident)
         moved = traffic(gemm, found)
+        assert before is None or moved <= before
+        before = moved
+
+
+@pytest.mark.parametrize("seed", some(range(100), 5))
+def test_nor_does_it_where_maps_have_halos(seed: int) -> None:
+    """From scratchpads on in which not even the least tiles fit; those of all positions may."""
+    draw = np.random.default_rng(seed).integers
+    gemm = Gemm(m=int(draw(1, 40)), k=int(draw(1, 40)), n=int(draw(1, 40)))
+    place, before = int(draw(2)) * 2, None
+    slide = Window(sizes(gemm)[place] + int(draw(50)), int(draw(400)), int(draw(40)))
+    maps = {place: Lines(int(draw(1, 600)), slide), 2 - place: Lines(int(draw(1, 300)))}
+    tensors = ProductTensors(gemm, [0, 1], [2], sizes(gemm), maps=maps)
+    for pages in range(1, 300, 7):
+        moved = traffic(gemm, least_traffic(tensors, machine(pages)))
         assert before is None or moved <= before
         before = moved
 

@@ -19,6 +19,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.fusion.fused_groups import FusionPlan, Origin
 from spmopt.core.fusion.tileable_graph import TileableGraph, whole
 from spmopt.core.graph import Node
+from spmopt.core.problem import TensorKind
 from spmopt.execution.kernels import Call, kernel_of
 from spmopt.execution.kernels.call import WRAP, Array, NodeKernel
 from spmopt.execution.kernels.folded import plain_operands, scale
@@ -172,10 +173,15 @@ class GraphKernel:
         # An output that is read too is a partial sum, or is updated in place.
         there = {*map(self.layout.tensor_of, operation.reads)}
         old = {v for v, t in zip(node.outputs, used.outputs, strict=True) if t in there}
-        # Old contents that its own statements read are an operand like others.
+        # Old contents that its own statements read are an operand like others; but no gradient of a
+        # weight, to which another one is added. Point-wise statements name all that is given.
         statements = self._axes.nest(self._low.nodes[origin.operation]).statements
         read = {access.tensor for each in statements for access in each.reads}
-        added = frozenset(old - {v for at, v in enumerate(node.inputs) if f"x{at}" in read})
+        own = {v for at, v in enumerate(node.inputs) if f"x{at}" in read}
+        if node.operator.endswith("Gradient"):
+            values = self.graph.values
+            own = {v for v in own if values[v].kind is not TensorKind.WEIGHT_GRADIENT}
+        added = frozenset(old - own)
         uncut = (None,) * len(node.inputs)
         return Task(
             node=node,

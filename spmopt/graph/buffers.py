@@ -7,6 +7,7 @@ one is used. How large a part is depends on how the operator goes through it:
   column by column where that takes less room. Of the operand that they slide over the lines of one
   window are held and those of the next step, ``(kernel - 1) dilation + 1 + stride`` lines of one
   image; of the feature map on the other side two lines. So no halo is fetched again.
+  Tiles of positions of a product have a halo beside (:class:`Window`).
 * Operands read again once a sum or maximum of them is known (softmax, normalization of rows, their
   gradients) are held from the first reading to the last: two rows.
 * All else goes by pages: two of them, or the operand where that is less.
@@ -15,7 +16,8 @@ one is used. How large a part is depends on how the operator goes through it:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
+from fractions import Fraction
+from math import ceil, prod
 from typing import NamedTuple
 
 from spmopt.core.loops import Index, LoopNest
@@ -27,11 +29,29 @@ Sizes = Mapping[str, int]
 """Bytes, by the name of an operand."""
 
 
+class Window(NamedTuple):
+    """A feature map over which windows slide from one position to the next, line by line.
+
+    Attributes
+    ----------
+    stepped_bytes
+        All that windows step over: the map, or more of it where they step into padding.
+    halo_bytes
+        What the windows of some positions share with those of all later ones, of one image.
+    seam_bytes
+        What they need beside at the end of a line or an image, where the next one begins.
+    """
+
+    stepped_bytes: int
+    halo_bytes: int
+    seam_bytes: int
+
+
 class Lines(NamedTuple):
-    """Bytes of the lines of a feature map that a stream needs; ``windows`` slide over them."""
+    """Bytes of the lines of a feature map that a stream needs, and windows that slide over them."""
 
     size_bytes: int
-    windows: bool
+    window: Window | None = None
 
 
 def page_buffer(size: int, page_bytes: int) -> int:
@@ -51,7 +71,7 @@ def window_buffers(nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes) ->
     found = list[dict[str, Lines]]()
     for axis in range(_FIRST_LINES, max(map(len, shapes.values()), default=0)):
         lines = _lines_along(axis, nest, shapes, sizes)
-        if any(each.windows for each in lines.values()):
+        if any(each.window for each in lines.values()):
             found.append(lines)
     # The least room; of several equal ones the first, lines of images.
     return min(found, key=lambda lines: sum(each.size_bytes for each in lines.values()), default={})
@@ -61,34 +81,85 @@ def _lines_along(
     axis: int, nest: LoopNest, shapes: Mapping[str, Shape], sizes: Sizes
 ) -> dict[str, Lines]:
     """Return the lines of each feature map across an axis, along which windows move."""
-    lines: dict[str, Index] = {}
-    for name, shape in shapes.items():
-        for access in nest.accesses(name) if len(shape) > axis else ():
-            index = access.axes[axis]
-            # Of several accesses the one with most loops is the window.
-            known = len(lines[name].terms) if name in lines else 0
-            if index is not None and len(index.terms) > known:
-                lines[name] = index
+    indices = {
+        name: _index(nest, name, axis) for name, shape in shapes.items() if len(shape) > axis
+    }
+    lines = {name: index for name, index in indices.items() if index.terms}
     # An index of one loop only moves with the lines; with two or more it slides over them.
     windows = {name: index for name, index in lines.items() if len(index.terms) > 1}
     found, positions = dict[str, Lines](), set[str]()
     for name, index in windows.items():
-        # Either loop may be the one that windows move along: the least room decides.
-        count, position = min(_window(nest, index, loop) for loop, _ in index.terms)
-        positions.add(position)
-        found[name] = Lines(_of_lines(count, axis, shapes[name], sizes[name]), windows=True)
+        slide = _slide(nest, name, index)
+        positions.add(slide.position)
+        of_map = shapes[name], sizes[name]
+        lines_held = _of_lines(slide.extent + slide.stride, axis, *of_map)
+        found[name] = Lines(lines_held, _window(axis, nest, name, *of_map))
     for name, index in lines.items():
         if index.loop in positions:
-            found[name] = Lines(_of_lines(2, axis, shapes[name], sizes[name]), windows=False)
+            found[name] = Lines(_of_lines(2, axis, shapes[name], sizes[name]))
     return found
 
 
-def _window(nest: LoopNest, index: Index, position: str) -> tuple[int, str]:
-    """Return the lines of one window and the next step, if windows move along ``position``."""
-    steps = dict(index.terms)
-    # Extent of an affine index over the loops inside the window: sum of |c| (n - 1), plus 1.
-    inner = (abs(c) * (nest.extents[loop] - 1) for loop, c in steps.items() if loop != position)
-    return 1 + sum(inner) + abs(steps[position]), position
+def _index(nest: LoopNest, name: str, axis: int) -> Index:
+    """Return how an axis of an operand is read; of several accesses that with most loops counts."""
+    every = [access.axes[axis] for access in nest.accesses(name)]
+    return max((i for i in every if i is not None), key=lambda i: len(i.terms), default=Index())
+
+
+class _Slide(NamedTuple):
+    """How windows slide over an axis: lines of one window, of a step, and the loop of steps."""
+
+    extent: int
+    stride: int
+    position: str
+    steps: int
+
+
+def _slide(nest: LoopNest, name: str, index: Index) -> _Slide:
+    """Return how windows slide where they move along the loop that takes the fewest lines.
+
+    That is no loop of weights, which have none of the images of the map ``name``.
+    """
+    images = {access.axes[0] for access in nest.accesses(name)}
+    of_weights = {
+        each.loop
+        for statement in nest.statements
+        for access in (statement.target, *statement.reads)
+        if access.axes and access.axes[0] not in images
+        for each in access.axes
+        if each is not None
+    }
+    every = list[_Slide]()
+    for loop, step in index.terms:
+        # Extent of an affine index over the loops inside the window: sum of |c| (n - 1), plus 1.
+        inner = (abs(c) * (nest.extents[each] - 1) for each, c in index.terms if each != loop)
+        every.append(_Slide(1 + sum(inner), abs(step), loop, nest.extents[loop]))
+    able = [each for each in every if each.position not in of_weights] or every
+    return min(able, key=lambda each: (each.extent + each.stride, each.position))
+
+
+def _window(axis: int, nest: LoopNest, name: str, shape: Shape, size: int) -> Window:
+    """Return what windows take of a map in tiles of positions, in the order of lines."""
+    # Positions go along a line before the next one.
+    order = [axis, *(k for k in range(_FIRST_LINES, len(shape)) if k != axis)]
+    image = size * Fraction(1, shape[0] * prod(shape[_FIRST_LINES:]))
+    stepped = Fraction(size, prod(shape[_FIRST_LINES:]))
+    halo, seam, before = Fraction(0), Fraction(0), 1
+    for place, each in enumerate(order):
+        index = _index(nest, name, each)
+        line = image * prod(shape[k] for k in order[place + 1 :])
+        slide = _Slide(1, 1, "", shape[each])
+        if len(index.terms) > 1:
+            slide = _slide(nest, name, index)
+        stepped *= max(shape[each], slide.stride * slide.steps)
+        shared = max(slide.extent - slide.stride, 0)
+        halo += before * shared * line
+        if place > 0 or shape[0] > 1:
+            # Padding between two images or lines is no element, so that both halos share it.
+            unpadded = max(shape[each] - slide.stride * slide.steps, 0)
+            seam += before * min(shared, unpadded) * line
+        before *= slide.stride
+    return Window(ceil(stepped), ceil(halo), ceil(seam))
 
 
 def _of_lines(count: int, axis: int, shape: Shape, size: int) -> int:

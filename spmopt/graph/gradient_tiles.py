@@ -61,7 +61,8 @@ class GradientTensors(ProductTensors):
         """Return the operands of two products that read the same dY."""
         (dy, w, result), (x, _, weights) = dx.roles, dw.roles
         # Of dX, (m, n) by (n, k), the layer is (m, k) by (k, n).
-        gemm = replace(dx.gemm, k=dx.gemm.n, n=dx.gemm.k, slices=dx.gemm.slices[::-1])
+        of, (m, k, n) = dx.gemm, dx.gemm.taps
+        gemm = replace(of, k=of.n, n=of.k, slices=of.slices[::-1], taps=(m, n, k))
         given = {name: getattr(dw, name) for name in ProductTensors.__dataclass_fields__}
         return cls(**{**given, "gemm": gemm}, together=([*x, *result], [*w, *weights], dy))
 
@@ -148,10 +149,9 @@ def _count_moved(tensors: ProductTensors, tiling: Tiling) -> int:
 
 
 def _fits_one(tensors: ProductTensors, room: int) -> bool:
-    """Return whether tiles of one element fit in a room."""
-    product = tensors.product
-    buffers = min(product.buffers((1, 1, 1), kept) for kept in product.may_stay)
-    return buffers + tensors.others <= room
+    """Return whether the least tiles fit in a room."""
+    # As `least_traffic` does, other buffers shrink.
+    return tensors.product.least_buffers + min(tensors.others, room // 4) <= room
 
 
 def _first(pair: GradientTensors, products: Sequence[ProductTensors], machine: Machine) -> Tiling:

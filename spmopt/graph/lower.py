@@ -422,15 +422,13 @@ class Mapper:
         on_chip = [t for t in used.reads + used.writes if t not in self.bypassing]
         # Bypassing tensors have no buffer.
         windows = window_buffers(nest, of_shape, bytes_of)
-        maps = {of[name]: lines for name, lines in windows.items() if of[name] in on_chip}
-        lines = {t: each.size_bytes for t, each in maps.items()}
+        maps = {of[name]: lines for name, lines in windows.items()}
         pages = {t: page_buffer(sizes[t], machine.page_bytes) for t in on_chip}
         if products:
             every = [
                 ProductTensors(
                     *(gemm, used.inputs, used.outputs, sizes),
-                    lines=lines,
-                    windows=[t for t, each in maps.items() if each.windows],
+                    maps=maps,
                     bypassing=self.bypassing,
                     ratios=self._ratios,
                 )
@@ -445,6 +443,7 @@ class Mapper:
             more = other_tilings(tensors, machine) if several else []
             return [least_traffic(tensors, machine), *more]
         rows = {of[name]: size for name, size in row_buffers(nest, of_shape, bytes_of).items()}
+        lines = {t: each.size_bytes for t, each in maps.items() if t in on_chip}
         held = {t: size for t, size in rows.items() if t in on_chip}
         # Later entries win: rows and lines replace the pages of the same tensor.
         once = sum({**pages, **lines, **held}.values())

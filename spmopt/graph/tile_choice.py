@@ -134,11 +134,14 @@ def _buffers(product: Product, tile: Sequence[Ints], kept: int) -> Ints:
         (p, q), copies = term.sides, halves if k == kept else 2
         found = copies * -(-term.whole * tile[p] * tile[q] // term.elements)
         if term.lines:
-            lines = -(-term.lines * tile[term.across] // term.parts)
-            if product.returns(k, kept):
-                some = tile[product.positions] < product.dimensions[product.positions]
-                lines = np.where(some, product.lines_of_all(term), 0)
-            found = np.maximum(found, lines)
+            channels, positions = tile[term.across], product.positions
+            every = product.dimensions[term.across]
+            of_halo = every if product.returns(k, kept) else channels
+            least = found + copies * -(-term.seam * channels // term.parts)
+            least += -(-term.halo * of_halo // term.parts)
+            least = np.maximum(least, -(-term.lines * channels // term.parts))
+            # Tiles of all positions need no lines.
+            found = np.where(tile[positions] < product.dimensions[positions], least, found)
         total = total + np.minimum(found, term.limit)
     return total
 

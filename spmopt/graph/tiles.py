@@ -14,9 +14,11 @@ The rule of PROBLEM.md, section 1, ``tiled``, with its open choices decided here
   no less than the lines that windows need, see :mod:`.buffers`). A product in slices (batched, or
   the groups of a convolution) goes slice by slice, and none of its operands that has slices is
   required-resident.
-* Where tiles of positions are not along the innermost loop, other channels come between a tile of
-  the feature map and the next. So that no halo is read again, the lines of windows are held of all
-  channels.
+* Tiles hold whole channels, with all elements of a window: a part of them needs as much of the
+  feature map, which would pass once for each part.
+* Beside tiles of new positions a feature map has its halo, so that none is read again: that of the
+  tile's channels; but of all channels where others come between a tile of positions and the next,
+  which is so where these are not along the innermost loop. Tiles of all positions have none.
 * Bypassing tensors are neither required-resident nor kept, and have no buffer: the registers of
   the array take it as it streams.
 * Of all that fits the least traffic is taken, then the least room, then B kept before C before A.
@@ -41,6 +43,7 @@ from typing import NamedTuple
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
+from spmopt.graph.buffers import Lines, Window
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiling import Tiling
 
@@ -77,10 +80,8 @@ class ProductTensors:
         Tensors of the node, in the positions that ``gemm`` names.
     sizes
         Bytes of every tensor.
-    lines
-        Bytes of lines that windows need of a feature map, by tensor.
-    windows
-        The feature maps over which windows slide.
+    maps
+        Lines of feature maps, by tensor.
     others
         Bytes of buffers of operands that are no part of the product.
     bypassing
@@ -95,10 +96,9 @@ class ProductTensors:
     inputs: Sequence[int]
     outputs: Sequence[int]
     sizes: Sequence[int] | Mapping[int, int]
-    lines: Mapping[int, int]
+    maps: Mapping[int, Lines]
     others: int = 0
     bypassing: Collection[int] = ()
-    windows: Collection[int] = ()
     ratios: Mapping[int, Fraction] = field(default_factory=dict)
     keep: tuple[int, ...] = _BEFORE
 
@@ -111,13 +111,18 @@ class ProductTensors:
     def product(self) -> Product:
         """Their sizes."""
         gemm, sizes, roles = self.gemm, self.sizes, self.roles
+        taps, lines = gemm.taps, [[self.maps.get(t) for t in role] for role in roles]
         return Product(
-            dimensions=(gemm.m, gemm.k, gemm.n),
+            # Of a window with its elements one channel is the least tile.
+            dimensions=(gemm.m // taps[0], gemm.k // taps[1], gemm.n // taps[2]),
             whole=tuple(sum(sizes[t] for t in role) for role in roles),
             # Groups are slices here: one of them is worked through before the next.
             slices=gemm.slices if max(gemm.slices) > 1 else (gemm.batch,) * 3,
-            lines=tuple(sum(self.lines.get(t, 0) for t in role) for role in roles),
-            windows=tuple(any(t in self.windows for t in role) for role in roles),
+            lines=tuple(sum(each.size_bytes for each in role if each) for role in lines),
+            windows=tuple(
+                sum_windows([each.window for each in role if each and each.window])
+                for role in lines
+            ),
             added=any(t in self.inputs for t in roles[2]),
             may_stay=tuple(k for k in self.keep if not any(t in self.bypassing for t in roles[k])),
             buffered=tuple(k for k in range(3) if not all(t in self.bypassing for t in roles[k])),
@@ -170,7 +175,7 @@ def stream_operands(roles: Sequence[Sequence[int]], fetches: Sequence[int]) -> d
 
 
 class _Term(NamedTuple):
-    """Buffer of an operand: two tiles, at least the lines of windows, at most the whole."""
+    """Buffer of an operand: two tiles and a halo, at least lines, at most the whole."""
 
     sides: tuple[int, int]
     whole: int
@@ -179,14 +184,15 @@ class _Term(NamedTuple):
     across: int
     parts: int
     limit: int
-    windows: bool
+    halo: int
+    seam: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
     """Sizes of a product: ``lines`` are 0 of other tensors than feature maps.
 
-    ``windows``: operands over which windows slide.
+    ``windows``: those that slide over each operand, if any.
     ``may_stay`` and ``buffered``: operands that the scratchpad may keep, and those that it buffers.
     ``moved``: bytes that each moves, fewer of a compressed one; none given are all of it.
     ``serial``: those that move while a tile of one buffer computes nothing; none given are these.
@@ -197,7 +203,7 @@ class Product:
     slices: tuple[int, ...]
     lines: tuple[int, ...]
     added: bool
-    windows: tuple[bool, ...] = (False, False, False)
+    windows: tuple[Window | None, ...] = (None, None, None)
     may_stay: tuple[int, ...] = _BEFORE
     buffered: tuple[int, ...] = (0, 1, 2)
     moved: tuple[int, ...] = ()
@@ -246,25 +252,27 @@ class Product:
             p, q = DIMENSIONS[k]
             across = q if p == self.positions else p
             limit = -(-self.whole[k] // self.slices[k])
+            window = self.windows[k] or Window(self.whole[k], 0, 0)
             elements = self.dimensions[p] * self.dimensions[q] * self.slices[k]
             # In lowest terms: a tile's bytes times all elements would exceed 64 bits at 5 GB.
-            shared = gcd(self.whole[k], elements)
+            shared = gcd(window.stepped_bytes, elements)
             term = _Term(
                 sides=(p, q),
-                whole=self.whole[k] // shared,
+                whole=window.stepped_bytes // shared,
                 elements=elements // shared,
-                lines=self.lines[k],
+                lines=self.lines[k] if self.positions >= 0 else 0,
                 across=across,
                 parts=self.dimensions[across] * self.slices[k],
                 # Larger than the operand (or two of its slices) no buffer need be.
                 limit=limit if self.slices[k] == 1 else 2 * limit,
-                windows=self.windows[k],
+                halo=window.halo_bytes,
+                seam=window.seam_bytes,
             )
             found.append(term)
         return tuple(found)
 
     def buffers(self, tile: _Tile, kept: int) -> int:
-        """Return the bytes of two tiles of each operand; of one in one slice, no more than it.
+        """Return the bytes of two tiles of each operand, and halos; no more than all of it.
 
         Tiles of the operand ``kept`` stay while the innermost loop passes the others.
         """
@@ -272,31 +280,37 @@ class Product:
         for k, term in zip(self.buffered, self.terms, strict=True):
             p, q = term.sides
             found = 2 * -(-term.whole * tile[p] * tile[q] // term.elements)
-            if term.lines:
-                lines = -(-term.lines * tile[term.across] // term.parts)
-                if self.returns(k, kept):
-                    lines = self.lines_of_all(term)
-                    # Tiles of all positions need no lines.
-                    lines *= tile[self.positions] < self.dimensions[self.positions]
-                found = max(found, lines)
+            # Tiles of all positions need no lines.
+            if term.lines and tile[self.positions] < self.dimensions[self.positions]:
+                channels = tile[term.across]
+                of_halo = self.dimensions[term.across] if self.returns(k, kept) else channels
+                found += 2 * -(-term.seam * channels // term.parts)
+                found += -(-term.halo * of_halo // term.parts)
+                found = max(found, -(-term.lines * channels // term.parts))
             total += min(found, term.limit)
         return total
 
     def returns(self, operand: int, kept: int) -> bool:
-        """Whether other channels come between two tiles of positions over which windows slide."""
-        passed = operand != kept and LACKS[kept] != self.positions >= 0
-        return passed and self.windows[operand]
-
-    def lines_of_all(self, term: _Term) -> int:
-        """Return the bytes of lines of all channels."""
-        return -(-term.lines * self.dimensions[term.across] // term.parts)
+        """Whether other channels come between a tile of positions of an operand and the next."""
+        return operand != kept and LACKS[kept] != self.positions >= 0
 
     def tiles(self, room: int) -> _Found:
-        """Return the best tiles whose buffers fit in ``room``; of one element, if none do."""
+        """Return the best tiles whose buffers fit in ``room``; if none do, those in the least."""
         least: _Found | None = None
         for kept in self.may_stay:
             least = self._better(kept, room, least)
-        return least or min(self._of(kept, (1, 1, 1)) for kept in self.may_stay)
+        return least or self.tiles(self.least_buffers)
+
+    @property
+    def least_buffers(self) -> int:
+        """The bytes of the tiles that need least: of one element, or of all positions."""
+        found = [self.buffers((1, 1, 1), kept) for kept in self.may_stay]
+        for kept in self.may_stay:
+            if LACKS[kept] != self.positions >= 0:
+                tile = [1, 1, 1]
+                tile[self.positions] = self.dimensions[self.positions]
+                found.append(self.buffers(tuple(tile), kept))
+        return min(found)
 
     def _better(self, kept: int, room: int, least: _Found | None) -> _Found | None:
         """Return the best of ``least`` and tiles that pass one of the operand ``kept``.
@@ -350,6 +364,14 @@ class Product:
         """Return the cost of tiles that pass one of the operand ``kept``."""
         traffic, fetches = self._traffic(kept, tile)
         return traffic, self.buffers(tile, kept), _BEFORE.index(kept), fetches
+
+
+def sum_windows(windows: Sequence[Window]) -> Window | None:
+    """Return windows that slide over several maps at once, as over X and dX."""
+    if not windows:
+        return None
+    stepped, halos, seams = (sum(each) for each in zip(*windows, strict=True))
+    return Window(stepped, halos, seams)
 
 
 @lru_cache(4096)

@@ -28,7 +28,7 @@ def check_slopes(tileable: TileableGraph, step: float = 1e-6) -> int:
     problem, contents = kernel.problem, kernel.contents(0)
     place = {tensor.name: t for t, tensor in enumerate(problem.tensors)}
     pairs = [
-        (t, place[f"{tensor.name}.gradient"])
+        (t, place.get(f"{tensor.name}.sum", place[f"{tensor.name}.gradient"]))
         for t, tensor in enumerate(problem.tensors)
         if tensor.kind == "weight" and f"{tensor.name}.gradient" in place
     ]

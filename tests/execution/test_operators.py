@@ -13,10 +13,12 @@ from spmopt.execution.computations import tileable_graph_for
 from spmopt.execution.kernels import KERNELS, kernel_of
 from spmopt.execution.kernels.onnx_reference import onnx_kernel
 from spmopt.execution.values import initial_values
+from spmopt.graph.build import GraphBuilder
 from spmopt.graph.elements import with_element_type
 from spmopt.graph.operators import SPECS, lookup
 from spmopt.graph.operators.spec import Style
 from spmopt.graph.tileable import lower_listed
+from spmopt.graph.training import training_graph
 from tests.execution.called import results_of
 from tests.execution.operator_cases import graphs, names
 from tests.execution.slopes import check_slopes
@@ -97,3 +99,21 @@ def test_gradients_are_slopes(name: str) -> None:
     tileable = tileable_graph_for(lower_listed(graph, MACHINE), None)
     assert tileable is not None
     assert check_slopes(tileable, 1e-5) >= 1
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands"),
+    [("Mul", "ww"), *((each, "xw") for each in ("Div", "Max", "Mul", "PRelu", "Sub"))],
+)
+def test_a_gradient_is_added_to_that_of_the_same_weight_elsewhere(
+    operator: str, operands: str
+) -> None:
+    b = GraphBuilder("shared")
+    values = {"x": b.input("x", (3, 3)), "w": b.weight("w", (3, 3))}
+    y = b.add(operator, [values[each] for each in operands], name="y")
+    graph = training_graph(b.finish([b.add("MatMul", [y, values["w"]], name="z")]))
+    assert any({*node.inputs} & {*node.outputs} for node in graph.nodes)
+    graph = with_element_type(graph, "fp64")
+    tileable = tileable_graph_for(lower_listed(graph, MACHINE), None)
+    assert tileable is not None
+    assert check_slopes(tileable, 1e-5) == 1

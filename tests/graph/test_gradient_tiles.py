@@ -30,13 +30,15 @@ Figures = tuple[int, int, tuple[int, ...]]
 Walks = Iterator[Figures]
 
 
-def tilings(layer: Layer, machine: Machine, *, several: bool = True) -> list[Tiling]:
-    """Return the tilings of a layer of one byte an element."""
+def tilings(
+    layer: Layer, machine: Machine, *, several: bool = True, others: int = 0
+) -> list[Tiling]:
+    """Return the tilings of a layer of one byte an element, beside buffers of other operands."""
     m, k, n = layer
     dx = Gemm(m=m, k=n, n=k, a=(0,), b=(1,), c=(0,))
     dw = Gemm(m=k, k=m, n=n, a=(2,), b=(0,), c=(1,))
     of = ((DY, W, X), (DX, DW), (m * n, k * n, m * k, m * k, k * n))
-    both = [ProductTensors(gemm, *of, lines={}) for gemm in (dx, dw)]
+    both = [ProductTensors(gemm, *of, maps={}, others=others) for gemm in (dx, dw)]
     return gradient_tilings(both[0], both[1], machine, several=several)
 
 
@@ -213,3 +215,9 @@ def test_tilings_fit_and_none_is_worse_than_another(layer: Layer, pages: int) ->
             mine, theirs = figures(one), figures(other)
             flat = zip((*mine[:2], *mine[2]), (*theirs[:2], *theirs[2]), strict=True)
             assert any(a < b for a, b in flat)
+
+
+def test_large_buffers_of_other_operands_leave_no_tiling_out() -> None:
+    """A bias of 12 bytes shrinks to a part of the room of 16, as in the first tiling."""
+    found = tilings((2, 3, 2), plain_machine(16, page_bytes=8), others=12)
+    assert min(moved(figures(each), (2, 3, 2)) for each in found) == 32

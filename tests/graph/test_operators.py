@@ -1,6 +1,7 @@
 """The registry, what operators refuse, their work, and what their gradients read."""
 
 from collections import Counter
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 
@@ -107,17 +108,21 @@ def gemm(operator: str, inputs: list[Shape], outputs: list[Shape], **attributes:
 def test_convolution_as_a_product() -> None:
     x, w, y = (32, 3, 224, 224), (64, 3, 7, 7), (32, 64, 112, 112)
     rows, taps = 32 * 112 * 112, 3 * 49
-    assert gemm("Conv", [x, w], [y]) == Gemm(m=rows, k=taps, n=64, window=49)
-    assert gemm("ConvInputGradient", [y, w], [x]) == Gemm(m=rows, k=64, n=taps)
-    assert gemm("ConvWeightGradient", [y, x], [w]) == Gemm(m=taps, k=rows, n=64, a=(1,), b=(0,))
+    assert gemm("Conv", [x, w], [y]) == Gemm(m=rows, k=taps, n=64, taps=(1, 49, 1))
+    assert gemm("ConvInputGradient", [y, w], [x]) == Gemm(m=rows, k=64, n=taps, taps=(1, 1, 49))
+    assert gemm("ConvWeightGradient", [y, x], [w]) == Gemm(
+        m=taps, k=rows, n=64, a=(1,), b=(0,), taps=(49, 1, 1)
+    )
 
 
 def test_depthwise_convolution_has_one_product_a_channel() -> None:
     x, w = (2, 8, 10, 10), (8, 1, 3, 3)
-    assert gemm("Conv", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=9, n=1, window=9)
-    assert gemm("ConvInputGradient", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=1, n=9)
+    assert gemm("Conv", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=9, n=1, taps=(1, 9, 1))
+    assert gemm("ConvInputGradient", [x, w], [x], group=8) == Gemm(
+        batch=8, m=200, k=1, n=9, taps=(1, 1, 9)
+    )
     assert gemm("ConvWeightGradient", [x, x], [w], group=8) == Gemm(
-        batch=8, m=9, k=200, n=1, a=(1,), b=(0,)
+        batch=8, m=9, k=200, n=1, a=(1,), b=(0,), taps=(9, 1, 1)
     )
 
 
@@ -139,15 +144,18 @@ def test_matmul_with_a_shared_operand_is_one_product() -> None:
     )
 
 
-def test_batched_matmul_has_slices() -> None:
+def test_products_of_a_shared_slice_are_one_of_more_rows_or_columns() -> None:
     a, b, y = (4, 6, 3, 5), (6, 5, 7), (4, 6, 3, 7)
-    assert gemm("MatMul", [a, b], [y]) == Gemm(batch=24, m=3, k=5, n=7, slices=(24, 6, 24))
-    assert gemm("MatMulInputGradient", [y, b], [a]) == Gemm(
-        batch=24, m=3, k=7, n=5, slices=(24, 6, 24)
-    )
-    assert gemm("MatMulWeightGradient", [y, a], [b]) == Gemm(
-        batch=24, m=5, k=3, n=7, a=(1,), b=(0,), slices=(24, 24, 6)
-    )
+    whole = Gemm(m=12, k=5, n=7, batch=6, slices=(6, 6, 6))
+    assert gemm("MatMul", [a, b], [y]) == whole
+    assert gemm("MatMulInputGradient", [y, b], [a]) == replace(whole, k=7, n=5)
+    weights = replace(whole, m=5, k=12, a=(1,), b=(0,))
+    assert gemm("MatMulWeightGradient", [y, a], [b]) == weights
+    # Grouped queries: eight heads share keys. And each row of A meets each column of B.
+    heads = gemm("MatMul", [(4, 8, 16, 64), (4, 1, 64, 128)], [(4, 8, 16, 128)])
+    assert heads == Gemm(m=128, k=64, n=128, batch=4, slices=(4, 4, 4))
+    every = gemm("MatMul", [(9, 1, 3, 5), (1, 8, 5, 7)], [(9, 8, 3, 7)])
+    assert every == Gemm(m=27, k=5, n=56)
 
 
 _batch = st.lists(st.sampled_from([1, 3]), max_size=3).map(tuple)
@@ -164,7 +172,11 @@ def test_matmul_gradients_work_as_much_as_the_product(
     (y,) = rule((a, b), {})
     # Each element of Y is a sum over 6 products.
     work = 6 * prod(y)
-    assert gemm("MatMul", [a, b], [y]).macs == work
+    found = gemm("MatMul", [a, b], [y])
+    assert found.macs == work
+    # No slice of an operand belongs to several products.
+    sides = (found.m * found.k, found.k * found.n, found.m * found.n)
+    assert [found.batch * side for side in sides] == [prod(each) for each in (a, b, y)]
     if not vector_a and not vector_b:
         assert gemm("MatMulInputGradient", [y, b], [a]).macs == work
         assert gemm("MatMulWeightGradient", [y, a], [b]).macs == work

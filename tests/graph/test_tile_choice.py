@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spmopt.graph.buffers import Lines, Window
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tile_choice import _buffers, other_tilings
 from spmopt.graph.tiles import ProductTensors
@@ -25,7 +26,7 @@ Shape = tuple[int, int, int]
 def tilings(shape: Shape, pages: int) -> list[Tiling]:
     m, k, n = shape
     sizes = [m * k, k * n, m * n]
-    tensors = ProductTensors(Gemm(m=m, k=k, n=n), [0, 1], [2], sizes, lines={})
+    tensors = ProductTensors(Gemm(m=m, k=k, n=n), [0, 1], [2], sizes, maps={})
     return other_tilings(tensors, machine(pages))
 
 
@@ -89,7 +90,7 @@ def test_a_textbook_tiling_is_among_them(kib: int, most: int) -> None:
     """512 x 512 x 512 in 128 KiB: 208 rows of A stay in one buffer; B passes three times."""
     own = replace(load_machine("small-npu"), spm_bytes=kib * 1024)
     gemm = Gemm(m=512, k=512, n=512)
-    found = other_tilings(ProductTensors(gemm, [0, 1], [2], [512 * 512] * 3, lines={}), own)
+    found = other_tilings(ProductTensors(gemm, [0, 1], [2], [512 * 512] * 3, maps={}), own)
     streamed = [each.operands for each in found if len(each.operands) == 3]
     fetches = [tuple(each[t].fetches for t in range(3)) for each in streamed]
     assert min(traffic_of((512, 512, 512), each, -1) for each in fetches) <= most
@@ -103,7 +104,7 @@ def test_of_operands_of_many_gb_tiles_are_those_of_smaller_elements() -> None:
         own = replace(load_machine("small-npu"), spm_bytes=size << 20, page_bytes=size << 10)
         sizes = [size * shape[p] * shape[q] for p, q in ((0, 1), (1, 2), (0, 2))]
         gemm = Gemm(m=shape[0], k=shape[1], n=shape[2])
-        tilings = other_tilings(ProductTensors(gemm, [0, 1], [2], sizes, lines={}), own)
+        tilings = other_tilings(ProductTensors(gemm, [0, 1], [2], sizes, maps={}), own)
         found.append([(each.scratch_bytes // size, each.operands) for each in tilings])
     assert found[0] == found[1]
 
@@ -114,9 +115,10 @@ def test_many_tiles_take_the_room_of_each(data: st.DataObject) -> None:
     sides = st.integers(1, 20)
     gemm = Gemm(m=data.draw(sides), k=data.draw(sides), n=data.draw(sides))
     whole = [data.draw(st.integers(1, 500)) for _ in range(3)]
-    lines = {0: data.draw(st.integers(0, 60)), 2: data.draw(st.integers(0, 60))}
-    windows = data.draw(st.sets(st.sampled_from([0, 2])))
-    shape = ProductTensors(gemm, [0, 1], [2], whole, lines=lines, windows=windows).product
+    some = st.integers(0, 60)
+    windows = st.none() | st.builds(Window, st.integers(1, 500), some, some)
+    maps = {place: Lines(data.draw(some), data.draw(windows)) for place in (0, 2)}
+    shape = ProductTensors(gemm, [0, 1], [2], whole, maps=maps).product
     for kept in range(3):
         tile = [data.draw(st.integers(1, size)) for size in shape.dimensions]
         found = _buffers(shape, [np.full((2, 1, 1), each, np.int64) for each in tile], kept)

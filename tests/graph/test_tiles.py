@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import permutations, product
 from math import prod
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.machine import Machine
 from spmopt.core.operation import REQUIRED_RESIDENT, Operand
+from spmopt.graph.buffers import Lines, Window
 from spmopt.graph.operators.spec import Gemm
 from spmopt.graph.tiles import (
     SHARE,
@@ -21,6 +23,7 @@ from spmopt.graph.tiles import (
     stream_operands,
 )
 from spmopt.graph.tiling import Tiling
+from tests.thorough import some
 from tests.tiny import plain_machine
 
 PAGE = 16
@@ -39,7 +42,7 @@ def sizes(gemm: Gemm) -> list[int]:
 def tiled(gemm: Gemm, pages: int, *, added: bool = False, others: int = 0) -> Tiling:
     """Tensors 0, 1, 2 are A, B, C; C is also an input where it is added to."""
     inputs = [0, 1, 2] if added else [0, 1]
-    tensors = ProductTensors(gemm, inputs, [2], sizes(gemm), lines={}, others=others)
+    tensors = ProductTensors(gemm, inputs, [2], sizes(gemm), maps={}, others=others)
     return least_traffic(tensors, machine(pages))
 
 
@@ -142,6 +145,21 @@ def test_it_fits_and_more_room_never_means_more_traffic(
         before = moved
 
 
+@pytest.mark.parametrize("seed", some(range(100), 5))
+def test_nor_does_it_where_maps_have_halos(seed: int) -> None:
+    """From scratchpads on in which not even the least tiles fit; those of all positions may."""
+    draw = np.random.default_rng(seed).integers
+    gemm = Gemm(m=int(draw(1, 40)), k=int(draw(1, 40)), n=int(draw(1, 40)))
+    place, before = int(draw(2)) * 2, None
+    slide = Window(sizes(gemm)[place] + int(draw(50)), int(draw(400)), int(draw(40)))
+    maps = {place: Lines(int(draw(1, 600)), slide), 2 - place: Lines(int(draw(1, 300)))}
+    tensors = ProductTensors(gemm, [0, 1], [2], sizes(gemm), maps=maps)
+    for pages in range(1, 300, 7):
+        moved = traffic(gemm, least_traffic(tensors, machine(pages)))
+        assert before is None or moved <= before
+        before = moved
+
+
 def test_the_operand_that_takes_least_room_is_required_resident() -> None:
     # 16 B of B take a page, two rows of A and of C, of 8 B each, two pages.
     found = tiled(Gemm(m=100, k=2, n=2), 6)
@@ -162,7 +180,7 @@ def test_the_smallest_stays_of_large_products(kept: int) -> None:
 def test_what_bypasses_neither_stays_nor_has_a_buffer(pages: int) -> None:
     gemm = Gemm(m=40, k=8, n=4, a=(0,), b=(1,), c=(0,))
     free = tiled(gemm, pages)
-    tensors = ProductTensors(gemm, [0, 1], [2], sizes(gemm), lines={}, bypassing={1})
+    tensors = ProductTensors(gemm, [0, 1], [2], sizes(gemm), maps={}, bypassing={1})
     barred = least_traffic(tensors, machine(pages))
     assert not barred.operands.get(1, Operand()).required_resident
     assert barred.scratch_bytes <= budget_bytes(machine(pages))
@@ -179,8 +197,8 @@ def test_a_tensor_in_two_places_is_fetched_for_each() -> None:
 def test_windows_keep_their_lines() -> None:
     """A feature map streams past W by lines, of which so many are on chip."""
     gemm = Gemm(m=64, k=18, n=4)
-    lines = {0: 96, 2: 64}
-    tensors = ProductTensors(gemm, [0, 1], [2], [512, 288, 1024], lines=lines)
+    maps = {0: Lines(96, Window(512, 48, 0)), 2: Lines(64)}
+    tensors = ProductTensors(gemm, [0, 1], [2], [512, 288, 1024], maps=maps)
     found = least_traffic(tensors, machine(100))
     assert found == Tiling(operands={1: REQUIRED_RESIDENT}, scratch_bytes=96 + 64)
     # Without room for W two tiles of C stay, and rows of A have their share of the lines.
@@ -190,18 +208,26 @@ def test_windows_keep_their_lines() -> None:
 
 
 def test_no_halo_is_read_again() -> None:
-    """Lines of all channels stay where other channels come between two tiles of positions."""
+    """That of all channels stays where other channels come between two tiles of positions."""
     gemm = Gemm(m=64, k=18, n=4)
-    sizes_of, lines = [512, 288, 1024], {0: 96, 2: 64}
     without, slides = (
-        ProductTensors(gemm, [0, 1], [2], sizes_of, lines=lines, windows=windows).product
-        for windows in ((), (0,))
+        ProductTensors(
+            gemm, [0, 1], [2], [512, 288, 1024], maps={0: Lines(96, window), 2: Lines(64)}
+        ).product
+        for window in (None, Window(512, 48, 0))
     )
     tile = (8, 1, 4)
-    # Weights that are kept see positions one after another; a kept map has its lines.
+    # Weights that are kept see positions one after another, and so does a kept map: a share of 48.
     for kept in (0, 1):
-        assert slides.buffers(tile, kept) == without.buffers(tile, kept)
-    # Else 96 bytes of lines of all channels; tiles of all positions need none.
-    assert slides.buffers(tile, 2) - without.buffers(tile, 2) == 96 - 8
+        assert slides.buffers(tile, kept) - without.buffers(tile, kept) == 3
+    # Else 48 bytes of all channels; tiles of all positions need none.
+    assert slides.buffers(tile, 2) - without.buffers(tile, 2) == 48
     assert slides.buffers((64, 1, 4), 2) == without.buffers((64, 1, 4), 2)
-    assert slides.buffers((8, 6, 4), 2) - without.buffers((8, 6, 4), 2) == 96 - 44
+
+
+def test_tiles_hold_whole_channels() -> None:
+    """Nine taps of two channels: one channel at a time, past which two rows are two channels."""
+    gemm = Gemm(m=64, k=18, n=4, taps=(1, 9, 1))
+    product = ProductTensors(gemm, [0, 1], [2], [512, 288, 1024], maps={}).product
+    assert product.dimensions == (64, 2, 4)
+    assert product.row_buffers(2) == 512 + 288

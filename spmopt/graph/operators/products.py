@@ -88,16 +88,23 @@ def rounded_gemm_computes(inputs: Shapes, outputs: Shapes, attributes: Attribute
 
 
 def matmul_product(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """Return a batch of products; an operand shared by all of them makes it one large product."""
+    """Return a batch of products, each with slices of its own of both operands.
+
+    Products that share a slice of B, as those of grouped queries, are one of more rows; those that
+    share one of A are one of more columns.
+    """
     a, b = matrices(inputs[0], inputs[1], attributes)
     m, k, n = a[-2], a[-1], b[-1]
-    batch = prod(broadcast_shape(a[:-2], b[:-2]))
-    own_a, own_b = prod(a[:-2]), prod(b[:-2])
-    if own_b == 1:
-        return Gemm(m=batch * m, k=k, n=n)
-    if own_a == 1:
-        return Gemm(m=m, k=k, n=batch * n)
-    return Gemm(batch=batch, m=m, k=k, n=n, slices=(own_a, own_b, batch))
+    rank, batch = max(len(a), len(b)) - 2, 1
+    of_a, of_b = ((1,) * (rank + 2 - len(each)) + each[:-2] for each in (a, b))
+    for own_a, own_b in zip(of_a, of_b, strict=True):
+        if own_b == 1:
+            m *= own_a
+        elif own_a == 1:
+            n *= own_b
+        else:
+            batch *= own_a
+    return Gemm(batch=batch, m=m, k=k, n=n, slices=(batch,) * 3)
 
 
 def matmul_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -188,8 +195,8 @@ def input_gradient(forward: GemmRule) -> GemmRule:
 
     def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
         of = forward((outputs[0], inputs[1]), (inputs[0],), attributes)
-        x, w, y = of.slices
-        return replace(of, k=of.n, n=of.k, slices=(y, w, x), window=1)
+        (x, w, y), (m, k, n) = of.slices, of.taps
+        return replace(of, k=of.n, n=of.k, slices=(y, w, x), taps=(m, n, k))
 
     return backward
 
@@ -199,8 +206,9 @@ def weight_gradient(forward: GemmRule) -> GemmRule:
 
     def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
         of = forward((inputs[1], outputs[0]), (inputs[0],), attributes)
-        x, w, y = of.slices
-        return replace(of, m=of.k, k=of.m, a=(1,), b=(0,), slices=(x, y, w), window=1)
+        (x, w, y), (m, k, n) = of.slices, of.taps
+        turned = replace(of, m=of.k, k=of.m, a=(1,), b=(0,))
+        return replace(turned, slices=(x, y, w), taps=(k, m, n))
 
     return backward
 

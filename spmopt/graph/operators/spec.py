@@ -35,8 +35,8 @@ class Gemm:
         Independent slices of A, B and C that a batched product works through one after
         another: of a required-resident operand one slice is enough. 1: all of it is needed
         (groups of a convolution too, whose rows hold all channels).
-    window
-        Elements of a window that ``k`` counts, with as many input channels each.
+    taps
+        Elements of a window that each of ``m``, ``k`` and ``n`` counts for a channel of a map.
     """
 
     m: int
@@ -47,7 +47,12 @@ class Gemm:
     b: tuple[int, ...] = (1,)
     c: tuple[int, ...] = (0,)
     slices: tuple[int, int, int] = (1, 1, 1)
-    window: int = 1
+    taps: tuple[int, int, int] = (1, 1, 1)
+
+    @property
+    def window(self) -> int:
+        """Elements of a window that ``k`` counts, with as many input channels each."""
+        return self.taps[1]
 
     @property
     def macs(self) -> int:

@@ -33,7 +33,7 @@ def convolution_product(inputs: Shapes, outputs: Shapes, attributes: Attributes)
     """By im2col: result positions (N OH OW) by taps (C / group kh kw) by filters of a group."""
     w, y, group = inputs[1], outputs[0], integer(attributes, "group", 1)
     m, k, n = y[0] * prod(y[2:]), prod(w[1:]), w[0] // group
-    return Gemm(batch=group, m=m, k=k, n=n, window=prod(w[2:]))
+    return Gemm(batch=group, m=m, k=k, n=n, taps=(1, prod(w[2:]), 1))
 
 
 def convolution_of_two_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -74,7 +74,8 @@ def convolution_transpose_product(inputs: Shapes, outputs: Shapes, attributes: A
     X by rows of positions times W gives columns (M / group kh kw), added up where windows overlap.
     """
     x, w, group = inputs[0], inputs[1], integer(attributes, "group", 1)
-    return Gemm(batch=group, m=x[0] * prod(x[2:]), k=x[1] // group, n=prod(w[1:]))
+    m, k, n = x[0] * prod(x[2:]), x[1] // group, prod(w[1:])
+    return Gemm(batch=group, m=m, k=k, n=n, taps=(1, 1, prod(w[2:])))
 
 
 def pooling_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:

@@ -45,7 +45,7 @@ _SAME = 5e-6
 _BETWEEN = 20
 """Programs that are built between two times at which the bound is yielded."""
 _STEP = 1e-7
-"""Of the bound: what a step of a fusion plan is worth saving."""
+"""Of the bound: the worth of a step less in a fusion plan."""
 _OFTEN = 10.0
 """Times as long as it takes for a fusion plan to agree: between two."""
 _CLOSE = 1e-4
@@ -158,11 +158,11 @@ class Agreement:
 
         Where much is on chip for long, as weights that are loaded ahead, planes that begin at no
         dual values would not come there. Of all plans the one that costs least then is named.
-        The bound is yielded now and then, so that nobody waits for all programs to be built.
+        The bound is yielded now and then: its hearer need not wait for all programs.
         """
         priced, size = list[PricedFusedGroup](), 0
         for fused_group in fusion_plan if self.duals.count else ():
-            priced.append(self._priced(fused_group))
+            priced.append(self._program_of(fused_group))
             size += priced[-1].size
             if len(priced) % _BETWEEN == 0:
                 yield self.best
@@ -245,9 +245,9 @@ class Agreement:
         """Return (a,) lower bounds on fused groups at duals, from those without duals."""
         if not duals.size:
             return free.copy()
-        return self._mixed(free, duals, slice(None))
+        return self._mix(free, duals, slice(None))
 
-    def _mixed(self, free: Floats, duals: Floats, where: Ints | slice) -> Floats:
+    def _mix(self, free: Floats, duals: Floats, where: Ints | slice) -> Floats:
         """Return lower bounds on some fused groups at duals, from those without duals."""
         *mixed, alone = self._earn(duals)
         value: Floats = free + alone[where]
@@ -303,7 +303,7 @@ class Agreement:
             if np.isfinite(value):
                 self.planes.add(at, value, np.empty(0, np.int64), np.empty(0))
             return
-        known = self._priced(fused_group)
+        known = self._program_of(fused_group)
         known.solve(duals)
         self.arcs.work.seconds += known.work_s
         self.solved += 1
@@ -320,7 +320,7 @@ class Agreement:
             # It fits at no dual values.
             self._free[self._at([fused_group])] = np.inf
 
-    def _priced(self, fused_group: FusedGroup) -> PricedFusedGroup:
+    def _program_of(self, fused_group: FusedGroup) -> PricedFusedGroup:
         """Return the program of a fused group, with its last basis where it is kept."""
         known = self._fused_groups.pop(fused_group, None)
         if known is None:
@@ -373,7 +373,7 @@ class Agreement:
                 alone = -np.inf
                 if found is not None:
                     own = np.array([found.value])
-                    alone = float(self._mixed(own, self.center, np.array([place]))[0])
+                    alone = float(self._mix(own, self.center, np.array([place]))[0])
                 if found is not None and alone >= proved:
                     plain[each] = found
                 else:

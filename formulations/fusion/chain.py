@@ -1,8 +1,8 @@
 """Dual values at boundaries of one fusion plan: one program of all of its fused groups, in a row.
 
-Programs of neighbors are coupled where they meet: what the one leaves on chip, the other finds. The
-dual values of these rows are the best that boundaries can have for this fusion plan, all at once;
-cutting planes would take hundreds of rounds to get there.
+Programs of neighbors are coupled where they meet: the bytes that the one leaves on chip, the other
+finds. The dual values of these rows are the best that boundaries can have for this fusion plan, all
+at once; cutting planes would take hundreds of rounds to get there.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def _slide(nest: LoopNest, name: str, index: Index) -> _Slide:
 
 
 def _window(axis: int, nest: LoopNest, name: str, shape: Shape, size: int) -> Window:
-    """Return what windows take of a map in tiles of positions, in the order of lines."""
+    """Return the bytes that windows take of a map in tiles of positions, in the order of lines."""
     # Positions go along a line before the next one.
     order = [axis, *(k for k in range(_FIRST_LINES, len(shape)) if k != axis)]
     image = size * Fraction(1, shape[0] * prod(shape[_FIRST_LINES:]))

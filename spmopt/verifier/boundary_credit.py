@@ -198,7 +198,7 @@ class BoundaryCredit:
         """Return (n + 1, n + 1) the most that full scratchpads are worth at both ends."""
         # Rounded down they would be worth too little.
         into, out = ceil(cost_in * self._fine), ceil(cost_out * self._fine)
-        needed = self._needed
+        needed = self._needs
         found, left = np.zeros((2, self.count + 1), np.int64)
         for boundary in range(1, self.count):
             entering, leaving = list[tuple[int, int]](), list[tuple[int, int]]()
@@ -213,7 +213,7 @@ class BoundaryCredit:
         return worth
 
     @cached_property
-    def _needed(self) -> list[dict[tuple[int, Fraction], int]]:
+    def _needs(self) -> list[dict[tuple[int, Fraction], int]]:
         """Bytes that are needed at each boundary, by group and ratio."""
         needed = [dict[tuple[int, Fraction], int]() for _ in range(self.count + 1)]
         for t in self._used:

@@ -138,7 +138,7 @@ class FusionPlanPath:
         the first that of the first operation.
         """
         (over, ends), self.runs = self._at_ends(), self._prove_runs()
-        moved = [self._moved(way) for way in range(len(self.ways))]
+        moved = [self._cost_of_moves(way) for way in range(len(self.ways))]
         tables = [self._table(way, (over, moved[way]), ends) for way in range(len(self.ways))]
         certificate = self.certificate
         for given, agreed in ((certificate.duals, False), (certificate.agreed, True)):
@@ -268,7 +268,7 @@ class FusionPlanPath:
         both = zip(self.alone[way], self.always[way], strict=True)
         return [(value or 0) + more for value, more in both]
 
-    def _moved(self, way: int) -> Ints:
+    def _cost_of_moves(self, way: int) -> Ints:
         """Return costs of fused groups beside computing and bytes that cross their ends."""
         axis, fusion = self.ways[way]
         # No fusion tile but the first finds more than a full scratchpad of what all of them read.
@@ -280,7 +280,7 @@ class FusionPlanPath:
     def _table(self, way: int, plain: tuple[Ints, Ints], ends: Mapping[int, Ints]) -> Ints:
         """Return costs of fused groups that are tiled in some way, as :meth:`tables`.
 
-        ``plain``: of bytes that cross their ends beyond what fits, and :meth:`_moved`.
+        ``plain``: of bytes that cross their ends that do not fit, and :meth:`_cost_of_moves`.
         """
         over, moved = plain
         tiled = self._tile(self._each(way), self.runs.get(self.ways[way], {}))
@@ -358,7 +358,7 @@ class FusionPlanPath:
         return self._farthest[way]
 
     def _at_ends(self) -> tuple[Ints, dict[int, Ints]]:
-        """Return the cost of bytes that cross beyond what fits, and the least payments for others.
+        """Return the cost of bytes that cross and do not fit, and the least payments for others.
 
         Tables; the latter by part, where bytes cost the other parts of their transfer. There are
         none without dual values.

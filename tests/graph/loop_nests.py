@@ -64,7 +64,7 @@ class Convolution:
         return own[0]
 
     def product(self, operator: str) -> Product:
-        """Its product, as lowering makes it."""
+        """Its product, as in a problem."""
         node = self.node(operator)
         inputs, outputs = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
         shapes = dict(zip(("x0", "x1", "y0"), (*inputs, *outputs), strict=True))
@@ -78,19 +78,19 @@ class Convolution:
         return ProductTensors(gemm, [0, 1], [2], sizes, maps=maps).product
 
     @cached_property
-    def touched(self) -> Sequence[np.ndarray]:
+    def touches(self) -> Sequence[np.ndarray]:
         """Elements of X (positions, channels x taps) as numbers, -1 in padding.
 
         With positions along rows, and along columns.
         """
-        return [self._touched(*order) for order in ((0, 1, 2), (0, 2, 1))]
+        return [self._touches(*order) for order in ((0, 1, 2), (0, 2, 1))]
 
     @property
     def positions(self) -> int:
         """Of one image."""
-        return len(self.touched[0]) // self.shape[0]
+        return len(self.touches[0]) // self.shape[0]
 
-    def _touched(self, *order: int) -> np.ndarray:
+    def _touches(self, *order: int) -> np.ndarray:
         images, channels, rows, columns = self.shape
         (kh, kw), (sh, sw), (dh, dw), (ph, pw) = (
             self.kernel, self.strides, self.dilations, self.pads
@@ -137,15 +137,15 @@ class Nest:
                 last = found
                 yield found
 
-    def needed(self, of_positions: int, of_channels: int) -> np.ndarray:
+    def needs(self, of_positions: int, of_channels: int) -> np.ndarray:
         """Return which elements of the map a tile touches."""
         positions = _POSITIONS[self.operator]
         (channels,) = {*DIMENSIONS[self.map]} - {positions}
-        touched = self.layer.touched[self.columns]
+        touches = self.layer.touches[self.columns]
         length = self.tile[positions]
         # A row of the weights is a tap; the product may count them by channels.
-        taps = self.tile[channels] * touched.shape[1] // self.product.dimensions[channels]
-        own = touched[
+        taps = self.tile[channels] * touches.shape[1] // self.product.dimensions[channels]
+        own = touches[
             of_positions * length : (of_positions + 1) * length,
             of_channels * taps : (of_channels + 1) * taps,
         ]
@@ -156,15 +156,15 @@ class Nest:
     def room(self, copies: int) -> int:
         """Return the bytes of the map that are on chip at once, if none comes twice in a pass.
 
-        With two ``copies`` what the next tile adds arrives meanwhile; where windows begin anew it
-        arrives as the last tile leaves.
+        With two ``copies`` the new part of the next tile arrives meanwhile; where windows begin
+        anew it arrives as the last tile leaves.
         """
         steps = [*self.steps()]
         passes = np.zeros(len(steps), int)
         seen: dict[tuple[int, int], int] = {}
         for k, step in enumerate(steps):
             passes[k] = seen[step] = seen.get(step, -1) + 1
-        need = np.array([self.needed(*step) for step in steps])
+        need = np.array([self.needs(*step) for step in steps])
         held = np.zeros_like(need, int)
         new = np.zeros_like(need)
         for each in range(passes.max() + 1):

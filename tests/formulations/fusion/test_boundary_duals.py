@@ -87,14 +87,14 @@ def totals_of(
     totals = [
         sum(
             int(tables[path.ways.index(Way(each.axis, each.count))][each.end, each.begin])
-            for each in split(fusion_plan)
+            for each in single_out(fusion_plan)
         )
         for fusion_plan in chosen
     ]
     return [float(Fraction(total) / Fraction(2) ** path.bits) for total in totals]
 
 
-def split(fusion_plan: FusionPlan) -> FusionPlan:
+def single_out(fusion_plan: FusionPlan) -> FusionPlan:
     """Return a fusion plan with the operations of untiled groups in groups of their own."""
     return tuple(
         replace(each, begin=at, end=at + 1) if each.count == 1 else each

@@ -17,7 +17,7 @@ from tests.formulations.fusion.random_tileable_graph import drawn
 from tests.thorough import share, some
 
 
-def exhausted(steps: Generator[float, None, Floats | None]) -> Floats | None:
+def run_to_its_end(steps: Generator[float, None, Floats | None]) -> Floats | None:
     """Return the result of a search in steps."""
     while True:
         try:
@@ -33,13 +33,13 @@ def test_single_operations_at_the_dual_values_cost_as_much_as_in_one_program() -
     for seed in some(range(120)):
         _, _, figures = drawn(seed, most=6, mappings=1 + seed % 2)
         search = Agreement(FusedGroupArcs(figures, float(figures.capacity), split=True))
-        found = exhausted(search._agree_along(single_operations(figures)))
+        found = run_to_its_end(search._agree_along(single_operations(figures)))
         if found is None:
             continue
         for times in (1.0, 1.1, 0.9):
             total = 0.0
             for each in single_operations(figures):
-                priced = search._priced(each)
+                priced = search._program_of(each)
                 priced.solve(times * found)
                 total += priced.value
             assert total <= search.least * (1 + 1e-6) + 1e-12, seed

@@ -42,6 +42,8 @@ _RADIUS, _WIDE = 0.05, 1.0
 """Box round the best dual values, at first and at most, in dual values of a byte."""
 _SAME = 5e-6
 """Of the bound: the slack of a fused group's value before it is solved again."""
+_IDLE = 20
+"""Rounds in a row without a better bound or a new program: then planes promise in vain."""
 _BETWEEN = 20
 """Programs that are built between two times at which the bound is yielded."""
 _STEP = 1e-7
@@ -128,15 +130,15 @@ class Agreement:
         if duals is not None and self._path(duals)[0] > self.best:
             self._look(duals)
             yield self.best
-        due = 0.0
-        while True:
+        due, idle = 0.0, 0
+        while idle < _IDLE:
             if self.arcs.work.seconds >= due:
                 begun = self.arcs.work.seconds
                 yield from self._agree_along(self._short_plan())
                 due = self.arcs.work.seconds + _OFTEN * (self.arcs.work.seconds - begun)
             expected, duals = self.planes.best(self.center, radius)
             self.arcs.work.seconds += self.planes.work_s
-            gain, before = expected - self.best, self.best
+            gain, before, solved = expected - self.best, self.best, self.solved
             # Planes promise no more here: widen the box, and stop at its greatest width.
             if gain <= _CLOSE * abs(self.best):
                 if self.exact and radius >= _WIDE:
@@ -151,6 +153,8 @@ class Agreement:
                     # The planes were too optimistic this far out.
                     radius *= 0.7
                     self._look(self.center)
+            rises = self.best > before + _SAME * abs(before)
+            idle = 0 if rises or self.solved > solved else idle + 1
             yield self.best
 
     def _agree_along(self, fusion_plan: FusionPlan) -> Generator[float, None, Floats | None]:
@@ -272,6 +276,7 @@ class Agreement:
             into, out = ((1 - part / PARTS) * each for each in self._costs)
             least = self.duals.least(duals, (into, out))
             found.append(least[self.sparse.begin, self.sparse.end])
+        self.arcs.work.seconds += (PARTS + 1) * VALUE_S * self.duals.ways
         self._paid = [*self._paid[-1:], (duals, found)]
         return found
 

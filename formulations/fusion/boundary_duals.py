@@ -131,6 +131,12 @@ class BoundaryDuals:
             for group, size, wrote, first, last in self._write()
         )
 
+    @property
+    def ways(self) -> int:
+        """The bytes of groups of tensors that :meth:`least` goes through."""
+        every = (self._before, self._within, self._beyond, self._writes)
+        return sum(each.group.size for each in every)
+
     def least(self, duals: Floats, costs: tuple[float, float]) -> Floats:
         """Return (n + 1, n + 1) the least that fused groups pay at their ends beside other costs.
 

@@ -133,8 +133,10 @@ class Agreement:
         due, idle = 0.0, 0
         while idle < _IDLE:
             if self.arcs.work.seconds >= due:
-                begun = self.arcs.work.seconds
-                yield from self._agree_along(self._short_plan())
+                begun, least = self.arcs.work.seconds, self.least
+                duals = yield from self._agree_along(self._short_plan())
+                if duals is not None and self.least < least:
+                    self._look(duals)
                 due = self.arcs.work.seconds + _OFTEN * (self.arcs.work.seconds - begun)
             expected, duals = self.planes.best(self.center, radius)
             self.arcs.work.seconds += self.planes.work_s

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from typing import NamedTuple
 
@@ -58,8 +58,10 @@ class News(NamedTuple):
     named: tuple[FusionPlan, float] = (), 0.0
 
 
-_LOST_GAIN = 0.1
+_LOST_GAIN = 0.02
 """Of the gain of duals at boundaries: the share that its proof may lose so that it is short."""
+_SAME = 1e-5
+"""Of the bound: the rise that justifies the last proof."""
 _WORTH = 5e-4
 """Of the bound: the rise that justifies a proof, which takes seconds to check."""
 _SPLIT_STEPS = 24
@@ -238,14 +240,17 @@ def _agree(arcs: FusedGroupArcs, plain: CheapestFusionPlan, seconds: float) -> I
     fine = steps <= _SPLIT_STEPS * len(arcs.solved)
     search, told, work = Agreement(arcs, fine=fine), plain, arcs.work
     due = work.seconds
-    for best in search.steps():
+    # The best dual values are proved in full once no better ones come.
+    for last in chain((False for _ in search.steps()), (True,)):
         proof, proved = None, told.value
-        if best >= proved + _WORTH * abs(proved) and work.seconds >= due:
+        worth = search.best >= proved + (_SAME if last else _WORTH) * abs(proved)
+        if worth and (last or work.seconds >= due):
             begun = work.seconds
             # A slightly weaker proof may need far fewer groups, and less time to check.
-            least = best - _LOST_GAIN * (best - plain.value)
-            found, value = search.certificate(least, params.check_fraction * seconds)
-            if value >= proved + _WORTH * abs(proved):
+            lost = 0.0 if last else _LOST_GAIN * (search.best - plain.value)
+            most_s = params.check_fraction * seconds
+            found, value = search.certificate(search.best - lost, most_s)
+            if value > proved:
                 told, proof = replace(told, value=value), found
             due = work.seconds + _OFTEN * (work.seconds - begun)
         yield News(told, {}, {}, proof, work.seconds, (search.named, search.least))

@@ -17,7 +17,7 @@ from spmopt.core.params import FusionParams, SolveParams
 from spmopt.core.problem import Problem
 from spmopt.core.scheduler import Request
 from tests.formulations.fusion.random_tileable_graph import fits, random_tileable_graph
-from tests.thorough import some
+from tests.thorough import nightly, some
 
 
 def _moved(listed: Listed, begin: int, end: int) -> list[float]:
@@ -90,6 +90,7 @@ def _resnet() -> Problem:
     return found
 
 
+@nightly
 def test_fewer_steps_are_dearer_and_estimates_near_the_values_of_programs() -> None:
     tileable = tileable_graph_of(_resnet())
     listed = Listed(tileable, MAKESPAN, tileable.fusion_space("batch"))

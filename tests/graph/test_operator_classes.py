@@ -66,10 +66,10 @@ def test_classes_that_cannot_be(table: dict[str, object], match: str) -> None:
         operators_of("Odd", table)
 
 
-def _file(folder: Path) -> Path:
+def _file(folder: Path, domain: str = "classes.test") -> Path:
     nodes = [
-        helper.make_node("Dense", ["x", "w", "b"], ["h"], domain="classes.test"),
-        helper.make_node("Wave", ["h"], ["y"], domain="classes.test"),
+        helper.make_node("Dense", ["x", "w", "b"], ["h"], domain=domain),
+        helper.make_node("Wave", ["h"], ["y"], domain=domain),
     ]
     return saved(folder, model(nodes, {"x": [32, 64]}, {"w": floats(64, 48), "b": floats(48)}))
 
@@ -95,21 +95,24 @@ def test_each_operator_of_a_file_gets_a_rule_of_its_own(tmp_path: Path) -> None:
 
 
 def test_results_say_what_was_assumed(tmp_path: Path) -> None:
+    # Rules stay for the whole process: those of other tests have another domain.
     rules = tmp_path / "rules.toml"
     rules.write_text(
-        '"classes.test.Dense" = { class = "product", equation = "mk,kn->mn" }\n'
-        '"classes.test.Wave".class = "pointwise"\n',
+        '"shares.test.Dense" = { class = "product", equation = "mk,kn->mn" }\n'
+        '"shares.test.Wave".class = "pointwise"\n',
         encoding="utf-8",
     )
-    problem = spmopt.lower(spmopt.load(_file(tmp_path), operators=rules), spmopt.machine(spm="1MB"))
+    problem = spmopt.lower(
+        spmopt.load(_file(tmp_path, "shares.test"), operators=rules), spmopt.machine(spm="1MB")
+    )
     solution = spmopt.solve(problem, "residency", time_limit=5)
     shares = shares_assumed(solution.problem, solution.result)
-    assert set(shares) == {"classes.test.Dense", "classes.test.Wave"}
+    assert set(shares) == {"shares.test.Dense", "shares.test.Wave"}
     assert sum(shares.values()) == pytest.approx(1)  # there are no other operators
     solution.save(tmp_path / "result.json")
     again = spmopt.read(tmp_path / "result.json")
     assert shares_assumed(again.problem, again.result) == shares
-    assert "classes.test.Wave" in str(solution)
+    assert "shares.test.Wave" in str(solution)
 
 
 @pytest.fixture

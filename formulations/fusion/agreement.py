@@ -69,8 +69,8 @@ class Agreement:
     fusion_plan
         The cheapest fusion plan at these dual values.
     named, least
-        Of the cheapest fusion plans so far the best, where all of its fused groups agree, and its
-        cost then.
+        Of the cheapest fusion plans so far the best, where all of its fused groups agree, and the
+        cost of their programs then: a lower bound on its cost, but for sums with dual values.
     solved
         How many programs were solved.
     """

@@ -47,7 +47,7 @@ class News(NamedTuple):
     work_s
         Counted seconds of the search so far.
     named
-        A fusion plan to try, and a lower bound on its cost; there may be none.
+        A fusion plan to try, and an estimate of its least cost; there may be none.
     """
 
     found: CheapestFusionPlan

@@ -205,11 +205,12 @@ class TileableOperation:
         choices = self.mappings[micro_batches].choices
         if choices is None:
             return ()
-        if micro_batches == 1 or choices[0] == choices[1]:
-            return choices[0] if micro_batches == 1 or self.uses(0) == self.uses(1) else ()
         # Operands of later tiles may stand in other places: equal figures would be of others.
-        alike = self.uses(0) == self.uses(1)
-        return tuple(dict.fromkeys((*choices[0], *choices[1]))) if alike else ()
+        if micro_batches > 1 and self.uses(0) != self.uses(1):
+            return ()
+        first, later = choices
+        alike = micro_batches == 1 or first == later
+        return first if alike else tuple(dict.fromkeys((*first, *later)))
 
     def operands(self, micro_batches: int) -> tuple[dict[int, Operand], ...]:
         """Return the operands of the first of some fusion tiles, and of the others, by tensor.
